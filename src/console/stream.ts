@@ -57,7 +57,8 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions) {
       [...pages].some((page) => page.showsFigures) && messageOf("figures", await figures());
     // A silent connection would be closed as dead.
     for (const page of pages) send(page, (page.showsFigures && figuresMessage) || beat);
-    await eventSender.sendNew(groupsOf(pages), now);
+    const groups = Map.groupBy(pages, ({ followed }) => JSON.stringify(followed));
+    await eventSender.sendNew(groups, now);
   };
   const stopTicking = (): void => {
     for (const one of ticking.splice(0)) void one.close();
@@ -166,17 +167,6 @@ function openEventSender(newest: StreamOptions["newest"], clock: Clock) {
 /** A page with unread messages is skipped: figures are totals, so the next message makes up for it. */
 function send({ controller }: Page, message: Uint8Array): void {
   if ((controller.desiredSize ?? 0) > 0) controller.enqueue(message);
-}
-
-function groupsOf(pages: Iterable<Page>): Map<string, Page[]> {
-  const groups = new Map<string, Page[]>();
-  for (const page of pages) {
-    const filterKey = JSON.stringify(page.followed);
-    const pages = groups.get(filterKey);
-    if (pages) pages.push(page);
-    else groups.set(filterKey, [page]);
-  }
-  return groups;
 }
 
 /** `YYYY-MM-DD hh:mm:ss.mmm` in UTC. */

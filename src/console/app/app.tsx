@@ -75,7 +75,6 @@ const unnamed: ProjectRow = {
   cookieless_server_hash_mode: 1,
   event_retention_days: null,
   daily_event_quota: null,
-  created_at: "",
 };
 
 interface FrameProps {

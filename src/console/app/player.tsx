@@ -14,7 +14,7 @@ import {
   type Windows,
 } from "./session_recordings/snapshots.ts";
 import { durationText, timeText } from "./ui/format.ts";
-import { Button, CheckField, ChoiceField } from "./ui/parts.tsx";
+import { Button, CheckField, ChoiceField, ErrorText } from "./ui/parts.tsx";
 import { followTheme, ThemeButton } from "./ui/theme.tsx";
 
 interface Shown {
@@ -64,11 +64,7 @@ export function PlayerPage() {
           <ThemeButton />
         </header>
       )}
-      {problem !== "" && (
-        <p class="notice bad" role="alert">
-          {problem}
-        </p>
-      )}
+      <ErrorText error={problem} />
       {shown ? <Windowed shown={shown} seek={seek} /> : problem === "" && <p class="quiet">Loading …</p>}
     </main>
   );

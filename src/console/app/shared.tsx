@@ -9,6 +9,7 @@ import type { Results } from "./explore/results.ts";
 import { messageOf, refusalOf, sendRequest } from "./session/api.ts";
 import { ZoneContext } from "./session/zone.ts";
 import { timeText } from "./ui/format.ts";
+import { ErrorText } from "./ui/parts.tsx";
 import { followTheme, ThemeButton } from "./ui/theme.tsx";
 
 interface SharedText {
@@ -58,11 +59,7 @@ export function SharedPage() {
           <ThemeButton />
         </div>
       </header>
-      {problem !== "" && (
-        <p class="notice bad" role="alert">
-          {problem}
-        </p>
-      )}
+      <ErrorText error={problem} />
       {board ? (
         <ZoneContext.Provider value={board.timezone}>
           <Board board={board} />

@@ -56,7 +56,6 @@ export const project: ProjectRow = {
   cookieless_server_hash_mode: 1,
   event_retention_days: null,
   daily_event_quota: null,
-  created_at: "2026-01-01T00:00:00Z",
 };
 
 export interface Given {

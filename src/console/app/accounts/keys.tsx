@@ -15,8 +15,6 @@ interface KeyRow {
   label: string;
   mask_value: string;
   scopes: string[];
-  scoped_teams: number[];
-  created_at: string;
   last_used_at: string | null;
 }
 

@@ -1,10 +1,10 @@
 // The page of the persons behind a figure: their number, and a page of them at a time, with links to what they did.
 
-import { hrefOf, type Route } from "../session/route.ts";
+import type { Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAddress, useLoaded, useQueryRequest } from "../session/use_loaded.ts";
 import { numberText, shortText } from "../ui/format.ts";
-import { Card, Cut, PageHead, Time, WhenLoaded } from "../ui/parts.tsx";
+import { Card, Cut, PageHead, PageLink, Time, WhenLoaded } from "../ui/parts.tsx";
 import { Pager, Table } from "../ui/table.tsx";
 import type { PersonsQuery } from "./figures.ts";
 
@@ -89,7 +89,6 @@ function List({ query: persons }: { query: PersonsQuery }) {
 const nameLettersMax = 120;
 
 function PersonsTable({ rows }: { rows: readonly Cells[] }) {
-  const { project } = useSession();
   const seesRecordings = useAllowed("session_recording:read");
   return (
     <Table
@@ -108,9 +107,9 @@ function PersonsTable({ rows }: { rows: readonly Cells[] }) {
                 <span class="tag">without a profile</span>
               </>
             ) : (
-              <a href={hrefOf(project.id, "persons", [row[0].id])}>
+              <PageLink to={["persons", [row[0].id]]}>
                 <Cut text={nameIn(row)} lettersMax={nameLettersMax} />
-              </a>
+              </PageLink>
             ),
         },
         ...(seesRecordings
@@ -118,12 +117,12 @@ function PersonsTable({ rows }: { rows: readonly Cells[] }) {
               {
                 name: "Recordings",
                 cell: (row: Cells) => (
-                  <a
-                    href={hrefOf(project.id, "recordings", [], { person: row[0].id })}
+                  <PageLink
+                    to={["recordings", [], { person: row[0].id }]}
                     aria-label={`Recordings of ${nameIn(row)}`}
                   >
                     Recordings
-                  </a>
+                  </PageLink>
                 ),
               },
             ]

@@ -2,8 +2,7 @@
 
 import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
-import { hrefOf } from "../session/route.ts";
-import { useSession } from "../session/session.ts";
+import { useHref } from "../session/session.ts";
 import { type Fields, sourceOf } from "../values.ts";
 import type { PersonsQuery } from "./figures.ts";
 
@@ -17,9 +16,9 @@ const FigureQueryContext = createContext<FigureQuery | undefined>(undefined);
 
 /** @param query as it was sent or saved, with the nodes around it. */
 export function FiguresOf({ query, children }: { query: unknown; children: ComponentChildren }) {
-  const { project } = useSession();
+  const hrefOf = useHref();
   const href: FigureQuery["href"] = (persons, title) =>
-    hrefOf(project.id, "behind", [], { title, of: JSON.stringify(persons) });
+    hrefOf("behind", [], { title, of: JSON.stringify(persons) });
   return (
     <FigureQueryContext.Provider value={{ query: sourceOf(query), href }}>
       {children}

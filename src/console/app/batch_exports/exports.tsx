@@ -1,13 +1,13 @@
 // Batch exports: listed, and one with its runs, backfills and log.
 
 import { useState } from "preact/hooks";
-import { hrefOf, navigate, type Route } from "../session/route.ts";
-import { useAllowed, useSession } from "../session/session.ts";
+import { navigate, type Route } from "../session/route.ts";
+import { useAllowed, useHref, useSession } from "../session/session.ts";
 import { useAction, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
-import { ChoiceField, Field, FormCard, Status } from "../ui/parts.tsx";
+import { ChoiceField, Field, FormCard, PageLink, Status } from "../ui/parts.tsx";
 import { OneExport } from "./one_export.tsx";
 import type { ExportRow, RunRow } from "./rows.ts";
 
@@ -17,7 +17,6 @@ export function Exports({ route }: { route: Route }) {
 }
 
 function ExportList() {
-  const { project } = useSession();
   const list = useList<ExportRow>("batch_exports/", 200);
   const mayWrite = useAllowed("batch_export:write");
   return (
@@ -28,7 +27,7 @@ function ExportList() {
       columns={[
         {
           name: "Name",
-          cell: (row) => <a href={hrefOf(project.id, "exports", [row.id])}>{row.name}</a>,
+          cell: (row) => <PageLink to={["exports", [row.id]]}>{row.name}</PageLink>,
         },
         { name: "To", cell: (row) => row.destination.type },
         { name: "Every", cell: (row) => row.interval },
@@ -92,7 +91,7 @@ function settingsIn(text: string): unknown {
 }
 
 function NewExport() {
-  const { home, project } = useSession();
+  const [{ home }, hrefOf] = [useSession(), useHref()];
   const { fields, text, choice } = useFields({ name: "", model: "events", interval: "hour" });
   const [{ type, config }, setDestination] = useState({ type: "S3", config: exampleOf("S3") });
   const action = useAction();
@@ -100,7 +99,7 @@ function NewExport() {
   const choose = (chosen: string) =>
     setDestination({ type: chosen, config: config === exampleOf(type) ? exampleOf(chosen) : config });
   const body = () => ({ ...fields, destination: { type, config: settingsIn(config) } });
-  const open = ({ id }: ExportRow) => navigate(hrefOf(project.id, "exports", [id]));
+  const open = ({ id }: ExportRow) => navigate(hrefOf("exports", [id]));
   const make = () => action.send("POST", `${home}/batch_exports/`, body, "Created.", open);
   return (
     <FormCard title="New export" send={make} action={action}>

@@ -2,7 +2,6 @@
 
 import { fieldTime } from "../clock.ts";
 import type { ListReply } from "../session/api.ts";
-import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { type Action, useAction, useGet, usePolling } from "../session/use_loaded.ts";
 import { numberText, timeText } from "../ui/format.ts";
@@ -61,7 +60,6 @@ export function OneExport({ id }: { id: string }) {
 }
 
 function ExportActions({ path, action, changed, row }: PartProps & { row: ExportRow }) {
-  const { project } = useSession();
   // The newest run may belong to a backfill, with an old interval.
   const last =
     row.latest_runs
@@ -87,12 +85,7 @@ function ExportActions({ path, action, changed, row }: PartProps & { row: Export
         Run now
       </Button>
       <Button onClick={changed}>Refresh</Button>
-      <RemoveButton
-        path={`${path}/`}
-        sure="Delete this export?"
-        action={action}
-        back={hrefOf(project.id, "exports")}
-      />
+      <RemoveButton path={`${path}/`} sure="Delete this export?" action={action} back="exports" />
     </>
   );
 }
@@ -153,7 +146,6 @@ function Runs({ path, action, changed, runs, mayWrite }: PartProps & { runs: Run
 }
 
 interface BackfillRow {
-  id: string;
   status: string;
   start_at: string | null;
   end_at: string | null;

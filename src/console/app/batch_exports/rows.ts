@@ -18,6 +18,5 @@ export interface ExportRow {
   destination: { type: string; config: Record<string, unknown> };
   interval: string;
   paused: boolean;
-  created_at: string;
   latest_runs: RunRow[];
 }

@@ -1,12 +1,12 @@
 // Dashboards: insights side by side. Listed, each with a page of its own.
 
-import { hrefOf, navigate, type Route } from "../session/route.ts";
-import { useAllowed, useSession } from "../session/session.ts";
+import { navigate, type Route } from "../session/route.ts";
+import { useAllowed, useHref, useSession } from "../session/session.ts";
 import { useAction, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
-import { FormCard, NoSuch } from "../ui/parts.tsx";
+import { FormCard, NoSuch, PageLink } from "../ui/parts.tsx";
 import { dashboardName, type DashboardRow, OneDashboard } from "./one_dashboard.tsx";
 
 export function Dashboards({ route }: { route: Route }) {
@@ -18,7 +18,6 @@ export function Dashboards({ route }: { route: Route }) {
 }
 
 function DashboardList() {
-  const { project } = useSession();
   const list = useList<DashboardRow>("dashboards/", 500);
   const mayWrite = useAllowed("dashboard:write");
   return (
@@ -29,7 +28,7 @@ function DashboardList() {
       columns={[
         {
           name: "Name",
-          cell: (row) => <a href={hrefOf(project.id, "dashboards", [row.id])}>{dashboardName(row)}</a>,
+          cell: (row) => <PageLink to={["dashboards", [row.id]]}>{dashboardName(row)}</PageLink>,
         },
         { name: "Pinned", cell: (row) => (row.pinned ? "yes" : "no") },
         { name: "Created", cell: (row) => agoText(row.created_at), number: true },
@@ -41,10 +40,10 @@ function DashboardList() {
 }
 
 function NewDashboard() {
-  const { home, project } = useSession();
+  const [{ home }, hrefOf] = [useSession(), useHref()];
   const { fields, text } = useFields({ name: "" });
   const action = useAction();
-  const open = ({ id }: DashboardRow) => navigate(hrefOf(project.id, "dashboards", [id]));
+  const open = ({ id }: DashboardRow) => navigate(hrefOf("dashboards", [id]));
   const make = () => action.send("POST", `${home}/dashboards/`, fields, "Created.", open);
   return (
     <FormCard title="New dashboard" send={make} action={action}>

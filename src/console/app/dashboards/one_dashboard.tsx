@@ -2,11 +2,11 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { insightName, type InsightRow } from "../insights/insight_row.tsx";
-import { hrefOf, type Route } from "../session/route.ts";
+import type { Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
 import { useFields } from "../ui/inputs.tsx";
-import { Button, FormCard, Outcome, PageHead, PageWhenLoaded, RemoveButton } from "../ui/parts.tsx";
+import { Button, FormCard, Outcome, PageHead, PageLink, PageWhenLoaded, RemoveButton } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { type Layouts, layoutsOf, type Shape, shapesOf, withChanged, withMoved } from "./layout.ts";
 import { type Scope, scopeAddress, scopeOf } from "./scope.ts";
@@ -60,7 +60,6 @@ interface BoardProps {
 }
 
 function Board({ path, dashboard, loaded, scope }: BoardProps) {
-  const { project } = useSession();
   const mayWrite = useAllowed("dashboard:write");
   const [arranging, setArranging] = useState(false);
   const action = useAction();
@@ -78,7 +77,7 @@ function Board({ path, dashboard, loaded, scope }: BoardProps) {
               path={path}
               sure="Delete it? Its insights stay."
               action={action}
-              back={hrefOf(project.id, "dashboards")}
+              back="dashboards"
             />
           </>
         )}
@@ -89,7 +88,7 @@ function Board({ path, dashboard, loaded, scope }: BoardProps) {
       {arranging && <NewText path={path} changed={loaded.reload} />}
       {tiles.length === 0 ? (
         <p class="notice">
-          No insights yet. Open an <a href={hrefOf(project.id, "insights")}>insight</a> and put it on this
+          No insights yet. Open an <PageLink to={["insights"]}>insight</PageLink> and put it on this
           dashboard.
         </p>
       ) : (
@@ -185,10 +184,9 @@ function Tiles({ path, tiles, arranging, changed, scope }: TilesProps) {
 }
 
 function InsightHead({ insight }: { insight: InsightRow }) {
-  const { project } = useSession();
   return (
     <h2>
-      <a href={hrefOf(project.id, "insights", [insight.id])}>{insightName(insight)}</a>
+      <PageLink to={["insights", [insight.id]]}>{insightName(insight)}</PageLink>
     </h2>
   );
 }

@@ -5,8 +5,8 @@ import { ranges } from "../explore/choices.ts";
 import { AddCondition, ConditionFields } from "../filters/condition_fields.tsx";
 import { PropertyNames } from "../filters/property_names.tsx";
 import { useProjectNames } from "../session/project_names.ts";
-import { hrefOf, navigate } from "../session/route.ts";
-import { useSession } from "../session/session.ts";
+import { navigate } from "../session/route.ts";
+import { useHref } from "../session/session.ts";
 import { Button, Form } from "../ui/parts.tsx";
 import { RangeField } from "../ui/range_field.tsx";
 import { type Scope, scopeAddress } from "./scope.ts";
@@ -14,13 +14,10 @@ import { type Scope, scopeAddress } from "./scope.ts";
 const options = [["", "Each insight’s own range"], ...ranges] as const;
 
 export function ScopeForm({ dashboard, scope }: { dashboard: number; scope: Scope }) {
-  const { project } = useSession();
+  const hrefOf = useHref();
   const [conditions, setConditions] = useState(scope.conditions);
   const [lists, names] = [useId(), useProjectNames()];
-  const show = (next: Scope) => {
-    const address = scopeAddress(next);
-    navigate(`${hrefOf(project.id, "dashboards", [dashboard])}${address && `?${address}`}`);
-  };
+  const show = (next: Scope) => navigate(hrefOf("dashboards", [dashboard], scopeAddress(next)));
   const filters = { conditions, set: setConditions };
   return (
     <Form send={() => show({ ...scope, conditions })}>

@@ -3,8 +3,8 @@
 import { useState } from "preact/hooks";
 import { FiguresOf } from "../actors/figure_link.tsx";
 import { Saving } from "../insights/saving.tsx";
-import { hrefOf, navigate, type Route } from "../session/route.ts";
-import { useSession } from "../session/session.ts";
+import { navigate, type Route } from "../session/route.ts";
+import { useHref } from "../session/session.ts";
 import { useAnswer } from "../session/use_loaded.ts";
 import { Card, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import { drawingOf } from "./drawing.ts";
@@ -24,7 +24,7 @@ const kinds: readonly (readonly [Kind, string])[] = [
 ];
 
 export function Explore({ route }: { route: Route }) {
-  const { project } = useSession();
+  const hrefOf = useHref();
   const query = queryOfAddress(route.query);
   const address = addressOfQuery(query);
   const [edited, edit] = useState({ address, query });
@@ -33,7 +33,7 @@ export function Explore({ route }: { route: Route }) {
   const insight = Number(route.query.get("insight"));
   const show = (chosen: InsightQuery) => {
     const ofInsight = insight > 0 ? `insight=${insight}&` : "";
-    navigate(`${hrefOf(project.id, "explore")}?${ofInsight}${addressOfQuery(chosen)}`);
+    navigate(hrefOf("explore", [], `${ofInsight}${addressOfQuery(chosen)}`));
   };
   const choose = (kind: Kind) => show({ ...next, kind, series: shownSeries(kind, next.series) });
   // The result of another kind is a new element: it does not move into place from the previous one.

@@ -8,7 +8,6 @@ export interface TrendSeries {
   /** Of stickiness: in how many intervals. */
   days: (string | number)[];
   labels?: string[];
-  count: number;
   aggregated_value?: number;
   breakdown_value?: unknown;
   compare_label?: string;

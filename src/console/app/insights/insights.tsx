@@ -1,11 +1,10 @@
 // Saved queries: listed, each with a page of its own.
 
-import { hrefOf, type Route } from "../session/route.ts";
-import { useSession } from "../session/session.ts";
+import type { Route } from "../session/route.ts";
 import { useList } from "../session/use_loaded.ts";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, CheckField, Cut, Form, Time } from "../ui/parts.tsx";
+import { Button, CheckField, Cut, Form, PageLink, Time } from "../ui/parts.tsx";
 import { sourceOf } from "../values.ts";
 import { insightName, type InsightRow } from "./insight_row.tsx";
 import { OneInsight } from "./one_insight.tsx";
@@ -35,7 +34,6 @@ function kindOf({ query }: InsightRow): string {
 }
 
 function InsightList() {
-  const { project } = useSession();
   const list = useList<InsightRow>("insights/", 50, {}, ["search", "insight", "favorited"]);
   const { fields, change, text, choice } = useDraft(list.filter);
   const { search = "", insight = "", favorited = "" } = fields;
@@ -48,7 +46,7 @@ function InsightList() {
           ? "No such insights."
           : "No insights yet. Explore, and save what you find."
       }
-      actions={<a href={hrefOf(project.id, "explore")}>Create one in Explore</a>}
+      actions={<PageLink to={["explore"]}>Create one in Explore</PageLink>}
       search={
         <Form send={() => list.show({ search: search.trim(), insight, favorited })}>
           {text("search", "Name or description", { type: "search" })}
@@ -65,10 +63,10 @@ function InsightList() {
         {
           name: "Name",
           cell: (row) => (
-            <a href={hrefOf(project.id, "insights", [row.id])}>
+            <PageLink to={["insights", [row.id]]}>
               {row.favorited && <span title="Favorite">★ </span>}
               <Cut text={insightName(row)} lettersMax={nameLettersMax} />
-            </a>
+            </PageLink>
           ),
         },
         { name: "Kind", cell: kindOf },

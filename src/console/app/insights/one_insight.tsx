@@ -4,8 +4,8 @@ import { useState } from "preact/hooks";
 import { addressOfQuery } from "../explore/query.ts";
 import { formQueryOf } from "../explore/saved_query.ts";
 import type { ListReply } from "../session/api.ts";
-import { hrefOf, navigate } from "../session/route.ts";
-import { useAllowed, useSession } from "../session/session.ts";
+import { navigate } from "../session/route.ts";
+import { useAllowed, useHref, useSession } from "../session/session.ts";
 import { type Action, useAction, useGet } from "../session/use_loaded.ts";
 import { savedSqlOf } from "../sql/sql_query.ts";
 import { useFields } from "../ui/inputs.tsx";
@@ -17,6 +17,7 @@ import {
   FormCard,
   Outcome,
   PageHead,
+  PageLink,
   PageWhenLoaded,
   RemoveButton,
 } from "../ui/parts.tsx";
@@ -26,7 +27,7 @@ import { useMaySave } from "./saving.tsx";
 
 /** @param id its number or its short id. */
 export function OneInsight({ id }: { id: string }) {
-  const { home, project } = useSession();
+  const { home } = useSession();
   const path = `${home}/insights/${encodeURIComponent(id)}/`;
   const loaded = useGet<InsightRow>(path);
   const mayDelete = useAllowed("insight:write");
@@ -42,12 +43,7 @@ export function OneInsight({ id }: { id: string }) {
             {maySave && <Favorite {...part} insight={insight} action={action} />}
             {maySave && <Duplicate insight={insight} action={action} />}
             {mayDelete && (
-              <RemoveButton
-                path={path}
-                sure="Delete this insight?"
-                action={action}
-                back={hrefOf(project.id, "insights")}
-              />
+              <RemoveButton path={path} sure="Delete this insight?" action={action} back="insights" />
             )}
           </PageHead>
           <Outcome action={action} />
@@ -70,20 +66,19 @@ export function OneInsight({ id }: { id: string }) {
 
 /** A link to the explore page, with the query in its form. */
 function EditLink({ insight: { id, query } }: { insight: InsightRow }) {
-  const { project } = useSession();
   if (savedSqlOf(query))
     return (
-      <a class="button" href={hrefOf(project.id, "sql", [], { insight: String(id) })}>
+      <PageLink class="button" to={["sql", [], { insight: String(id) }]}>
         Edit query
-      </a>
+      </PageLink>
     );
   const formQuery = formQueryOf(query);
   if (!formQuery)
     return <span class="quiet">Its query has more than the form can show. Change it through the API.</span>;
   return (
-    <a class="button" href={`${hrefOf(project.id, "explore")}?insight=${id}&${addressOfQuery(formQuery)}`}>
+    <PageLink class="button" to={["explore", [], `insight=${id}&${addressOfQuery(formQuery)}`]}>
       Edit query
-    </a>
+    </PageLink>
   );
 }
 
@@ -102,10 +97,10 @@ function Favorite({ insight: { favorited }, path, changed, action }: PartProps &
 
 /** Creates a copy, on no dashboard, and opens it. */
 function Duplicate({ insight, action }: { insight: InsightRow; action: Action }) {
-  const { home, project } = useSession();
+  const [{ home }, hrefOf] = [useSession(), useHref()];
   const { query, description } = insight;
   const body = { name: `${insightName(insight)} (copy)`, description, query };
-  const open = ({ id }: InsightRow) => navigate(hrefOf(project.id, "insights", [id]));
+  const open = ({ id }: InsightRow) => navigate(hrefOf("insights", [id]));
   return (
     <Button
       disabled={action.running}
@@ -136,7 +131,7 @@ function NameForm({ insight, path, changed }: PartProps) {
 }
 
 function OnDashboards({ insight, path, changed }: PartProps) {
-  const { home, project } = useSession();
+  const { home } = useSession();
   const boards = useGet<ListReply<{ id: number; name: string | null }>>(`${home}/dashboards/`, {
     limit: 200,
   });
@@ -156,7 +151,7 @@ function OnDashboards({ insight, path, changed }: PartProps) {
       <ul class="rows">
         {insight.dashboards.map((id) => (
           <li key={id}>
-            <a href={hrefOf(project.id, "dashboards", [id])}>{nameOf(id)}</a>
+            <PageLink to={["dashboards", [id]]}>{nameOf(id)}</PageLink>
             <Button
               aria-label={`Remove from ${nameOf(id)}`}
               disabled={action.running}

@@ -1,7 +1,7 @@
 // Saving a query as that of an existing insight, or as a new insight.
 
-import { hrefOf, navigate } from "../session/route.ts";
-import { useAllowed, useSession } from "../session/session.ts";
+import { navigate } from "../session/route.ts";
+import { useAllowed, useHref, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { Button, Cut, ErrorText, Form, Outcome } from "../ui/parts.tsx";
@@ -31,13 +31,13 @@ export function Saving({ queryOf, insight, isReady = true }: SavingProps) {
 }
 
 function SaveNew({ queryOf, isReady = true }: Pick<SavingProps, "queryOf" | "isReady">) {
-  const { home, project } = useSession();
+  const [{ home }, hrefOf] = [useSession(), useHref()];
   const { fields, text } = useFields({ name: "" });
   const action = useAction();
   const body = () => ({ query: queryOf(undefined), name: fields.name || null });
   const save = () =>
     action.send("POST", `${home}/insights/`, body, "Saved.", ({ id }: { id: number }) =>
-      navigate(hrefOf(project.id, "insights", [id])),
+      navigate(hrefOf("insights", [id])),
     );
   return (
     <>
@@ -61,12 +61,12 @@ interface SavedInsight {
 const nameLettersMax = 60;
 
 function SaveChanges({ queryOf, insight, isReady = true }: SavingProps) {
-  const { api, home, project } = useSession();
+  const { api, home } = useSession();
   const path = `${home}/insights/${insight}/`;
   const loaded = useLoaded((signal) => api.get<SavedInsight>(path, { refresh: "false" }, signal), [path]);
   const action = useAction();
   const { value: saved } = loaded;
-  const href = hrefOf(project.id, "insights", [insight]);
+  const href = useHref()("insights", [insight]);
   const body = () => ({ query: queryOf(saved!.query) });
   const save = () => action.send("PATCH", path, body, "Saved.", () => navigate(href));
   return (

@@ -1,11 +1,10 @@
 // Events as the console lists them: newest first, each with its details.
 
 import { useState } from "preact/hooks";
-import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
-import { Time } from "../ui/parts.tsx";
+import { PageLink, Time } from "../ui/parts.tsx";
 import { Facts } from "../ui/table.tsx";
 import { Properties } from "../ui/tree.tsx";
 import { isFields } from "../values.ts";
@@ -69,20 +68,15 @@ export function EventList({ events, empty }: { events: readonly ShownEvent[]; em
 }
 
 function OpenedEvent({ event }: { event: ShownEvent }) {
-  const { project } = useSession();
   const { properties = {}, distinct_id } = event;
   const session = properties["$session_id"];
   const groups = properties["$groups"];
-  const seesPersons = useAllowed("person:read");
-  const seesGroups = useAllowed("group:read");
   const ofGroup = ([type, key]: [string, unknown]) => (
     <span key={type} class="tag">
       {type}:{" "}
-      {seesGroups ? (
-        <a href={hrefOf(project.id, "groups", [type, String(key)])}>{String(key)}</a>
-      ) : (
-        String(key)
-      )}
+      <PageLink to={["groups", [type, String(key)]]} needs="group:read">
+        {String(key)}
+      </PageLink>
     </span>
   );
   return (
@@ -93,11 +87,9 @@ function OpenedEvent({ event }: { event: ShownEvent }) {
           ["Arrived", timeText(event.created_at)],
           [
             "Person",
-            seesPersons ? (
-              <a href={hrefOf(project.id, "persons", [], { distinct_id })}>{distinct_id}</a>
-            ) : (
-              distinct_id
-            ),
+            <PageLink to={["persons", [], { distinct_id }]} needs="person:read">
+              {distinct_id}
+            </PageLink>,
           ],
           ["Session", typeof session === "string" ? <SessionId id={session} /> : undefined],
           ["Groups", isFields(groups) ? Object.entries(groups).map(ofGroup) : undefined],
@@ -120,10 +112,10 @@ function SessionId({ id }: { id: string }) {
 }
 
 function RecordedSession({ id }: { id: string }) {
-  const { home, project } = useSession();
+  const { home } = useSession();
   const loaded = useGet<{ count: number }>(`${home}/session_recordings/`, recordingsOf([id]));
   if (!loaded.value?.count) return <>{id}</>;
-  return <a href={hrefOf(project.id, "recordings", [id])}>{id}, recorded</a>;
+  return <PageLink to={["recordings", [id]]}>{id}, recorded</PageLink>;
 }
 
 /** The API's parameters for the recordings of these sessions. */

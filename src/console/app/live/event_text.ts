@@ -1,48 +1,42 @@
 // What distinguishes an event beside its name: the page that was seen, the element that was clicked.
 
+import { shortText } from "../ui/format.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "../values.ts";
 
 const lettersMax = 120;
 
+/** Of the events of PostHog's libraries. */
+const texts: Readonly<Record<string, (properties: Fields) => string>> = {
+  $pageview: pageText,
+  $pageleave: pageText,
+  $screen: ({ $screen_name }) => textOf($screen_name),
+  $autocapture: elementText,
+  $rageclick: elementText,
+  $exception: exceptionText,
+  $groupidentify: ({ $group_type, $group_key }) =>
+    [$group_type, $group_key].map(textOf).filter(Boolean).join(": "),
+  $feature_flag_called: ({ $feature_flag }) => textOf($feature_flag),
+};
+
 /** "" where there is nothing to show. */
 export function eventText(event: string, properties: Fields): string {
-  const text = (name: string) => textOf(properties[name]);
-  const shownText = () => {
-    switch (event) {
-      case "$pageview":
-      case "$pageleave":
-        return pageText(text("$current_url")) || text("$pathname");
-      case "$screen":
-        return text("$screen_name");
-      case "$autocapture":
-      case "$rageclick":
-        return elementText(properties, text("$event_type"));
-      case "$exception":
-        return exceptionText(properties);
-      case "$groupidentify":
-        return [text("$group_type"), text("$group_key")].filter(Boolean).join(": ");
-      case "$feature_flag_called":
-        return text("$feature_flag");
-      default:
-        return "";
-    }
-  };
-  const whole = shownText().trim().replaceAll(/\s+/g, " ");
-  return whole.length > lettersMax ? `${whole.slice(0, lettersMax - 1)}…` : whole;
+  const whole = (Object.hasOwn(texts, event) ? texts[event]!(properties) : "").trim();
+  return shortText(whole.replaceAll(/\s+/g, " "), lettersMax);
 }
 
 /** Host and path of the address: what follows the `?` is in the properties. */
-function pageText(url: string): string {
+function pageText({ $current_url, $pathname }: Fields): string {
+  const url = textOf($current_url);
   try {
     const { host, pathname } = new URL(url);
     return `${host}${pathname}`;
   } catch {
-    return url;
+    return url || textOf($pathname);
   }
 }
 
 /** Like `click on button “Buy now”`, of the list of elements or of the chain that newer libraries send. */
-function elementText(properties: Fields, kind: string): string {
+function elementText(properties: Fields): string {
   const element = fieldsOf(listOf(properties["$elements"])[0]);
   const chain = textOf(properties["$elements_chain"]);
   const tag = element["tag_name"] ?? /^[\w-]+/.exec(chain)?.[0] ?? "";
@@ -54,7 +48,7 @@ function elementText(properties: Fields, kind: string): string {
     "";
   const named = textOf(text).trim() && `“${textOf(text).trim()}”`;
   const on = [textOf(tag), named].filter(Boolean).join(" ");
-  return [kind, on].filter(Boolean).join(" on ");
+  return [textOf(properties["$event_type"]), on].filter(Boolean).join(" on ");
 }
 
 function exceptionText(properties: Fields): string {

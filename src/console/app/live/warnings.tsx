@@ -12,12 +12,11 @@ interface WarningRow {
   event: string;
   distinct_id: string;
   timestamp: string;
-  count: number;
   details: Record<string, unknown>;
 }
 
 interface Warnings extends ListReply<WarningRow> {
-  types: { type: string; count: number; first_seen: string; last_seen: string }[];
+  types: { type: string; count: number; last_seen: string }[];
 }
 
 const examplesMax = 3;

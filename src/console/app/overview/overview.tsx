@@ -6,11 +6,11 @@ import { FiguresOf } from "../actors/figure_link.tsx";
 import { ResultView } from "../explore/result_view.tsx";
 import type { Figure, Results } from "../explore/results.ts";
 import { type ListReply } from "../session/api.ts";
-import { hrefOf, navigate, type Route } from "../session/route.ts";
-import { useSession } from "../session/session.ts";
+import { navigate, type Route } from "../session/route.ts";
+import { useHref, useSession } from "../session/session.ts";
 import { useAnswer, useLoaded } from "../session/use_loaded.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
-import { Card, PageHead, WhenLoaded } from "../ui/parts.tsx";
+import { Card, PageHead, PageLink, WhenLoaded } from "../ui/parts.tsx";
 import { RangeField } from "../ui/range_field.tsx";
 import { SiteCard } from "./site_card.tsx";
 import {
@@ -27,7 +27,8 @@ import {
 } from "./site_query.ts";
 
 export function Overview({ route }: { route: Route }) {
-  const { api, home, project } = useSession();
+  const { api, home } = useSession();
+  const hrefOf = useHref();
   const isFirst = route.page === "";
   const any = useLoaded(
     async (signal) => {
@@ -39,11 +40,11 @@ export function Overview({ route }: { route: Route }) {
   );
   // While there are no events, the first page shows how to send them.
   useEffect(() => {
-    if (any.value === false) location.replace(hrefOf(project.id, "start"));
+    if (any.value === false) location.replace(hrefOf("start"));
   }, [any.value]);
   const site = siteOf(route.query);
   const [drawn, draw] = useState("visitors");
-  const show = (next: Site) => navigate(addressOfSite(project.id, next));
+  const show = (next: Site) => navigate(hrefOf("overview", [], siteAddress(next)));
   return (
     <>
       <PageHead title="Overview">{any.value && <LiveNow />}</PageHead>
@@ -55,13 +56,13 @@ export function Overview({ route }: { route: Route }) {
               <Figures site={site} drawn={drawn} draw={draw} />
               <div class="cards">
                 <Curve site={site} drawn={drawn} />
-                {cards.map(([title, subjects], i) => (
+                {Object.entries(cards).map(([title, subjects], i, all) => (
                   <SiteCard
                     key={title}
                     title={title}
                     subjects={subjects}
                     site={site}
-                    wide={i === cards.length - 1}
+                    wide={i === all.length - 1}
                   />
                 ))}
               </div>
@@ -71,11 +72,6 @@ export function Overview({ route }: { route: Route }) {
       </WhenLoaded>
     </>
   );
-}
-
-export function addressOfSite(project: number, site: Site): string {
-  const query = siteAddress(site);
-  return `${hrefOf(project, "overview")}${query && `?${query}`}`;
 }
 
 /** A person is here now who did anything in these minutes; the pause between two polls, in ms. */
@@ -153,7 +149,6 @@ function textOf(value: number | null, kind: Figure["kind"]): string {
 
 /** A figure over time, of all events and not by session. Its points link to their persons. */
 function Curve({ site, drawn }: { site: Site; drawn: string }) {
-  const { project } = useSession();
   const [title] = curves[drawn]!;
   const query = curveQuery(site, drawn);
   const loaded = useAnswer<{ results: Results }>(query);
@@ -163,9 +158,7 @@ function Curve({ site, drawn }: { site: Site; drawn: string }) {
     <Card wide>
       <div class="card-head">
         <h2>{title}</h2>
-        <a href={hrefOf(project.id, "behind", [], { title: `${title}, ${rangeName(site)}`, of })}>
-          The persons
-        </a>
+        <PageLink to={["behind", [], { title: `${title}, ${rangeName(site)}`, of }]}>The persons</PageLink>
       </div>
       <div class="curve">
         <WhenLoaded loaded={loaded}>

@@ -1,12 +1,11 @@
 // One card of the overview: visitors by one property, such as their source; each row is a filter.
 
 import { useState } from "preact/hooks";
-import { hrefOf } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { useLoaded, useQueryRequest } from "../session/use_loaded.ts";
 import { Bars } from "../ui/bars.tsx";
 import { numberText } from "../ui/format.ts";
-import { Button, Card, WhenLoaded } from "../ui/parts.tsx";
+import { Button, Card, PageLink, WhenLoaded } from "../ui/parts.tsx";
 import {
   byZone,
   rowName,
@@ -60,7 +59,7 @@ interface TableReply {
 }
 
 function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
-  const [ask, { home, project }] = [useQueryRequest(), useSession()];
+  const [ask, { home }] = [useQueryRequest(), useSession()];
   const [limit, setLimit] = useState(rowsShort);
   const loaded = useLoaded(
     async (signal) => {
@@ -82,8 +81,6 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
     },
     [home, JSON.stringify(tableQuery(site, subject, limit))],
   );
-  const hrefTo = ({ subject: { by }, value }: SiteRow) =>
-    `${hrefOf(project.id, "overview")}?${siteAddress(withFilter(site, { by, value }))}`;
   return (
     <WhenLoaded loaded={loaded}>
       {({ rows, hasMore }) =>
@@ -98,11 +95,7 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
             <Bars
               caption={subject.title}
               bars={rows.map((row) => ({
-                label: (
-                  <a href={hrefTo(row)} title={rowName(row.subject, row.value)}>
-                    {rowName(row.subject, row.value)}
-                  </a>
-                ),
+                label: <FilterLink row={row} site={site} />,
                 value: row.visitors,
                 text: `${numberText(row.visitors)} · ${numberText(row.views)}`,
               }))}
@@ -112,5 +105,15 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
         )
       }
     </WhenLoaded>
+  );
+}
+
+/** The name of a row, which links to the page with the row as a filter. */
+function FilterLink({ row: { subject, value }, site }: { row: SiteRow; site: Site }) {
+  const name = rowName(subject, value);
+  return (
+    <PageLink to={["overview", [], siteAddress(withFilter(site, { by: subject.by, value }))]} title={name}>
+      {name}
+    </PageLink>
   );
 }

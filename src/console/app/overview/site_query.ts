@@ -24,53 +24,38 @@ const ofSession = (by: string, title: string, key: string, none?: string): Subje
 });
 
 /** The cards of the page, each with its tables. */
-export const cards: readonly (readonly [title: string, subjects: readonly Subject[]])[] = [
-  [
-    "Sources",
-    [
-      ofSession("InitialReferringDomain", "Referrers", "$entry_referring_domain", "Direct or unknown"),
-      ofSession("InitialChannelType", "Channels", "$channel_type", "Unknown"),
-    ],
+export const cards: Readonly<Record<string, readonly Subject[]>> = {
+  Sources: [
+    ofSession("InitialReferringDomain", "Referrers", "$entry_referring_domain", "Direct or unknown"),
+    ofSession("InitialChannelType", "Channels", "$channel_type", "Unknown"),
   ],
-  [
-    "Pages",
-    [
-      ofEvent("Page", "Pages", "$pathname"),
-      ofSession("InitialPage", "Entry pages", "$entry_pathname", "Unknown"),
-      ofSession("ExitPage", "Exit pages", "$end_pathname", "Unknown"),
-    ],
+  Pages: [
+    ofEvent("Page", "Pages", "$pathname"),
+    ofSession("InitialPage", "Entry pages", "$entry_pathname", "Unknown"),
+    ofSession("ExitPage", "Exit pages", "$end_pathname", "Unknown"),
   ],
-  [
-    "Countries",
-    [
-      ofEvent("Country", "Countries", "$geoip_country_code"),
-      ofEvent("Language", "Languages", "$browser_language"),
-    ],
+  Countries: [
+    ofEvent("Country", "Countries", "$geoip_country_code"),
+    ofEvent("Language", "Languages", "$browser_language"),
   ],
-  [
-    "Devices",
-    [
-      ofEvent("Browser", "Browsers", "$browser"),
-      ofEvent("OS", "Systems", "$os"),
-      ofEvent("DeviceType", "Devices", "$device_type"),
-    ],
+  Devices: [
+    ofEvent("Browser", "Browsers", "$browser"),
+    ofEvent("OS", "Systems", "$os"),
+    ofEvent("DeviceType", "Devices", "$device_type"),
   ],
-  [
-    "Campaigns",
-    [
-      ofSession("InitialUTMCampaign", "Campaigns", "$entry_utm_campaign", "Without a campaign"),
-      ofSession("InitialUTMSource", "UTM sources", "$entry_utm_source", "Without a source"),
-      ofSession("InitialUTMMedium", "UTM media", "$entry_utm_medium", "Without a medium"),
-      ofSession("InitialUTMTerm", "UTM terms", "$entry_utm_term", "Without a term"),
-      ofSession("InitialUTMContent", "UTM content", "$entry_utm_content", "Without content"),
-    ],
+  Campaigns: [
+    ofSession("InitialUTMCampaign", "Campaigns", "$entry_utm_campaign", "Without a campaign"),
+    ofSession("InitialUTMSource", "UTM sources", "$entry_utm_source", "Without a source"),
+    ofSession("InitialUTMMedium", "UTM media", "$entry_utm_medium", "Without a medium"),
+    ofSession("InitialUTMTerm", "UTM terms", "$entry_utm_term", "Without a term"),
+    ofSession("InitialUTMContent", "UTM content", "$entry_utm_content", "Without content"),
   ],
-];
+};
 
 /** Events without a country have one by the time zone of their browser. */
 export const byZone = ofEvent("Timezone", "Time zones", "$timezone");
 
-const subjects = new Map([...cards.flatMap(([, own]) => own), byZone].map((one) => [one.by, one]));
+const subjects = new Map([...Object.values(cards).flat(), byZone].map((one) => [one.by, one]));
 
 export function subjectOf(by: string): Subject | undefined {
   return subjects.get(by);

@@ -2,13 +2,13 @@
 
 import { EventList, type ShownEvent } from "../live/event_row.tsx";
 import { Refusal } from "../session/api.ts";
-import { hrefOf, type Route } from "../session/route.ts";
+import type { Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useGet, useList, useLoaded } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage, Paged } from "../ui/list_page.tsx";
-import { Button, Card, Cut, Form, PageHead, Time, WhenLoaded } from "../ui/parts.tsx";
+import { Button, Card, Cut, Form, PageHead, PageLink, Time, WhenLoaded } from "../ui/parts.tsx";
 import { Properties } from "../ui/tree.tsx";
 
 interface GroupRow {
@@ -30,7 +30,7 @@ export function Groups({ route }: { route: Route }) {
 }
 
 function GroupList() {
-  const { home, project } = useSession();
+  const { home } = useSession();
   const list = useList<GroupRow>("groups/", 50, {}, ["group_type", "group_key"]);
   const { fields, text, choice } = useDraft(list.filter);
   const types = useGet<TypeRow[]>(`${home}/groups_types/`);
@@ -54,9 +54,9 @@ function GroupList() {
         {
           name: "Key",
           cell: (row) => (
-            <a href={hrefOf(project.id, "groups", [row.group_type, row.group_key])}>
+            <PageLink to={["groups", [row.group_type, row.group_key]]}>
               <Cut text={row.group_key} lettersMax={nameLettersMax} />
-            </a>
+            </PageLink>
           ),
         },
         {
@@ -117,7 +117,6 @@ function whenUnknown(thrown: unknown): undefined {
 }
 
 function GroupEvents({ index, group }: { index: number; group: string }) {
-  const { project } = useSession();
   // The key as a quoted text in SQL.
   const where = `$group_${index} = '${group.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
   const { loaded, page } = useList<ShownEvent>("events/", 50, { where: JSON.stringify([where]) });
@@ -131,9 +130,9 @@ function GroupEvents({ index, group }: { index: number; group: string }) {
   return (
     <Card title="Events in this group" wide>
       <p>
-        <a href={hrefOf(project.id, "behind", [], { title: `Everybody in ${group}`, of })}>
+        <PageLink to={["behind", [], { title: `Everybody in ${group}`, of }]}>
           The persons in this group
-        </a>
+        </PageLink>
       </p>
       <Paged loaded={loaded} page={page}>
         {(events) => <EventList events={events} empty="No events." />}

@@ -7,7 +7,7 @@ import { PropertyNames } from "../filters/property_names.tsx";
 import { EventList, type ShownEvent } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
-import { hrefOf, type Route } from "../session/route.ts";
+import type { Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useList, useLoaded } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
@@ -20,6 +20,7 @@ import {
   Form,
   Outcome,
   PageHead,
+  PageLink,
   PageWhenLoaded,
   RemoveButton,
   Time,
@@ -47,7 +48,6 @@ export function Persons({ route }: { route: Route }) {
 const personFiltersIn = (text?: string) => conditionsOfText(text).filter(({ type }) => type === "person");
 
 function PersonList() {
-  const { project } = useSession();
   const list = useList<PersonRow>(
     "persons/",
     50,
@@ -94,9 +94,9 @@ function PersonList() {
         {
           name: "Person",
           cell: (row) => (
-            <a href={hrefOf(project.id, "persons", [row.uuid])}>
+            <PageLink to={["persons", [row.uuid]]}>
               <Cut text={nameOf(row)} lettersMax={nameLettersMax} />
-            </a>
+            </PageLink>
           ),
         },
         { name: "Distinct ids", cell: (row) => row.distinct_ids_count, number: true },
@@ -113,7 +113,7 @@ function nameOf({ name, distinct_ids, uuid }: PersonRow): string {
 }
 
 function OnePerson({ uuid }: { uuid: string }) {
-  const { api, home, project } = useSession();
+  const { api, home } = useSession();
   const path = `${home}/persons/${encodeURIComponent(uuid)}`;
   const loaded = useLoaded(
     async (signal) => {
@@ -133,9 +133,9 @@ function OnePerson({ uuid }: { uuid: string }) {
         <>
           <PageHead title={nameOf(person)}>
             {seesRecordings && (
-              <a class="button" href={hrefOf(project.id, "recordings", [], { person: uuid })}>
+              <PageLink class="button" to={["recordings", [], { person: uuid }]}>
                 Recordings
-              </a>
+              </PageLink>
             )}
             <RemovePerson path={path} />
           </PageHead>
@@ -168,7 +168,6 @@ function OnePerson({ uuid }: { uuid: string }) {
 }
 
 function RemovePerson({ path }: { path: string }) {
-  const { project } = useSession();
   const mayWrite = useAllowed("person:write");
   const action = useAction();
   if (!mayWrite) return null;
@@ -178,7 +177,7 @@ function RemovePerson({ path }: { path: string }) {
         path={`${path}/`}
         sure="Delete this person? The events stay; a new event creates the person again."
         action={action}
-        back={hrefOf(project.id, "persons")}
+        back="persons"
       />
       <Outcome action={action} />
     </>

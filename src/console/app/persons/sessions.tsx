@@ -3,11 +3,10 @@
 import { useState } from "preact/hooks";
 import { recordingsOf } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
-import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useLoaded, useQueryRequest } from "../session/use_loaded.ts";
 import { durationText, numberText, timeText } from "../ui/format.ts";
-import { Button, Card, Cut, WhenLoaded } from "../ui/parts.tsx";
+import { Button, Card, Cut, PageLink, WhenLoaded } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
 /** Sessions at first, and at most. */
@@ -26,7 +25,7 @@ const columns = [
 type Cells = [id: string, began: string, seconds: number, url: string, pages: number, events: number];
 
 export function Sessions({ person }: { person: string }) {
-  const [ask, { api, home, project }] = [useQueryRequest(), useSession()];
+  const [ask, { api, home }] = [useQueryRequest(), useSession()];
   const seesRecordings = useAllowed("session_recording:read");
   const [limit, setLimit] = useState(stepMax);
   const loaded = useLoaded(
@@ -65,7 +64,7 @@ export function Sessions({ person }: { person: string }) {
                   name: "Began",
                   cell: ([id, began]) =>
                     recorded.has(id) ? (
-                      <a href={hrefOf(project.id, "recordings", [id])}>{timeText(began)}, recorded</a>
+                      <PageLink to={["recordings", [id]]}>{timeText(began)}, recorded</PageLink>
                     ) : (
                       timeText(began)
                     ),

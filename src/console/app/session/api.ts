@@ -3,15 +3,10 @@
 /** The API refused the request, with a reason. */
 export class Refusal extends Error {
   readonly status: number;
-  readonly code: string;
-  /** The field at fault. */
-  readonly attr: string | null;
 
-  constructor(status: number, { code, detail, attr }: { code: string; detail: string; attr: string | null }) {
+  constructor(status: number, detail: string) {
     super(detail);
     this.status = status;
-    this.code = code;
-    this.attr = attr;
   }
 }
 
@@ -28,8 +23,6 @@ export type Api = ReturnType<typeof openApi>;
 /** A list as the API pages it. */
 export interface ListReply<Row> {
   count: number;
-  next: string | null;
-  previous: string | null;
   results: Row[];
 }
 
@@ -101,12 +94,8 @@ export async function sendSigning(
 }
 
 export async function refusalOf(reply: Response): Promise<Refusal> {
-  const unknown = { code: "error", detail: `The server answered ${reply.status}.`, attr: null };
-  try {
-    return new Refusal(reply.status, { ...unknown, ...((await reply.json()) as object) });
-  } catch {
-    return new Refusal(reply.status, unknown);
-  }
+  const refused = (await reply.json().catch(() => null)) as { detail?: string } | null;
+  return new Refusal(reply.status, refused?.detail ?? `The server answered ${reply.status}.`);
 }
 
 function addressOf(path: string, query: Query): string {

@@ -39,7 +39,7 @@ export function hrefOf(
   project: number,
   page: string,
   more: readonly (string | number)[] = [],
-  query: Record<string, string> = {},
+  query: Record<string, string> | string = {},
 ): string {
   const path = [project, page, ...more].map((segment) => encodeURIComponent(segment)).join("/");
   const params = new URLSearchParams(query);

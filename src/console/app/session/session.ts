@@ -3,6 +3,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Api } from "./api.ts";
+import { hrefOf } from "./route.ts";
 
 export interface ProjectRow {
   id: number;
@@ -15,7 +16,6 @@ export interface ProjectRow {
   cookieless_server_hash_mode: number;
   event_retention_days: number | null;
   daily_event_quota: number | null;
-  created_at: string;
 }
 
 export interface Session {
@@ -48,6 +48,15 @@ export function allows(scopes: readonly string[], required: string): boolean {
 export function useAllowed(required: string): boolean {
   return allows(useSession().scopes, required);
 }
+
+/** Makes addresses of pages of the chosen project. */
+export function useHref() {
+  const { project } = useSession();
+  return (...page: PageAddress) => hrefOf(project.id, ...page);
+}
+
+/** A page, what its address names, and its parameters. */
+export type PageAddress = Parameters<typeof hrefOf> extends [unknown, ...infer Rest] ? Rest : never;
 
 const keyName = "sluice_personal_api_key";
 

@@ -2,8 +2,8 @@
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { type ListReply, type Query, Refusal, ServerUnreachable } from "./api.ts";
-import { hrefOf, navigate, useRoute } from "./route.ts";
-import { useSession } from "./session.ts";
+import { navigate, useRoute } from "./route.ts";
+import { useHref, useSession } from "./session.ts";
 
 export interface Loaded<Value> {
   value: Value | undefined;
@@ -127,7 +127,7 @@ export function useAnswer<Reply>(query: object): Loaded<Reply> {
  * browser's history, so that reloading and going back show what was shown.
  */
 export function useAddress(limit: number, names: readonly string[] = []) {
-  const { project } = useSession();
+  const hrefOf = useHref();
   const { page, more, query } = useRoute();
   const offset = Number(/^\d{1,9}$/.exec(query.get("offset") ?? "")?.[0] ?? 0);
   const filter = Object.fromEntries(names.map((name) => [name, query.get(name) ?? ""]));
@@ -139,7 +139,7 @@ export function useAddress(limit: number, names: readonly string[] = []) {
       else next.delete(name);
     }
     if (next.toString() === query.toString()) return false;
-    navigate(`${hrefOf(project.id, page, more)}${next.size > 0 ? `?${next}` : ""}`);
+    navigate(hrefOf(page, more, next.toString()));
     return true;
   };
   return {

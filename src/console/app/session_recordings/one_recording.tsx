@@ -2,11 +2,10 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { messageOf } from "../session/api.ts";
-import { hrefOf } from "../session/route.ts";
 import { type ProjectRow, useAllowed, useSession } from "../session/session.ts";
 import { useAction, useGet } from "../session/use_loaded.ts";
 import { durationText, timeText } from "../ui/format.ts";
-import { Outcome, PageHead, PageWhenLoaded, RemoveButton } from "../ui/parts.tsx";
+import { Outcome, PageHead, PageLink, PageWhenLoaded, RemoveButton } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { Beside } from "./beside.tsx";
 import { type Recorded, recordedIn } from "./recorded.ts";
@@ -34,7 +33,7 @@ export function OneRecording({ id, at }: { id: string; at: number }) {
                 path={`${path}/`}
                 sure="Delete this recording?"
                 action={action}
-                back={hrefOf(project.id, "recordings")}
+                back="recordings"
               />
             )}
           </PageHead>
@@ -46,10 +45,10 @@ export function OneRecording({ id, at }: { id: string; at: number }) {
             {seesPersons && (
               <>
                 {" "}
-                · <a href={hrefOf(project.id, "persons", [recording.person.uuid])}>The person</a> ·{" "}
-                <a href={hrefOf(project.id, "recordings", [], { person: recording.person.uuid })}>
+                · <PageLink to={["persons", [recording.person.uuid]]}>The person</PageLink> ·{" "}
+                <PageLink to={["recordings", [], { person: recording.person.uuid }]}>
                   The person’s recordings
-                </a>
+                </PageLink>
               </>
             )}
           </p>

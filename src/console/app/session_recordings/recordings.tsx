@@ -3,13 +3,13 @@
 import { useId, useState } from "preact/hooks";
 import type { Query } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
-import { hrefOf, type Route } from "../session/route.ts";
-import { useAllowed, useSession } from "../session/session.ts";
+import type { Route } from "../session/route.ts";
+import { useSession } from "../session/session.ts";
 import { useList } from "../session/use_loaded.ts";
 import { durationText, timeText } from "../ui/format.ts";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, Form, Status } from "../ui/parts.tsx";
+import { Button, Form, PageLink, Status } from "../ui/parts.tsx";
 import { OneRecording } from "./one_recording.tsx";
 import type { RecordingRow } from "./rows.ts";
 
@@ -78,7 +78,6 @@ function startOfDay(day: string, after = 0): string | undefined {
 
 function RecordingList() {
   const { project } = useSession();
-  const seesPersons = useAllowed("person:read");
   const list = useList<RecordingRow>("session_recordings/", 30, {}, names, (filter) =>
     recordingsQuery(filter as Filter),
   );
@@ -92,7 +91,7 @@ function RecordingList() {
           {!project.session_recording_opt_in && (
             <p class="notice">
               This project records no sessions. Turn it on under{" "}
-              <a href={hrefOf(project.id, "projects")}>Projects</a>.
+              <PageLink to={["projects"]}>Projects</PageLink>.
             </p>
           )}
           <Filters filter={list.filter as Filter} show={list.show} />
@@ -103,7 +102,7 @@ function RecordingList() {
           name: "Began",
           cell: (row) => (
             <>
-              <a href={hrefOf(project.id, "recordings", [row.id])}>{timeText(row.start_time)}</a>{" "}
+              <PageLink to={["recordings", [row.id]]}>{timeText(row.start_time)}</PageLink>{" "}
               {row.ongoing && <Status text="live" />}
               {row.viewed && <span class="tag">seen</span>}
             </>
@@ -111,12 +110,11 @@ function RecordingList() {
         },
         {
           name: "Person",
-          cell: ({ person, distinct_id }) =>
-            seesPersons ? (
-              <a href={hrefOf(project.id, "persons", [], { distinct_id })}>{person.name || distinct_id}</a>
-            ) : (
-              person.name || distinct_id
-            ),
+          cell: ({ person, distinct_id }) => (
+            <PageLink to={["persons", [], { distinct_id }]} needs="person:read">
+              {person.name || distinct_id}
+            </PageLink>
+          ),
         },
         { name: "Page", cell: (row) => row.start_url },
         { name: "Length", cell: (row) => durationText(row.recording_duration), number: true },

@@ -7,8 +7,8 @@ import { chartRowsOf } from "../explore/rows/cells.ts";
 import { Saving } from "../insights/saving.tsx";
 import { messageOf, sendRequest } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
-import { hrefOf, navigate, type Route } from "../session/route.ts";
-import { useSession } from "../session/session.ts";
+import { navigate, type Route } from "../session/route.ts";
+import { useHref, useSession } from "../session/session.ts";
 import { type Loaded, useLoaded, useQueryRequest } from "../session/use_loaded.ts";
 import { Button, Card, ErrorText, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import type { SqlWords } from "./completion.ts";
@@ -61,7 +61,7 @@ interface WorkbenchProps {
 }
 
 function Workbench({ route, insight, row }: WorkbenchProps) {
-  const [ask, { home, project }] = [useQueryRequest(), useSession()];
+  const [ask, { home }, hrefOf] = [useQueryRequest(), useSession(), useHref()];
   const saved = row ? savedSqlOf(row.query) : undefined;
   const given = route.query.get("query") ?? saved?.text ?? "";
   const display = route.query.get("display") ?? saved?.display ?? "ActionsTable";
@@ -76,7 +76,7 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
   const errorId = useId();
   const show = (query: string, drawn: string) =>
     navigate(
-      hrefOf(project.id, "sql", [], {
+      hrefOf("sql", [], {
         ...(insight > 0 && { insight: String(insight) }),
         query,
         display: drawn,

@@ -5,11 +5,10 @@ import { type OwnUser, PasswordCard } from "../accounts/own_account.tsx";
 import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "../live/event_row.tsx";
 import { type Connection, useStream } from "../live/stream.ts";
 import type { ListReply } from "../session/api.ts";
-import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
-import { Card, ErrorText, PageHead } from "../ui/parts.tsx";
+import { Card, ErrorText, PageHead, PageLink } from "../ui/parts.tsx";
 import { snippetsOf } from "./snippets.ts";
 
 export function FirstRun() {
@@ -93,7 +92,7 @@ const all = { event: "", distinct_id: "" };
 const listedMax = 10;
 
 function Arrivals() {
-  const { home, project } = useSession();
+  const { home } = useSession();
   const [arrived, setArrived] = useState<ShownEvent[]>([]);
   const earlier = useGet<ListReply<ShownEvent>>(`${home}/events/`, { limit: listedMax });
   const connection = useStream(all, {
@@ -111,8 +110,8 @@ function Arrivals() {
       <EventList events={events} empty="It appears here by itself, about a second after it was sent." />
       {has && (
         <p>
-          Next: <a href={hrefOf(project.id, "live")}>watch them live</a> or{" "}
-          <a href={hrefOf(project.id, "explore")}>explore them</a>.
+          Next: <PageLink to={["live"]}>watch them live</PageLink> or{" "}
+          <PageLink to={["explore"]}>explore them</PageLink>.
         </p>
       )}
     </>

@@ -1,7 +1,7 @@
 // Subscriptions: insights and dashboards that are sent on a schedule, with their deliveries.
 
 import type { ListReply } from "../session/api.ts";
-import { hrefOf, type Route } from "../session/route.ts";
+import type { Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded, usePolling } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
@@ -13,6 +13,7 @@ import {
   NoSuch,
   Outcome,
   PageHead,
+  PageLink,
   PageWhenLoaded,
   Status,
 } from "../ui/parts.tsx";
@@ -48,7 +49,7 @@ function nextText({ deleted, next_delivery_date }: SubscriptionRow): string {
 }
 
 function SubscriptionList() {
-  const { api, home, project } = useSession();
+  const { api, home } = useSession();
   const loaded = useLoaded(
     async (signal) => {
       const read = (deleted: boolean) =>
@@ -72,7 +73,7 @@ function SubscriptionList() {
       columns={[
         {
           name: "Title",
-          cell: (row) => <a href={hrefOf(project.id, "subscriptions", [row.id])}>{titleOf(row)}</a>,
+          cell: (row) => <PageLink to={["subscriptions", [row.id]]}>{titleOf(row)}</PageLink>,
         },
         { name: "When", cell: (row) => row.summary },
         { name: "To", cell: (row) => `${row.target_type}: ${row.target_value}` },
@@ -86,7 +87,6 @@ function SubscriptionList() {
 }
 
 interface DeliveryRow {
-  id: number;
   status: string;
   error: string | null;
   due_at: string;
@@ -142,9 +142,8 @@ function isOpen({ status }: DeliveryRow): boolean {
 }
 
 function TargetLink({ row: { insight, dashboard } }: { row: SubscriptionRow }) {
-  const { project } = useSession();
-  if (insight) return <a href={hrefOf(project.id, "insights", [insight])}>Insight {insight}</a>;
-  return <a href={hrefOf(project.id, "dashboards", [dashboard ?? 0])}>Dashboard {dashboard}</a>;
+  if (insight) return <PageLink to={["insights", [insight]]}>Insight {insight}</PageLink>;
+  return <PageLink to={["dashboards", [dashboard ?? 0]]}>Dashboard {dashboard}</PageLink>;
 }
 
 function Deliveries({ rows }: { rows: DeliveryRow[] }) {

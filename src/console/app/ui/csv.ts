@@ -6,7 +6,7 @@ export type Cell = string | number | boolean | null | undefined | object;
 const formulaStarts = new Set("=+-@＝＋－＠\t\r\n");
 
 export function csvOf(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  return [columns, ...rows].map((row) => `${row.map(cellText).join(",")}\r\n`).join("");
+  return [columns, ...rows].map((row) => `${row.map(quotedText).join(",")}\r\n`).join("");
 }
 
 /** Cells separated by tabs, which spreadsheets paste into columns. Tabs and line ends in a cell become spaces. */
@@ -15,15 +15,14 @@ export function tsvOf(columns: readonly string[], rows: readonly (readonly Cell[
   return [columns, ...rows].map((row) => `${row.map(plain).join("\t")}\n`).join("");
 }
 
-const cellText = (cell: Cell): string => quotedCell(bareText(cell));
-
 function bareText(cell: Cell): string {
   if (cell === null || cell === undefined) return "";
   if (typeof cell !== "string") return typeof cell === "object" ? JSON.stringify(cell) : String(cell);
   return formulaStarts.has(cell.charAt(0)) ? `'${cell}` : cell;
 }
 
-function quotedCell(text: string): string {
+function quotedText(cell: Cell): string {
+  const text = bareText(cell);
   const isPlain = ![",", '"', "\n", "\r"].some((sign) => text.includes(sign)) && text.trim() === text;
   return isPlain ? text : `"${text.replaceAll('"', '""')}"`;
 }

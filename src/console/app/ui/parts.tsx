@@ -4,6 +4,7 @@ import { type ComponentChildren, type JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { messageOf } from "../session/api.ts";
 import { navigate } from "../session/route.ts";
+import { type PageAddress, useAllowed, useHref } from "../session/session.ts";
 import type { Action, Loaded } from "../session/use_loaded.ts";
 import { agoText, shortText, timeText } from "./format.ts";
 
@@ -58,15 +59,15 @@ export function NoSuch({ title, what, name }: { title: string; what: string; nam
   return (
     <>
       <PageHead title={title} />
-      <p class="notice bad" role="alert">
-        There is no {what} {shortText(name, titleLettersMax)} here, or it is not shown to you.
-      </p>
+      <ErrorText
+        error={`There is no ${what} ${shortText(name, titleLettersMax)} here, or it is not shown to you.`}
+      />
     </>
   );
 }
 
 export function ErrorText({ error }: { error: unknown }) {
-  if (error === undefined || error === null) return null;
+  if (error === undefined || error === null || error === "") return null;
   return (
     <p class="notice bad" role="alert">
       {messageOf(error)}
@@ -293,6 +294,18 @@ export function FormCard({ title, send, action, button = "Create", disabled, chi
   );
 }
 
+interface PageLinkProps extends Omit<JSX.IntrinsicElements["a"], "href"> {
+  to: PageAddress;
+  /** The scope of the page: for keys without it there is no link. */
+  needs?: string;
+}
+
+/** A link to a page of the chosen project. */
+export function PageLink({ to, needs = "", ...rest }: PageLinkProps) {
+  const [href, isAllowed] = [useHref()(...to), useAllowed(needs)];
+  return needs === "" || isAllowed ? <a href={href} {...rest} /> : <>{rest.children}</>;
+}
+
 /** A text that is cut where it is long; the whole text is its title. */
 export function Cut({ text, lettersMax }: { text: string; lettersMax: number }) {
   return text.length > lettersMax ? <span title={text}>{shortText(text, lettersMax)}</span> : <>{text}</>;
@@ -322,10 +335,12 @@ interface RemoveProps {
   path: string;
   sure: string;
   action: Action;
+  /** The page with the list. */
   back: string;
 }
 
 export function RemoveButton({ path, sure, action, back }: RemoveProps) {
-  const remove = () => action.send("DELETE", path, undefined, "Deleted.", () => navigate(back));
+  const href = useHref()(back);
+  const remove = () => action.send("DELETE", path, undefined, "Deleted.", () => navigate(href));
   return <ConfirmButton label="Delete" sure={sure} act={remove} />;
 }

@@ -15,7 +15,6 @@ const line = (more: Partial<TrendSeries> = {}): TrendSeries => ({
   label: "paid",
   data: [1, 2, 4],
   days: ["2026-03-01", "2026-03-02", "2026-03-03"],
-  count: 7,
   action: { order: 0, name: "paid", math: "total" },
   ...more,
 });

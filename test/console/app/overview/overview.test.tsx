@@ -1,12 +1,11 @@
 // The overview: what it asks of a site, how a change is told, and where its rows and figures lead.
 
 import { afterEach, expect, test } from "bun:test";
-import { readRoute } from "../../../../src/console/app/session/route.ts";
+import { type Site, siteAddress } from "../../../../src/console/app/overview/site_query.ts";
+import { hrefOf, readRoute } from "../../../../src/console/app/session/route.ts";
 import { type Answers, type Asked, closePage, drawPage, inDocument } from "../drawn_page.tsx";
 
-const { addressOfSite, Overview } = await inDocument(
-  () => import("../../../../src/console/app/overview/overview.tsx"),
-);
+const { Overview } = await inDocument(() => import("../../../../src/console/app/overview/overview.tsx"));
 
 afterEach(closePage);
 
@@ -96,8 +95,9 @@ test("a project without events is led to the start from the first page, and stay
 });
 
 test("the address of a site has its range and filters, and none where it is the usual one", () => {
-  expect(addressOfSite(7, { range: "-7d", to: "", filters: [] })).toBe("#/7/overview");
-  expect(addressOfSite(7, { range: "all", to: "", filters: [{ by: "OS", value: "" }] })).toBe(
+  const addressOf = (site: Site) => hrefOf(7, "overview", [], siteAddress(site));
+  expect(addressOf({ range: "-7d", to: "", filters: [] })).toBe("#/7/overview");
+  expect(addressOf({ range: "all", to: "", filters: [{ by: "OS", value: "" }] })).toBe(
     "#/7/overview?range=all&filter=OS%3A",
   );
 });

@@ -41,7 +41,7 @@ const action = (more: Partial<Action> = {}): Action => ({
   send: () => {},
   ...more,
 });
-const refusal = new Refusal(400, { code: "x", detail: "Not that.", attr: null });
+const refusal = new Refusal(400, "Not that.");
 
 test("a reply is loading, then there, and stays there beside the error of the next", async () => {
   const shown = async (more: Partial<Loaded<string>>) => {
@@ -112,9 +112,7 @@ test("what is removed is left, once it is gone", async () => {
     sent.push([method, path, body, done]);
     after?.(undefined as never);
   };
-  const page = await drawPage(
-    <RemoveButton path="/a/1/" sure="?" action={action({ send })} back="#/7/list" />,
-  );
+  const page = await drawPage(<RemoveButton path="/a/1/" sure="?" action={action({ send })} back="list" />);
   await page.press("Delete");
   await page.press("Yes, delete. ?");
   expect(sent).toEqual([["DELETE", "/a/1/", undefined, "Deleted."]]);
@@ -172,7 +170,7 @@ test("an outcome is announced, a failure in the API's words, and nothing else", 
   expect(await texts({})).toEqual(["", true]);
   expect(await texts({ done: "Saved." })).toEqual(["Saved.", false]);
   expect(await texts({ error: refusal })).toEqual(["Not that.", true]);
-  const many = new Refusal(429, { code: "throttled", detail: "Wait.", attr: null });
+  const many = new Refusal(429, "Wait.");
   expect(await texts({ error: many })).toEqual(["Wait. (too many requests)", true]);
 });
 
