@@ -86,8 +86,6 @@ function List({ query: persons }: { query: PersonsQuery }) {
   );
 }
 
-const nameLettersMax = 120;
-
 function PersonsTable({ rows }: { rows: readonly Cells[] }) {
   const seesRecordings = useAllowed("session_recording:read");
   return (
@@ -103,12 +101,11 @@ function PersonsTable({ rows }: { rows: readonly Cells[] }) {
             // A person without a profile, who only sent events, has no page.
             row[1] === null ? (
               <>
-                <Cut text={nameIn(row)} lettersMax={nameLettersMax} />{" "}
-                <span class="tag">without a profile</span>
+                <Cut text={nameIn(row)} /> <span class="tag">without a profile</span>
               </>
             ) : (
               <PageLink to={["persons", [row[0].id]]}>
-                <Cut text={nameIn(row)} lettersMax={nameLettersMax} />
+                <Cut text={nameIn(row)} />
               </PageLink>
             ),
         },

@@ -85,7 +85,13 @@ function ExportActions({ path, action, changed, row }: PartProps & { row: Export
         Run now
       </Button>
       <Button onClick={changed}>Refresh</Button>
-      <RemoveButton path={`${path}/`} sure="Delete this export?" action={action} back="exports" />
+      <RemoveButton
+        path={`${path}/`}
+        needs="batch_export:write"
+        sure="Delete this export?"
+        action={action}
+        back="exports"
+      />
     </>
   );
 }

@@ -75,6 +75,7 @@ function Board({ path, dashboard, loaded, scope }: BoardProps) {
             </Button>
             <RemoveButton
               path={path}
+              needs="dashboard:write"
               sure="Delete it? Its insights stay."
               action={action}
               back="dashboards"

@@ -1,10 +1,8 @@
 // The range and the filters of a dashboard's page: they are in its address, so that a link shows the same.
 
-import { useId, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { ranges } from "../explore/choices.ts";
-import { AddCondition, ConditionFields } from "../filters/condition_fields.tsx";
-import { PropertyNames } from "../filters/property_names.tsx";
-import { useProjectNames } from "../session/project_names.ts";
+import { AddCondition, OwnFilters } from "../filters/condition_fields.tsx";
 import { navigate } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { Button, Form } from "../ui/parts.tsx";
@@ -16,7 +14,6 @@ const options = [["", "Each insight’s own range"], ...ranges] as const;
 export function ScopeForm({ dashboard, scope }: { dashboard: number; scope: Scope }) {
   const hrefOf = useHref();
   const [conditions, setConditions] = useState(scope.conditions);
-  const [lists, names] = [useId(), useProjectNames()];
   const show = (next: Scope) => navigate(hrefOf("dashboards", [dashboard], scopeAddress(next)));
   const filters = { conditions, set: setConditions };
   return (
@@ -29,12 +26,7 @@ export function ScopeForm({ dashboard, scope }: { dashboard: number; scope: Scop
       />
       <AddCondition {...filters} />
       {(conditions.length > 0 || scope.conditions.length > 0) && <Button type="submit">Show</Button>}
-      {conditions.length > 0 && (
-        <div class="whole">
-          <PropertyNames lists={lists} names={names} />
-          <ConditionFields {...filters} lists={lists} names={names} />
-        </div>
-      )}
+      <OwnFilters {...filters} />
     </Form>
   );
 }

@@ -1,5 +1,6 @@
 // The result of one tile of a dashboard, loaded by itself. The last result is shown until the next is there.
 
+import type { RowsReply } from "../explore/results.ts";
 import { InsightResult, type InsightRow } from "../insights/insight_row.tsx";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useLoaded, useQueryRequest } from "../session/use_loaded.ts";
@@ -37,8 +38,7 @@ export function TileResult({ insight, scope, height, round }: TileProps) {
     [home, name, round],
   );
   const answerOf = async (body: object, signal: AbortSignal) => {
-    type Reply = { results: unknown; columns?: string[]; types?: [string, string][] };
-    const { results, columns, types } = await ask<Reply>(body, signal);
+    const { results, columns, types } = await ask<Partial<RowsReply>>(body, signal);
     const names = types?.map(([, type]) => type) ?? null;
     return { query: rewrapped(insight.query, body), result: results, columns: columns ?? null, types: names };
   };

@@ -41,6 +41,15 @@ export interface Cohort {
 
 export type Results = unknown[];
 
+/** The API's reply to a query in SQL. */
+export interface RowsReply {
+  results: Results;
+  columns: string[];
+  types: [name: string, type: string][];
+  hasMore: boolean;
+  limit: number;
+}
+
 export function isCohorts(results: Results): results is Cohort[] {
   return Array.isArray((results[0] as Cohort | undefined)?.values);
 }

@@ -53,8 +53,6 @@ export function TotalsView({ series, display, query }: TotalsProps) {
   );
 }
 
-const nameLettersMax = 120;
-
 function TotalsTable({ totals }: { totals: { label: string; value: number; href: string | undefined }[] }) {
   return (
     <Table
@@ -62,7 +60,7 @@ function TotalsTable({ totals }: { totals: { label: string; value: number; href:
       rows={totals}
       id={({ label }) => label}
       columns={[
-        { name: "Series", cell: ({ label }) => <Cut text={label} lettersMax={nameLettersMax} /> },
+        { name: "Series", cell: ({ label }) => <Cut text={label} /> },
         {
           name: "Number",
           cell: ({ value, href }) => <FigureLink href={href}>{numberText(value)}</FigureLink>,

@@ -19,9 +19,7 @@ import {
   valuesMax,
   withOperator,
 } from "./conditions.ts";
-
-/** The id of the list of an owner's names. @param lists of the form. */
-export const listIdOf = (lists: string, owner: Owner): string => `${lists}-${owner}`;
+import { useOffered, WithNames } from "./property_names.tsx";
 
 /** Owners of properties, with each type of groups; `own` is offered even where its type was deleted. */
 export function ownerOptions({ groupTypes }: ProjectNames, owner: Owner) {
@@ -37,15 +35,15 @@ export function ownerOptions({ groupTypes }: ProjectNames, owner: Owner) {
 interface ConditionFieldsProps {
   conditions: readonly Condition[];
   set: (conditions: Condition[]) => void;
-  lists: string;
-  names: ProjectNames;
   /** The event that they filter, as labels end; "" for all. */
   about?: string;
   /** The owner of all their properties, where there is no choice. */
   owner?: Owner;
 }
 
-export function ConditionFields({ conditions, set, lists, names, about = "", owner }: ConditionFieldsProps) {
+/** Inside WithNames, whose names they offer. */
+export function ConditionFields({ conditions, set, about = "", owner }: ConditionFieldsProps) {
+  const { names, listOf } = useOffered();
   const change = (i: number, one: Partial<Condition>) =>
     set(conditions.map((other, j) => (i === j ? { ...other, ...one } : other)));
   return (
@@ -57,7 +55,7 @@ export function ConditionFields({ conditions, set, lists, names, about = "", own
         return (
           <div key={i} class="form series own-filter">
             {owner === undefined && choice("type", `Whose property${of}`, ownerOptions(names, type))}
-            {text("key", `Filtered property${of}`, { list: listIdOf(lists, type), required: true })}
+            {text("key", `Filtered property${of}`, { list: listOf(type), required: true })}
             <ChoiceField
               label={`Must${of}`}
               value={operator}
@@ -94,12 +92,7 @@ export function ConditionFields({ conditions, set, lists, names, about = "", own
 }
 
 /** The button that adds a filter, which forms put apart from the fields. */
-export function AddCondition({
-  conditions,
-  set,
-  about = "",
-  owner = "event",
-}: Omit<ConditionFieldsProps, "lists" | "names">) {
+export function AddCondition({ conditions, set, about = "", owner = "event" }: ConditionFieldsProps) {
   if (conditions.length >= conditionsMax) return null;
   return (
     <Button
@@ -108,6 +101,18 @@ export function AddCondition({
     >
       Add filter
     </Button>
+  );
+}
+
+/** The filters of a form that has none at first, across its width. */
+export function OwnFilters(props: ConditionFieldsProps) {
+  if (props.conditions.length === 0) return null;
+  return (
+    <div class="whole">
+      <WithNames>
+        <ConditionFields {...props} />
+      </WithNames>
+    </div>
   );
 }
 

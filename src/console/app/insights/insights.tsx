@@ -65,7 +65,7 @@ function InsightList() {
           cell: (row) => (
             <PageLink to={["insights", [row.id]]}>
               {row.favorited && <span title="Favorite">★ </span>}
-              <Cut text={insightName(row)} lettersMax={nameLettersMax} />
+              <Cut text={insightName(row)} />
             </PageLink>
           ),
         },
@@ -76,5 +76,3 @@ function InsightList() {
     />
   );
 }
-
-const nameLettersMax = 120;

@@ -5,7 +5,7 @@ import { addressOfQuery } from "../explore/query.ts";
 import { formQueryOf } from "../explore/saved_query.ts";
 import type { ListReply } from "../session/api.ts";
 import { navigate } from "../session/route.ts";
-import { useAllowed, useHref, useSession } from "../session/session.ts";
+import { useHref, useSession } from "../session/session.ts";
 import { type Action, useAction, useGet } from "../session/use_loaded.ts";
 import { savedSqlOf } from "../sql/sql_query.ts";
 import { useFields } from "../ui/inputs.tsx";
@@ -30,7 +30,6 @@ export function OneInsight({ id }: { id: string }) {
   const { home } = useSession();
   const path = `${home}/insights/${encodeURIComponent(id)}/`;
   const loaded = useGet<InsightRow>(path);
-  const mayDelete = useAllowed("insight:write");
   const maySave = useMaySave();
   const action = useAction();
   const part = { path, changed: loaded.reload };
@@ -42,9 +41,13 @@ export function OneInsight({ id }: { id: string }) {
             {maySave && <EditLink insight={insight} />}
             {maySave && <Favorite {...part} insight={insight} action={action} />}
             {maySave && <Duplicate insight={insight} action={action} />}
-            {mayDelete && (
-              <RemoveButton path={path} sure="Delete this insight?" action={action} back="insights" />
-            )}
+            <RemoveButton
+              path={path}
+              needs="insight:write"
+              sure="Delete this insight?"
+              action={action}
+              back="insights"
+            />
           </PageHead>
           <Outcome action={action} />
           <Card>

@@ -2,9 +2,10 @@
 
 import { navigate } from "../session/route.ts";
 import { useAllowed, useHref, useSession } from "../session/session.ts";
-import { useAction, useLoaded } from "../session/use_loaded.ts";
+import { useAction, useGet } from "../session/use_loaded.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { Button, Cut, ErrorText, Form, Outcome } from "../ui/parts.tsx";
+import type { InsightRow } from "./insight_row.tsx";
 
 /** Whether the key may save a query, which also requires the right to run it. */
 export function useMaySave(): boolean {
@@ -52,18 +53,12 @@ function SaveNew({ queryOf, isReady = true }: Pick<SavingProps, "queryOf" | "isR
   );
 }
 
-interface SavedInsight {
-  name: string | null;
-  derived_name: string | null;
-  query: unknown;
-}
-
 const nameLettersMax = 60;
 
 function SaveChanges({ queryOf, insight, isReady = true }: SavingProps) {
-  const { api, home } = useSession();
+  const { home } = useSession();
   const path = `${home}/insights/${insight}/`;
-  const loaded = useLoaded((signal) => api.get<SavedInsight>(path, { refresh: "false" }, signal), [path]);
+  const loaded = useGet<InsightRow>(path, { refresh: "false" });
   const action = useAction();
   const { value: saved } = loaded;
   const href = useHref()("insights", [insight]);

@@ -2,7 +2,7 @@
 
 import { type ComponentChildren } from "preact";
 import { ResultView } from "../explore/result_view.tsx";
-import type { Results } from "../explore/results.ts";
+import type { Results, RowsReply } from "../explore/results.ts";
 import { useAnswer } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
 import { WhenLoaded } from "../ui/parts.tsx";
@@ -15,7 +15,7 @@ export function Activity({ person, children }: { person: string; children: Compo
   const text =
     "select toDate(timestamp) as day, count() as events from events where person_id = {person} " +
     `group by day order by day desc limit ${daysMax}`;
-  const loaded = useAnswer<DaysReply>({ kind: "HogQLQuery", query: text, values: { person } });
+  const loaded = useAnswer<RowsReply>({ kind: "HogQLQuery", query: text, values: { person } });
   return (
     <>
       <WhenLoaded loaded={loaded}>
@@ -41,13 +41,6 @@ export function Activity({ person, children }: { person: string; children: Compo
       {(loaded.value !== undefined || !loaded.loading) && children}
     </>
   );
-}
-
-interface DaysReply {
-  results: Results;
-  columns: string[];
-  types: [name: string, type: string][];
-  hasMore: boolean;
 }
 
 function totalText(rows: Results): string {

@@ -2,6 +2,7 @@
 
 import { EventList, type ShownEvent } from "../live/event_row.tsx";
 import { Refusal } from "../session/api.ts";
+import type { GroupType } from "../session/project_names.ts";
 import type { Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useGet, useList, useLoaded } from "../session/use_loaded.ts";
@@ -18,11 +19,6 @@ interface GroupRow {
   created_at: string;
 }
 
-interface TypeRow {
-  group_type: string;
-  group_type_index: number;
-}
-
 export function Groups({ route }: { route: Route }) {
   const [type, key] = route.more;
   if (type === undefined || key === undefined) return <GroupList />;
@@ -33,7 +29,7 @@ function GroupList() {
   const { home } = useSession();
   const list = useList<GroupRow>("groups/", 50, {}, ["group_type", "group_key"]);
   const { fields, text, choice } = useDraft(list.filter);
-  const types = useGet<TypeRow[]>(`${home}/groups_types/`);
+  const types = useGet<GroupType[]>(`${home}/groups_types/`);
   const names = types.value?.map(({ group_type }) => [group_type, group_type] as const) ?? [];
   const [type, key] = [fields["group_type"] ?? "", fields["group_key"] ?? ""];
   return (
@@ -55,15 +51,13 @@ function GroupList() {
           name: "Key",
           cell: (row) => (
             <PageLink to={["groups", [row.group_type, row.group_key]]}>
-              <Cut text={row.group_key} lettersMax={nameLettersMax} />
+              <Cut text={row.group_key} />
             </PageLink>
           ),
         },
         {
           name: "Name",
-          cell: ({ properties }) => (
-            <Cut text={String(properties["name"] ?? "")} lettersMax={nameLettersMax} />
-          ),
+          cell: ({ properties }) => <Cut text={String(properties["name"] ?? "")} />,
         },
         { name: "First seen", cell: (row) => <Time at={row.created_at} />, number: true },
       ]}
@@ -71,13 +65,11 @@ function GroupList() {
   );
 }
 
-const nameLettersMax = 120;
-
 function OneGroup({ type, group }: { type: string; group: string }) {
   const { api, home } = useSession();
   const loaded = useLoaded(
     async (signal) => {
-      const types = await api.get<TypeRow[]>(`${home}/groups_types/`, {}, signal);
+      const types = await api.get<GroupType[]>(`${home}/groups_types/`, {}, signal);
       const index = types.find(({ group_type }) => group_type === type)?.group_type_index;
       if (index === undefined) throw new Error(`There are no groups of the type ${type}.`);
       const key = { group_type_index: index, group_key: group };

@@ -1,12 +1,9 @@
 // Persons: a list to search, and a page for each with its properties, ids and events.
 
-import { useId } from "preact/hooks";
-import { AddCondition, ConditionFields } from "../filters/condition_fields.tsx";
+import { AddCondition, OwnFilters } from "../filters/condition_fields.tsx";
 import { type Condition, conditionsOfText, conditionsText, propertiesOf } from "../filters/conditions.ts";
-import { PropertyNames } from "../filters/property_names.tsx";
 import { EventList, type ShownEvent } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
-import { useProjectNames } from "../session/project_names.ts";
 import type { Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useList, useLoaded } from "../session/use_loaded.ts";
@@ -59,7 +56,6 @@ function PersonList() {
     },
   );
   const { fields, change, text } = useDraft(list.filter);
-  const [lists, names] = [useId(), useProjectNames()];
   const found = list.filter["distinct_id"];
   const filters = {
     conditions: personFiltersIn(fields["where"]),
@@ -80,12 +76,7 @@ function PersonList() {
             {text("search", "Id, e-mail address or name", { type: "search" })}
             <AddCondition {...filters} />
             <Button type="submit">Search</Button>
-            {filters.conditions.length > 0 && (
-              <div class="whole">
-                <PropertyNames lists={lists} names={names} />
-                <ConditionFields {...filters} lists={lists} names={names} />
-              </div>
-            )}
+            <OwnFilters {...filters} />
           </Form>
           {found && <p class="quiet">The person with the id {found}:</p>}
         </>
@@ -95,7 +86,7 @@ function PersonList() {
           name: "Person",
           cell: (row) => (
             <PageLink to={["persons", [row.uuid]]}>
-              <Cut text={nameOf(row)} lettersMax={nameLettersMax} />
+              <Cut text={nameOf(row)} />
             </PageLink>
           ),
         },
@@ -105,8 +96,6 @@ function PersonList() {
     />
   );
 }
-
-const nameLettersMax = 120;
 
 function nameOf({ name, distinct_ids, uuid }: PersonRow): string {
   return name || distinct_ids[0] || uuid;
@@ -125,6 +114,7 @@ function OnePerson({ uuid }: { uuid: string }) {
     },
     [path],
   );
+  const action = useAction();
   const seesEvents = useAllowed("query:read");
   const seesRecordings = useAllowed("session_recording:read");
   return (
@@ -137,8 +127,15 @@ function OnePerson({ uuid }: { uuid: string }) {
                 Recordings
               </PageLink>
             )}
-            <RemovePerson path={path} />
+            <RemoveButton
+              path={`${path}/`}
+              needs="person:write"
+              sure="Delete this person? The events stay; a new event creates the person again."
+              action={action}
+              back="persons"
+            />
           </PageHead>
+          <Outcome action={action} />
           <div class="cards">
             <Card title="Properties">
               <Properties of={person.properties} />
@@ -164,23 +161,6 @@ function OnePerson({ uuid }: { uuid: string }) {
         </>
       )}
     </PageWhenLoaded>
-  );
-}
-
-function RemovePerson({ path }: { path: string }) {
-  const mayWrite = useAllowed("person:write");
-  const action = useAction();
-  if (!mayWrite) return null;
-  return (
-    <>
-      <RemoveButton
-        path={`${path}/`}
-        sure="Delete this person? The events stay; a new event creates the person again."
-        action={action}
-        back="persons"
-      />
-      <Outcome action={action} />
-    </>
   );
 }
 

@@ -12,8 +12,6 @@ import { Table } from "../ui/table.tsx";
 /** Sessions at first, and at most. */
 const [stepMax, listedMax] = [10, 500];
 
-const urlLettersMax = 120;
-
 const columns = [
   "session_id",
   "$start_timestamp",
@@ -72,7 +70,7 @@ export function Sessions({ person }: { person: string }) {
                 },
                 {
                   name: "First page",
-                  cell: ([, , , url]) => <Cut text={url ?? ""} lettersMax={urlLettersMax} />,
+                  cell: ([, , , url]) => <Cut text={url ?? ""} />,
                 },
                 { name: "Length", cell: ([, , seconds]) => durationText(seconds), number: true },
                 { name: "Pages", cell: ([, , , , pages]) => numberText(pages), number: true },

@@ -14,14 +14,14 @@ export interface ProjectNames {
   groupTypes: readonly GroupType[];
 }
 
-interface GroupType {
+export interface GroupType {
   group_type: string;
   group_type_index: number;
 }
 
 /** Names of one kind that are offered. */
 const namesMax = 1000;
-const noNames: ProjectNames = { events: [], properties: {}, groupTypes: [] };
+export const noNames: ProjectNames = { events: [], properties: {}, groupTypes: [] };
 
 /** Empty until they are loaded, and for keys that may not see them. */
 export function useProjectNames(): ProjectNames {

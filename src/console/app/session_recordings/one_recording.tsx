@@ -28,14 +28,13 @@ export function OneRecording({ id, at }: { id: string; at: number }) {
       {(recording) => (
         <>
           <PageHead title={`Recording of ${recording.person.name || recording.distinct_id}`}>
-            {mayWrite && (
-              <RemoveButton
-                path={`${path}/`}
-                sure="Delete this recording?"
-                action={action}
-                back="recordings"
-              />
-            )}
+            <RemoveButton
+              path={`${path}/`}
+              needs="session_recording:write"
+              sure="Delete this recording?"
+              action={action}
+              back="recordings"
+            />
           </PageHead>
           <Outcome action={action} />
           <p class="quiet">

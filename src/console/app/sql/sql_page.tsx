@@ -2,8 +2,9 @@
 
 import { useId, useMemo, useState } from "preact/hooks";
 import { ResultView } from "../explore/result_view.tsx";
-import type { Results } from "../explore/results.ts";
+import type { RowsReply } from "../explore/results.ts";
 import { chartRowsOf } from "../explore/rows/cells.ts";
+import type { InsightRow } from "../insights/insight_row.tsx";
 import { Saving } from "../insights/saving.tsx";
 import { messageOf, sendRequest } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
@@ -21,26 +22,13 @@ where timestamp >= now() - interval 14 day
 group by day
 order by day`;
 
-interface SqlReply {
-  results: Results;
-  columns: string[];
-  types: [name: string, type: string][];
-  hasMore: boolean;
-  limit: number;
-  last_refresh: string;
-}
-
-interface SavedInsight {
-  query: unknown;
-}
-
 export function Sql({ route }: { route: Route }) {
   const { api, home } = useSession();
   const insight = Number(route.query.get("insight"));
   const saved = useLoaded(
     async (signal) =>
       insight > 0
-        ? await api.get<SavedInsight>(`${home}/insights/${insight}/`, { refresh: "false" }, signal)
+        ? await api.get<InsightRow>(`${home}/insights/${insight}/`, { refresh: "false" }, signal)
         : null,
     [home, insight],
   );
@@ -57,7 +45,7 @@ export function Sql({ route }: { route: Route }) {
 interface WorkbenchProps {
   route: Route;
   insight: number;
-  row: SavedInsight | null;
+  row: InsightRow | null;
 }
 
 function Workbench({ route, insight, row }: WorkbenchProps) {
@@ -83,7 +71,7 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
       }),
     );
   const loaded = useLoaded(
-    async (signal) => (given === "" ? null : await ask<SqlReply>(sourceWith(saved, given), signal)),
+    async (signal) => (given === "" ? null : await ask<RowsReply>(sourceWith(saved, given), signal)),
     [home, given],
   );
   const run = () => (text === given ? loaded.reload() : show(text, display));
@@ -127,7 +115,7 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
 }
 
 interface AnswerProps {
-  loaded: Loaded<SqlReply | null>;
+  loaded: Loaded<RowsReply | null>;
   display: string;
   choose: (display: string) => void;
 }

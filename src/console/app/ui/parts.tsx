@@ -307,7 +307,7 @@ export function PageLink({ to, needs = "", ...rest }: PageLinkProps) {
 }
 
 /** A text that is cut where it is long; the whole text is its title. */
-export function Cut({ text, lettersMax }: { text: string; lettersMax: number }) {
+export function Cut({ text, lettersMax = 120 }: { text: string; lettersMax?: number }) {
   return text.length > lettersMax ? <span title={text}>{shortText(text, lettersMax)}</span> : <>{text}</>;
 }
 
@@ -333,14 +333,16 @@ export function Status({ text }: { text: string }) {
 interface RemoveProps {
   /** The API's path. */
   path: string;
+  /** The scope that it requires. */
+  needs: string;
   sure: string;
   action: Action;
   /** The page with the list. */
   back: string;
 }
 
-export function RemoveButton({ path, sure, action, back }: RemoveProps) {
-  const href = useHref()(back);
+export function RemoveButton({ path, needs, sure, action, back }: RemoveProps) {
+  const [href, isAllowed] = [useHref()(back), useAllowed(needs)];
   const remove = () => action.send("DELETE", path, undefined, "Deleted.", () => navigate(href));
-  return <ConfirmButton label="Delete" sure={sure} act={remove} />;
+  return isAllowed ? <ConfirmButton label="Delete" sure={sure} act={remove} /> : null;
 }

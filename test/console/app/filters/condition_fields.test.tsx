@@ -8,15 +8,12 @@ import {
   ownerOptions,
 } from "../../../../src/console/app/filters/condition_fields.tsx";
 import { type Condition, noCondition } from "../../../../src/console/app/filters/conditions.ts";
-import { type Answers, closePage, drawPage } from "../drawn_page.tsx";
+import { WithNames } from "../../../../src/console/app/filters/property_names.tsx";
+import { type Answers, closePage, type DrawnPage, drawPage } from "../drawn_page.tsx";
 
 afterEach(closePage);
 
-const names = {
-  events: [],
-  properties: { event: ["$browser"], person: ["plan"], session: ["$channel_type"] },
-  groupTypes: [{ group_type: "company", group_type_index: 1 }],
-};
+const groupTypes = [{ group_type: "company", group_type_index: 1 }];
 
 let now: readonly Condition[] = [];
 
@@ -25,25 +22,35 @@ function Form({ first, owner }: { first: readonly Condition[]; owner?: string })
   now = conditions;
   const filters = { conditions, set: setConditions, ...(owner !== undefined && { owner }) };
   return (
-    <>
-      <ConditionFields {...filters} lists="l" names={names} />
+    <WithNames>
+      <ConditionFields {...filters} />
       <AddCondition {...filters} />
-    </>
+    </WithNames>
   );
 }
 
 const plan: Condition = { type: "person", key: "plan", operator: "exact", values: ["pro"] };
+const listed = (...names: string[]) => ({ results: names.map((name) => ({ name })) });
 const answers: Answers = {
+  "GET /api/projects/7/event_definitions/": listed(),
+  "GET /api/projects/7/property_definitions/": ({ query }) =>
+    query["type"] === "person" ? listed("plan") : listed("$browser"),
+  "GET /api/projects/7/sessions/property_definitions/": listed("$channel_type"),
+  "GET /api/projects/7/groups_types/": groupTypes,
+  "GET /api/projects/7/groups/property_definitions/": {},
   "GET /api/projects/7/persons/values/": [{ name: "pro", count: 1200 }, { name: "free" }],
   "GET /api/projects/7/sessions/values/": { results: [{ name: "Direct" }] },
 };
 
+/** The requests for values. */
+const valuesAsked = ({ asked }: DrawnPage) => asked.filter(({ path }) => path.endsWith("/values/"));
+
 test("values are offered of a property that the project has, with how often they came", async () => {
   const page = await drawPage(<Form first={[plan]} />, { answers });
-  expect(page.asked).toEqual([
+  expect(valuesAsked(page)).toEqual([
     { method: "GET", path: "/api/projects/7/persons/values/", query: { key: "plan" }, body: undefined },
   ]);
-  const options = [...page.document.querySelectorAll("datalist option")];
+  const options = [...page.document.querySelectorAll(".own-filter datalist option")];
   expect(options.map((one) => [one.getAttribute("value"), one.getAttribute("label")])).toEqual([
     ["pro", "1,200"],
     ["free", null],
@@ -58,10 +65,10 @@ test("values are offered of a property that the project has, with how often they
 
 test("names are not requested for one letter, nor with a key that may not see them", async () => {
   const half = await drawPage(<Form first={[{ ...plan, key: "pla" }]} />, { answers });
-  expect(half.asked).toEqual([]);
+  expect(valuesAsked(half)).toEqual([]);
   await closePage();
   const blind = await drawPage(<Form first={[plan]} />, { answers, scopes: ["query:read"] });
-  expect(blind.asked).toEqual([]);
+  expect(valuesAsked(blind)).toEqual([]);
 });
 
 test("an operator without a value has no field for one, and one that takes a single value leaves the first", async () => {
@@ -93,6 +100,7 @@ test("there are ten filters at most, and twenty values of one", async () => {
 });
 
 test("the owner of a filter stays offered where the project has no such groups any more", () => {
+  const names = { events: [], properties: {}, groupTypes };
   expect(ownerOptions(names, "person").map(([value]) => value)).toEqual([
     "event",
     "person",

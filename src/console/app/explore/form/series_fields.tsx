@@ -2,8 +2,9 @@
 
 import { type ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { AddCondition, ConditionFields, listIdOf } from "../../filters/condition_fields.tsx";
+import { AddCondition, ConditionFields } from "../../filters/condition_fields.tsx";
 import type { Condition } from "../../filters/conditions.ts";
+import { useOffered } from "../../filters/property_names.tsx";
 import type { ProjectNames } from "../../session/project_names.ts";
 import { inputsOf } from "../../ui/inputs.tsx";
 import { Button } from "../../ui/parts.tsx";
@@ -13,8 +14,6 @@ import { anyEvent, type InsightQuery, type Kind, type Series } from "../query.ts
 interface SeriesFieldsProps {
   query: InsightQuery;
   set: (series: Series[]) => void;
-  lists: string;
-  names: ProjectNames;
 }
 
 /** How many events a kind of query has, at least and at most. */
@@ -27,7 +26,7 @@ const countsOf: Readonly<Record<Kind, readonly [least: number, most: number]>> =
   paths: [0, 0],
 };
 
-export function SeriesFields({ query: { kind, series }, set, lists, names }: SeriesFieldsProps) {
+export function SeriesFields({ query: { kind, series }, set }: SeriesFieldsProps) {
   const [least, most] = countsOf[kind];
   const shown = shownSeries(kind, series);
   const fieldset = useRef<HTMLFieldSetElement>(null);
@@ -52,9 +51,7 @@ export function SeriesFields({ query: { kind, series }, set, lists, names }: Ser
           label={labelOf(kind, all.length, i)}
           series={one}
           set={(change) => set(all.map((other, j) => (j === i ? { ...other, ...change } : other)))}
-          lists={lists}
           of={all.length > 1 ? ` of event ${i + 1}` : ""}
-          names={names}
         >
           {i === all.length - 1 && all.length < most && least < most && (
             <Button onClick={add}>Add {kind === "funnel" ? "step" : "event"}</Button>
@@ -93,30 +90,29 @@ interface OneSeriesProps {
   label: string;
   series: Series;
   set: (change: Partial<Series>) => void;
-  lists: string;
   /** Added to the labels of its fields, where there are several events. */
   of: string;
-  names: ProjectNames;
   children: ComponentChildren;
 }
 
-function OneSeries({ kind, label, series, set, lists, of, names, children }: OneSeriesProps) {
+function OneSeries({ kind, label, series, set, of, children }: OneSeriesProps) {
   const { math, conditions } = series;
+  const { names, listOf } = useOffered();
   const filters = { conditions, set: (next: Condition[]) => set({ conditions: next }), about: of };
   const { text, choice } = inputsOf(series, set);
   return (
     <>
       <div class="form series">
-        {text("event", label, { placeholder: "any event", list: listIdOf(lists, "events") })}
+        {text("event", label, { placeholder: "any event", list: listOf("events") })}
         {kind === "trend" && choice("math", `Count${of}`, withCurrent(mathsWith(names), math))}
         {kind === "trend" &&
           needsProperty(math) &&
-          text("property", `Property${of}`, { list: listIdOf(lists, "event"), required: true })}
+          text("property", `Property${of}`, { list: listOf("event"), required: true })}
         {/* A single event has the filters of its query. */}
         {of !== "" && <AddCondition {...filters} />}
         {children}
       </div>
-      <ConditionFields {...filters} lists={lists} names={names} />
+      <ConditionFields {...filters} />
     </>
   );
 }
