@@ -8,24 +8,60 @@ import { Facts } from "../ui/table.tsx";
 import type { FiguresMessage } from "./messages.ts";
 import { ratesOf, recentRate, timesOf, total } from "./rates.ts";
 
-const lanes = ["live", "historical", "recordings"] as const;
-const titles = { live: "Live events", historical: "Imported events", recordings: "Recorded pieces" };
+/** Lanes of the journal with their titles. */
+const lanes = [
+  ["live", "Live events"],
+  ["historical", "Imported events"],
+  ["recordings", "Recorded pieces"],
+] as const;
 
 export function FigureCards({ history }: { history: readonly FiguresMessage[] }) {
   const last = history.at(-1);
   if (!last) return null;
+  const { captures: before } = history.at(-6) ?? history[0]!;
+  const count = last.captures.count - before.count;
+  const times = timesOf(history);
+  const sparkline = (label: string, values: readonly number[]) =>
+    values.length < 2 ? (
+      <div class="chart bare empty" />
+    ) : (
+      <Chart label={`${label}, two minutes`} times={times} lines={[{ label, values }]} height={40} bare />
+    );
   return (
     <div class="figures">
-      {lanes.map((lane) => (
-        <LaneFigure key={lane} lane={lane} history={history} />
-      ))}
-      <PendingFigure history={history} last={last} />
+      {lanes.map(([lane, title]) => {
+        const rates = ratesOf(history, ({ accepted }) => accepted[lane] ?? 0);
+        return (
+          <Figure
+            key={lane}
+            name={`${title} / s`}
+            value={numberText(recentRate(rates))}
+            note={`${numberText(last.accepted[lane] ?? 0)} since the start`}
+          >
+            {sparkline(`${title} a second`, rates)}
+          </Figure>
+        );
+      })}
+      <Figure
+        name="Journal pending"
+        value={numberText(last.pending_events)}
+        note={`${bytesText(last.pending_bytes)} on disk, not stored yet`}
+      >
+        {sparkline(
+          "Events pending in the journal",
+          history.slice(1).map(({ pending_events }) => pending_events),
+        )}
+      </Figure>
       <Figure
         name="Accepted to stored"
         value={last.behind_ms === null ? "unknown" : durationText(Math.max(0, last.behind_ms) / 1000)}
         note="events accepted earlier than this can be read"
       />
-      <CaptureFigure history={history} />
+      <Figure
+        name="Time to answer a capture"
+        value={count > 0 ? durationText((last.captures.seconds - before.seconds) / count) : "–"}
+        note={`mean of the last seconds; ${numberText(total(last.refused))} refused`}
+      />
       <Figure
         name="Quarantined"
         value={numberText(last.quarantined)}
@@ -40,63 +76,6 @@ export function FigureCards({ history }: { history: readonly FiguresMessage[] })
       />
     </div>
   );
-}
-
-interface LaneProps {
-  lane: (typeof lanes)[number];
-  history: readonly FiguresMessage[];
-}
-
-function LaneFigure({ lane, history }: LaneProps) {
-  const rates = ratesOf(history, ({ accepted }) => accepted[lane] ?? 0);
-  const last = history.at(-1)!;
-  const accepted = last.accepted[lane] ?? 0;
-  return (
-    <Figure
-      name={`${titles[lane]} / s`}
-      value={numberText(recentRate(rates))}
-      note={`${numberText(accepted)} since the start`}
-    >
-      <Sparkline label={`${titles[lane]} a second, two minutes`} values={rates} history={history} />
-    </Figure>
-  );
-}
-
-function PendingFigure({ history, last }: { history: readonly FiguresMessage[]; last: FiguresMessage }) {
-  const values = history.slice(1).map(({ pending_events }) => pending_events);
-  return (
-    <Figure
-      name="Journal pending"
-      value={numberText(last.pending_events)}
-      note={`${bytesText(last.pending_bytes)} on disk, not stored yet`}
-    >
-      <Sparkline label="Events pending in the journal, two minutes" values={values} history={history} />
-    </Figure>
-  );
-}
-
-function CaptureFigure({ history }: { history: readonly FiguresMessage[] }) {
-  const [first, last] = [history.at(-6) ?? history[0]!, history.at(-1)!];
-  const count = last.captures.count - first.captures.count;
-  const seconds = last.captures.seconds - first.captures.seconds;
-  return (
-    <Figure
-      name="Time to answer a capture"
-      value={count > 0 ? durationText(seconds / count) : "–"}
-      note={`mean of the last seconds; ${numberText(total(last.refused))} refused`}
-    />
-  );
-}
-
-interface SparklineProps {
-  label: string;
-  values: readonly number[];
-  history: readonly FiguresMessage[];
-}
-
-function Sparkline({ label, values, history }: SparklineProps) {
-  if (values.length < 2) return <div class="chart bare empty" />;
-  return <Chart label={label} times={timesOf(history)} lines={[{ label, values }]} height={40} bare />;
 }
 
 interface FigureProps {

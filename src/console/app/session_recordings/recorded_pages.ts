@@ -37,30 +37,25 @@ export function externalIn(
   };
   /** Elements whose address may change later, such as an image that loads when it comes into view. */
   const elements = new Map<unknown, unknown>();
-  const visit = (...roots: unknown[]) => {
-    for (const { tagName, attributes, id, isStyle, textContent } of elementsOf(roots)) {
-      if (/^(?:img|image)$/i.test(String(tagName))) elements.set(id, tagName);
+  for (const event of events) {
+    if (event.type === 4) page = textOf(fieldsOf(event.data)["href"]);
+    const { roots, changes } = partsOf(event);
+    for (const { tagName, attributes, id, isStyle, textContent } of roots.flatMap(elementsOf)) {
+      if (isImage(tagName)) elements.set(id, tagName);
       addAttributes(add, tagName, fieldsOf(attributes));
       if (isStyle) addStyle(add, textOf(textContent));
     }
-  };
-  for (const { type, data } of events) {
-    const fields = fieldsOf(data);
-    if (type === 4) page = textOf(fields["href"]);
-    if (type === 2) visit(fields["node"]);
-    if (type !== 3) continue;
-    for (const { node } of listOf(fields["adds"]).map(fieldsOf)) visit(node);
-    for (const { id, attributes } of listOf(fields["attributes"]).map(fieldsOf)) {
-      addAttributes(add, elements.get(id), fieldsOf(attributes));
-    }
+    for (const { id, attributes } of changes) addAttributes(add, elements.get(id), fieldsOf(attributes));
   }
   const sum = ({ images, styles, fonts }: ExternalResources) => images + styles + fonts;
   return [...hosts.values()].sort((one, other) => sum(other) - sum(one));
 }
 
+const isImage = (tagName: unknown) => /^(?:img|image)$/i.test(String(tagName));
+
 function addAttributes(add: AddExternal, tagName: unknown, attributes: Fields): void {
   const { src, srcset, href, rel, poster, style, _cssText: css } = attributes;
-  if (/^(?:img|image)$/i.test(String(tagName))) {
+  if (isImage(tagName)) {
     add("images", src ?? href ?? textOf(srcset).trim().split(/\s/)[0]);
   }
   if (poster) add("images", poster);
@@ -113,34 +108,36 @@ export function removeRequests(events: readonly RecordedEvent[]): void {
       delete attributes["http-equiv"];
     }
   };
-  for (const { type, data } of events) {
-    const fields = fieldsOf(data);
-    const roots =
-      type === 2
-        ? [fields["node"]]
-        : type === 3
-          ? listOf(fields["adds"]).map((one) => fieldsOf(one)["node"])
-          : [];
-    for (const { tagName, attributes } of elementsOf(roots)) {
+  for (const { roots, changes } of events.map(partsOf)) {
+    for (const { tagName, attributes } of roots.flatMap(elementsOf)) {
       clean(tagName, fieldsOf(attributes) as Record<string, unknown>);
     }
     // A change does not name its kind of element: none may become a link.
-    for (const one of type === 3 ? listOf(fields["attributes"]).map(fieldsOf) : []) {
-      const changed = fieldsOf(one["attributes"]) as Record<string, unknown>;
+    for (const { attributes } of changes) {
+      const changed = fieldsOf(attributes) as Record<string, unknown>;
       clean("", changed);
       for (const name of ["rel", "name", "http-equiv"]) delete changed[name];
     }
   }
 }
 
+/** The nodes that an event adds to a page, and the elements whose attributes it changes. */
+function partsOf({ type, data }: RecordedEvent): { roots: unknown[]; changes: Fields[] } {
+  const { node, adds, attributes } = fieldsOf(data);
+  if (type === 2) return { roots: [node], changes: [] };
+  if (type !== 3) return { roots: [], changes: [] };
+  return {
+    roots: listOf(adds).map((one) => fieldsOf(one)["node"]),
+    changes: listOf(attributes).map(fieldsOf),
+  };
+}
+
 /** All elements of recorded pages, however deep: without recursion, since they are untrusted. */
-function* elementsOf(roots: readonly unknown[]): Generator<Fields> {
-  const waiting = [...roots];
-  for (let node = waiting.pop(); waiting.length > 0 || node !== undefined; node = waiting.pop()) {
-    const fields = fieldsOf(node);
-    yield fields;
-    for (const child of listOf(fields["childNodes"])) waiting.push(child);
-  }
+function elementsOf(root: unknown): Fields[] {
+  const found = [fieldsOf(root)];
+  // The list grows while it is read.
+  for (const { childNodes } of found) for (const child of listOf(childNodes)) found.push(fieldsOf(child));
+  return found;
 }
 
 /** The picture of a canvas in an event of rrweb: the canvas's id and a `data:` address. */

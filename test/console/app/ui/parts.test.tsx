@@ -112,7 +112,9 @@ test("what is removed is left, once it is gone", async () => {
     sent.push([method, path, body, done]);
     after?.(undefined as never);
   };
-  const page = await drawPage(<RemoveButton path="/a/1/" needs="a:write" sure="?" action={action({ send })} back="list" />);
+  const page = await drawPage(
+    <RemoveButton path="/a/1/" needs="a:write" sure="?" action={action({ send })} back="list" />,
+  );
   await page.press("Delete");
   await page.press("Yes, delete. ?");
   expect(sent).toEqual([["DELETE", "/a/1/", undefined, "Deleted."]]);
