@@ -22,12 +22,15 @@ interface Shown {
   isWhole: boolean;
 }
 
+/** Where the player goes. */
+type Seek = { at: number } | undefined;
+
 const isShared = location.pathname.startsWith("/shared/");
 
 export function PlayerPage() {
   const [shown, setShown] = useState<Shown>();
   const [problem, setProblem] = useState("");
-  const [seek, setSeek] = useState<{ at: number }>();
+  const [seek, setSeek] = useState<Seek>();
   useEffect(() => {
     if (isShared) {
       const show = (found: Shown) => {
@@ -105,13 +108,8 @@ async function readShared(): Promise<Shown> {
   });
 }
 
-interface WindowedProps {
-  shown: Shown;
-  seek: { at: number } | undefined;
-}
-
 /** One window of the browser at a time. */
-function Windowed({ shown: { windows, isWhole }, seek }: WindowedProps) {
+function Windowed({ shown: { windows, isWhole }, seek }: { shown: Shown; seek: Seek }) {
   const longest = [...windows].toSorted(([, one], [, other]) => other.length - one.length);
   const [chosen, setChosen] = useState(longest[0]?.[0] ?? "");
   const events = windows.get(chosen) ?? [];
@@ -161,12 +159,7 @@ const speeds = ["0.5", "1", "2", "4", "8"].map((speed) => [speed, `${speed}×`] 
 /** How far an arrow key moves, in ms. */
 const stepMs = 5000;
 
-interface PlayingProps {
-  events: eventWithTime[];
-  seek: { at: number } | undefined;
-}
-
-function Playing({ events, seek }: PlayingProps) {
+function Playing({ events, seek }: { events: eventWithTime[]; seek: Seek }) {
   const stage = useRef<HTMLDivElement>(null);
   const replayer = useRef<Replayer>(null);
   const [at, setAt] = useState(0);

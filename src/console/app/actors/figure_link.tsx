@@ -2,43 +2,34 @@
 
 import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
-import { useHref } from "../session/session.ts";
+import { hrefOf } from "../session/route.ts";
+import { SessionContext } from "../session/session.ts";
 import { type Fields, sourceOf } from "../values.ts";
 import type { PersonsQuery } from "./figures.ts";
 
-interface FigureQuery {
-  query: Fields;
-  /** The address of the page with the persons; `title` names the figure. */
-  href: (persons: PersonsQuery, title: string) => string;
-}
-
-const FigureQueryContext = createContext<FigureQuery | undefined>(undefined);
+/** Undefined on the page of a link. */
+const FigureQueryContext = createContext<Fields | undefined>(undefined);
 
 /** @param query as it was sent or saved, with the nodes around it. */
 export function FiguresOf({ query, children }: { query: unknown; children: ComponentChildren }) {
-  const hrefOf = useHref();
-  const href: FigureQuery["href"] = (persons, title) =>
-    hrefOf("behind", [], { title, of: JSON.stringify(persons) });
-  return (
-    <FigureQueryContext.Provider value={{ query: sourceOf(query), href }}>
-      {children}
-    </FigureQueryContext.Provider>
-  );
+  return <FigureQueryContext.Provider value={sourceOf(query)}>{children}</FigureQueryContext.Provider>;
 }
 
 /**
  * Makes the address of a figure; undefined for a figure without persons, and on the page of a link.
+ * @param title names the figure.
  * @param value the figure: behind 0 there is nobody.
  */
 export function useFigureHref() {
-  const figures = useContext(FigureQueryContext);
+  const query = useContext(FigureQueryContext);
+  const session = useContext(SessionContext);
   return (
     personsQueryIn: (query: Fields) => PersonsQuery | undefined,
     title: string,
     value?: number,
   ): string | undefined => {
-    const persons = figures && value !== 0 ? personsQueryIn(figures.query) : undefined;
-    return persons && figures!.href(persons, title);
+    const persons = query && value !== 0 ? personsQueryIn(query) : undefined;
+    return persons && hrefOf(session!.project.id, "behind", [], { title, of: JSON.stringify(persons) });
   };
 }
 

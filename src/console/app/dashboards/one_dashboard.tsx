@@ -59,11 +59,11 @@ interface BoardProps {
   scope: Scope;
 }
 
-function Board({ path, dashboard, loaded, scope }: BoardProps) {
+function Board(props: BoardProps) {
+  const { path, dashboard, loaded, scope } = props;
   const mayWrite = useAllowed("dashboard:write");
   const [arranging, setArranging] = useState(false);
   const action = useAction();
-  const tiles = dashboard.tiles ?? [];
   return (
     <>
       <PageHead title={dashboardName(dashboard)}>
@@ -85,9 +85,9 @@ function Board({ path, dashboard, loaded, scope }: BoardProps) {
       </PageHead>
       <Outcome action={action} />
       {dashboard.description && <p>{dashboard.description}</p>}
-      {arranging && <NameForm path={path} dashboard={dashboard} changed={loaded.reload} />}
+      {arranging && <NameForm {...props} />}
       {arranging && <NewText path={path} changed={loaded.reload} />}
-      {tiles.length === 0 ? (
+      {!dashboard.tiles?.length ? (
         <p class="notice">
           No insights yet. Open an <PageLink to={["insights"]}>insight</PageLink> and put it on this
           dashboard.
@@ -95,19 +95,13 @@ function Board({ path, dashboard, loaded, scope }: BoardProps) {
       ) : (
         <ScopeForm key={scopeAddress(scope)} dashboard={dashboard.id} scope={scope} />
       )}
-      <Tiles path={path} tiles={tiles} arranging={arranging} changed={loaded.reload} scope={scope} />
+      <Tiles {...props} arranging={arranging} />
       <Sharing path={path.slice(0, -1)} what="dashboard" />
     </>
   );
 }
 
-interface NamingProps {
-  path: string;
-  dashboard: DashboardRow;
-  changed: () => void;
-}
-
-function NameForm({ path, dashboard, changed }: NamingProps) {
+function NameForm({ path, dashboard, loaded }: BoardProps) {
   const { fields, text, check } = useFields({
     name: dashboard.name ?? "",
     description: dashboard.description ?? "",
@@ -115,7 +109,7 @@ function NameForm({ path, dashboard, changed }: NamingProps) {
   });
   const action = useAction();
   const body = { ...fields, name: fields.name || null };
-  const save = () => action.send("PATCH", path, body, "Saved.", changed);
+  const save = () => action.send("PATCH", path, body, "Saved.", loaded.reload);
   return (
     <FormCard title="Name and description" send={save} action={action} button="Save">
       {text("name", "Name")}
@@ -125,18 +119,13 @@ function NameForm({ path, dashboard, changed }: NamingProps) {
   );
 }
 
-interface TilesProps {
-  path: string;
-  tiles: readonly Tile[];
-  arranging: boolean;
-  changed: () => void;
-  scope: Scope;
-}
+const noTiles: readonly Tile[] = [];
 
 /** Heights of pictures, in pixels. */
 const [low, high] = [190, 460];
 
-function Tiles({ path, tiles, arranging, changed, scope }: TilesProps) {
+function Tiles({ path, dashboard, loaded, scope, arranging }: BoardProps & { arranging: boolean }) {
+  const { tiles = noTiles } = dashboard;
   const [shapes, setShapes] = useState(() => shapesOf(tiles));
   // Somebody else may have arranged them before a reload.
   useEffect(() => setShapes(shapesOf(tiles)), [tiles]);
@@ -144,8 +133,6 @@ function Tiles({ path, tiles, arranging, changed, scope }: TilesProps) {
   const grid = useRestoredFocus(shapes);
   const [said, setSaid] = useState("");
   const known = new Map(tiles.map((tile) => [tile.id, tile]));
-  // When the tiles are reloaded, so are their results.
-  const round = useChangeCount(tiles);
   const arrange = (next: Shape[], id: number, words: string) => {
     const name = tileName(known.get(id)!);
     setShapes(next);
@@ -172,10 +159,12 @@ function Tiles({ path, tiles, arranging, changed, scope }: TilesProps) {
                   insight={insight}
                   scope={scope}
                   height={shape.isTall ? high : low}
-                  round={round}
+                  reloaded={tiles}
                 />
               )}
-              {text && <TextTile path={path} id={id} text={text} arranging={arranging} changed={changed} />}
+              {text && (
+                <TextTile path={path} id={id} text={text} arranging={arranging} changed={loaded.reload} />
+              )}
             </section>
           );
         })}
@@ -190,13 +179,6 @@ function InsightHead({ insight }: { insight: InsightRow }) {
       <PageLink to={["insights", [insight.id]]}>{insightName(insight)}</PageLink>
     </h2>
   );
-}
-
-/** How often a value has changed. */
-function useChangeCount(value: unknown): number {
-  const state = useRef({ value, rounds: 0 });
-  if (state.current.value !== value) state.current = { value, rounds: state.current.rounds + 1 };
-  return state.current.rounds;
 }
 
 /** Saves the layout through the API, one request after the other, so that the last change wins. */

@@ -12,15 +12,15 @@ interface TileProps {
   insight: InsightRow;
   scope: Scope;
   height: number;
-  /** Counts how often all tiles were reloaded. */
-  round: number;
+  /** Another value when the dashboard was reloaded: so is the result. */
+  reloaded: unknown;
 }
 
 /** Results that are shown again with their dashboard, until they are computed anew. */
 const lastResults = new Map<string, InsightRow>();
 const lastResultsMax = 100;
 
-export function TileResult({ insight, scope, height, round }: TileProps) {
+export function TileResult({ insight, scope, height, reloaded }: TileProps) {
   const [ask, { api, home }] = [useQueryRequest(), useSession()];
   const seesResults = useAllowed("insight:read");
   const mayQuery = useAllowed("query:read");
@@ -35,7 +35,7 @@ export function TileResult({ insight, scope, height, round }: TileProps) {
       retainResult(name, answered);
       return { name, row: answered };
     },
-    [home, name, round],
+    [home, name, reloaded],
   );
   const answerOf = async (body: object, signal: AbortSignal) => {
     const { results, columns, types } = await ask<Partial<RowsReply>>(body, signal);

@@ -60,6 +60,19 @@ export const intervals: readonly (readonly [string, string])[] = [
 
 /** Series of one query: more are hard to distinguish. */
 export const seriesMax = 6;
+
+/** Kinds of queries: how they and the API call them, and how many events they have, at least and at most. */
+export const kinds = {
+  trend: { title: "Trend", api: "TrendsQuery", events: [1, seriesMax] },
+  funnel: { title: "Funnel", api: "FunnelsQuery", events: [2, seriesMax] },
+  retention: { title: "Retention", api: "RetentionQuery", events: [2, 2] },
+  lifecycle: { title: "Lifecycle", api: "LifecycleQuery", events: [1, 1] },
+  stickiness: { title: "Stickiness", api: "StickinessQuery", events: [1, seriesMax] },
+  paths: { title: "Paths", api: "PathsQuery", events: [0, 0] },
+} as const;
+export type Kind = keyof typeof kinds;
+export const kindNames = Object.keys(kinds) as Kind[];
+
 export const valuesDefault = 6;
 
 export const [windowDefault, orderDefault, columnsDefault] = ["14 day", "ordered", 8] as const;

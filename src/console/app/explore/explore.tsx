@@ -7,21 +7,13 @@ import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { useAnswer } from "../session/use_loaded.ts";
 import { Card, PageHead, WhenLoaded } from "../ui/parts.tsx";
+import { type Kind, kindNames, kinds } from "./choices.ts";
 import { drawingOf } from "./drawing.ts";
 import { QueryForm } from "./form/query_form.tsx";
 import { shownSeries } from "./form/series_fields.tsx";
-import { addressOfQuery, type InsightQuery, type Kind, queryBodyOf, queryOfAddress } from "./query.ts";
+import { addressOfQuery, type InsightQuery, queryBodyOf, queryOfAddress } from "./query.ts";
 import { ResultView } from "./result_view.tsx";
 import { savedWith } from "./saved_query.ts";
-
-const kinds: readonly (readonly [Kind, string])[] = [
-  ["trend", "Trend"],
-  ["funnel", "Funnel"],
-  ["retention", "Retention"],
-  ["lifecycle", "Lifecycle"],
-  ["stickiness", "Stickiness"],
-  ["paths", "Paths"],
-];
 
 export function Explore({ route }: { route: Route }) {
   const hrefOf = useHref();
@@ -43,9 +35,9 @@ export function Explore({ route }: { route: Route }) {
     <>
       <PageHead title={insight > 0 ? "Edit an insight" : "Explore"} />
       <div class="tabs" role="group" aria-label="Kinds of queries">
-        {kinds.map(([kind, title]) => (
+        {kindNames.map((kind) => (
           <button key={kind} type="button" aria-pressed={kind === query.kind} onClick={() => choose(kind)}>
-            {title}
+            {kinds[kind].title}
           </button>
         ))}
       </div>

@@ -11,6 +11,9 @@ import {
 } from "../filters/conditions.ts";
 import {
   columnsDefault,
+  type Kind,
+  kindNames,
+  kinds,
   lineDisplay,
   needsProperty,
   orderDefault,
@@ -22,9 +25,6 @@ import {
   viewDefault,
   windowDefault,
 } from "./choices.ts";
-
-export const kindNames = ["trend", "funnel", "retention", "lifecycle", "stickiness", "paths"] as const;
-export type Kind = (typeof kindNames)[number];
 
 /** What is counted of one kind of event. */
 export interface Series {
@@ -165,54 +165,49 @@ export type QueryBody = { kind: string } & Record<string, unknown>;
 
 /** The query in the API's form. */
 export function queryBodyOf(query: InsightQuery): QueryBody {
-  const { kind, series, interval, range, to, compare, display, formula } = query;
+  const { series, interval, range, to, compare, display, formula } = query;
+  const kind = kinds[query.kind].api;
   const dateRange = { date_from: range, ...(to !== "" && { date_to: to }) };
-  const properties = propertiesOf(query.conditions);
   const filtered = {
-    ...(properties.length > 0 && { properties }),
+    ...ownPropertiesOf(query.conditions),
     ...(query.withoutTests && { filterTestAccounts: true }),
   };
   const breakdownFilter = breakdownFilterOf(query);
-  if (kind === "funnel") {
-    const steps = series.map(plainNodeOf);
-    const funnelsFilter = funnelsFilterOf(query);
-    return {
-      kind: "FunnelsQuery",
-      series: steps,
-      dateRange,
-      ...(query.view === "trends" && { interval }),
-      ...filtered,
-      breakdownFilter,
-      funnelsFilter,
-    };
+  switch (query.kind) {
+    case "funnel":
+      return {
+        kind,
+        series: series.map(plainNodeOf),
+        dateRange,
+        ...(query.view === "trends" && { interval }),
+        ...filtered,
+        breakdownFilter,
+        funnelsFilter: funnelsFilterOf(query),
+      };
+    case "retention": {
+      const until = to !== "" && { dateRange: { date_to: to } };
+      return { kind, retentionFilter: retentionFilterOf(query), ...until, ...filtered };
+    }
+    case "paths":
+      return { kind, dateRange, ...filtered, pathsFilter: pathsFilterOf(query) };
+    case "lifecycle":
+      return { kind, series: series.slice(0, 1).map(plainNodeOf), interval, dateRange, ...filtered };
+    case "stickiness":
+      return { kind, series: series.map(plainNodeOf), interval, dateRange, ...filtered };
+    default:
+      return {
+        kind,
+        series: series.map(nodeOf),
+        interval,
+        dateRange,
+        ...filtered,
+        breakdownFilter,
+        compareFilter: compare ? { compare: true } : null,
+        ...((display !== lineDisplay || formula !== "") && {
+          trendsFilter: { ...(display !== lineDisplay && { display }), ...(formula !== "" && { formula }) },
+        }),
+      };
   }
-  if (kind === "retention") {
-    return { ...retentionQueryOf(query), ...(to !== "" && { dateRange: { date_to: to } }), ...filtered };
-  }
-  if (kind === "paths")
-    return { kind: "PathsQuery", dateRange, ...filtered, pathsFilter: pathsFilterOf(query) };
-  if (kind === "lifecycle" || kind === "stickiness") {
-    const drawn = kind === "lifecycle" ? series.slice(0, 1) : series;
-    return {
-      kind: kind === "lifecycle" ? "LifecycleQuery" : "StickinessQuery",
-      series: drawn.map(plainNodeOf),
-      interval,
-      dateRange,
-      ...filtered,
-    };
-  }
-  return {
-    kind: "TrendsQuery",
-    series: series.map(nodeOf),
-    interval,
-    dateRange,
-    ...filtered,
-    breakdownFilter,
-    compareFilter: compare ? { compare: true } : null,
-    ...((display !== lineDisplay || formula !== "") && {
-      trendsFilter: { ...(display !== lineDisplay && { display }), ...(formula !== "" && { formula }) },
-    }),
-  };
 }
 
 function breakdownFilterOf({ breakdown, breakdownType, values }: InsightQuery) {
@@ -267,21 +262,18 @@ function nodeOf({ event, math: chosen, property, conditions }: Series) {
   };
 }
 
-function retentionQueryOf({ series, interval, first, columns }: InsightQuery): QueryBody {
-  const [target, returning = target] = series;
-  const of = (one: Series | undefined) => ({
-    id: one?.event || null,
+function retentionFilterOf({ series, interval, first, columns }: InsightQuery) {
+  const [target = anyEvent, returning = target] = series;
+  const of = ({ event, conditions }: Series) => ({
+    id: event || null,
     type: "events",
-    ...ownPropertiesOf(one?.conditions ?? []),
+    ...ownPropertiesOf(conditions),
   });
   return {
-    kind: "RetentionQuery",
-    retentionFilter: {
-      retentionType: first ? "retention_first_time" : "retention_recurring",
-      period: periods[interval] ?? "Day",
-      totalIntervals: columns,
-      targetEntity: of(target),
-      returningEntity: of(returning),
-    },
+    retentionType: first ? "retention_first_time" : "retention_recurring",
+    period: periods[interval] ?? "Day",
+    totalIntervals: columns,
+    targetEntity: of(target),
+    returningEntity: of(returning),
   };
 }

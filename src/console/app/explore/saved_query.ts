@@ -4,6 +4,8 @@ import { type Condition, conditionsOf, ownerOf, propertiesOf } from "../filters/
 import { type Fields, fieldsOf, isFields, listOf, sourceOf, textOf } from "../values.ts";
 import {
   columnsDefault,
+  kindNames,
+  kinds,
   lineDisplay,
   orderDefault,
   pathTypeDefault,
@@ -13,7 +15,7 @@ import {
   valuesDefault,
   viewDefault,
 } from "./choices.ts";
-import { anyEvent, type InsightQuery, type Kind, queryBodyOf, type Series } from "./query.ts";
+import { anyEvent, type InsightQuery, queryBodyOf, type Series } from "./query.ts";
 
 /**
  * The form's query of a saved one; undefined when it has parts that the form does not show, such as smoothing: saving
@@ -114,17 +116,8 @@ function withNormalizedFilters(fields: Fields): Fields {
   return conditions ? { ...fields, properties: propertiesOf(conditions) } : fields;
 }
 
-const kinds: Readonly<Record<string, Kind>> = {
-  TrendsQuery: "trend",
-  FunnelsQuery: "funnel",
-  RetentionQuery: "retention",
-  LifecycleQuery: "lifecycle",
-  StickinessQuery: "stickiness",
-  PathsQuery: "paths",
-};
-
 function readFormQuery(query: Fields): InsightQuery | undefined {
-  const kind = kinds[textOf(query["kind"])];
+  const kind = kindNames.find((name) => kinds[name].api === query["kind"]);
   const breakdownType = ownerOf(
     fieldsOf(query["breakdownFilter"])["breakdown_type"] ?? undefined,
     fieldsOf(query["breakdownFilter"])["breakdown_group_type_index"],

@@ -66,18 +66,11 @@ export function withOperator({ values, ...rest }: Condition, operator: string): 
 export function propertiesOf(conditions: readonly Condition[]) {
   return conditions
     .filter(({ key }) => key !== "")
-    .map(({ type, key, operator, values }) => ({
-      ...typeOf(type),
-      key,
-      operator,
-      ...(needsValue(operator) && { value: takesSeveral(operator) ? nonEmpty(values) : (values[0] ?? "") }),
-    }));
-}
-
-/** The values that are not empty. */
-function nonEmpty(values: readonly string[]): string[] {
-  const filled = values.filter((one) => one !== "");
-  return filled.length > 0 ? filled : [""];
+    .map(({ type, key, operator, values: [first = "", ...others] }) => {
+      const filled = [first, ...others].filter((one) => one !== "");
+      const value = takesSeveral(operator) ? (filled.length > 0 ? filled : [""]) : first;
+      return { ...typeOf(type), key, operator, ...(needsValue(operator) && { value }) };
+    });
 }
 
 function typeOf(owner: Owner) {

@@ -41,14 +41,12 @@ export function importOf(history: readonly FiguresMessage[]): ImportProgress | u
   const lane = "historical";
   const [accepted, stored] = [last?.accepted[lane] ?? 0, last?.stored[lane] ?? 0];
   if (!last || accepted + stored === 0) return undefined;
-  const acceptedRate = recentRate(
-    ratesOf(history, (one) => one.accepted[lane] ?? 0),
-    5,
-  );
-  const storedRate = recentRate(
-    ratesOf(history, (one) => one.stored[lane] ?? 0),
-    importSeconds,
-  );
+  const rateOf = (counts: "accepted" | "stored", seconds: number) =>
+    recentRate(
+      ratesOf(history, (one) => one[counts][lane] ?? 0),
+      seconds,
+    );
+  const [acceptedRate, storedRate] = [rateOf("accepted", 5), rateOf("stored", importSeconds)];
   // After a restart, events of the previous process are stored, too: then all pending ones may be of the import.
   const pending = Math.min(last.pending_events, stored > accepted ? Infinity : accepted - stored);
   const remainingSeconds = pending === 0 ? 0 : storedRate > 0 ? pending / storedRate : undefined;

@@ -104,13 +104,8 @@ function LiveNow() {
   );
 }
 
-interface ScopeProps {
-  site: Site;
-  show: (site: Site) => void;
-}
-
 /** The range and the filters. */
-function Scope({ site, show }: ScopeProps) {
+function Scope({ site, show }: { site: Site; show: (site: Site) => void }) {
   return (
     <div class="form scope">
       <RangeField

@@ -1,5 +1,6 @@
 // The range and filters of the overview's address, and the queries that they become.
 
+import { ranges } from "../explore/choices.ts";
 import { countryName, countryOfZone } from "./countries.ts";
 
 /** What the rows of a table are about, and the filter of a row. */
@@ -73,16 +74,7 @@ export interface Site {
   filters: SiteFilter[];
 }
 
-export const siteRanges: readonly (readonly [string, string])[] = [
-  ["dStart", "Today"],
-  ["-1dStart", "Yesterday"],
-  ["-7d", "7 days"],
-  ["-30d", "30 days"],
-  ["-90d", "90 days"],
-  ["mStart", "This month"],
-  ["-12m", "12 months"],
-  ["all", "All time"],
-];
+export const siteRanges = ranges.filter(([value]) => value !== "-24h" && value !== "-14d");
 
 const rangeDefault = "-7d";
 const filtersMax = 10;

@@ -42,13 +42,7 @@ export function Sql({ route }: { route: Route }) {
   );
 }
 
-interface WorkbenchProps {
-  route: Route;
-  insight: number;
-  row: InsightRow | null;
-}
-
-function Workbench({ route, insight, row }: WorkbenchProps) {
+function Workbench({ route, insight, row }: { route: Route; insight: number; row: InsightRow | null }) {
   const [ask, { home }, hrefOf] = [useQueryRequest(), useSession(), useHref()];
   const saved = row ? savedSqlOf(row.query) : undefined;
   const given = route.query.get("query") ?? saved?.text ?? "";

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
+import { kindNames } from "../../../../src/console/app/explore/choices.ts";
 import {
   addressOfQuery,
   type InsightQuery,
-  kindNames,
   queryBodyOf,
   queryOfAddress,
 } from "../../../../src/console/app/explore/query.ts";

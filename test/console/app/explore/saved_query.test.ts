@@ -1,7 +1,8 @@
 // Saved queries as questions: all that the form makes comes back as it was, and what it does not know is left alone.
 
 import { expect, test } from "bun:test";
-import { type InsightQuery, kindNames, queryBodyOf } from "../../../../src/console/app/explore/query.ts";
+import { kindNames } from "../../../../src/console/app/explore/choices.ts";
+import { type InsightQuery, queryBodyOf } from "../../../../src/console/app/explore/query.ts";
 import { formQueryOf, savedWith } from "../../../../src/console/app/explore/saved_query.ts";
 import {
   needsValue,

@@ -8,26 +8,16 @@ import { useOffered } from "../../filters/property_names.tsx";
 import type { ProjectNames } from "../../session/project_names.ts";
 import { inputsOf } from "../../ui/inputs.tsx";
 import { Button } from "../../ui/parts.tsx";
-import { maths, needsProperty, seriesMax, withCurrent } from "../choices.ts";
-import { anyEvent, type InsightQuery, type Kind, type Series } from "../query.ts";
+import { type Kind, kinds, maths, needsProperty, withCurrent } from "../choices.ts";
+import { anyEvent, type InsightQuery, type Series } from "../query.ts";
 
 interface SeriesFieldsProps {
   query: InsightQuery;
   set: (series: Series[]) => void;
 }
 
-/** How many events a kind of query has, at least and at most. */
-const countsOf: Readonly<Record<Kind, readonly [least: number, most: number]>> = {
-  trend: [1, seriesMax],
-  funnel: [2, seriesMax],
-  retention: [2, 2],
-  lifecycle: [1, 1],
-  stickiness: [1, seriesMax],
-  paths: [0, 0],
-};
-
 export function SeriesFields({ query: { kind, series }, set }: SeriesFieldsProps) {
-  const [least, most] = countsOf[kind];
+  const [least, most] = kinds[kind].events;
   const shown = shownSeries(kind, series);
   const fieldset = useRef<HTMLFieldSetElement>(null);
   const isAdded = useRef(false);

@@ -2,13 +2,9 @@
 
 import { afterEach, expect, test } from "bun:test";
 import { useState } from "preact/hooks";
+import { type Kind, kindNames } from "../../../../../src/console/app/explore/choices.ts";
 import { QueryForm } from "../../../../../src/console/app/explore/form/query_form.tsx";
-import {
-  type InsightQuery,
-  type Kind,
-  kindNames,
-  queryOfAddress,
-} from "../../../../../src/console/app/explore/query.ts";
+import { type InsightQuery, queryOfAddress } from "../../../../../src/console/app/explore/query.ts";
 import { type Answers, closePage, drawPage } from "../../drawn_page.tsx";
 
 afterEach(closePage);
