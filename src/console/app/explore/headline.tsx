@@ -61,10 +61,23 @@ export function totalsQueryOf(query: unknown, from: string): object {
   return { ...source, dateRange: range, trendsFilter: filter, compareFilter: { compare: true } };
 }
 
-const isBefore = ({ compare_label }: TrendSeries) => compare_label === "previous";
-/** Names without the time that each series is of. */
-const bareNames = (some: readonly TrendSeries[]) =>
-  namesOfSeries(some.map((one) => ({ ...one, compare_label: "" })));
+interface HeadlineFigure {
+  line?: TrendSeries;
+  value?: number | undefined;
+  before?: number | undefined;
+}
+
+/** The figures by their names, without the time that each series is of. */
+function figuresOf(series: readonly TrendSeries[], values: readonly (number | undefined)[]) {
+  const names = namesOfSeries(series.map((one) => ({ ...one, compare_label: "" })));
+  const figures = new Map<string, HeadlineFigure>();
+  for (const [i, line] of series.entries()) {
+    const isBefore = line.compare_label === "previous";
+    const figure = isBefore ? { before: values[i] } : { line, value: values[i] };
+    figures.set(names[i]!, { ...figure, ...figures.get(names[i]!) });
+  }
+  return figures;
+}
 
 interface NumbersProps extends Omit<HeadlineProps, "query"> {
   totals?: readonly TrendSeries[] | undefined;
@@ -75,39 +88,32 @@ function Numbers({ series, sums, totals = [], isLoading = false, isAlone = false
   const hrefOfFigure = useFigureHref();
   const isBrokenDown = series.some(({ breakdown_value }) => breakdown_value !== undefined);
   const isSplit = isBrokenDown && !isAlone && (isLoading || totals.length > 0);
-  const [seriesNames, totalNames] = [bareNames(series), bareNames(totals)];
-  const indexIn = (some: readonly TrendSeries[], of: readonly string[], name: string, ofBefore: boolean) =>
-    some.findIndex((one, i) => of[i] === name && isBefore(one) === ofBefore);
-  const valueOf = (name: string, ofBefore: boolean) =>
-    sums[indexIn(series, seriesNames, name, ofBefore)] ??
-    totals[indexIn(totals, totalNames, name, ofBefore)]?.aggregated_value;
-  const [shown, shownNames] = isSplit ? [totals, totalNames] : [series, seriesNames];
-  const names = [...new Set(shownNames.filter((_, i) => !isBefore(shown[i]!)))].flatMap((name) => {
-    const value = valueOf(name, false);
+  const drawn = figuresOf(series, sums);
+  const whole = figuresOf(
+    totals,
+    totals.map(({ aggregated_value }) => aggregated_value),
+  );
+  const names = [...(isSplit ? whole : drawn)].flatMap(([name, { line }]) => {
+    const value = drawn.get(name)?.value ?? whole.get(name)?.value;
+    const before = drawn.get(name)?.before ?? whole.get(name)?.before;
+    const href = line && !isSplit && value !== undefined ? hrefOfLine(hrefOfFigure, line, value) : undefined;
     // A number that is being loaded has its space already.
-    return value === undefined && !isLoading ? [] : [{ name, value }];
+    return line && (value !== undefined || isLoading) ? [{ name, value, before, href }] : [];
   });
-  const hrefOf = (name: string, value: number) => {
-    const line = isSplit ? undefined : series[indexIn(series, seriesNames, name, false)];
-    return line && hrefOfLine(hrefOfFigure, line, value);
-  };
-  if (isSplit && names.length === 0) names.push({ name: "", value: undefined });
+  if (isSplit && names.length === 0)
+    names.push({ name: "", value: undefined, before: undefined, href: undefined });
   if (names.length === 0 || (!isAlone && names.length > headlinesMax)) return null;
   return (
     <div class={isAlone ? "bold-numbers" : "bold-numbers headline"}>
-      {names.map(({ name, value }) => (
+      {names.map(({ name, value, before, href }) => (
         <p key={name}>
           <span class="bold-number">
-            {value === undefined ? (
-              "…"
-            ) : (
-              <FigureLink href={hrefOf(name, value)}>{numberText(value)}</FigureLink>
-            )}
+            {value === undefined ? "…" : <FigureLink href={href}>{numberText(value)}</FigureLink>}
           </span>
           <span class="quiet cut" title={name}>
             {name}
           </span>
-          <Change value={value} before={valueOf(name, true)} />
+          <Change value={value} before={before} />
         </p>
       ))}
     </div>

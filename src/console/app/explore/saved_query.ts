@@ -67,37 +67,35 @@ function withDrawing(next: Fields, before: Fields): Fields {
 
 /** The plainest of the equivalent forms of filters, one breakdown, and one formula. */
 function normalized(saved: Fields): Fields {
-  const query = withNormalizedFilters(saved);
-  const { formulas, formulaNodes, ...trends } = fieldsOf(query["trendsFilter"]);
-  const [only, ...others] = [
-    ...listOf(formulaNodes).map((node) => fieldsOf(node)["formula"]),
-    ...listOf(formulas),
-  ];
-  const isNamed = listOf(formulaNodes).some((node) => textOf(fieldsOf(node)["custom_name"]) !== "");
-  const isOne = only !== undefined && others.length === 0 && !isNamed && !trends["formula"];
-  const retention = fieldsOf(query["retentionFilter"]);
-  const entities = ["targetEntity", "returningEntity"].filter((name) => retention[name]);
-  return {
-    ...query,
-    ...(query["series"] !== undefined && {
-      series: listOf(query["series"]).map((node) => withNormalizedFilters(fieldsOf(node))),
-    }),
-    ...(query["breakdownFilter"] !== undefined && {
-      breakdownFilter: normalizedBreakdown(fieldsOf(query["breakdownFilter"])),
-    }),
-    ...(isOne && { trendsFilter: { ...trends, formula: only } }),
-    ...(entities.length > 0 && {
-      retentionFilter: {
-        ...retention,
-        ...Object.fromEntries(
-          entities.map((name) => [name, withNormalizedFilters(fieldsOf(retention[name]))]),
-        ),
-      },
-    }),
-  };
+  return withChanged(withNormalizedFilters(saved), {
+    series: (nodes) => listOf(nodes).map(withNormalizedFilters),
+    breakdownFilter: normalizedBreakdown,
+    trendsFilter: normalizedFormula,
+    retentionFilter: (retention) =>
+      withChanged(fieldsOf(retention), {
+        targetEntity: withNormalizedFilters,
+        returningEntity: withNormalizedFilters,
+      }),
+  });
 }
 
-function normalizedBreakdown({ breakdowns, ...filter }: Fields): Fields {
+/** Changes the fields that are there. */
+function withChanged(fields: Fields, changes: Readonly<Record<string, (value: unknown) => unknown>>): Fields {
+  const found = Object.entries(changes).filter(([name]) => fields[name]);
+  return { ...fields, ...Object.fromEntries(found.map(([name, change]) => [name, change(fields[name])])) };
+}
+
+function normalizedFormula(filter: unknown): unknown {
+  const { formulas, formulaNodes, ...trends } = fieldsOf(filter);
+  const nodes = listOf(formulaNodes).map(fieldsOf);
+  const [only, ...others] = [...nodes.map(({ formula }) => formula), ...listOf(formulas)];
+  const isNamed = nodes.some(({ custom_name }) => textOf(custom_name) !== "");
+  const isOne = only !== undefined && others.length === 0 && !isNamed && !trends["formula"];
+  return isOne ? { ...trends, formula: only } : filter;
+}
+
+function normalizedBreakdown(saved: unknown): Fields {
+  const { breakdowns, ...filter } = fieldsOf(saved);
   const [only, ...others] = listOf(breakdowns).map(fieldsOf);
   if (only === undefined) return filter;
   const { property, type, group_type_index, ...more } = only;
@@ -111,23 +109,27 @@ function normalizedBreakdown({ breakdowns, ...filter }: Fields): Fields {
   };
 }
 
-function withNormalizedFilters(fields: Fields): Fields {
+function withNormalizedFilters(node: unknown): Fields {
+  const fields = fieldsOf(node);
   const conditions = conditionsOf(fields["properties"]);
   return conditions ? { ...fields, properties: propertiesOf(conditions) } : fields;
 }
 
 function readFormQuery(query: Fields): InsightQuery | undefined {
   const kind = kindNames.find((name) => kinds[name].api === query["kind"]);
-  const breakdownType = ownerOf(
-    fieldsOf(query["breakdownFilter"])["breakdown_type"] ?? undefined,
-    fieldsOf(query["breakdownFilter"])["breakdown_group_type_index"],
-  );
+  const of = (name: string) => fieldsOf(query[name]);
+  const filter = of("breakdownFilter");
+  const breakdownType = ownerOf(filter["breakdown_type"] ?? undefined, filter["breakdown_group_type_index"]);
   if (!kind || !breakdownType) return undefined;
-  const trends = fieldsOf(query["trendsFilter"]);
-  const filter = fieldsOf(query["breakdownFilter"]);
+  const [trends, funnel, paths, range] = [
+    of("trendsFilter"),
+    of("funnelsFilter"),
+    of("pathsFilter"),
+    of("dateRange"),
+  ];
   const [breakdown, limit] = [textOf(filter["breakdown"]), filter["breakdown_limit"]];
-  const [retention, funnel] = [fieldsOf(query["retentionFilter"]), fieldsOf(query["funnelsFilter"])];
-  const [columns, paths] = [retention["totalIntervals"], fieldsOf(query["pathsFilter"])];
+  const retention = of("retentionFilter");
+  const columns = retention["totalIntervals"];
   const period = Object.keys(periods).find((name) => periods[name] === retention["period"]);
   const nodes = listOf(query["series"]).map(fieldsOf).slice(0, seriesMax);
   // Without an entity the API takes page views; an entity with `id: null` is any event.
@@ -147,8 +149,8 @@ function readFormQuery(query: Fields): InsightQuery | undefined {
           ? nodes.map(seriesOf)
           : [anyEvent],
     interval: period ?? (textOf(query["interval"]) || "day"),
-    range: textOf(fieldsOf(query["dateRange"])["date_from"]) || "-7d",
-    to: textOf(fieldsOf(query["dateRange"])["date_to"]),
+    range: textOf(range["date_from"]) || "-7d",
+    to: textOf(range["date_to"]),
     breakdown,
     breakdownType,
     conditions: conditionsIn(query),

@@ -19,17 +19,12 @@ interface EditorProps {
 /** Lines of the field. */
 const [linesMin, linesMax] = [6, 24];
 
-export function SqlEditor({ value, set, run, errorRange, errorId, words, names }: EditorProps) {
+export function SqlEditor(props: EditorProps) {
+  const { value, set, errorRange, errorId } = props;
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
   const underlay = useRef<HTMLPreElement>(null);
-  const { offered, offers, active, onTyped, close, accept, onKeyDown } = useOffers({
-    field,
-    set,
-    run,
-    words,
-    names,
-  });
+  const { offered, offers, active, onTyped, close, accept, onKeyDown } = useOffers(props, field);
   useEffect(() => {
     if (errorRange) field.current?.setSelectionRange(errorRange.start, errorRange.end);
   }, [errorRange?.start, errorRange?.end]);
@@ -76,12 +71,11 @@ export function SqlEditor({ value, set, run, errorRange, errorId, words, names }
   );
 }
 
-interface OffersOptions extends Pick<EditorProps, "set" | "run" | "words" | "names"> {
-  field: { current: HTMLTextAreaElement | null };
-}
-
 /** The names that are offered, the chosen one, and the keys. */
-function useOffers({ field, set, run, words, names }: OffersOptions) {
+function useOffers(
+  { set, run, words, names }: EditorProps,
+  field: { readonly current: HTMLTextAreaElement | null },
+) {
   const [offered, setOffered] = useState<Offered>();
   const [active, setActive] = useState(0);
   const isTyping = useRef(false);

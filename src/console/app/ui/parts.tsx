@@ -37,15 +37,13 @@ export function PageHead({ title, children }: { title: string; children?: Compon
   );
 }
 
-export function Card({
-  title,
-  children,
-  wide,
-}: {
+interface CardProps {
   title?: string;
   children: ComponentChildren;
   wide?: boolean;
-}) {
+}
+
+export function Card({ title, children, wide }: CardProps) {
   return (
     <section class={wide ? "card wide" : "card"}>
       {title && <h2>{title}</h2>}
@@ -75,14 +73,13 @@ export function ErrorText({ error }: { error: unknown }) {
   );
 }
 
-/** Shows a reply once it is loaded; until then "Loading …", or the error. */
-export function WhenLoaded<Value>({
-  loaded,
-  children,
-}: {
+interface WhenLoadedProps<Value> {
   loaded: Loaded<Value>;
   children: (value: Value) => ComponentChildren;
-}) {
+}
+
+/** Shows a reply once it is loaded; until then "Loading …", or the error. */
+export function WhenLoaded<Value>({ loaded, children }: WhenLoadedProps<Value>) {
   return (
     <>
       <ErrorText error={loaded.error} />
@@ -98,10 +95,7 @@ export function WhenLoaded<Value>({
 }
 
 /** As WhenLoaded, for a page whose heading is in the reply: until then it has this one. */
-export function PageWhenLoaded<Value>({
-  title,
-  ...shown
-}: Parameters<typeof WhenLoaded<Value>>[0] & { title: string }) {
+export function PageWhenLoaded<Value>({ title, ...shown }: WhenLoadedProps<Value> & { title: string }) {
   return (
     <>
       {shown.loaded.value === undefined && <PageHead title={title} />}
@@ -167,15 +161,11 @@ export function ConfirmButton({ label, sure, act }: { label: string; sure: strin
   );
 }
 
-export function Field({
-  label,
-  hint,
-  children,
-}: {
-  label: string;
-  hint?: string;
+interface FieldProps extends Pick<TextProps, "label" | "hint"> {
   children: (id: string) => ComponentChildren;
-}) {
+}
+
+export function Field({ label, hint, children }: FieldProps) {
   const id = useId();
   return (
     <div class="field">
@@ -190,7 +180,7 @@ export interface TextProps {
   label: string;
   value: string;
   set: (value: string) => void;
-  hint?: string;
+  hint?: string | undefined;
   type?: string;
   placeholder?: string;
   required?: boolean;
@@ -200,7 +190,7 @@ export interface TextProps {
 
 export function TextField({ label, value, set, hint, ...rest }: TextProps) {
   return (
-    <Field label={label} {...(hint !== undefined && { hint })}>
+    <Field label={label} hint={hint}>
       {(id) => (
         <input
           id={id}
@@ -238,15 +228,13 @@ export function ChoiceField({ label, value, set, options }: ChoiceProps) {
   );
 }
 
-export function CheckField({
-  label,
-  value,
-  set,
-}: {
+interface CheckProps {
   label: string;
   value: boolean;
   set: (on: boolean) => void;
-}) {
+}
+
+export function CheckField({ label, value, set }: CheckProps) {
   const id = useId();
   return (
     <div class="field check">

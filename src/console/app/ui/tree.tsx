@@ -14,19 +14,13 @@ interface TreeProps {
 const shownMax = 200;
 
 export function Tree({ name, value, open = 1 }: TreeProps) {
-  if (typeof value !== "object" || value === null) {
-    return (
-      <div class="leaf">
-        <span class="name">{name}</span> <Leaf value={value} />
-      </div>
-    );
-  }
-  const entries = Object.entries(value);
+  const isLeaf = typeof value !== "object" || value === null;
+  const entries = isLeaf ? [] : Object.entries(value);
   const size = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`;
   if (entries.length === 0) {
     return (
       <div class="leaf">
-        <span class="name">{name}</span> <span class="quiet">{size}</span>
+        <span class="name">{name}</span> {isLeaf ? <Leaf value={value} /> : <span class="quiet">{size}</span>}
       </div>
     );
   }
