@@ -4,18 +4,11 @@ import { namesOfTimes } from "../ui/chart/intervals.ts";
 import type { Cell } from "../ui/csv.ts";
 import {
   type Cohort,
-  funnelsIn,
   type FunnelStep,
-  isCohorts,
-  isConversionTimes,
-  isFigures,
-  isPaths,
-  isTotals,
-  isTrends,
   nameOfStep,
   namesOfSeries,
-  ratesIn,
   type Results,
+  shapeOf,
   shownValue,
   type TrendSeries,
 } from "./results.ts";
@@ -30,29 +23,36 @@ export interface ResultTable {
 
 /** @param columns of rows. */
 export function tableOf(results: Results, columns: readonly string[] = []): ResultTable {
-  if (isCohorts(results)) return cohortsTable(results);
-  const funnels = funnelsIn(results);
-  if (funnels) return funnelTable(funnels);
-  if (isConversionTimes(results))
-    return { name: "times", columns: ["Seconds", "Persons"], rows: results[0].bins };
-  if (isPaths(results)) {
-    const rows = results.map((one) => [
-      one.source,
-      one.target,
-      one.value,
-      one.average_conversion_time / 1000,
-    ]);
-    return { name: "paths", columns: ["From", "To", "Times", "Average seconds"], rows };
+  const shape = shapeOf(results);
+  switch (shape.of) {
+    case "cohorts":
+      return cohortsTable(shape.cohorts);
+    case "funnels":
+      return funnelTable(shape.funnels);
+    case "times":
+      return { name: "times", columns: ["Seconds", "Persons"], rows: shape.times.bins };
+    case "paths": {
+      const rows = shape.links.map(({ source, target, value, average_conversion_time: ms }) => [
+        source,
+        target,
+        value,
+        ms / 1000,
+      ]);
+      return { name: "paths", columns: ["From", "To", "Times", "Average seconds"], rows };
+    }
+    case "figures": {
+      const rows = shape.figures.map(({ key, value, previous }) => [key, value, previous]);
+      return { name: "figures", columns: ["Figure", "Value", "Before"], rows };
+    }
+    case "totals":
+      return totalsTable(shape.series);
+    case "rows": {
+      const rows = results.map((row) => (Array.isArray(row) ? row : [row]) as Cell[]);
+      return { name: "query", columns: namesOfColumns(rows, columns), rows };
+    }
+    default:
+      return trendTable(shape.series);
   }
-  const rates = ratesIn(results);
-  if (rates) return trendTable(rates);
-  if (isFigures(results)) {
-    const rows = results.map(({ key, value, previous }) => [key, value, previous]);
-    return { name: "figures", columns: ["Figure", "Value", "Before"], rows };
-  }
-  if (isTrends(results)) return isTotals(results) ? totalsTable(results) : trendTable(results);
-  const rows = results.map((row) => (Array.isArray(row) ? row : [row]) as Cell[]);
-  return { name: "query", columns: namesOfColumns(rows, columns), rows };
 }
 
 function trendTable(series: readonly TrendSeries[]): ResultTable {

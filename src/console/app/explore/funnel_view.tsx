@@ -9,7 +9,7 @@ import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Cut } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { sourceOf } from "../values.ts";
-import { funnelsIn, type FunnelStep, nameOfStep, type Results, shownValue } from "./results.ts";
+import { type FunnelStep, nameOfStep, type Results, shapeOf, shownValue } from "./results.ts";
 
 const stepLettersMax = 100;
 
@@ -61,7 +61,8 @@ function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
       const dateRange = rangeBefore((await ask<Resolved>(range, signal)).resolved_date_range);
       if (!dateRange) return undefined;
       const { results } = await ask<{ results: Results }>({ ...source, dateRange }, signal);
-      return endsOf(funnelsIn(results)?.[0] ?? []);
+      const shape = shapeOf(results);
+      return endsOf((shape.of === "funnels" && shape.funnels[0]) || []);
     },
     [home, JSON.stringify(source)],
   );

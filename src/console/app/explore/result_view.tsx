@@ -6,18 +6,7 @@ import { tableOf } from "./data.ts";
 import type { QueryDrawing } from "./drawing.ts";
 import { PathsView, TimesView } from "./flow_view.tsx";
 import { Conversion, FunnelView } from "./funnel_view.tsx";
-import {
-  type Figure,
-  funnelsIn,
-  isCohorts,
-  isConversionTimes,
-  isFigures,
-  isPaths,
-  isTotals,
-  isTrends,
-  ratesIn,
-  type Results,
-} from "./results.ts";
+import { type Figure, type Results, shapeOf } from "./results.ts";
 import { RetentionView } from "./retention_view.tsx";
 import { TableView } from "./rows/table_view.tsx";
 import { TotalsView } from "./totals_view.tsx";
@@ -50,34 +39,33 @@ export function ResultView(props: ViewProps) {
   );
 }
 
-function Picture({
-  results,
-  small = false,
-  height = 280,
-  columns = [],
-  types = [],
-  drawing = {},
-  query,
-}: ViewProps) {
+function Picture(props: ViewProps) {
+  const { small = false, height = 280, columns = [], types = [], drawing = {}, query } = props;
   const { display = "" } = drawing;
-  if (isCohorts(results)) return <RetentionView cohorts={results} retentionType={drawing.retentionType} />;
-  const funnels = funnelsIn(results);
-  if (funnels) {
-    return (
-      <>
-        <Conversion funnels={funnels} query={query} />
-        <FunnelView funnels={funnels} />
-      </>
-    );
+  const shape = shapeOf(props.results);
+  switch (shape.of) {
+    case "cohorts":
+      return <RetentionView cohorts={shape.cohorts} retentionType={drawing.retentionType} />;
+    case "funnels":
+      return (
+        <>
+          <Conversion funnels={shape.funnels} query={query} />
+          <FunnelView funnels={shape.funnels} />
+        </>
+      );
+    case "times":
+      return <TimesView times={shape.times} />;
+    case "paths":
+      return <PathsView links={shape.links} />;
+    case "figures":
+      return <FiguresView figures={shape.figures} />;
+    case "totals":
+      return <TotalsView series={shape.series} display={display} query={query} />;
+    case "rows":
+      return <TableView rows={shape.rows} {...{ columns, types, display, height }} />;
+    default:
+      return <TrendView series={shape.series} {...{ display, small, height }} query={query} />;
   }
-  if (isConversionTimes(results)) return <TimesView times={results[0]} />;
-  if (isPaths(results)) return <PathsView links={results} />;
-  const rates = ratesIn(results);
-  if (rates) return <TrendView series={rates} {...{ display, small, height }} />;
-  if (isFigures(results)) return <FiguresView figures={results} />;
-  if (!isTrends(results)) return <TableView rows={results} {...{ columns, types, display, height }} />;
-  if (isTotals(results)) return <TotalsView series={results} display={display} query={query} />;
-  return <TrendView series={results} {...{ display, small, height }} query={query} />;
 }
 
 /** "visitors" as "Visitors". */

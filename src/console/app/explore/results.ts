@@ -1,5 +1,6 @@
 // Results as the API shapes them, for each kind of query.
 
+import { fieldsOf, isFields } from "../values.ts";
 import { maths, needsProperty } from "./choices.ts";
 
 export interface TrendSeries {
@@ -50,44 +51,10 @@ export interface RowsReply {
   limit: number;
 }
 
-export function isCohorts(results: Results): results is Cohort[] {
-  return Array.isArray((results[0] as Cohort | undefined)?.values);
-}
-
-/** Steps of one funnel, or of one for each value of a breakdown. */
-export function funnelsIn(results: Results): FunnelStep[][] | undefined {
-  const [first] = results;
-  if (isStep(first)) return [results as FunnelStep[]];
-  return Array.isArray(first) && isStep(first[0]) ? (results as FunnelStep[][]) : undefined;
-}
-
-function isStep(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "median_conversion_time" in value;
-}
-
-export function isTrends(results: Results): results is TrendSeries[] {
-  return Array.isArray((results[0] as TrendSeries | undefined)?.data);
-}
-
-/** Whether each series is one number. */
-export function isTotals(series: readonly TrendSeries[]): boolean {
-  return series.some(({ data, aggregated_value }) => data.length === 0 && aggregated_value !== undefined);
-}
-
-/** Conversion of a funnel by interval: lines without names of their own. */
-export function ratesIn(results: Results): TrendSeries[] | undefined {
-  if (!isTrends(results) || "label" in results[0]!) return undefined;
-  return results.map((one) => ({ ...one, label: "Conversion, %", action: null }));
-}
-
 /** How many persons completed a funnel in which time. */
 export interface ConversionTimes {
   bins: [seconds: number, persons: number][];
   average_conversion_time: number | null;
-}
-
-export function isConversionTimes(results: Results): results is [ConversionTimes] {
-  return Array.isArray((results[0] as ConversionTimes | undefined)?.bins);
 }
 
 /** How often one step of a path followed another. Names begin with the number of the step. */
@@ -96,11 +63,6 @@ export interface PathLink {
   target: string;
   value: number;
   average_conversion_time: number;
-}
-
-export function isPaths(results: Results): results is PathLink[] {
-  const first = results[0];
-  return typeof first === "object" && first !== null && "source" in first && "target" in first;
 }
 
 export interface Figure {
@@ -112,9 +74,35 @@ export interface Figure {
   isIncreaseBad: boolean | null;
 }
 
-export function isFigures(results: Results): results is Figure[] {
-  const first = results[0];
-  return typeof first === "object" && first !== null && "key" in first && "previous" in first;
+/** Results by what they are. */
+export type Shape =
+  | { of: "cohorts"; cohorts: Cohort[] }
+  /** One funnel, or one for each value of a breakdown. */
+  | { of: "funnels"; funnels: FunnelStep[][] }
+  | { of: "times"; times: ConversionTimes }
+  | { of: "paths"; links: PathLink[] }
+  | { of: "figures"; figures: Figure[] }
+  /** Of totals, each series is one number; of rates, a conversion by interval without a name of its own. */
+  | { of: "trends" | "totals" | "rates"; series: TrendSeries[] }
+  | { of: "rows"; rows: Results };
+
+/** Recognizes results by the fields of the first. */
+export function shapeOf(results: Results): Shape {
+  const [first] = results;
+  const has = (...names: string[]) => isFields(first) && names.every((name) => name in first);
+  if (has("values")) return { of: "cohorts", cohorts: results as Cohort[] };
+  if (has("median_conversion_time")) return { of: "funnels", funnels: [results as FunnelStep[]] };
+  if (Array.isArray(first) && "median_conversion_time" in fieldsOf(first[0]))
+    return { of: "funnels", funnels: results as FunnelStep[][] };
+  if (has("bins")) return { of: "times", times: first as ConversionTimes };
+  if (has("source", "target")) return { of: "paths", links: results as PathLink[] };
+  if (has("key", "previous")) return { of: "figures", figures: results as Figure[] };
+  if (!has("data")) return { of: "rows", rows: results };
+  const series = results as TrendSeries[];
+  if (!has("label"))
+    return { of: "rates", series: series.map((one) => ({ ...one, label: "Conversion, %", action: null })) };
+  const isTotals = series.some(({ data, aggregated_value: one }) => data.length === 0 && one !== undefined);
+  return { of: isTotals ? "totals" : "trends", series };
 }
 
 /** The name of each series. Different events with equal names get their letter, as in formulas. */
