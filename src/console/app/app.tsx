@@ -30,13 +30,14 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
         : [unnamed],
     [api],
   );
+  const named = projects.value?.find(({ id }) => String(id) === route.project);
+  const project = named ?? projects.value?.[0];
+  const home = `/api/projects/${project?.id || "@current"}`;
+  const apiOfProject = useMemo(() => openApi(key, () => signOut(true), home), [key, home]);
   const frame = (found: ProjectRow[]) => {
-    const named = found.find(({ id }) => String(id) === route.project);
-    const project = named ?? found[0];
     if (!project) return <p class="notice">This key reaches no project.</p>;
-    const home = `/api/projects/${project.id > 0 ? project.id : "@current"}`;
     const session: Session = {
-      api,
+      api: apiOfProject,
       home,
       project,
       projects: found,

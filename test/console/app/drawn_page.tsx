@@ -120,9 +120,14 @@ export async function drawPage(children: ComponentChildren, given: Given = {}): 
   const { asked, fetch, isIdle } = answersOf(given.answers ?? {});
   globalThis.fetch = fetch;
   const own = { ...project, ...given.project };
+  const home = `/api/projects/${own.id}`;
   const session: Session = {
-    api: openApi("phx_test", () => asked.push({ method: "REFUSED", path: "", query: {}, body: undefined })),
-    home: `/api/projects/${own.id}`,
+    api: openApi(
+      "phx_test",
+      () => asked.push({ method: "REFUSED", path: "", query: {}, body: undefined }),
+      home,
+    ),
+    home,
     project: own,
     projects: [own],
     scopes: given.scopes ?? ["*"],

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
-import { type Action, useAction, useLoaded } from "../session/use_loaded.ts";
+import { type Action, useAction, useRead } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
 import { agoText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
@@ -23,17 +23,13 @@ interface IssuedKey extends KeyRow {
 }
 
 export function Keys() {
-  const { api } = useSession();
-  const loaded = useLoaded(
-    async (signal) => {
-      const [keys, current] = await Promise.all([
-        api.get<ListReply<KeyRow>>("/api/personal_api_keys/", { limit: 200 }, signal),
-        api.get<KeyRow>("/api/personal_api_keys/@current/", {}, signal),
-      ]);
-      return { keys: keys.results, own: current.id };
-    },
-    [api],
-  );
+  const loaded = useRead(async (api, signal) => {
+    const [keys, current] = await Promise.all([
+      api.get<ListReply<KeyRow>>("/api/personal_api_keys/", { limit: 200 }, signal),
+      api.get<KeyRow>("/api/personal_api_keys/@current/", {}, signal),
+    ]);
+    return { keys: keys.results, own: current.id };
+  }, []);
   const [issued, setIssued] = useState<IssuedKey>();
   const action = useAction();
   const show = (key: IssuedKey) => {

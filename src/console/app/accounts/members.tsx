@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
-import { type Action, useAction, useGet, useLoaded } from "../session/use_loaded.ts";
+import { type Action, useAction, useGet, useRead } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
 import { agoText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
@@ -44,10 +44,10 @@ const upTo = (most: number) =>
   levels.filter(([level]) => level <= most).map(([level, name]) => [String(level), name] as const);
 
 export function Members() {
-  const { api, project } = useSession();
+  const { project } = useSession();
   const path = `/api/organizations/${project.organization || "@current"}`;
-  const loaded = useLoaded(
-    async (signal) => {
+  const loaded = useRead(
+    async (api, signal) => {
       const list = { limit: 1000, order: "joined_at" };
       const [me, { results }] = await Promise.all([
         api.get<MemberRow>(`${path}/members/@me/`, {}, signal),
@@ -55,7 +55,7 @@ export function Members() {
       ]);
       return { me, rows: results };
     },
-    [api, path],
+    [path],
   );
   const action = useAction();
   return (

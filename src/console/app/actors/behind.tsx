@@ -1,8 +1,8 @@
 // The page of the persons behind a figure: their number, and a page of them at a time, with links to what they did.
 
 import type { Route } from "../session/route.ts";
-import { useAllowed, useSession } from "../session/session.ts";
-import { useAddress, useLoaded, useQueryRequest } from "../session/use_loaded.ts";
+import { useAllowed } from "../session/session.ts";
+import { useAddress, useRead } from "../session/use_loaded.ts";
 import { numberText, shortText } from "../ui/format.ts";
 import { Card, Cut, PageHead, PageLink, Time, WhenLoaded } from "../ui/parts.tsx";
 import { Pager, Table } from "../ui/table.tsx";
@@ -54,12 +54,11 @@ function personsQueryIn(text: string | null): PersonsQuery | undefined {
 }
 
 function List({ query: persons }: { query: PersonsQuery }) {
-  const [ask, { home }] = [useQueryRequest(), useSession()];
   const { params: address, page } = useAddress(shownMax);
-  const loaded = useLoaded(
-    async (signal) => {
+  const loaded = useRead(
+    async (api, signal) => {
       const read = async <Row,>(query: object) =>
-        (await ask<{ results: Row[] }>({ kind: "ActorsQuery", ...persons, ...query }, signal)).results;
+        (await api.ask<{ results: Row[] }>({ kind: "ActorsQuery", ...persons, ...query }, signal)).results;
       const [rows, [[count] = [0]]] = await Promise.all([
         read<Cells>({
           select: ["person_display_name", "created_at", "distinct_ids[1]"],
@@ -70,7 +69,7 @@ function List({ query: persons }: { query: PersonsQuery }) {
       ]);
       return { rows, count, left: count - address.offset - rows.length };
     },
-    [home, JSON.stringify(persons), address.offset],
+    [JSON.stringify(persons), address.offset],
   );
   return (
     <WhenLoaded loaded={loaded}>

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { navigate, type Route } from "../session/route.ts";
-import { useAllowed, useHref, useSession } from "../session/session.ts";
+import { useAllowed, useHref } from "../session/session.ts";
 import { useAction, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
@@ -91,7 +91,7 @@ function settingsIn(text: string): unknown {
 }
 
 function NewExport() {
-  const [{ home }, hrefOf] = [useSession(), useHref()];
+  const hrefOf = useHref();
   const { fields, text, choice } = useFields({ name: "", model: "events", interval: "hour" });
   const [{ type, config }, setDestination] = useState({ type: "S3", config: exampleOf("S3") });
   const action = useAction();
@@ -100,7 +100,7 @@ function NewExport() {
     setDestination({ type: chosen, config: config === exampleOf(type) ? exampleOf(chosen) : config });
   const body = () => ({ ...fields, destination: { type, config: settingsIn(config) } });
   const open = ({ id }: ExportRow) => navigate(hrefOf("exports", [id]));
-  const make = () => action.send("POST", `${home}/batch_exports/`, body, "Created.", open);
+  const make = () => action.send("POST", "batch_exports/", body, "Created.", open);
   return (
     <FormCard title="New export" send={make} action={action}>
       {text("name", "Name of the export", { required: true })}

@@ -2,7 +2,7 @@
 
 import { fieldTime } from "../clock.ts";
 import type { ListReply } from "../session/api.ts";
-import { useAllowed, useSession } from "../session/session.ts";
+import { useAllowed } from "../session/session.ts";
 import { type Action, useAction, useGet, usePolling } from "../session/use_loaded.ts";
 import { numberText, timeText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
@@ -20,8 +20,7 @@ interface PartProps {
 }
 
 export function OneExport({ id }: { id: string }) {
-  const { home } = useSession();
-  const path = `${home}/batch_exports/${encodeURIComponent(id)}`;
+  const path = `batch_exports/${encodeURIComponent(id)}`;
   const loaded = useGet<ExportRow>(`${path}/`);
   const action = useAction();
   const mayWrite = useAllowed("batch_export:write");

@@ -1,7 +1,7 @@
 // Dashboards: insights side by side. Listed, each with a page of its own.
 
 import { navigate, type Route } from "../session/route.ts";
-import { useAllowed, useHref, useSession } from "../session/session.ts";
+import { useAllowed, useHref } from "../session/session.ts";
 import { useAction, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
@@ -40,11 +40,11 @@ function DashboardList() {
 }
 
 function NewDashboard() {
-  const [{ home }, hrefOf] = [useSession(), useHref()];
+  const hrefOf = useHref();
   const { fields, text } = useFields({ name: "" });
   const action = useAction();
   const open = ({ id }: DashboardRow) => navigate(hrefOf("dashboards", [id]));
-  const make = () => action.send("POST", `${home}/dashboards/`, fields, "Created.", open);
+  const make = () => action.send("POST", "dashboards/", fields, "Created.", open);
   return (
     <FormCard title="New dashboard" send={make} action={action}>
       {text("name", "Name of the dashboard", { required: true })}

@@ -40,8 +40,7 @@ export function dashboardName({ name, id }: DashboardRow): string {
 }
 
 export function OneDashboard({ id, route }: { id: number; route: Route }) {
-  const { home } = useSession();
-  const path = `${home}/dashboards/${id}/`;
+  const path = `dashboards/${id}/`;
   const loaded = useGet<DashboardRow>(path);
   return (
     <PageWhenLoaded loaded={loaded} title="Dashboard">

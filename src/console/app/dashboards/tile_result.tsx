@@ -2,8 +2,9 @@
 
 import type { RowsReply } from "../explore/results.ts";
 import { InsightResult, type InsightRow } from "../insights/insight_row.tsx";
+import type { Api } from "../session/api.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useLoaded, useQueryRequest } from "../session/use_loaded.ts";
+import { useRead } from "../session/use_loaded.ts";
 import { ErrorText } from "../ui/parts.tsx";
 import { sourceOf } from "../values.ts";
 import { type Scope, scopedQuery } from "./scope.ts";
@@ -21,24 +22,24 @@ const lastResults = new Map<string, InsightRow>();
 const lastResultsMax = 100;
 
 export function TileResult({ insight, scope, height, reloaded }: TileProps) {
-  const [ask, { api, home }] = [useQueryRequest(), useSession()];
+  const { home } = useSession();
   const seesResults = useAllowed("insight:read");
   const mayQuery = useAllowed("query:read");
   const { query, without } = scopedQuery(insight.query, scope);
   const name = JSON.stringify([home, insight.id, query ?? insight.query]);
-  const loaded = useLoaded(
-    async (signal) => {
+  const loaded = useRead(
+    async (api, signal) => {
       const answered =
         query === undefined
-          ? await api.get<InsightRow>(`${home}/insights/${insight.id}/`, {}, signal)
-          : { ...insight, ...(await answerOf(query, signal)) };
+          ? await api.get<InsightRow>(`insights/${insight.id}/`, {}, signal)
+          : { ...insight, ...(await answerOf(api, query, signal)) };
       retainResult(name, answered);
       return { name, row: answered };
     },
-    [home, name, reloaded],
+    [name, reloaded],
   );
-  const answerOf = async (body: object, signal: AbortSignal) => {
-    const { results, columns, types } = await ask<Partial<RowsReply>>(body, signal);
+  const answerOf = async (api: Api, body: object, signal: AbortSignal) => {
+    const { results, columns, types } = await api.ask<Partial<RowsReply>>(body, signal);
     const names = types?.map(([, type]) => type) ?? null;
     return { query: rewrapped(insight.query, body), result: results, columns: columns ?? null, types: names };
   };

@@ -2,8 +2,8 @@
 
 import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { personsOfStep } from "../actors/figures.ts";
-import { useAllowed, useSession } from "../session/session.ts";
-import { useLoaded, useQueryRequest } from "../session/use_loaded.ts";
+import { useAllowed } from "../session/session.ts";
+import { useRead } from "../session/use_loaded.ts";
 import { rangeBefore } from "../ui/chart/intervals.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Cut } from "../ui/parts.tsx";
@@ -45,11 +45,10 @@ export function Conversion({ funnels: [steps = [], ...others], query }: Conversi
 
 /** The rate of the time before: two queries, since the API returns the days of a range with its result. */
 function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
-  const [ask, { home }] = [useQueryRequest(), useSession()];
   const mayQuery = useAllowed("query:read");
   const source = sourceOf(query);
-  const loaded = useLoaded(
-    async (signal) => {
+  const loaded = useRead(
+    async (api, signal) => {
       if (!mayQuery) return undefined;
       const range = {
         kind: "TrendsQuery",
@@ -58,13 +57,13 @@ function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
         trendsFilter: { display: "BoldNumber" },
       };
       type Resolved = { resolved_date_range: Parameters<typeof rangeBefore>[0] };
-      const dateRange = rangeBefore((await ask<Resolved>(range, signal)).resolved_date_range);
+      const dateRange = rangeBefore((await api.ask<Resolved>(range, signal)).resolved_date_range);
       if (!dateRange) return undefined;
-      const { results } = await ask<{ results: Results }>({ ...source, dateRange }, signal);
+      const { results } = await api.ask<{ results: Results }>({ ...source, dateRange }, signal);
       const shape = shapeOf(results);
       return endsOf((shape.of === "funnels" && shape.funnels[0]) || []);
     },
-    [home, JSON.stringify(source)],
+    [JSON.stringify(source)],
   );
   // While it is loaded, the line has its height.
   if (!loaded.value) return <span class="quiet">{"\u00a0"}</span>;

@@ -2,8 +2,8 @@
 
 import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { personsOfLine } from "../actors/figures.ts";
-import { useAllowed, useSession } from "../session/session.ts";
-import { useLoaded, useQueryRequest } from "../session/use_loaded.ts";
+import { useAllowed } from "../session/session.ts";
+import { useRead } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
 import { sourceOf } from "../values.ts";
 import { nameOfSeries, namesOfSeries, type TrendSeries } from "./results.ts";
@@ -35,13 +35,13 @@ export function Headline({ query, ...props }: HeadlineProps) {
 /** Persons and averages do not add up: their number of the whole time is a query of its own. */
 function LoadedHeadline({ query, ...props }: HeadlineProps) {
   const { series } = props;
-  const [ask, { home }] = [useQueryRequest(), useSession()];
   const mayQuery = useAllowed("query:read");
   const body = totalsQueryOf(query, String(series[0]?.days[0] ?? ""));
-  const loaded = useLoaded(
-    async (signal) => (mayQuery ? (await ask<{ results: TrendSeries[] }>(body, signal)).results : []),
+  const loaded = useRead(
+    async (api, signal) =>
+      mayQuery ? (await api.ask<{ results: TrendSeries[] }>(body, signal)).results : [],
     // The totals are reloaded with the chart.
-    [home, JSON.stringify(body), series],
+    [JSON.stringify(body), series],
   );
   // An error of the chart's own query is shown below; this one would repeat it.
   return <Numbers {...props} totals={loaded.value} isLoading={loaded.loading} />;

@@ -2,8 +2,8 @@
 
 import { useId } from "preact/hooks";
 import type { ProjectNames } from "../session/project_names.ts";
-import { useAllowed, useSession } from "../session/session.ts";
-import { useLoaded } from "../session/use_loaded.ts";
+import { useAllowed } from "../session/session.ts";
+import { useRead } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
 import { inputsOf } from "../ui/inputs.tsx";
 import { Button, ChoiceField, TextField } from "../ui/parts.tsx";
@@ -140,18 +140,17 @@ function valuesOf(owner: Owner) {
 
 /** Offers the most frequent values of its property. One of several is removed by leaving it empty. */
 function ValueFields({ of, condition: { type, key, values }, set, isKnown }: ValueProps) {
-  const { api, home } = useSession();
   const id = useId();
   const { path, scope, query } = valuesOf(type);
   const isAllowed = useAllowed(scope) && isKnown;
-  const loaded = useLoaded(
-    async (signal) => {
+  const loaded = useRead(
+    async (api, signal) => {
       if (!isAllowed) return [];
       type Reply = { results: OfferedValue[] } | OfferedValue[];
-      const reply = await api.get<Reply>(`${home}/${path}`, { ...query, key }, signal);
+      const reply = await api.get<Reply>(path, { ...query, key }, signal);
       return "results" in reply ? reply.results : reply;
     },
-    [home, type, key, isAllowed],
+    [type, key, isAllowed],
   );
   return (
     <>

@@ -5,7 +5,7 @@ import { addressOfQuery } from "../explore/query.ts";
 import { formQueryOf } from "../explore/saved_query.ts";
 import type { ListReply } from "../session/api.ts";
 import { navigate } from "../session/route.ts";
-import { useHref, useSession } from "../session/session.ts";
+import { useHref } from "../session/session.ts";
 import { type Action, useAction, useGet } from "../session/use_loaded.ts";
 import { savedSqlOf } from "../sql/sql_query.ts";
 import { useFields } from "../ui/inputs.tsx";
@@ -27,8 +27,7 @@ import { useMaySave } from "./saving.tsx";
 
 /** @param id its number or its short id. */
 export function OneInsight({ id }: { id: string }) {
-  const { home } = useSession();
-  const path = `${home}/insights/${encodeURIComponent(id)}/`;
+  const path = `insights/${encodeURIComponent(id)}/`;
   const loaded = useGet<InsightRow>(path);
   const maySave = useMaySave();
   const action = useAction();
@@ -100,15 +99,12 @@ function Favorite({ insight: { favorited }, path, changed, action }: PartProps &
 
 /** Creates a copy, on no dashboard, and opens it. */
 function Duplicate({ insight, action }: { insight: InsightRow; action: Action }) {
-  const [{ home }, hrefOf] = [useSession(), useHref()];
+  const hrefOf = useHref();
   const { query, description } = insight;
   const body = { name: `${insightName(insight)} (copy)`, description, query };
   const open = ({ id }: InsightRow) => navigate(hrefOf("insights", [id]));
   return (
-    <Button
-      disabled={action.running}
-      onClick={() => action.send("POST", `${home}/insights/`, body, "Copied.", open)}
-    >
+    <Button disabled={action.running} onClick={() => action.send("POST", "insights/", body, "Copied.", open)}>
       Duplicate
     </Button>
   );
@@ -134,8 +130,7 @@ function NameForm({ insight, path, changed }: PartProps) {
 }
 
 function OnDashboards({ insight, path, changed }: PartProps) {
-  const { home } = useSession();
-  const boards = useGet<ListReply<{ id: number; name: string | null }>>(`${home}/dashboards/`, {
+  const boards = useGet<ListReply<{ id: number; name: string | null }>>("dashboards/", {
     limit: 200,
   });
   const [chosen, setChosen] = useState("");

@@ -1,7 +1,7 @@
 // Saving a query as that of an existing insight, or as a new insight.
 
 import { navigate } from "../session/route.ts";
-import { useAllowed, useHref, useSession } from "../session/session.ts";
+import { useAllowed, useHref } from "../session/session.ts";
 import { useAction, useGet } from "../session/use_loaded.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { Button, Cut, ErrorText, Form, Outcome } from "../ui/parts.tsx";
@@ -32,12 +32,12 @@ export function Saving({ queryOf, insight, isReady = true }: SavingProps) {
 }
 
 function SaveNew({ queryOf, isReady = true }: Pick<SavingProps, "queryOf" | "isReady">) {
-  const [{ home }, hrefOf] = [useSession(), useHref()];
+  const hrefOf = useHref();
   const { fields, text } = useFields({ name: "" });
   const action = useAction();
   const body = () => ({ query: queryOf(undefined), name: fields.name || null });
   const save = () =>
-    action.send("POST", `${home}/insights/`, body, "Saved.", ({ id }: { id: number }) =>
+    action.send("POST", "insights/", body, "Saved.", ({ id }: { id: number }) =>
       navigate(hrefOf("insights", [id])),
     );
   return (
@@ -56,8 +56,7 @@ function SaveNew({ queryOf, isReady = true }: Pick<SavingProps, "queryOf" | "isR
 const nameLettersMax = 60;
 
 function SaveChanges({ queryOf, insight, isReady = true }: SavingProps) {
-  const { home } = useSession();
-  const path = `${home}/insights/${insight}/`;
+  const path = `insights/${insight}/`;
   const loaded = useGet<InsightRow>(path, { refresh: "false" });
   const action = useAction();
   const { value: saved } = loaded;

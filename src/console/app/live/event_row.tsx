@@ -1,7 +1,7 @@
 // Events as the console lists them: newest first, each with its details.
 
 import { useState } from "preact/hooks";
-import { useAllowed, useSession } from "../session/session.ts";
+import { useAllowed } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { PageLink, Time } from "../ui/parts.tsx";
@@ -112,8 +112,7 @@ function SessionId({ id }: { id: string }) {
 }
 
 function RecordedSession({ id }: { id: string }) {
-  const { home } = useSession();
-  const loaded = useGet<{ count: number }>(`${home}/session_recordings/`, recordingsOf([id]));
+  const loaded = useGet<{ count: number }>("session_recordings/", recordingsOf([id]));
   if (!loaded.value?.count) return <>{id}</>;
   return <PageLink to={["recordings", [id]]}>{id}, recorded</PageLink>;
 }

@@ -3,7 +3,6 @@
 import { type ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
-import { useSession } from "../session/session.ts";
 import { useAddress, useGet } from "../session/use_loaded.ts";
 import { useDraft } from "../ui/inputs.tsx";
 import { Button, Card, ErrorText, Form, PageHead } from "../ui/parts.tsx";
@@ -136,8 +135,7 @@ interface NewestProps {
 
 /** Events from before the page was opened, and those that arrived since. */
 function Newest({ filter, arrived }: NewestProps) {
-  const { home } = useSession();
-  const earlier = useGet<ListReply<ShownEvent>>(`${home}/events/`, { ...filter, limit: 20 });
+  const earlier = useGet<ListReply<ShownEvent>>("events/", { ...filter, limit: 20 });
   const events = withoutRepeats([...arrived, ...(earlier.value?.results ?? [])]).slice(0, shownMax);
   return (
     <>

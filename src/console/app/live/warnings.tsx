@@ -1,7 +1,6 @@
 // Events that were ignored or changed, by reason, with examples.
 
 import type { ListReply } from "../session/api.ts";
-import { useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
 import { agoText, numberText } from "../ui/format.ts";
 import { Card, WhenLoaded } from "../ui/parts.tsx";
@@ -23,8 +22,7 @@ const examplesMax = 3;
 
 /** @param seen changes when there may be new ones. */
 export function WarningCard({ seen }: { seen: number }) {
-  const { home } = useSession();
-  const loaded = useGet<Warnings>(`${home}/ingestion_warnings/`, { limit: 100, after: "-7d" }, seen);
+  const loaded = useGet<Warnings>("ingestion_warnings/", { limit: 100, after: "-7d" }, seen);
   return (
     <Card title="Ignored and changed events, seven days" wide>
       <WhenLoaded loaded={loaded}>

@@ -7,8 +7,8 @@ import { ResultView } from "../explore/result_view.tsx";
 import type { Figure, Results } from "../explore/results.ts";
 import { type ListReply } from "../session/api.ts";
 import { navigate, type Route } from "../session/route.ts";
-import { useHref, useSession } from "../session/session.ts";
-import { useAnswer, useLoaded } from "../session/use_loaded.ts";
+import { useHref } from "../session/session.ts";
+import { useAnswer, useRead } from "../session/use_loaded.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Card, PageHead, PageLink, WhenLoaded } from "../ui/parts.tsx";
 import { RangeField } from "../ui/range_field.tsx";
@@ -27,16 +27,15 @@ import {
 } from "./site_query.ts";
 
 export function Overview({ route }: { route: Route }) {
-  const { api, home } = useSession();
   const hrefOf = useHref();
   const isFirst = route.page === "";
-  const any = useLoaded(
-    async (signal) => {
+  const any = useRead(
+    async (api, signal) => {
       if (!isFirst) return true;
-      const { results } = await api.get<ListReply<unknown>>(`${home}/events/`, { limit: 1 }, signal);
+      const { results } = await api.get<ListReply<unknown>>("events/", { limit: 1 }, signal);
       return results.length > 0;
     },
-    [home, isFirst],
+    [isFirst],
   );
   // While there are no events, the first page shows how to send them.
   useEffect(() => {

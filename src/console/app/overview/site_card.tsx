@@ -1,8 +1,7 @@
 // One card of the overview: visitors by one property, such as their source; each row is a filter.
 
 import { useState } from "preact/hooks";
-import { useSession } from "../session/session.ts";
-import { useLoaded, useQueryRequest } from "../session/use_loaded.ts";
+import { useRead } from "../session/use_loaded.ts";
 import { Bars } from "../ui/bars.tsx";
 import { numberText } from "../ui/format.ts";
 import { Button, Card, PageLink, WhenLoaded } from "../ui/parts.tsx";
@@ -59,13 +58,12 @@ interface TableReply {
 }
 
 function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
-  const [ask, { home }] = [useQueryRequest(), useSession()];
   const [limit, setLimit] = useState(rowsShort);
-  const loaded = useLoaded(
-    async (signal) => {
+  const loaded = useRead(
+    async (api, signal) => {
       const sources = subject.by === "Country" ? [subject, byZone] : [subject];
       const replies = await Promise.all(
-        sources.map((one) => ask<TableReply>(tableQuery(site, one, limit), signal)),
+        sources.map((one) => api.ask<TableReply>(tableQuery(site, one, limit), signal)),
       );
       const rows = replies.flatMap(({ results }, i) =>
         results.map(([value, [visitors], [views]]): SiteRow => ({
@@ -79,7 +77,7 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
       const hasMore = replies.some((one) => one.hasMore) || ordered.length > limit;
       return { rows: ordered.slice(0, limit), hasMore };
     },
-    [home, JSON.stringify(tableQuery(site, subject, limit))],
+    [JSON.stringify(tableQuery(site, subject, limit))],
   );
   return (
     <WhenLoaded loaded={loaded}>

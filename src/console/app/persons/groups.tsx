@@ -4,8 +4,8 @@ import { EventList, type ShownEvent } from "../live/event_row.tsx";
 import { Refusal } from "../session/api.ts";
 import type { GroupType } from "../session/project_names.ts";
 import type { Route } from "../session/route.ts";
-import { useAllowed, useSession } from "../session/session.ts";
-import { useGet, useList, useLoaded } from "../session/use_loaded.ts";
+import { useAllowed } from "../session/session.ts";
+import { useGet, useList, useRead } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage, Paged } from "../ui/list_page.tsx";
@@ -26,10 +26,9 @@ export function Groups({ route }: { route: Route }) {
 }
 
 function GroupList() {
-  const { home } = useSession();
   const list = useList<GroupRow>("groups/", 50, {}, ["group_type", "group_key"]);
   const { fields, text, choice } = useDraft(list.filter);
-  const types = useGet<GroupType[]>(`${home}/groups_types/`);
+  const types = useGet<GroupType[]>("groups_types/");
   const names = types.value?.map(({ group_type }) => [group_type, group_type] as const) ?? [];
   const [type, key] = [fields["group_type"] ?? "", fields["group_key"] ?? ""];
   return (
@@ -66,17 +65,16 @@ function GroupList() {
 }
 
 function OneGroup({ type, group }: { type: string; group: string }) {
-  const { api, home } = useSession();
-  const loaded = useLoaded(
-    async (signal) => {
-      const types = await api.get<GroupType[]>(`${home}/groups_types/`, {}, signal);
+  const loaded = useRead(
+    async (api, signal) => {
+      const types = await api.get<GroupType[]>("groups_types/", {}, signal);
       const index = types.find(({ group_type }) => group_type === type)?.group_type_index;
       if (index === undefined) throw new Error(`There are no groups of the type ${type}.`);
       const key = { group_type_index: index, group_key: group };
-      const found = await api.get<GroupRow>(`${home}/groups/find/`, key, signal).catch(whenUnknown);
+      const found = await api.get<GroupRow>("groups/find/", key, signal).catch(whenUnknown);
       return { index, found };
     },
-    [home, type, group],
+    [type, group],
   );
   const seesEvents = useAllowed("query:read");
   return (

@@ -5,8 +5,8 @@ import { type Condition, conditionsOfText, conditionsText, propertiesOf } from "
 import { EventList, type ShownEvent } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
 import type { Route } from "../session/route.ts";
-import { useAllowed, useSession } from "../session/session.ts";
-import { useAction, useList, useLoaded } from "../session/use_loaded.ts";
+import { useAllowed } from "../session/session.ts";
+import { useAction, useList, useRead } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage, Paged } from "../ui/list_page.tsx";
@@ -102,10 +102,9 @@ function nameOf({ name, distinct_ids, uuid }: PersonRow): string {
 }
 
 function OnePerson({ uuid }: { uuid: string }) {
-  const { api, home } = useSession();
-  const path = `${home}/persons/${encodeURIComponent(uuid)}`;
-  const loaded = useLoaded(
-    async (signal) => {
+  const path = `persons/${encodeURIComponent(uuid)}`;
+  const loaded = useRead(
+    async (api, signal) => {
       const [person, ids] = await Promise.all([
         api.get<PersonRow>(`${path}/`, {}, signal),
         api.get<ListReply<string>>(`${path}/distinct_ids/`, { limit: 200 }, signal),

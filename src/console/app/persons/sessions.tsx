@@ -3,8 +3,8 @@
 import { useState } from "preact/hooks";
 import { recordingsOf } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
-import { useAllowed, useSession } from "../session/session.ts";
-import { useLoaded, useQueryRequest } from "../session/use_loaded.ts";
+import { useAllowed } from "../session/session.ts";
+import { useRead } from "../session/use_loaded.ts";
 import { durationText, numberText, timeText } from "../ui/format.ts";
 import { Button, Card, Cut, PageLink, WhenLoaded } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
@@ -23,11 +23,10 @@ const columns = [
 type Cells = [id: string, began: string, seconds: number, url: string, pages: number, events: number];
 
 export function Sessions({ person }: { person: string }) {
-  const [ask, { api, home }] = [useQueryRequest(), useSession()];
   const seesRecordings = useAllowed("session_recording:read");
   const [limit, setLimit] = useState(stepMax);
-  const loaded = useLoaded(
-    async (signal) => {
+  const loaded = useRead(
+    async (api, signal) => {
       const query = {
         kind: "SessionsQuery",
         select: columns,
@@ -37,15 +36,15 @@ export function Sessions({ person }: { person: string }) {
         limit,
       };
       type Reply = { results: Cells[]; hasMore: boolean };
-      const { results, hasMore } = await ask<Reply>(query, signal);
+      const { results, hasMore } = await api.ask<Reply>(query, signal);
       const ids = results.map(([id]) => id);
       const found =
         seesRecordings && ids.length > 0
-          ? await api.get<ListReply<{ id: string }>>(`${home}/session_recordings/`, recordingsOf(ids), signal)
+          ? await api.get<ListReply<{ id: string }>>("session_recordings/", recordingsOf(ids), signal)
           : undefined;
       return { results, hasMore, recorded: new Set(found?.results.map(({ id }) => id)) };
     },
-    [home, person, limit],
+    [person, limit],
   );
   return (
     <Card title="Sessions" wide>

@@ -36,30 +36,36 @@ export function credentialsOf(key: string | null): RequestInit & { headers: Reco
 /**
  * @param key null for the session.
  * @param refused called when the key, or the session, is no longer valid.
+ * @param home the path that all others are below, except those that begin with a slash.
  */
-export function openApi(key: string | null, refused: () => void) {
+export function openApi(key: string | null, refused: () => void, home = "") {
   const send = async (method: string, path: string, more: RequestInit): Promise<Response> => {
     const { headers, credentials } = credentialsOf(key);
     headers["accept"] = "application/json";
     if (more.body !== undefined) headers["content-type"] = "application/json";
-    const reply = await sendRequest(path, { method, headers, credentials: credentials ?? "omit", ...more });
+    const url = path.startsWith("/") ? path : `${home}/${path}`;
+    const reply = await sendRequest(url, { method, headers, credentials: credentials ?? "omit", ...more });
     if (reply.ok) return reply;
     const refusal = await refusalOf(reply);
     if (refusal.status === 401) refused();
     throw refusal;
   };
+  const change = async <Reply>(
+    method: "POST" | "PATCH" | "DELETE",
+    path: string,
+    body?: object,
+    signal?: AbortSignal,
+  ) => {
+    const more = { ...(body && { body: JSON.stringify(body) }), ...(signal && { signal }) };
+    return await readJson<Reply>(await send(method, path, more));
+  };
   return {
     get: async <Reply>(path: string, query: Query = {}, signal?: AbortSignal) =>
       await readJson<Reply>(await send("GET", addressOf(path, query), signal ? { signal } : {})),
-    send: async <Reply>(
-      method: "POST" | "PATCH" | "DELETE",
-      path: string,
-      body?: object,
-      signal?: AbortSignal,
-    ) => {
-      const more = { ...(body && { body: JSON.stringify(body) }), ...(signal && { signal }) };
-      return await readJson<Reply>(await send(method, path, more));
-    },
+    send: change,
+    /** The answer of a query of the project. */
+    ask: async <Reply>(query: object, signal: AbortSignal) =>
+      await change<Reply>("POST", "query/", { query }, signal),
     /** A reply that is read while it arrives. */
     open: (path: string, query: Query, signal: AbortSignal) =>
       send("GET", addressOf(path, query), { signal }),

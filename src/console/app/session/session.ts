@@ -19,6 +19,7 @@ export interface ProjectRow {
 }
 
 export interface Session {
+  /** Its paths are below `home`, unless they begin with a slash. */
   api: Api;
   /** The API's path of the chosen project, like `/api/projects/1`. */
   home: string;

@@ -1,7 +1,7 @@
 // Requests of a page, with the reply or the error and a way to repeat them; and what its buttons do.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { type ListReply, type Query, Refusal, ServerUnreachable } from "./api.ts";
+import { type Api, type ListReply, type Query, Refusal, ServerUnreachable } from "./api.ts";
 import { navigate, useRoute } from "./route.ts";
 import { useHref, useSession } from "./session.ts";
 
@@ -103,23 +103,26 @@ export function useAction() {
   return { ...state, run, send };
 }
 
-/** The reply at a path of the API, loaded again when the path, the query or another of the inputs changes. */
-export function useGet<Reply>(path: string, query: Query = {}, ...inputs: unknown[]): Loaded<Reply> {
+/** Loads by the API when `inputs` change, or the project. */
+export function useRead<Value>(
+  read: (api: Api, signal: AbortSignal) => Promise<Value>,
+  inputs: readonly unknown[],
+): Loaded<Value> {
   const { api } = useSession();
-  return useLoaded((signal) => api.get<Reply>(path, query, signal), [path, JSON.stringify(query), ...inputs]);
+  return useLoaded((signal) => read(api, signal), [api, ...inputs]);
 }
 
-/** Asks a query of the chosen project. */
-export function useQueryRequest() {
-  const { api, home } = useSession();
-  return async <Reply>(query: object, signal: AbortSignal) =>
-    await api.send<Reply>("POST", `${home}/query/`, { query }, signal);
+/** The reply at a path of the API, loaded again when the path, the query or another of the inputs changes. */
+export function useGet<Reply>(path: string, query: Query = {}, ...inputs: unknown[]): Loaded<Reply> {
+  return useRead(
+    (api, signal) => api.get<Reply>(path, query, signal),
+    [path, JSON.stringify(query), ...inputs],
+  );
 }
 
 /** The answer of a query; loaded again when it changes. */
 export function useAnswer<Reply>(query: object): Loaded<Reply> {
-  const [ask, { home }] = [useQueryRequest(), useSession()];
-  return useLoaded((signal) => ask<Reply>(query, signal), [home, JSON.stringify(query)]);
+  return useRead((api, signal) => api.ask<Reply>(query, signal), [JSON.stringify(query)]);
 }
 
 /**
@@ -162,10 +165,9 @@ export function useList<Row>(
   names: readonly string[] = [],
   queryOf: (filter: Readonly<Record<string, string>>) => Query = (filter) => filter,
 ) {
-  const { home } = useSession();
   const { params: address, filter, show, page } = useAddress(limit, names);
   const query = { ...queryOf(filter), ...fixed, offset: address.offset, limit };
-  const loaded = useGet<ListReply<Row>>(`${home}/${path}`, query);
+  const loaded = useGet<ListReply<Row>>(path, query);
   const apply = (changes: Readonly<Record<string, string>>): void => {
     // An unchanged filter that is applied again reloads the list.
     if (!show(changes)) loaded.reload();

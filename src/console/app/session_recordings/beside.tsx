@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { ShownEvent } from "../live/event_row.tsx";
 import { eventText } from "../live/event_text.ts";
 import type { ListReply } from "../session/api.ts";
-import { useAllowed, useSession } from "../session/session.ts";
+import { useAllowed } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
 import { clockTimeText, durationText, shortText, timeText } from "../ui/format.ts";
 import { WhenLoaded } from "../ui/parts.tsx";
@@ -99,9 +99,8 @@ function Moments({ moments, empty, seek }: { moments: Moment[]; empty: string; s
 }
 
 function SessionEvents({ id, seek }: { id: string; seek: (at: number) => void }) {
-  const { home } = useSession();
   const properties = JSON.stringify([{ key: "$session_id", value: id, operator: "exact", type: "event" }]);
-  const loaded = useGet<ListReply<ShownEvent>>(`${home}/events/`, { properties, limit: 200 });
+  const loaded = useGet<ListReply<ShownEvent>>("events/", { properties, limit: 200 });
   return (
     <WhenLoaded loaded={loaded}>
       {({ results }) => (

@@ -14,8 +14,8 @@ import { beginOf, type PlayerMessage, readSnapshots } from "./snapshots.ts";
 
 /** @param at where it is shown first, in seconds from its beginning. */
 export function OneRecording({ id, at }: { id: string; at: number }) {
-  const { home, project } = useSession();
-  const path = `${home}/session_recordings/${encodeURIComponent(id)}`;
+  const { project } = useSession();
+  const path = `session_recordings/${encodeURIComponent(id)}`;
   const loaded = useGet<RecordingRow>(`${path}/`);
   const frame = useRef<HTMLIFrameElement>(null);
   const [recorded, setRecorded] = useState<Recorded>();

@@ -9,8 +9,8 @@ import { Saving } from "../insights/saving.tsx";
 import { messageOf, sendRequest } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
 import { navigate, type Route } from "../session/route.ts";
-import { useHref, useSession } from "../session/session.ts";
-import { type Loaded, useLoaded, useQueryRequest } from "../session/use_loaded.ts";
+import { useHref } from "../session/session.ts";
+import { type Loaded, useLoaded, useRead } from "../session/use_loaded.ts";
 import { Button, Card, ErrorText, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import type { SqlWords } from "./completion.ts";
 import { SqlEditor } from "./editor.tsx";
@@ -23,14 +23,11 @@ group by day
 order by day`;
 
 export function Sql({ route }: { route: Route }) {
-  const { api, home } = useSession();
   const insight = Number(route.query.get("insight"));
-  const saved = useLoaded(
-    async (signal) =>
-      insight > 0
-        ? await api.get<InsightRow>(`${home}/insights/${insight}/`, { refresh: "false" }, signal)
-        : null,
-    [home, insight],
+  const saved = useRead(
+    async (api, signal) =>
+      insight > 0 ? await api.get<InsightRow>(`insights/${insight}/`, { refresh: "false" }, signal) : null,
+    [insight],
   );
   return (
     <>
@@ -43,7 +40,7 @@ export function Sql({ route }: { route: Route }) {
 }
 
 function Workbench({ route, insight, row }: { route: Route; insight: number; row: InsightRow | null }) {
-  const [ask, { home }, hrefOf] = [useQueryRequest(), useSession(), useHref()];
+  const hrefOf = useHref();
   const saved = row ? savedSqlOf(row.query) : undefined;
   const given = route.query.get("query") ?? saved?.text ?? "";
   const display = route.query.get("display") ?? saved?.display ?? "ActionsTable";
@@ -64,9 +61,9 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
         display: drawn,
       }),
     );
-  const loaded = useLoaded(
-    async (signal) => (given === "" ? null : await ask<RowsReply>(sourceWith(saved, given), signal)),
-    [home, given],
+  const loaded = useRead(
+    async (api, signal) => (given === "" ? null : await api.ask<RowsReply>(sourceWith(saved, given), signal)),
+    [given],
   );
   const run = () => (text === given ? loaded.reload() : show(text, display));
   const errorRange =

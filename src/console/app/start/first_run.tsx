@@ -92,9 +92,8 @@ const all = { event: "", distinct_id: "" };
 const listedMax = 10;
 
 function Arrivals() {
-  const { home } = useSession();
   const [arrived, setArrived] = useState<ShownEvent[]>([]);
-  const earlier = useGet<ListReply<ShownEvent>>(`${home}/events/`, { limit: listedMax });
+  const earlier = useGet<ListReply<ShownEvent>>("events/", { limit: listedMax });
   const connection = useStream(all, {
     events: (messages) =>
       setArrived((before) => withoutRepeats([...messages.map(shownEvent), ...before]).slice(0, listedMax)),

@@ -2,8 +2,7 @@
 
 import { fieldTime } from "../clock.ts";
 import type { ListReply } from "../session/api.ts";
-import { useSession } from "../session/session.ts";
-import { useAction, useLoaded } from "../session/use_loaded.ts";
+import { useAction, useRead } from "../session/use_loaded.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { FormCard } from "../ui/parts.tsx";
 
@@ -21,7 +20,6 @@ const targets = [
 const frequencies = ["daily", "weekly", "monthly", "yearly"].map((name) => [name, name] as const);
 
 export function NewSubscription({ created }: { created: () => void }) {
-  const { home } = useSession();
   const { fields, change, text, choice } = useFields({
     what: "",
     target_type: "email",
@@ -38,7 +36,7 @@ export function NewSubscription({ created }: { created: () => void }) {
     return { [kind]: Number(id), ...others, start_date: new Date(start).toISOString() };
   };
   const make = () =>
-    action.send("POST", `${home}/subscriptions/`, body, "Created.", () => {
+    action.send("POST", "subscriptions/", body, "Created.", () => {
       created();
       // A second press creates no second one.
       change({ what: "", title: "" });
@@ -57,21 +55,17 @@ export function NewSubscription({ created }: { created: () => void }) {
 
 /** The insights and dashboards that the key may read. */
 function useSendable(): [string, string][] {
-  const { api, home } = useSession();
-  const loaded = useLoaded(
-    async (signal) => {
-      const list = async (kind: string): Promise<[string, string][]> => {
-        const { results } = await api.get<ListReply<Named>>(`${home}/${kind}s/`, { limit: 200 }, signal);
-        const shown = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
-        return results.map(({ id, name, derived_name }) => [
-          `${kind} ${id}`,
-          `${shown}: ${name || derived_name || id}`,
-        ]);
-      };
-      const lists = await Promise.allSettled([list("insight"), list("dashboard")]);
-      return lists.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
-    },
-    [home],
-  );
+  const loaded = useRead(async (api, signal) => {
+    const list = async (kind: string): Promise<[string, string][]> => {
+      const { results } = await api.get<ListReply<Named>>(`${kind}s/`, { limit: 200 }, signal);
+      const shown = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
+      return results.map(({ id, name, derived_name }) => [
+        `${kind} ${id}`,
+        `${shown}: ${name || derived_name || id}`,
+      ]);
+    };
+    const lists = await Promise.allSettled([list("insight"), list("dashboard")]);
+    return lists.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+  }, []);
   return loaded.value ?? [];
 }

@@ -2,8 +2,8 @@
 
 import type { ListReply } from "../session/api.ts";
 import type { Route } from "../session/route.ts";
-import { useAllowed, useSession } from "../session/session.ts";
-import { useAction, useLoaded, usePolling } from "../session/use_loaded.ts";
+import { useAllowed } from "../session/session.ts";
+import { useAction, usePolling, useRead } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
 import {
@@ -49,21 +49,17 @@ function nextText({ deleted, next_delivery_date }: SubscriptionRow): string {
 }
 
 function SubscriptionList() {
-  const { api, home } = useSession();
-  const loaded = useLoaded(
-    async (signal) => {
-      const read = (deleted: boolean) =>
-        api.get<ListReply<SubscriptionRow>>(`${home}/subscriptions/`, { limit: 200, deleted }, signal);
-      // Paused ones are shown, so that they can be resumed. The API calls them deleted, and lists them separately.
-      const [running, paused] = await Promise.all([read(false), read(true)]);
-      return {
-        ...running,
-        count: running.count + paused.count,
-        results: [...running.results, ...paused.results],
-      };
-    },
-    [home],
-  );
+  const loaded = useRead(async (api, signal) => {
+    const read = (deleted: boolean) =>
+      api.get<ListReply<SubscriptionRow>>("subscriptions/", { limit: 200, deleted }, signal);
+    // Paused ones are shown, so that they can be resumed. The API calls them deleted, and lists them separately.
+    const [running, paused] = await Promise.all([read(false), read(true)]);
+    return {
+      ...running,
+      count: running.count + paused.count,
+      results: [...running.results, ...paused.results],
+    };
+  }, []);
   const mayWrite = useAllowed("subscription:write");
   return (
     <ListPage
@@ -96,10 +92,9 @@ interface DeliveryRow {
 }
 
 function OneSubscription({ id }: { id: number }) {
-  const { api, home } = useSession();
-  const path = `${home}/subscriptions/${id}`;
-  const loaded = useLoaded(
-    async (signal) => {
+  const path = `subscriptions/${id}`;
+  const loaded = useRead(
+    async (api, signal) => {
       const [row, deliveries] = await Promise.all([
         api.get<SubscriptionRow>(`${path}/`, {}, signal),
         api.get<ListReply<DeliveryRow>>(`${path}/deliveries/`, { limit: 50 }, signal),
