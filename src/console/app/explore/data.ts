@@ -7,8 +7,8 @@ import {
   type FunnelStep,
   nameOfStep,
   namesOfSeries,
+  recognize,
   type Results,
-  shapeOf,
   shownValue,
   type TrendSeries,
 } from "./results.ts";
@@ -23,16 +23,16 @@ export interface ResultTable {
 
 /** @param columns of rows. */
 export function tableOf(results: Results, columns: readonly string[] = []): ResultTable {
-  const shape = shapeOf(results);
-  switch (shape.of) {
+  const found = recognize(results);
+  switch (found.of) {
     case "cohorts":
-      return cohortsTable(shape.cohorts);
+      return cohortsTable(found.cohorts);
     case "funnels":
-      return funnelTable(shape.funnels);
+      return funnelTable(found.funnels);
     case "times":
-      return { name: "times", columns: ["Seconds", "Persons"], rows: shape.times.bins };
+      return { name: "times", columns: ["Seconds", "Persons"], rows: found.times.bins };
     case "paths": {
-      const rows = shape.links.map(({ source, target, value, average_conversion_time: ms }) => [
+      const rows = found.links.map(({ source, target, value, average_conversion_time: ms }) => [
         source,
         target,
         value,
@@ -41,17 +41,17 @@ export function tableOf(results: Results, columns: readonly string[] = []): Resu
       return { name: "paths", columns: ["From", "To", "Times", "Average seconds"], rows };
     }
     case "figures": {
-      const rows = shape.figures.map(({ key, value, previous }) => [key, value, previous]);
+      const rows = found.figures.map(({ key, value, previous }) => [key, value, previous]);
       return { name: "figures", columns: ["Figure", "Value", "Before"], rows };
     }
     case "totals":
-      return totalsTable(shape.series);
+      return totalsTable(found.series);
     case "rows": {
       const rows = results.map((row) => (Array.isArray(row) ? row : [row]) as Cell[]);
       return { name: "query", columns: namesOfColumns(rows, columns), rows };
     }
     default:
-      return trendTable(shape.series);
+      return trendTable(found.series);
   }
 }
 

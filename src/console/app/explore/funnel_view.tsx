@@ -9,7 +9,7 @@ import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Cut } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { sourceOf } from "../values.ts";
-import { type FunnelStep, nameOfStep, type Results, shapeOf, shownValue } from "./results.ts";
+import { type FunnelStep, nameOfStep, recognize, type Results, shownValue } from "./results.ts";
 
 const stepLettersMax = 100;
 
@@ -60,8 +60,8 @@ function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
       const dateRange = rangeBefore((await api.ask<Resolved>(range, signal)).resolved_date_range);
       if (!dateRange) return undefined;
       const { results } = await api.ask<{ results: Results }>({ ...source, dateRange }, signal);
-      const shape = shapeOf(results);
-      return endsOf((shape.of === "funnels" && shape.funnels[0]) || []);
+      const found = recognize(results);
+      return endsOf((found.of === "funnels" && found.funnels[0]) || []);
     },
     [JSON.stringify(source)],
   );

@@ -6,7 +6,7 @@ import { tableOf } from "./data.ts";
 import type { QueryDrawing } from "./drawing.ts";
 import { PathsView, TimesView } from "./flow_view.tsx";
 import { Conversion, FunnelView } from "./funnel_view.tsx";
-import { type Figure, type Results, shapeOf } from "./results.ts";
+import { type Figure, recognize, type Results } from "./results.ts";
 import { RetentionView } from "./retention_view.tsx";
 import { TableView } from "./rows/table_view.tsx";
 import { TotalsView } from "./totals_view.tsx";
@@ -42,29 +42,29 @@ export function ResultView(props: ViewProps) {
 function Picture(props: ViewProps) {
   const { small = false, height = 280, columns = [], types = [], drawing = {}, query } = props;
   const { display = "" } = drawing;
-  const shape = shapeOf(props.results);
-  switch (shape.of) {
+  const found = recognize(props.results);
+  switch (found.of) {
     case "cohorts":
-      return <RetentionView cohorts={shape.cohorts} retentionType={drawing.retentionType} />;
+      return <RetentionView cohorts={found.cohorts} retentionType={drawing.retentionType} />;
     case "funnels":
       return (
         <>
-          <Conversion funnels={shape.funnels} query={query} />
-          <FunnelView funnels={shape.funnels} />
+          <Conversion funnels={found.funnels} query={query} />
+          <FunnelView funnels={found.funnels} />
         </>
       );
     case "times":
-      return <TimesView times={shape.times} />;
+      return <TimesView times={found.times} />;
     case "paths":
-      return <PathsView links={shape.links} />;
+      return <PathsView links={found.links} />;
     case "figures":
-      return <FiguresView figures={shape.figures} />;
+      return <FiguresView figures={found.figures} />;
     case "totals":
-      return <TotalsView series={shape.series} display={display} query={query} />;
+      return <TotalsView series={found.series} display={display} query={query} />;
     case "rows":
-      return <TableView rows={shape.rows} {...{ columns, types, display, height }} />;
+      return <TableView rows={found.rows} {...{ columns, types, display, height }} />;
     default:
-      return <TrendView series={shape.series} {...{ display, small, height }} query={query} />;
+      return <TrendView series={found.series} {...{ display, small, height }} query={query} />;
   }
 }
 

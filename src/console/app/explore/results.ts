@@ -75,7 +75,7 @@ export interface Figure {
 }
 
 /** Results by what they are. */
-export type Shape =
+type Recognized =
   | { of: "cohorts"; cohorts: Cohort[] }
   /** One funnel, or one for each value of a breakdown. */
   | { of: "funnels"; funnels: FunnelStep[][] }
@@ -87,7 +87,7 @@ export type Shape =
   | { of: "rows"; rows: Results };
 
 /** Recognizes results by the fields of the first. */
-export function shapeOf(results: Results): Shape {
+export function recognize(results: Results): Recognized {
   const [first] = results;
   const has = (...names: string[]) => isFields(first) && names.every((name) => name in first);
   if (has("values")) return { of: "cohorts", cohorts: results as Cohort[] };

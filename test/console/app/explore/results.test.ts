@@ -1,14 +1,14 @@
 // What the shapes of results are told by, and what their series are called.
 
 import { expect, test } from "bun:test";
-import { nameOfSeries, type Results, shapeOf } from "../../../../src/console/app/explore/results.ts";
+import { nameOfSeries, recognize, type Results } from "../../../../src/console/app/explore/results.ts";
 
-const kindsOf = (...some: Results[]) => some.map((results) => shapeOf(results).of);
+const kindsOf = (...some: Results[]) => some.map((results) => recognize(results).of);
 
 test("results are distinguished by their form", () => {
   const step = { name: "paid", custom_name: null, count: 1, order: 0, median_conversion_time: null };
-  expect(shapeOf([step, step])).toEqual({ of: "funnels", funnels: [[step, step]] });
-  expect(shapeOf([[step], [step]])).toEqual({ of: "funnels", funnels: [[step], [step]] });
+  expect(recognize([step, step])).toEqual({ of: "funnels", funnels: [[step, step]] });
+  expect(recognize([[step], [step]])).toEqual({ of: "funnels", funnels: [[step], [step]] });
   const series = { label: "paid", data: [1], days: ["2026-01-01"], count: 1 };
   const total = { ...series, data: [], aggregated_value: 3 };
   const cohort = { label: "Day 0", date: "2026-01-01", values: [] };
@@ -31,7 +31,7 @@ test("shares by interval, times and paths are distinguished by their form", () =
   const rates = [
     { count: 2, data: [50, 0], days: ["2024-03-30", "2024-03-31"], labels: [], breakdown_value: ["pro"] },
   ];
-  const found = shapeOf(rates);
+  const found = recognize(rates);
   expect(found.of === "rates" && found.series.map(nameOfSeries)).toEqual(["Conversion, % · pro"]);
   const times = [{ bins: [[0, 1]], average_conversion_time: 3 }];
   const paths = [{ source: "1_a", target: "2_b", value: 1, average_conversion_time: 9 }];
