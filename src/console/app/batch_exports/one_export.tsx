@@ -60,11 +60,8 @@ export function OneExport({ id }: { id: string }) {
 
 function ExportActions({ path, action, changed, row }: PartProps & { row: ExportRow }) {
   // The newest run may belong to a backfill, with an old interval.
-  const last =
-    row.latest_runs
-      .map((run) => run.data_interval_end)
-      .toSorted()
-      .at(-1) ?? null;
+  const ends = row.latest_runs.map((run) => run.data_interval_end).toSorted();
+  const last = ends.at(-1) ?? null;
   const pause = () =>
     row.paused
       ? action.send("POST", `${path}/unpause/`, {}, "The export is running again.", changed)

@@ -5,6 +5,7 @@ import { insightName, type InsightRow } from "../insights/insight_row.tsx";
 import type { Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
+import { capitalized } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { Button, FormCard, Outcome, PageHead, PageLink, PageWhenLoaded, RemoveButton } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
@@ -219,32 +220,22 @@ interface TileButtonsProps {
 function TileButtons({ shapes, shape: { id, isWide, isTall }, arrange }: TileButtonsProps) {
   const at = shapes.findIndex((one) => one.id === id);
   const acts = [
-    ["earlier", "Earlier", at > 0, () => arrange(withMoved(shapes, id, -1), id, "moved earlier")],
-    ["later", "Later", at < shapes.length - 1, () => arrange(withMoved(shapes, id, 1), id, "moved later")],
-    [
-      "width",
-      isWide ? "Narrower" : "Wider",
-      true,
-      () => arrange(withChanged(shapes, id, { isWide: !isWide }), id, isWide ? "narrower" : "wider"),
-    ],
-    [
-      "height",
-      isTall ? "Lower" : "Taller",
-      true,
-      () => arrange(withChanged(shapes, id, { isTall: !isTall }), id, isTall ? "lower" : "taller"),
-    ],
+    ["earlier", "earlier", at > 0, withMoved(shapes, id, -1), "moved earlier"],
+    ["later", "later", at < shapes.length - 1, withMoved(shapes, id, 1), "moved later"],
+    ["width", isWide ? "narrower" : "wider", true, withChanged(shapes, id, { isWide: !isWide })],
+    ["height", isTall ? "lower" : "taller", true, withChanged(shapes, id, { isTall: !isTall })],
   ] as const;
   return (
     <p class="page-actions" role="group" aria-label="Arrange this tile">
-      {acts.map(([name, label, isPossible, act]) => (
+      {acts.map(([name, way, isPossible, next, words = way]) => (
         <Button
           key={name}
           id={`tile-${id}-${name}`}
           // Not `disabled`: the button would lose the focus.
           aria-disabled={!isPossible}
-          onClick={() => isPossible && act()}
+          onClick={() => isPossible && arrange(next, id, words)}
         >
-          {label}
+          {capitalized(way)}
         </Button>
       ))}
     </p>

@@ -89,10 +89,8 @@ function Numbers({ series, sums, totals = [], isLoading = false, isAlone = false
   const isBrokenDown = series.some(({ breakdown_value }) => breakdown_value !== undefined);
   const isSplit = isBrokenDown && !isAlone && (isLoading || totals.length > 0);
   const drawn = figuresOf(series, sums);
-  const whole = figuresOf(
-    totals,
-    totals.map(({ aggregated_value }) => aggregated_value),
-  );
+  const ofWhole = totals.map(({ aggregated_value }) => aggregated_value);
+  const whole = figuresOf(totals, ofWhole);
   const names = [...(isSplit ? whole : drawn)].flatMap(([name, { line }]) => {
     const value = drawn.get(name)?.value ?? whole.get(name)?.value;
     const before = drawn.get(name)?.before ?? whole.get(name)?.before;

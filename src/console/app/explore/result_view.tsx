@@ -1,6 +1,6 @@
 // A query's results as a picture with a table beneath: every number of the picture can be read as text.
 
-import { durationText, numberText, percentText } from "../ui/format.ts";
+import { capitalized, durationText, numberText, percentText } from "../ui/format.ts";
 import { DataButtons, Table } from "../ui/table.tsx";
 import { tableOf } from "./data.ts";
 import type { QueryDrawing } from "./drawing.ts";
@@ -67,9 +67,6 @@ function Picture(props: ViewProps) {
       return <TrendView series={found.series} {...{ display, small, height }} query={query} />;
   }
 }
-
-/** "visitors" as "Visitors". */
-const capitalized = (key: string) => key.slice(0, 1).toUpperCase() + key.slice(1);
 
 function FiguresView({ figures }: { figures: Figure[] }) {
   const figureText = (value: number | null, { kind }: Figure) => {

@@ -29,7 +29,23 @@ export function TotalsView({ series, display, query }: TotalsProps) {
   if (display === "BoldNumber") {
     return <Headline series={series} sums={totals.map(({ value }) => value)} query={query} isAlone />;
   }
-  if (display === "ActionsTable") return <TotalsTable totals={totals} />;
+  if (display === "ActionsTable") {
+    return (
+      <Table
+        caption="The numbers of the series"
+        rows={totals}
+        id={({ label }) => label}
+        columns={[
+          { name: "Series", cell: ({ label }) => <Cut text={label} /> },
+          {
+            name: "Number",
+            cell: ({ value, href }) => <FigureLink href={href}>{numberText(value)}</FigureLink>,
+            number: true,
+          },
+        ]}
+      />
+    );
+  }
   const sum = totals.reduce((before, { value }) => before + value, 0);
   const isPie = display === "ActionsPie" && sum > 0 && totals.every(({ value }) => value >= 0);
   const bars = totals.map(({ label, value, href }, i) => ({
@@ -50,23 +66,5 @@ export function TotalsView({ series, display, query }: TotalsProps) {
       {isPie && <div class="slices" style={{ background: `conic-gradient(${slices.join(", ")})` }} />}
       <Bars caption="The numbers of the series" bars={bars} />
     </div>
-  );
-}
-
-function TotalsTable({ totals }: { totals: { label: string; value: number; href: string | undefined }[] }) {
-  return (
-    <Table
-      caption="The numbers of the series"
-      rows={totals}
-      id={({ label }) => label}
-      columns={[
-        { name: "Series", cell: ({ label }) => <Cut text={label} /> },
-        {
-          name: "Number",
-          cell: ({ value, href }) => <FigureLink href={href}>{numberText(value)}</FigureLink>,
-          number: true,
-        },
-      ]}
-    />
   );
 }

@@ -41,11 +41,10 @@ export function importOf(history: readonly FiguresMessage[]): ImportProgress | u
   const lane = "historical";
   const [accepted, stored] = [last?.accepted[lane] ?? 0, last?.stored[lane] ?? 0];
   if (!last || accepted + stored === 0) return undefined;
-  const rateOf = (counts: "accepted" | "stored", seconds: number) =>
-    recentRate(
-      ratesOf(history, (one) => one[counts][lane] ?? 0),
-      seconds,
-    );
+  const rateOf = (counts: "accepted" | "stored", seconds: number) => {
+    const rates = ratesOf(history, (one) => one[counts][lane] ?? 0);
+    return recentRate(rates, seconds);
+  };
   const [acceptedRate, storedRate] = [rateOf("accepted", 5), rateOf("stored", importSeconds)];
   // After a restart, events of the previous process are stored, too: then all pending ones may be of the import.
   const pending = Math.min(last.pending_events, stored > accepted ? Infinity : accepted - stored);

@@ -12,9 +12,7 @@ function countriesByZone(): Map<string, string> {
   const found = new Map<string, string>();
   const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
   for (const code of letters.flatMap((one) => letters.map((other) => one + other))) {
-    const locale = new Intl.Locale(`und-${code}`) as Intl.Locale & {
-      getTimeZones?: () => string[] | undefined;
-    };
+    const locale: Intl.Locale & { getTimeZones?(): string[] | undefined } = new Intl.Locale(`und-${code}`);
     for (const zone of locale.getTimeZones?.() ?? []) found.set(shownZone(zone), code);
   }
   return found;

@@ -16,12 +16,10 @@ export interface Subject {
 }
 
 const ofEvent = (by: string, title: string, key: string): Subject => ({ by, title, key, type: "event" });
-const ofSession = (by: string, title: string, key: string, none?: string): Subject => ({
-  by,
-  title,
-  key,
+const ofSession = (by: string, title: string, key: string, none: string): Subject => ({
+  ...ofEvent(by, title, key),
   type: "session",
-  ...(none !== undefined && { none }),
+  none,
 });
 
 /** The cards of the page, each with its tables. */

@@ -3,6 +3,7 @@
 import { fieldTime } from "../clock.ts";
 import type { ListReply } from "../session/api.ts";
 import { useAction, useRead } from "../session/use_loaded.ts";
+import { capitalized } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { FormCard } from "../ui/parts.tsx";
 
@@ -58,10 +59,9 @@ function useSendable(): [string, string][] {
   const loaded = useRead(async (api, signal) => {
     const list = async (kind: string): Promise<[string, string][]> => {
       const { results } = await api.get<ListReply<Named>>(`${kind}s/`, { limit: 200 }, signal);
-      const shown = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
       return results.map(({ id, name, derived_name }) => [
         `${kind} ${id}`,
-        `${shown}: ${name || derived_name || id}`,
+        `${capitalized(kind)}: ${name || derived_name || id}`,
       ]);
     };
     const lists = await Promise.allSettled([list("insight"), list("dashboard")]);

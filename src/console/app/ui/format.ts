@@ -15,6 +15,11 @@ export function shortText(text: string, lettersMax: number): string {
   return text.length > lettersMax ? `${text.slice(0, lettersMax - 1)}…` : text;
 }
 
+/** "visitors" as "Visitors". */
+export function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
 /** The parts of a text between blanks and commas. */
 export function partsOfText(text: string): string[] {
   return text.split(/[\s,]+/).filter(Boolean);

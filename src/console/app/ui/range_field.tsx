@@ -1,7 +1,8 @@
 // A time range: one of the usual ones, or from day to day.
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { rangeText } from "./format.ts";
+import { useDraft } from "./inputs.tsx";
 import { ChoiceField, type Options, TextField } from "./parts.tsx";
 
 interface RangeProps {
@@ -40,22 +41,17 @@ export function RangeField({ from, to, set, options }: RangeProps) {
 }
 
 function Days({ from, to, set }: Omit<RangeProps, "options">) {
-  const [first, setFirst] = useState(from);
-  const [last, setLast] = useState(to);
   // Going back changes the days, too.
-  useEffect(() => {
-    setFirst(from);
-    setLast(to);
-  }, [from, to]);
-  const change = (one: string, other: string) => {
-    setFirst(one);
-    setLast(other);
-    if (one && (!other || one <= other)) set(one, other);
+  const { fields, change } = useDraft({ from, to });
+  const choose = (day: Partial<typeof fields>) => {
+    const next = { ...fields, ...day };
+    change(day);
+    if (next.from && (!next.to || next.from <= next.to)) set(next.from, next.to);
   };
   return (
     <>
-      <TextField label="From" type="date" value={first} set={(day) => change(day, last)} />
-      <TextField label="To" type="date" value={last} set={(day) => change(first, day)} />
+      <TextField label="From" type="date" value={fields.from} set={(day) => choose({ from: day })} />
+      <TextField label="To" type="date" value={fields.to} set={(day) => choose({ to: day })} />
     </>
   );
 }
