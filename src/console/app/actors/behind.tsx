@@ -123,11 +123,7 @@ function PersonsTable({ rows }: { rows: readonly Cells[] }) {
               },
             ]
           : []),
-        {
-          name: "First seen",
-          cell: ([, created_at]) => <Time at={created_at} />,
-          number: true,
-        },
+        { name: "First seen", cell: ([, created_at]) => <Time at={created_at} />, number: true },
       ]}
     />
   );

@@ -25,10 +25,7 @@ function ExportList() {
       {...list}
       empty="No exports yet. An export copies events or persons elsewhere, interval by interval."
       columns={[
-        {
-          name: "Name",
-          cell: (row) => <PageLink to={["exports", [row.id]]}>{row.name}</PageLink>,
-        },
+        { name: "Name", cell: (row) => <PageLink to={["exports", [row.id]]}>{row.name}</PageLink> },
         { name: "To", cell: (row) => row.destination.type },
         { name: "Every", cell: (row) => row.interval },
         { name: "State", cell: (row) => <Status text={row.paused ? "paused" : "running"} /> },

@@ -130,9 +130,7 @@ function NameForm({ insight, path, changed }: PartProps) {
 }
 
 function OnDashboards({ insight, path, changed }: PartProps) {
-  const boards = useGet<ListReply<{ id: number; name: string | null }>>("dashboards/", {
-    limit: 200,
-  });
+  const boards = useGet<ListReply<{ id: number; name: string | null }>>("dashboards/", { limit: 200 });
   const [chosen, setChosen] = useState("");
   const action = useAction();
   const show = (dashboards: number[], done: string) =>

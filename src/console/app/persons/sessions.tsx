@@ -67,10 +67,7 @@ export function Sessions({ person }: { person: string }) {
                     ),
                   fixed: true,
                 },
-                {
-                  name: "First page",
-                  cell: ([, , , url]) => <Cut text={url ?? ""} />,
-                },
+                { name: "First page", cell: ([, , , url]) => <Cut text={url ?? ""} /> },
                 { name: "Length", cell: ([, , seconds]) => durationText(seconds), number: true },
                 { name: "Pages", cell: ([, , , , pages]) => numberText(pages), number: true },
                 { name: "Events", cell: ([, , , , , events]) => numberText(events), number: true },

@@ -146,22 +146,17 @@ export function SignIn(signing: SigningIn) {
   useEffect(() => {
     document.title = "Sign in · Sluice";
   }, []);
-  if (isReturning) {
+  const content = () => {
+    if (invitation) return <AcceptInvitation invitation={invitation} accepted={accepted} />;
+    if (!isReturning) return <SignInForms {...signing} />;
     return (
-      <Entrance>
+      <>
         <ErrorText error={error} />
         <p class="quiet">Loading …</p>
-      </Entrance>
+      </>
     );
-  }
-  if (invitation) {
-    return (
-      <Entrance>
-        <AcceptInvitation invitation={invitation} accepted={accepted} />
-      </Entrance>
-    );
-  }
-  return <SignInForms {...signing} />;
+  };
+  return <Entrance>{content()}</Entrance>;
 }
 
 function SignInForms({ error, busy, signIn }: SigningIn) {
@@ -173,7 +168,7 @@ function SignInForms({ error, busy, signIn }: SigningIn) {
     </Button>
   );
   return (
-    <Entrance>
+    <>
       <ErrorText error={error} />
       <Form send={() => signIn({ email, password })}>
         {text("email", "E-mail address", signInAddress)}
@@ -196,6 +191,6 @@ function SignInForms({ error, busy, signIn }: SigningIn) {
       <p class="quiet">
         Writing a program? <a href="/docs">The API’s own page</a> shows every operation.
       </p>
-    </Entrance>
+    </>
   );
 }

@@ -54,13 +54,7 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
   }, [events]);
   const errorId = useId();
   const show = (query: string, drawn: string) =>
-    navigate(
-      hrefOf("sql", [], {
-        ...(insight > 0 && { insight: String(insight) }),
-        query,
-        display: drawn,
-      }),
-    );
+    navigate(hrefOf("sql", [], { ...(insight > 0 && { insight: String(insight) }), query, display: drawn }));
   const loaded = useRead(
     async (api, signal) => (given === "" ? null : await api.ask<RowsReply>(sourceWith(saved, given), signal)),
     [given],

@@ -228,15 +228,12 @@ const barPixelsMax = 60;
 
 /** Paths of bars beside `count - 1` others; `index` is their position among these. */
 function barPaths(count: number, index: number): uPlot.Series.PathBuilder {
-  const of = (value: (chart: uPlot, time: number) => number) => ({
-    unit: 1 as const,
-    values: (chart: uPlot) => Array.from(chart.data[0], (time) => value(chart, time)),
-  });
-  const shownAt = (chart: uPlot, time: number) => {
+  const x0 = (chart: uPlot) => {
     const { from, width } = barsOf(chart, count);
-    return time + from + index * width;
+    return Array.from(chart.data[0], (time) => time + from + index * width);
   };
-  return uPlot.paths.bars!({ disp: { x0: of(shownAt), size: of((chart) => barsOf(chart, count).width) } });
+  const size = (chart: uPlot) => Array.from(chart.data[0], () => barsOf(chart, count).width);
+  return uPlot.paths.bars!({ disp: { x0: { unit: 1, values: x0 }, size: { unit: 1, values: size } } });
 }
 
 interface ChartStyle {
@@ -255,10 +252,7 @@ function optionsOf(series: readonly DrawnSeries[], { bare, drawing, ink, rule, i
     legend: {
       show: !bare,
       live: false,
-      markers: {
-        width: 8,
-        dash: (_: uPlot, i: number) => (series[i - 1]?.line.dashed ? "dashed" : "solid"),
-      },
+      markers: { width: 8, dash: (_: uPlot, i: number) => (series[i - 1]?.line.dashed ? "dashed" : "solid") },
     },
     // Zooming by dragging would need an obvious way back.
     cursor: { show: !bare, y: false, drag: { x: false, y: false } },
