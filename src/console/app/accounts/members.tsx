@@ -88,14 +88,10 @@ function MemberTable({ rows, me, path, action, changed }: MemberTableProps) {
   const { signOut } = useSession();
   const mayChange = ({ id, level }: MemberRow) =>
     me.level >= administrator && id !== me.id && level <= me.level;
-  const change = ({ user }: MemberRow, level: number) =>
-    action.send(
-      "PATCH",
-      `${path}/${user.uuid}/`,
-      { level },
-      `${user.email} is ${nameOf(level)} now.`,
-      changed,
-    );
+  const change = ({ user }: MemberRow, level: number) => {
+    const done = `${user.email} is ${nameOf(level)} now.`;
+    action.send("PATCH", `${path}/${user.uuid}/`, { level }, done, changed);
+  };
   const remove = ({ user }: MemberRow) =>
     action.send("DELETE", `${path}/${user.uuid}/`, undefined, `${user.email} is removed.`, changed);
   const leave = () => action.send("DELETE", `${path}/@me/`, undefined, "You have left.", signOut);
@@ -159,14 +155,10 @@ function Invitations({ path, level: most }: { path: string; level: number }) {
       change({ target_email: "" });
       loaded.reload();
     });
-  const revoke = ({ id, target_email }: InviteRow) =>
-    action.send(
-      "DELETE",
-      `${path}${id}/`,
-      undefined,
-      `The invitation of ${target_email} is revoked.`,
-      loaded.reload,
-    );
+  const revoke = ({ id, target_email }: InviteRow) => {
+    const done = `The invitation of ${target_email} is revoked.`;
+    action.send("DELETE", `${path}${id}/`, undefined, done, loaded.reload);
+  };
   return (
     <>
       <FormCard title="Invite somebody" send={invite} action={inviting} button="Make a link">

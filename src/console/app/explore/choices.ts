@@ -39,10 +39,8 @@ export const ranges: readonly (readonly [string, string])[] = [
   ["all", "All time"],
 ];
 
-export const lineDisplay = "ActionsLineGraph";
-
 export const trendDisplays: readonly (readonly [string, string])[] = [
-  [lineDisplay, "Lines"],
+  ["ActionsLineGraph", "Lines"],
   ["ActionsBar", "Bars"],
   ["ActionsAreaGraph", "Areas"],
   ["ActionsLineGraphCumulative", "Lines, cumulative"],
@@ -73,13 +71,8 @@ export const kinds = {
 export type Kind = keyof typeof kinds;
 export const kindNames = Object.keys(kinds) as Kind[];
 
-export const valuesDefault = 6;
-
-export const [windowDefault, orderDefault, columnsDefault] = ["14 day", "ordered", 8] as const;
-export const viewDefault = "steps";
-
 export const views: readonly (readonly [string, string])[] = [
-  [viewDefault, "Steps"],
+  ["steps", "Steps"],
   ["trends", "Conversion over time"],
   ["time_to_convert", "Time to convert"],
 ];
@@ -89,12 +82,12 @@ export const windows: readonly (readonly [string, string])[] = [
   ["1 hour", "1 hour"],
   ["1 day", "1 day"],
   ["7 day", "7 days"],
-  [windowDefault, "14 days"],
+  ["14 day", "14 days"],
   ["30 day", "30 days"],
 ];
 
 export const orders: readonly (readonly [string, string])[] = [
-  [orderDefault, "One after the other"],
+  ["ordered", "One after the other"],
   ["strict", "Nothing between them"],
   ["unordered", "In any order"],
 ];
@@ -107,7 +100,6 @@ export const pathTypes: readonly (readonly [string, string])[] = [
 ];
 
 export const stepCounts = ["3", "5", "10"].map((count) => [count, `${count} steps`] as const);
-export const [stepsDefault, pathTypeDefault] = [5, "$pageview"] as const;
 
 /** The usual choices, and the current value where it is none of them: a saved query may have any. */
 export function withCurrent(usual: readonly (readonly [string, string])[], current: string) {

@@ -9,22 +9,7 @@ import {
   ownerOf,
   propertiesOf,
 } from "../filters/conditions.ts";
-import {
-  columnsDefault,
-  type Kind,
-  kindNames,
-  kinds,
-  lineDisplay,
-  needsProperty,
-  orderDefault,
-  pathTypeDefault,
-  periods,
-  seriesMax,
-  stepsDefault,
-  valuesDefault,
-  viewDefault,
-  windowDefault,
-} from "./choices.ts";
+import { type Kind, kindNames, kinds, needsProperty, periods, seriesMax } from "./choices.ts";
 
 /** What is counted of one kind of event. */
 export interface Series {
@@ -106,20 +91,23 @@ export function queryOfAddress(query: URLSearchParams): InsightQuery {
 const rarer = {
   to: ["to", ""],
   formula: ["formula", ""],
-  display: ["display", lineDisplay],
-  values: ["values", valuesDefault],
+  display: ["display", "ActionsLineGraph"],
+  values: ["values", 6],
   compare: ["compare", false],
-  view: ["view", viewDefault],
-  window: ["window", windowDefault],
-  order: ["order", orderDefault],
-  columns: ["columns", columnsDefault],
+  view: ["view", "steps"],
+  window: ["window", "14 day"],
+  order: ["order", "ordered"],
+  columns: ["columns", 8],
   first: ["first", false],
-  pathType: ["path", pathTypeDefault],
+  pathType: ["path", "$pageview"],
   start: ["start", ""],
   end: ["end", ""],
-  steps: ["steps", stepsDefault],
+  steps: ["steps", 5],
 } as const;
 const rarerNames = Object.keys(rarer) as (keyof typeof rarer)[];
+
+/** What an address without parameters shows. */
+export const plainQuery = queryOfAddress(new URLSearchParams());
 
 function rarerOf(query: URLSearchParams) {
   const read = ([name, otherwise]: (typeof rarer)[keyof typeof rarer]) => {
@@ -173,6 +161,7 @@ export function queryBodyOf(query: InsightQuery): QueryBody {
     ...(query.withoutTests && { filterTestAccounts: true }),
   };
   const breakdownFilter = breakdownFilterOf(query);
+  const isDrawn = display !== plainQuery.display;
   switch (query.kind) {
     case "funnel":
       return {
@@ -203,8 +192,8 @@ export function queryBodyOf(query: InsightQuery): QueryBody {
         ...filtered,
         breakdownFilter,
         compareFilter: compare ? { compare: true } : null,
-        ...((display !== lineDisplay || formula !== "") && {
-          trendsFilter: { ...(display !== lineDisplay && { display }), ...(formula !== "" && { formula }) },
+        ...((isDrawn || formula !== "") && {
+          trendsFilter: { ...(isDrawn && { display }), ...(formula !== "" && { formula }) },
         }),
       };
   }
@@ -232,7 +221,7 @@ function funnelsFilterOf({ window, order, view }: InsightQuery) {
     funnelWindowInterval: Number(interval),
     funnelWindowIntervalUnit: unit,
     funnelOrderType: order,
-    ...(view !== viewDefault && { funnelVizType: view }),
+    ...(view !== plainQuery.view && { funnelVizType: view }),
   };
 }
 

@@ -1,21 +1,9 @@
 // Turns a saved query back into the form's, if the form can show all of it.
 
 import { type Condition, conditionsOf, ownerOf, propertiesOf } from "../filters/conditions.ts";
-import { type Fields, fieldsOf, isFields, listOf, sourceOf, textOf } from "../values.ts";
-import {
-  columnsDefault,
-  kindNames,
-  kinds,
-  lineDisplay,
-  orderDefault,
-  pathTypeDefault,
-  periods,
-  seriesMax,
-  stepsDefault,
-  valuesDefault,
-  viewDefault,
-} from "./choices.ts";
-import { anyEvent, type InsightQuery, queryBodyOf, type Series } from "./query.ts";
+import { type Fields, fieldsOf, isFields, listOf, numberOf, sourceOf, textOf } from "../values.ts";
+import { kindNames, kinds, periods, seriesMax } from "./choices.ts";
+import { anyEvent, type InsightQuery, plainQuery, queryBodyOf, type Series } from "./query.ts";
 
 /**
  * The form's query of a saved one; undefined when it has parts that the form does not show, such as smoothing: saving
@@ -121,15 +109,10 @@ function readFormQuery(query: Fields): InsightQuery | undefined {
   const filter = of("breakdownFilter");
   const breakdownType = ownerOf(filter["breakdown_type"] ?? undefined, filter["breakdown_group_type_index"]);
   if (!kind || !breakdownType) return undefined;
-  const [trends, funnel, paths, range] = [
-    of("trendsFilter"),
-    of("funnelsFilter"),
-    of("pathsFilter"),
-    of("dateRange"),
-  ];
-  const [breakdown, limit] = [textOf(filter["breakdown"]), filter["breakdown_limit"]];
+  const [trends, funnel] = [of("trendsFilter"), of("funnelsFilter")];
+  const [paths, range] = [of("pathsFilter"), of("dateRange")];
+  const breakdown = textOf(filter["breakdown"]);
   const retention = of("retentionFilter");
-  const columns = retention["totalIntervals"];
   const period = Object.keys(periods).find((name) => periods[name] === retention["period"]);
   const nodes = listOf(query["series"]).map(fieldsOf).slice(0, seriesMax);
   // Without an entity the API takes page views; an entity with `id: null` is any event.
@@ -140,11 +123,7 @@ function readFormQuery(query: Fields): InsightQuery | undefined {
     kind,
     series:
       kind === "retention"
-        ? entities.map((entity) => ({
-            ...anyEvent,
-            event: textOf(entity["id"]),
-            conditions: conditionsIn(entity),
-          }))
+        ? entities.map((one) => ({ ...anyEvent, event: textOf(one["id"]), conditions: conditionsIn(one) }))
         : nodes.length > 0
           ? nodes.map(seriesOf)
           : [anyEvent],
@@ -156,18 +135,18 @@ function readFormQuery(query: Fields): InsightQuery | undefined {
     conditions: conditionsIn(query),
     withoutTests: query["filterTestAccounts"] === true,
     formula: textOf(trends["formula"]),
-    display: textOf(trends["display"]) || lineDisplay,
-    values: typeof limit === "number" ? limit : breakdown ? valuesOfApi : valuesDefault,
-    compare: fieldsOf(query["compareFilter"])["compare"] === true,
-    view: textOf(funnel["funnelVizType"]) || viewDefault,
+    display: textOf(trends["display"]) || plainQuery.display,
+    values: numberOf(filter["breakdown_limit"]) ?? (breakdown ? valuesOfApi : plainQuery.values),
+    compare: of("compareFilter")["compare"] === true,
+    view: textOf(funnel["funnelVizType"]) || plainQuery.view,
     window: `${String(funnel["funnelWindowInterval"] ?? 14)} ${textOf(funnel["funnelWindowIntervalUnit"]) || "day"}`,
-    order: textOf(funnel["funnelOrderType"]) || orderDefault,
-    columns: typeof columns === "number" ? columns : columnsDefault,
+    order: textOf(funnel["funnelOrderType"]) || plainQuery.order,
+    columns: numberOf(retention["totalIntervals"]) ?? plainQuery.columns,
     first: retention["retentionType"] === "retention_first_time",
-    pathType: textOf(listOf(paths["includeEventTypes"])[0]) || pathTypeDefault,
+    pathType: textOf(listOf(paths["includeEventTypes"])[0]) || plainQuery.pathType,
     start: textOf(paths["startPoint"]),
     end: textOf(paths["endPoint"]),
-    steps: typeof paths["stepLimit"] === "number" ? paths["stepLimit"] : stepsDefault,
+    steps: numberOf(paths["stepLimit"]) ?? plainQuery.steps,
   };
 }
 
@@ -223,7 +202,7 @@ const defaults: Fields = {
   period: "Day",
   retentionType: "retention_recurring",
   samplingFactor: 1,
-  stepLimit: stepsDefault,
+  stepLimit: 5,
   smoothingIntervals: 1,
   totalIntervals: 8,
   type: "events",

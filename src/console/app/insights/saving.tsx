@@ -36,10 +36,8 @@ function SaveNew({ queryOf, isReady = true }: Pick<SavingProps, "queryOf" | "isR
   const { fields, text } = useFields({ name: "" });
   const action = useAction();
   const body = () => ({ query: queryOf(undefined), name: fields.name || null });
-  const save = () =>
-    action.send("POST", "insights/", body, "Saved.", ({ id }: { id: number }) =>
-      navigate(hrefOf("insights", [id])),
-    );
+  const open = ({ id }: InsightRow) => navigate(hrefOf("insights", [id]));
+  const save = () => action.send("POST", "insights/", body, "Saved.", open);
   return (
     <>
       <Form send={save}>

@@ -54,10 +54,7 @@ function GroupList() {
             </PageLink>
           ),
         },
-        {
-          name: "Name",
-          cell: ({ properties }) => <Cut text={String(properties["name"] ?? "")} />,
-        },
+        { name: "Name", cell: ({ properties }) => <Cut text={String(properties["name"] ?? "")} /> },
         { name: "First seen", cell: (row) => <Time at={row.created_at} />, number: true },
       ]}
     />
