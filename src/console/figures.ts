@@ -3,30 +3,14 @@
 
 import type { MetricsRead } from "../http/metrics/metrics.ts";
 
-export interface Figures {
-  /** When they were read, in ms since 1970. */
-  at: number;
-  accepted: Record<string, number>;
-  stored: Record<string, number>;
-  ignored: Record<string, number>;
-  warned: Record<string, number>;
-  refused: Record<string, number>;
-  pending_events: number;
-  pending_bytes: number;
-  quarantined: number;
-  spikes: number;
-  disk_free_bytes: number;
-  /** Replies to captures: their number, and the sum of their seconds. */
-  captures: { count: number; seconds: number };
-  /** Events accepted before now minus this, in ms, can be read; null when that is not known. */
-  behind_ms: number | null;
-}
+export type Figures = ReturnType<typeof figuresOf>;
 
-/** @param readings the metrics of each process. */
-export function figuresOf(
-  readings: readonly MetricsRead[],
-  { at, behind_ms }: Pick<Figures, "at" | "behind_ms">,
-): Figures {
+/**
+ * @param readings the metrics of each process.
+ * @param at when they were read, in ms since 1970.
+ * @param behind_ms events accepted before now minus this, in ms, can be read; null when that is not known.
+ */
+export function figuresOf(readings: readonly MetricsRead[], at: number, behind_ms: number | null) {
   const sum = (name: string): number =>
     Object.values(labelled(readings, name)).reduce((total, value) => total + value, 0);
   const line = (metric: string, name: string): number =>
@@ -45,6 +29,7 @@ export function figuresOf(
     quarantined: sum("sluice_events_quarantined_total"),
     spikes: sum("sluice_spikes_total"),
     disk_free_bytes: sum("sluice_disk_free_bytes"),
+    /** Replies to captures: their number, and the sum of their seconds. */
     captures: {
       count: line("sluice_capture_seconds", "sluice_capture_seconds_count"),
       seconds: line("sluice_capture_seconds", "sluice_capture_seconds_sum"),

@@ -26,7 +26,7 @@ export function openConsole({ sql, clickhouse, metrics, clock, log }: ConsoleOpt
   const figures = async () => {
     const at = clock.now();
     const [readings, behind_ms] = await Promise.all([metrics(), behind(at)]);
-    return figuresOf(readings, { at, behind_ms });
+    return figuresOf(readings, at, behind_ms);
   };
   const newest = (...args: Parameters<typeof newestEvents> extends [unknown, ...infer Rest] ? Rest : never) =>
     newestEvents(clickhouse, ...args);

@@ -13,7 +13,7 @@ test("figures are the sums of all processes, by lane and by reason", () => {
   one.captureSeconds.observe(0.5);
   other.captureSeconds.observe(0.25);
   const read = [one.registry.read(), other.registry.read()];
-  expect(figuresOf(read, { at: 5, behind_ms: null })).toMatchObject({
+  expect(figuresOf(read, 5, null)).toMatchObject({
     at: 5,
     behind_ms: null,
     accepted: { live: 7, historical: 5, recordings: 0 },

@@ -120,22 +120,11 @@ function KeyTable({ keys, ownId, action, show, changed }: KeyTableProps) {
 }
 
 /** Scopes that people make keys for. The API takes others, too. */
-const usual = [
-  "query:read",
-  "insight:read",
-  "insight:write",
-  "dashboard:read",
-  "dashboard:write",
-  "person:read",
-  "group:read",
-  "session_recording:read",
-  "batch_export:read",
-  "batch_export:write",
-  "subscription:read",
-  "subscription:write",
-  "project:read",
-  "project:write",
-];
+const usual = (
+  "query:read insight:read insight:write dashboard:read dashboard:write person:read group:read " +
+  "session_recording:read batch_export:read batch_export:write subscription:read subscription:write " +
+  "project:read project:write"
+).split(" ");
 
 function NewKey({ show }: { show: (key: IssuedKey) => void }) {
   const { project } = useSession();

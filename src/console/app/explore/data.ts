@@ -83,10 +83,8 @@ function funnelTable(funnels: readonly FunnelStep[][]): ResultTable {
 }
 
 function cohortsTable(cohorts: readonly Cohort[]): ResultTable {
-  const longest = cohorts.reduce<Cohort["values"]>(
-    (most, { values }) => (values.length > most.length ? values : most),
-    [],
-  );
+  const rows = cohorts.map(({ values }) => values);
+  const [longest = []] = rows.toSorted((one, other) => other.length - one.length);
   return {
     name: "retention",
     columns: ["Interval", ...longest.map(({ label }) => label)],

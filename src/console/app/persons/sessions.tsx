@@ -12,14 +12,8 @@ import { Table } from "../ui/table.tsx";
 /** Sessions at first, and at most. */
 const [stepMax, listedMax] = [10, 500];
 
-const columns = [
-  "session_id",
-  "$start_timestamp",
-  "$session_duration",
-  "$entry_current_url",
-  "$pageview_count",
-  "$event_count",
-];
+const columns =
+  "session_id $start_timestamp $session_duration $entry_current_url $pageview_count $event_count".split(" ");
 type Cells = [id: string, began: string, seconds: number, url: string, pages: number, events: number];
 
 export function Sessions({ person }: { person: string }) {

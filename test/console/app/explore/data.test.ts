@@ -9,7 +9,6 @@ const line = (more: Partial<TrendSeries>): TrendSeries => ({
   label: "paid",
   data: [1, 2.5],
   days: ["2026-03-01", "2026-03-02"],
-  count: 3.5,
   ...more,
 });
 
