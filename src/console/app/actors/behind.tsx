@@ -54,7 +54,7 @@ function personsQueryIn(text: string | null): PersonsQuery | undefined {
 }
 
 function List({ query: persons }: { query: PersonsQuery }) {
-  const { params: address, page } = useAddress(shownMax);
+  const { page } = useAddress(shownMax);
   const loaded = useRead(
     async (api, signal) => {
       const read = async <Row,>(query: object) =>
@@ -63,13 +63,13 @@ function List({ query: persons }: { query: PersonsQuery }) {
         read<Cells>({
           select: ["person_display_name", "created_at", "distinct_ids[1]"],
           limit: shownMax,
-          offset: address.offset,
+          offset: page.offset,
         }),
         read<[number]>({ select: ["count()"] }),
       ]);
-      return { rows, count, left: count - address.offset - rows.length };
+      return { rows, count, left: count - page.offset - rows.length };
     },
-    [JSON.stringify(persons), address.offset],
+    [JSON.stringify(persons), page.offset],
   );
   return (
     <WhenLoaded loaded={loaded}>

@@ -1,7 +1,7 @@
 // Results of any kind as one table, for a file or a spreadsheet: all rows, and numbers as they are.
 
 import { namesOfTimes } from "../ui/chart/intervals.ts";
-import type { Cell } from "../ui/csv.ts";
+import type { Cell, TableData } from "../ui/csv.ts";
 import {
   type Cohort,
   type FunnelStep,
@@ -14,15 +14,8 @@ import {
 } from "./results.ts";
 import { namesOfColumns } from "./rows/cells.ts";
 
-export interface ResultTable {
-  /** Of the file, without its ending. */
-  name: string;
-  columns: readonly string[];
-  rows: readonly (readonly Cell[])[];
-}
-
 /** @param columns of rows. */
-export function tableOf(results: Results, columns: readonly string[] = []): ResultTable {
+export function tableOf(results: Results, columns: readonly string[] = []): TableData {
   const found = recognize(results);
   switch (found.of) {
     case "cohorts":
@@ -55,7 +48,7 @@ export function tableOf(results: Results, columns: readonly string[] = []): Resu
   }
 }
 
-function trendTable(series: readonly TrendSeries[]): ResultTable {
+function trendTable(series: readonly TrendSeries[]): TableData {
   const days = series[0]?.days ?? [];
   const isOfTimes = typeof days[0] === "string";
   const names = isOfTimes ? namesOfTimes(days) : (series[0]?.labels ?? days.map(String));
@@ -66,13 +59,13 @@ function trendTable(series: readonly TrendSeries[]): ResultTable {
   };
 }
 
-function totalsTable(series: readonly TrendSeries[]): ResultTable {
+function totalsTable(series: readonly TrendSeries[]): TableData {
   const names = namesOfSeries(series);
   const rows = series.map((one, i) => [names[i], one.aggregated_value]);
   return { name: "totals", columns: ["Series", "Number"], rows };
 }
 
-function funnelTable(funnels: readonly FunnelStep[][]): ResultTable {
+function funnelTable(funnels: readonly FunnelStep[][]): TableData {
   const isBrokenDown = funnels.some(([first]) => first?.breakdown_value !== undefined);
   const columns = ["Step", "Name", "Persons", "Median seconds since the step before"];
   const rows = funnels.flat().map((step): Cell[] => {
@@ -82,7 +75,7 @@ function funnelTable(funnels: readonly FunnelStep[][]): ResultTable {
   return { name: "funnel", columns: isBrokenDown ? ["Value", ...columns] : columns, rows };
 }
 
-function cohortsTable(cohorts: readonly Cohort[]): ResultTable {
+function cohortsTable(cohorts: readonly Cohort[]): TableData {
   const rows = cohorts.map(({ values }) => values);
   const [longest = []] = rows.toSorted((one, other) => other.length - one.length);
   return {

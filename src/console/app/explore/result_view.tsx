@@ -12,7 +12,7 @@ import { TableView } from "./rows/table_view.tsx";
 import { TotalsView } from "./totals_view.tsx";
 import { TrendView } from "./trend_view.tsx";
 
-interface ViewProps {
+export interface ViewProps {
   results: Results;
   /** On a dashboard: the table is closed. */
   small?: boolean;

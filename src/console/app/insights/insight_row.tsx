@@ -2,7 +2,7 @@
 
 import { FiguresOf } from "../actors/figure_link.tsx";
 import { drawingOf } from "../explore/drawing.ts";
-import { ResultView } from "../explore/result_view.tsx";
+import { ResultView, type ViewProps } from "../explore/result_view.tsx";
 import { filterSentences } from "../filters/filter_text.ts";
 import { sourceOf } from "../values.ts";
 
@@ -26,12 +26,8 @@ export function insightName({ name, derived_name, id }: InsightRow): string {
   return name || derived_name || `Insight ${id}`;
 }
 
-interface ResultProps {
+interface ResultProps extends Pick<ViewProps, "small" | "height"> {
   insight: InsightRow;
-  /** On a dashboard: the table is closed. */
-  small?: boolean;
-  /** In pixels. */
-  height?: number;
 }
 
 export function InsightResult({ insight, ...view }: ResultProps) {

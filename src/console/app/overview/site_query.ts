@@ -103,23 +103,14 @@ export function withFilter(site: Site, { by, value }: SiteFilter): Site {
   return { ...site, filters: [...others, { by, value }] };
 }
 
-interface Filter {
-  key: string;
-  type: Subject["type"];
-  operator: string;
-  value?: string[];
-}
-
 /** A filter by time zone only has events without a country, as its row has. */
-function filtersOf({ by, value }: SiteFilter): Filter[] {
+function filtersOf({ by, value }: SiteFilter): object[] {
   const { key, type } = subjects.get(by)!;
   const comparison = value === "" ? { operator: "is_not_set" } : { operator: "exact", value: [value] };
   return [{ key, type, ...comparison }, ...(by === byZone.by ? withoutCountry : [])];
 }
 
-const withoutCountry: readonly Filter[] = [
-  { key: "$geoip_country_code", type: "event", operator: "is_not_set" },
-];
+const withoutCountry = [{ key: "$geoip_country_code", type: "event", operator: "is_not_set" }];
 
 /** The fields that all queries of the page have. */
 function scopeOf({ range, to, filters }: Site) {

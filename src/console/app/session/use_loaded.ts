@@ -146,7 +146,6 @@ export function useAddress(limit: number, names: readonly string[] = []) {
     return true;
   };
   return {
-    params: { ...filter, offset },
     filter,
     show,
     page: { offset, limit, set: (to: number) => void show({ offset: to }) },
@@ -165,8 +164,8 @@ export function useList<Row>(
   names: readonly string[] = [],
   queryOf: (filter: Readonly<Record<string, string>>) => Query = (filter) => filter,
 ) {
-  const { params: address, filter, show, page } = useAddress(limit, names);
-  const query = { ...queryOf(filter), ...fixed, offset: address.offset, limit };
+  const { filter, show, page } = useAddress(limit, names);
+  const query = { ...queryOf(filter), ...fixed, offset: page.offset, limit };
   const loaded = useGet<ListReply<Row>>(path, query);
   const apply = (changes: Readonly<Record<string, string>>): void => {
     // An unchanged filter that is applied again reloads the list.

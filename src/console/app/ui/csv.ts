@@ -2,6 +2,14 @@
 
 export type Cell = string | number | boolean | null | undefined | object;
 
+/** A table for a spreadsheet. */
+export interface TableData {
+  /** Of the file, without its ending. */
+  name: string;
+  columns: readonly string[];
+  rows: readonly (readonly Cell[])[];
+}
+
 /** A spreadsheet computes texts that begin like a formula; an apostrophe before them prevents that. */
 const formulaStarts = new Set("=+-@＝＋－＠\t\r\n");
 

@@ -3,7 +3,7 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { copyText } from "./copied.tsx";
-import { type Cell, csvOf, tsvOf } from "./csv.ts";
+import { csvOf, type TableData, tsvOf } from "./csv.ts";
 import { numberText } from "./format.ts";
 import { Button, Cut } from "./parts.tsx";
 
@@ -119,15 +119,8 @@ export function Pager({ offset, limit, count, set }: PagerProps) {
   );
 }
 
-interface DataProps {
-  /** Of the file, without its ending. */
-  name: string;
-  columns: readonly string[];
-  rows: readonly (readonly Cell[])[];
-}
-
 /** A table's rows as a file, and as a text to paste into a spreadsheet. */
-export function DataButtons({ name, columns, rows }: DataProps) {
+export function DataButtons({ name, columns, rows }: TableData) {
   const [copied, setCopied] = useState("");
   const save = () => {
     const url = URL.createObjectURL(new Blob([csvOf(columns, rows)], { type: "text/csv" }));
