@@ -1,10 +1,11 @@
 // The database of accounts, open while a command runs.
 
 import { UserError } from "../core/fault.ts";
-import { codeOf, openLog } from "../core/log.ts";
+import { codeOf } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { attachPostgres } from "../storage/stores.ts";
 import type { Arguments } from "./args.ts";
+import { logOf } from "./backup.ts";
 import type { CliContext } from "./command.ts";
 
 /**
@@ -12,11 +13,8 @@ import type { CliContext } from "./command.ts";
  * @throws UserError when the database cannot be reached or has no tables yet.
  */
 export async function withAccounts<T>(context: CliContext, work: (sql: Postgres) => Promise<T>): Promise<T> {
-  const { logLevel, logFormat } = context.config;
-  // The store's notices would mix with the command's output; its warnings are printed.
-  const level = logLevel === "info" ? "warn" : logLevel;
-  const log = openLog({ level, format: logFormat, write: (line) => context.printError(line) });
-  const accounts = await attachPostgres({ ...context.config, existing: true, log });
+  const log = logOf(context.config, (line) => context.printError(line));
+  await using accounts = await attachPostgres({ ...context.config, existing: true, log });
   try {
     return await work(accounts.sql);
   } catch (reason) {
@@ -27,8 +25,6 @@ export async function withAccounts<T>(context: CliContext, work: (sql: Postgres)
       );
     }
     throw reason;
-  } finally {
-    await accounts.close();
   }
 }
 

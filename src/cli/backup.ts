@@ -4,7 +4,7 @@
 import type { Config } from "../config.ts";
 import { systemClock } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
-import { openLog } from "../core/log.ts";
+import { type Log, openLog } from "../core/log.ts";
 import { type Arguments, optionalText, readArguments } from "./args.ts";
 import { backupLimits } from "./backup/limits.ts";
 import type { Manifest } from "./backup/manifest.ts";
@@ -75,8 +75,9 @@ export function refuseRemote({ databaseUrl, clickhouseUrl }: Config, verb: "back
 }
 
 /** The stores' notices would mix with the command's output; their warnings are printed. */
-export function logOf({ logLevel, logFormat }: Config): ReturnType<typeof openLog> {
-  return openLog({ level: logLevel === "info" ? "warn" : logLevel, format: logFormat });
+export function logOf({ logLevel, logFormat }: Config, write?: (line: string) => void): Log {
+  const level = logLevel === "info" ? "warn" : logLevel;
+  return openLog({ level, format: logFormat, ...(write && { write }) });
 }
 
 export function totalsText({ files: { files, bytes } }: Manifest): string {

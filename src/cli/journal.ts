@@ -64,21 +64,17 @@ async function adopt(dataDir: string, context: CliContext): Promise<number> {
   }
   const log = openLog({ level, format, write: (line) => context.printError(line) });
   const shared = { postgres: databaseOf(databaseUrl), log };
-  const owning = ownDataDir(dataDir);
+  using _ = ownDataDir(dataDir);
   context.print(
     "journals get new numbers; pending events stay, and are looked for in ClickHouse before they are sent; " +
       "merges of persons are applied again",
   );
-  try {
-    await withAccounts(context, async (sql) => {
-      for (const ownDir of [dataDir, ...leftBehind(dataDir, 1)]) {
-        const adopted = await adoptJournal({ ...shared, sql, folder: `${ownDir}/journal` });
-        if (adopted) context.print(`${ownDir}/journal: ${adopted.before}, now ${adopted.number}`);
-      }
-    });
-  } finally {
-    owning.release();
-  }
+  await withAccounts(context, async (sql) => {
+    for (const ownDir of [dataDir, ...leftBehind(dataDir, 1)]) {
+      const adopted = await adoptJournal({ ...shared, sql, folder: `${ownDir}/journal` });
+      if (adopted) context.print(`${ownDir}/journal: ${adopted.before}, now ${adopted.number}`);
+    }
+  });
   return 0;
 }
 

@@ -30,24 +30,18 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   checkPositionals(words, 0);
   const isCheck = words.values["check"] === true;
   const log = openLog({ level: config.logLevel, format: config.logFormat });
-  const stores = await attachStores({ ...config, log, requireReachable: true, existing: isCheck });
-  try {
-    if (isCheck) {
-      const pending = Object.values(await pendingMigrations(stores, log)).flat();
-      const rows = pending.length === 0 ? 0 : await countEventRows(stores.clickhouse);
-      for (const one of pending) print(checkLine(one, rows));
-      if (pending.length === 0) print("nothing to apply");
-      return 0;
-    }
-    const applied = await migrate(stores, {
-      log,
-      // Embedded stores that no server has open.
-      alone: config.databaseUrl === undefined && ownsDataDir(resolve(config.dataDir)),
-    });
-    print(`applied ${applied.postgres} to Postgres, ${applied.clickhouse} to ClickHouse`);
-  } finally {
-    await stores.close();
+  await using stores = await attachStores({ ...config, log, requireReachable: true, existing: isCheck });
+  if (isCheck) {
+    const pending = Object.values(await pendingMigrations(stores, log)).flat();
+    const rows = pending.length === 0 ? 0 : await countEventRows(stores.clickhouse);
+    for (const one of pending) print(checkLine(one, rows));
+    if (pending.length === 0) print("nothing to apply");
+    return 0;
   }
+  // Embedded stores that no server has open.
+  const alone = config.databaseUrl === undefined && ownsDataDir(resolve(config.dataDir));
+  const applied = await migrate(stores, { log, alone });
+  print(`applied ${applied.postgres} to Postgres, ${applied.clickhouse} to ClickHouse`);
   return 0;
 }
 

@@ -37,17 +37,16 @@ export function ownDataDir(dataDir: string) {
   }
   holding.owners++;
   let released = false;
-  return {
-    /** Releases it; the folder is free when every part of this process that owns it has done so. */
-    release: () => {
-      if (released) return;
-      released = true;
-      holding.owners--;
-      if (holding.owners > 0) return;
-      owned.delete(folder);
-      holding.database.close();
-    },
+  /** Releases it; the folder is free when every part of this process that owns it has done so. */
+  const release = (): void => {
+    if (released) return;
+    released = true;
+    holding.owners--;
+    if (holding.owners > 0) return;
+    owned.delete(folder);
+    holding.database.close();
   };
+  return { release, [Symbol.dispose]: release };
 }
 
 /** The file that exists while a restore fills the folder: no other process may own it until then. */

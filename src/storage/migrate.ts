@@ -30,7 +30,7 @@ import {
 import { writeFolderVersion } from "./migrations/folder_version.ts";
 import { type BlockingServers, type OlderOptions, OlderServers } from "./migrations/older_servers.ts";
 import { listUnknown, recordBegun } from "./migrations/versions_store.ts";
-import type { Postgres } from "./postgres/postgres.ts";
+import { type Postgres, reserve } from "./postgres/postgres.ts";
 import type { Stores } from "./stores.ts";
 
 interface MigrateOptions extends OlderOptions {
@@ -195,19 +195,15 @@ const lockKey = "126943754085221";
 
 /** Runs work under the lock. The lock is the connection's: if that breaks, so does the migration. */
 async function exclusively<T>(sql: Postgres, run: (connection: Reserved) => Promise<T>): Promise<T> {
-  const connection = await sql.reserve();
+  using connection = await reserve(sql);
+  await connection`SELECT set_config('lock_timeout', ${String(storageLimits.migrateMsMax)}, false)`;
+  await connection`SELECT pg_advisory_lock(${lockKey}::bigint)`;
   try {
-    await connection`SELECT set_config('lock_timeout', ${String(storageLimits.migrateMsMax)}, false)`;
-    await connection`SELECT pg_advisory_lock(${lockKey}::bigint)`;
-    try {
-      return await run(connection);
-    } finally {
-      const unlocked = connection`
-        SELECT pg_advisory_unlock(${lockKey}::bigint), set_config('lock_timeout', '0', false)`;
-      await unlocked.catch(() => {});
-    }
+    return await run(connection);
   } finally {
-    connection.release();
+    const unlocked = connection`
+      SELECT pg_advisory_unlock(${lockKey}::bigint), set_config('lock_timeout', '0', false)`;
+    await unlocked.catch(() => {});
   }
 }
 

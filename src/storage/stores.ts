@@ -17,7 +17,7 @@ import { lastOwner, ownDataDir, type Owning, ownsDataDir, refuseHalfRestored } f
 import { refuseNewerFolder } from "./migrations/folder_version.ts";
 import { openPostgres, pingPostgres, type Postgres } from "./postgres/postgres.ts";
 
-export interface Stores {
+export interface Stores extends AsyncDisposable {
   sql: Postgres;
   clickhouse: ClickHouse;
   /** The DATA_DIR of an embedded Postgres that this process has started. */
@@ -86,9 +86,7 @@ export async function attachStores(options: StoreOptions): Promise<Stores> {
 }
 
 /** Attaches Postgres alone; an embedded one is initialized if needed, unless `existing` is set. */
-export async function attachPostgres(
-  options: StoreOptions,
-): Promise<{ sql: Postgres; close(): Promise<void> }> {
+export async function attachPostgres(options: StoreOptions) {
   let owning: Owning | undefined;
   let started: EmbeddedStore | undefined;
   // Checked first, since even a look at its lock creates the folder.
@@ -111,7 +109,7 @@ export async function attachPostgres(
       await close();
       throw thrown;
     });
-    return { sql, close };
+    return { sql, close, [Symbol.asyncDispose]: close };
   } catch (thrown) {
     owning?.release();
     throw thrown;
@@ -189,7 +187,8 @@ function connectStores(options: StoreOptions, connection: Connection, after?: ()
     await after?.();
   };
   let closing: Promise<void> | undefined;
-  return { sql, clickhouse, close: () => (closing ??= close()) };
+  const closeOnce = () => (closing ??= close());
+  return { sql, clickhouse, close: closeOnce, [Symbol.asyncDispose]: closeOnce };
 }
 
 function connectClickHouse(url: string, { clickhouseUrl, clickhouseCluster }: StoreOptions): ClickHouse {

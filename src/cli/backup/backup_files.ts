@@ -27,37 +27,29 @@ export async function writeSummed(
 ): Promise<Written> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   const hasher = new Bun.CryptoHasher("sha256");
-  const file = await open(to, isFurther ? "a" : "wx", 0o600);
+  await using file = await open(to, isFurther ? "a" : "wx", 0o600);
   let bytes = 0;
-  try {
-    for await (const chunk of chunks) {
-      hasher.update(chunk);
-      bytes += chunk.length;
-      for (let done = 0; done < chunk.length;) {
-        done += (await file.write(chunk, done, chunk.length - done)).bytesWritten;
-      }
+  for await (const chunk of chunks) {
+    hasher.update(chunk);
+    bytes += chunk.length;
+    for (let done = 0; done < chunk.length;) {
+      done += (await file.write(chunk, done, chunk.length - done)).bytesWritten;
     }
-    await file.sync();
-  } finally {
-    await file.close();
   }
+  await file.sync();
   return { bytes, sum: hasher.digest("hex") };
 }
 
 /** The file's bytes; the same memory is used for every chunk. */
 export async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
-  const file = await open(path, "r");
-  try {
-    // Most files are small, and there are many: a full buffer for each would wait for the garbage collector.
-    const { size } = await file.stat();
-    const chunk = new Uint8Array(Math.min(backupLimits.chunkBytes, size + 1));
-    for (;;) {
-      const { bytesRead } = await file.read(chunk, 0, chunk.length);
-      if (bytesRead === 0) return;
-      yield chunk.subarray(0, bytesRead);
-    }
-  } finally {
-    await file.close();
+  await using file = await open(path, "r");
+  // Most files are small, and there are many: a full buffer for each would wait for the garbage collector.
+  const { size } = await file.stat();
+  const chunk = new Uint8Array(Math.min(backupLimits.chunkBytes, size + 1));
+  for (;;) {
+    const { bytesRead } = await file.read(chunk, 0, chunk.length);
+    if (bytesRead === 0) return;
+    yield chunk.subarray(0, bytesRead);
   }
 }
 
@@ -90,12 +82,8 @@ export async function syncTree(folder: string, files = false): Promise<void> {
 }
 
 export async function syncOne(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await using handle = await open(path, "r");
+  await handle.sync();
 }
 
 /** @throws UserError for anything but a file, such as a pipe without a writer. */

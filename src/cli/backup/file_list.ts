@@ -2,7 +2,7 @@
 // folder. In a bucket a long file is several objects: `<path>`, `<path>@1`, `<path>@2` and so on, one after the other.
 
 import { createReadStream } from "node:fs";
-import { open } from "node:fs/promises";
+import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { UserError } from "../../core/fault.ts";
@@ -53,8 +53,7 @@ export class FileList {
     const text = this.#lines.join("");
     this.#lines = [];
     this.#hasher.update(text);
-    const file = await open(this.#path, "a", 0o600);
-    await file.writeFile(text).finally(() => file.close());
+    await appendFile(this.#path, text, { mode: 0o600 });
   }
 }
 

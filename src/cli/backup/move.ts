@@ -6,6 +6,7 @@ import { UserError } from "../../core/fault.ts";
 import type { Log } from "../../core/log.ts";
 import { mirrorMerges } from "../../persons/mirror_store.ts";
 import { migrate } from "../../storage/migrate.ts";
+import { reserve } from "../../storage/postgres/postgres.ts";
 import { attachStores, openStores, type Stores } from "../../storage/stores.ts";
 import { listPartTables } from "./clickhouse_parts_store.ts";
 import { checkNoRows, copyRowsOf, withoutViews } from "./clickhouse_rows_store.ts";
@@ -37,19 +38,11 @@ export async function moveStores(options: MoveOptions): Promise<number> {
   const dataDir = resolve(folder);
   checkEmbedded(dataDir);
   // Owns the folder, so that no server runs on it meanwhile.
-  const from = await openStores({ dataDir, log, requireReachable: true });
-  try {
-    await migrate(from, { log, alone: true, exact: true });
-    const to = await attachStores({ ...remote, dataDir, log, requireReachable: true });
-    try {
-      await migrate(to, { log, exact: true });
-      return await copyAll(from, to);
-    } finally {
-      await to.close();
-    }
-  } finally {
-    await from.close();
-  }
+  await using from = await openStores({ dataDir, log, requireReachable: true });
+  await migrate(from, { log, alone: true, exact: true });
+  await using to = await attachStores({ ...remote, dataDir, log, requireReachable: true });
+  await migrate(to, { log, exact: true });
+  return await copyAll(from, to);
 }
 
 async function copyAll(from: Stores, to: Stores): Promise<number> {
@@ -63,17 +56,13 @@ async function copyAll(from: Stores, to: Stores): Promise<number> {
     for (const table of tables) rows += await copyRowsOf(table, from.clickhouse, to.clickhouse);
   });
   await mirrorMerges(from.sql, to.clickhouse);
-  const connection = await from.sql.reserve();
-  try {
-    await beginSnapshot(connection);
-    const names = await listRowTables(from.sql);
-    const copied = (async function* () {
-      for (const table of names) yield { table, chunks: copyOut(connection, table) };
-    })();
-    await copyIn(to.sql, copied, await readSequences(from.sql));
-    await endSnapshot(connection);
-  } finally {
-    connection.release();
-  }
+  using connection = await reserve(from.sql);
+  await beginSnapshot(connection);
+  const names = await listRowTables(from.sql);
+  const copied = (async function* () {
+    for (const table of names) yield { table, chunks: copyOut(connection, table) };
+  })();
+  await copyIn(to.sql, copied, await readSequences(from.sql));
+  await endSnapshot(connection);
   return rows;
 }

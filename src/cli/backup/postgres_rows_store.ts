@@ -5,7 +5,7 @@
 
 import { UserError } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { backupLimits } from "./limits.ts";
 
 /** A reserved connection. */
@@ -87,8 +87,8 @@ interface Column {
 }
 
 /** Those that are not generated, in their order. */
-async function columnsOf(connection: HeldConnection, table: string): Promise<Column[]> {
-  return await connection<Column[]>`
+async function columnsOf(sql: Postgres | PostgresTransaction, table: string): Promise<Column[]> {
+  return await sql<Column[]>`
     SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
     WHERE attrelid = ${quote(table)}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
     ORDER BY attnum`;
@@ -111,30 +111,22 @@ export async function copyIn(
   tables: AsyncIterable<{ table: string; chunks: AsyncIterable<Uint8Array> }>,
   sequences: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const connection = await sql.reserve();
-  try {
-    await connection`BEGIN`;
+  await sql.begin(async (transaction) => {
     const names = (await listRowTables(sql)).map(quote).join(", ");
-    await connection.unsafe(`TRUNCATE ${names}`);
-    for await (const { table, chunks } of tables) await fill(connection, table, chunks);
+    await transaction.unsafe(`TRUNCATE ${names}`);
+    for await (const { table, chunks } of tables) await fill(transaction, table, chunks);
     for (const [name, value] of Object.entries(sequences)) {
-      await connection`SELECT setval(${quote(name)}::regclass, ${value}::text::bigint)`;
+      await transaction`SELECT setval(${quote(name)}::regclass, ${value}::text::bigint)`;
     }
-    await connection`COMMIT`;
-  } catch (thrown) {
-    await connection`ROLLBACK`.catch(() => {});
-    throw thrown;
-  } finally {
-    connection.release();
-  }
+  });
 }
 
 async function fill(
-  connection: HeldConnection,
+  transaction: PostgresTransaction,
   table: string,
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  const columns = await columnsOf(connection, table);
+  const columns = await columnsOf(transaction, table);
   const names = columns.map(({ name }) => quote(name)).join(", ");
   const values = columns.map(({ type }, i) => `(r.value ->> ${i})::${type}`).join(", ");
   const text = `INSERT INTO ${quote(table)} (${names}) OVERRIDING SYSTEM VALUE
@@ -148,7 +140,7 @@ async function fill(
     head = false;
     for (let at = 0; at < rows.length; at += backupLimits.rowsAtOnce) {
       const some = rows.slice(at, at + backupLimits.rowsAtOnce);
-      await connection.unsafe(text, [`[${some.join(",")}]`]).catch((thrown) => {
+      await transaction.unsafe(text, [`[${some.join(",")}]`]).catch((thrown) => {
         throw new UserError(`Postgres does not take the rows of ${table}: ${reasonOf(thrown)}`);
       });
     }

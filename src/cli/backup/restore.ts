@@ -63,17 +63,13 @@ async function restoreBucket(bucket: BackupBucket, dataDir: string, log: Log): P
 
 /** Owns the folder, which has the marker until the work is done. */
 async function withRestoreMarker(dataDir: string, source: string, work: () => Promise<void>): Promise<void> {
-  const owning = ownDataDir(dataDir);
-  try {
-    await writeFile(restoringPath(dataDir), `${source}\n`, { mode: 0o600, flush: true });
-    await syncTree(dataDir);
-    await work();
-    await syncTree(dataDir, true);
-    rmSync(restoringPath(dataDir));
-    await syncTree(dataDir);
-  } finally {
-    owning.release();
-  }
+  using _ = ownDataDir(dataDir);
+  await writeFile(restoringPath(dataDir), `${source}\n`, { mode: 0o600, flush: true });
+  await syncTree(dataDir);
+  await work();
+  await syncTree(dataDir, true);
+  rmSync(restoringPath(dataDir));
+  await syncTree(dataDir);
 }
 
 interface Filling {
@@ -90,12 +86,8 @@ async function fill(filling: Filling, manifest: Manifest): Promise<void> {
   for await (const one of listedFiles(folder, "data/")) {
     await copyOne(filling, one, join(dataDir, one.file.slice("data/".length)));
   }
-  const stores = await openStores({ dataDir, log, requireReachable: true });
-  try {
-    await fillStores(filling, stores, manifest);
-  } finally {
-    await stores.close();
-  }
+  await using stores = await openStores({ dataDir, log, requireReachable: true });
+  await fillStores(filling, stores, manifest);
 }
 
 async function copyOne(

@@ -11,6 +11,7 @@ import { UserError } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import { readVersion } from "../../core/version.ts";
 import { appliedMigrations } from "../../storage/migrate.ts";
+import { reserve } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
 import { attachStores, type Stores } from "../../storage/stores.ts";
 import { BackupBucket, type BucketAccess, readBucketAddress } from "./backup_bucket.ts";
@@ -61,21 +62,13 @@ export async function writeBackup(options: BackupOptions): Promise<WrittenBackup
   const dataDir = resolve(options.dataDir);
   checkEmbedded(dataDir);
   const collection = openCollection(dataDir, target, bucketAccess);
-  const stores = await attachStores({ dataDir, log, requireReachable: true });
-  try {
-    const connection = await stores.sql.reserve();
-    try {
-      await lockBackups(connection);
-      const name = kept === undefined ? "" : backupName(clock.now(), await readDatabaseId(connection));
-      const manifest = await write({ dataDir, stores, connection, clock }, collection.target(name));
-      const location = name === "" ? target : `${target.replace(/\/$/, "")}/${name}`;
-      return { manifest, location, removed: await older(collection, { name, location, kept }) };
-    } finally {
-      connection.release();
-    }
-  } finally {
-    await stores.close();
-  }
+  await using stores = await attachStores({ dataDir, log, requireReachable: true });
+  using connection = await reserve(stores.sql);
+  await lockBackups(connection);
+  const name = kept === undefined ? "" : backupName(clock.now(), await readDatabaseId(connection));
+  const manifest = await write({ dataDir, stores, connection, clock }, collection.target(name));
+  const location = name === "" ? target : `${target.replace(/\/$/, "")}/${name}`;
+  return { manifest, location, removed: await older(collection, { name, location, kept }) };
 }
 
 async function older(

@@ -32,6 +32,12 @@ export function openPostgres(url: string, options: PostgresOptions): Postgres {
   });
 }
 
+/** A connection of its own; `using` returns it to the pool. */
+export async function reserve(sql: Postgres) {
+  const connection = await sql.reserve();
+  return Object.assign(connection, { [Symbol.dispose]: () => connection.release() });
+}
+
 /**
  * Resolves when Postgres has answered a query.
  * @throws the client's error, or DeadlineError after `msMax`.

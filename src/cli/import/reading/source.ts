@@ -57,17 +57,13 @@ export async function openSource(path: string, options: SourceOptions): Promise<
 }
 
 async function* readFile(path: string, onBytes: (count: number) => void): AsyncGenerator<Buffer> {
-  const file = await open(path, "r");
-  try {
-    for (;;) {
-      // Not reused: readers keep slices of a chunk for a record that continues in the next one.
-      const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, null);
-      if (bytesRead === 0) return;
-      onBytes(bytesRead);
-      yield buffer.subarray(0, bytesRead);
-    }
-  } finally {
-    await file.close();
+  await using file = await open(path, "r");
+  for (;;) {
+    // Not reused: readers keep slices of a chunk for a record that continues in the next one.
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, null);
+    if (bytesRead === 0) return;
+    onBytes(bytesRead);
+    yield buffer.subarray(0, bytesRead);
   }
 }
 
