@@ -3,6 +3,7 @@
 
 import { Fault, type FaultCode, faultCodes, type FaultType, unavailable } from "../core/fault.ts";
 import { codeOf, type Log, reasonOf } from "../core/log.ts";
+import { wordsIn } from "../core/words.ts";
 import { ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
 import { preflight, withCors } from "./cors.ts";
 import type { Registry } from "./metrics/metrics.ts";
@@ -134,12 +135,7 @@ function allowed({ allow = "" }: Fault): Response {
   return new Response(null, { status: 204, headers: { allow } });
 }
 
-function expectedFault(
-  error: unknown,
-  code: string | number,
-  request: Request,
-  parts: ProblemParts,
-): Fault | undefined {
+function expectedFault(error: unknown, code: string | number, request: Request, parts: ProblemParts) {
   if (error instanceof Fault) return error;
   if (code === "NOT_FOUND") return unknownEndpoint(request, parts);
   if (code === "PARSE") return new Fault("parse_error", "The body does not match its content type.");
@@ -181,15 +177,8 @@ export function storeFault(error: unknown): Fault | undefined {
   if (error instanceof ClickHouseError) {
     // No Retry-After: a retry would load the engine again.
     if (isTooHeavy(error)) return new Fault("invalid_input", heavyQuery);
-    const detail = isBusy(error)
-      ? "The event store is busy. Please retry."
-      : error.type === "ACCESS_DENIED"
-        ? "The event store denies this to the server, whose log names the missing grant."
-        : error.type === "TIMEOUT"
-          ? "The event store does not answer. Please retry."
-          : "The event store cannot be reached. Please retry.";
-    if (!clickhouseUnavailable.has(error.type)) return undefined;
-    return unavailable(detail);
+    const detail = clickhouseUnavailable.get(error.type);
+    return detail === undefined ? undefined : unavailable(detail);
   }
   if (postgresUnavailable.has(codeOf(error))) {
     return unavailable("The account store cannot be reached. Please retry.");
@@ -204,35 +193,27 @@ function isBusy(error: unknown): boolean {
 
 const heavyQuery = "The query needs too much time or memory. Narrow it, for example with after and before.";
 
-/** ClickHouse's errors that a retry may overcome; any other is an error of this server. */
-const clickhouseUnavailable: ReadonlySet<string> = new Set([
-  "ABORTED",
+/** MEMORY_LIMIT_EXCEEDED: of all statements together; a single heavy statement is handled above. */
+const unreachable = wordsIn(`
+  ABORTED ALL_CONNECTION_TRIES_FAILED MEMORY_LIMIT_EXCEEDED NETWORK NETWORK_ERROR SOCKET_TIMEOUT UNKNOWN
+`);
+
+/** ClickHouse's errors that a retry may overcome, and their details; any other is an error of this server. */
+const clickhouseUnavailable: ReadonlyMap<string, string> = new Map([
+  ...unreachable.map((type) => [type, "The event store cannot be reached. Please retry."] as const),
   // Its operator can give the grant that the log names.
-  "ACCESS_DENIED",
-  "ALL_CONNECTION_TRIES_FAILED",
-  // The memory of all statements together; a single heavy statement is handled above.
-  "MEMORY_LIMIT_EXCEEDED",
-  "NETWORK",
-  "NETWORK_ERROR",
-  "SOCKET_TIMEOUT",
-  "TIMEOUT",
-  "TOO_MANY_SIMULTANEOUS_QUERIES",
-  "UNKNOWN",
+  ["ACCESS_DENIED", "The event store denies this to the server, whose log names the missing grant."],
+  ["TIMEOUT", "The event store does not answer. Please retry."],
+  ["TOO_MANY_SIMULTANEOUS_QUERIES", "The event store is busy. Please retry."],
 ]);
 
-/** Codes of Postgres and of its client that a retry may overcome. */
-const postgresUnavailable: ReadonlySet<string> = new Set([
-  "CONNECTION_CLOSED",
-  "CONNECTION_DESTROYED",
-  "CONNECTION_ENDED",
-  "CONNECT_TIMEOUT",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "ENOTFOUND",
-  "EPIPE",
-  "ETIMEDOUT",
-  "53300", // too many connections
-  "57P01", // admin shutdown
-  "57P02", // crash shutdown
-  "57P03", // cannot connect now
-]);
+/**
+ * Codes of Postgres and of its client that a retry may overcome. 53300: too many connections; 57P01 to 57P03: it stops,
+ * has crashed, or does not accept connections yet.
+ */
+const postgresUnavailable: ReadonlySet<string> = new Set(
+  wordsIn(`
+    CONNECTION_CLOSED CONNECTION_DESTROYED CONNECTION_ENDED CONNECT_TIMEOUT ECONNREFUSED ECONNRESET ENOTFOUND EPIPE
+    ETIMEDOUT 53300 57P01 57P02 57P03
+  `),
+);

@@ -2,6 +2,7 @@
 
 import { Fault } from "../core/fault.ts";
 import { isUuid } from "../core/id.ts";
+import { jsonIn } from "../core/json/dictionary.ts";
 import { refuseUnstorable } from "../http/fields/field_rule.ts";
 import { findMainId, findMainIds } from "../persons/reading/main_id_store.ts";
 import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
@@ -38,12 +39,8 @@ export function readRequiredIds(query: URLSearchParams, name: string): string[] 
 }
 
 function listIn(text: string): string[] | undefined {
-  try {
-    const list: unknown = JSON.parse(text);
-    return Array.isArray(list) && list.every((id) => typeof id === "string") ? list : undefined;
-  } catch {
-    return undefined;
-  }
+  const list = jsonIn(text);
+  return Array.isArray(list) && list.every((id) => typeof id === "string") ? list : undefined;
 }
 
 interface PersonQuery {

@@ -1,6 +1,6 @@
 // Checks the filters of a list of recordings: which properties exist, and which of an event can be used.
 
-import { isDictionary } from "../../core/json/dictionary.ts";
+import { isDictionary, jsonIn } from "../../core/json/dictionary.ts";
 import { fieldFault } from "../../http/fields/field_fault.ts";
 import {
   checkPropertyFilters,
@@ -52,11 +52,7 @@ const anyType = ["event", "person", "group", "session", "recording", "log_entry"
 type FilterType = (typeof anyType)[number];
 
 /** Filters of these types in the query key `name`. @throws Fault */
-export function readFilters(
-  query: URLSearchParams,
-  attr: string,
-  types: readonly FilterType[] = anyType,
-): PropertyFilter[] {
+export function readFilters(query: URLSearchParams, attr: string, types: readonly FilterType[] = anyType) {
   const value = readJson(query, attr);
   const only = types.length === 1 ? types[0] : undefined;
   const typed = only === undefined ? value : withType(value, only);
@@ -148,9 +144,7 @@ function isEventName(id: unknown): id is string {
 export function readJson(query: URLSearchParams, name: string): unknown {
   const text = query.get(name);
   if (text === null) return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw fieldFault("invalid_input", "Expected JSON.", [name]);
-  }
+  const value = jsonIn(text);
+  if (value === undefined) throw fieldFault("invalid_input", "Expected JSON.", [name]);
+  return value;
 }

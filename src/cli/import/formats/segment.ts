@@ -22,37 +22,31 @@ import { importTimestamp } from "./timestamp.ts";
 /** The group type that PostHog's own Segment destination uses. */
 const groupType = "segment_group";
 
-/** Paths in `context`, and the property each becomes. */
-const ofContext: readonly (readonly [path: string, property: string])[] = [
-  ["ip", "$ip"],
-  ["locale", "$locale"],
-  ["timezone", "$timezone"],
-  ["userAgent", "$raw_user_agent"],
-  ["page.url", "$current_url"],
-  ["page.path", "$pathname"],
-  ["page.referrer", "$referrer"],
-  ["page.title", "title"],
-  ["page.search", "search"],
-  ["os.name", "$os"],
-  ["os.version", "$os_version"],
-  ["device.id", "$device_id"],
-  ["device.manufacturer", "$device_manufacturer"],
-  ["device.model", "$device_model"],
-  ["device.type", "$device_type"],
-  ["app.name", "$app_name"],
-  ["app.version", "$app_version"],
-  ["app.build", "$app_build"],
-  ["app.namespace", "$app_namespace"],
-  ["screen.width", "$screen_width"],
-  ["screen.height", "$screen_height"],
-  ["library.name", "$lib"],
-  ["library.version", "$lib_version"],
-  ["campaign.source", "utm_source"],
-  ["campaign.medium", "utm_medium"],
-  ["campaign.name", "utm_campaign"],
-  ["campaign.term", "utm_term"],
-  ["campaign.content", "utm_content"],
-];
+/** Fields of `context`, and of the objects in it, with the property that each becomes. */
+const ofContext: Readonly<Record<string, string | Readonly<Record<string, string>>>> = {
+  ip: "$ip",
+  locale: "$locale",
+  timezone: "$timezone",
+  userAgent: "$raw_user_agent",
+  page: { url: "$current_url", path: "$pathname", referrer: "$referrer", title: "title", search: "search" },
+  os: { name: "$os", version: "$os_version" },
+  device: {
+    id: "$device_id",
+    manufacturer: "$device_manufacturer",
+    model: "$device_model",
+    type: "$device_type",
+  },
+  app: { name: "$app_name", version: "$app_version", build: "$app_build", namespace: "$app_namespace" },
+  screen: { width: "$screen_width", height: "$screen_height" },
+  library: { name: "$lib", version: "$lib_version" },
+  campaign: {
+    source: "utm_source",
+    medium: "utm_medium",
+    name: "utm_campaign",
+    term: "utm_term",
+    content: "utm_content",
+  },
+};
 
 export const segmentTypes = ["track", "identify", "page", "screen", "group", "alias"] as const;
 
@@ -129,16 +123,10 @@ function translate(
 }
 
 function putContext(context: RawFields, properties: RawFields): void {
-  const parts = new Map<string, RawFields>();
-  for (const [path, property] of ofContext) {
-    const [outer, inner] = path.split(".") as [string, string | undefined];
-    if (!context.has(outer)) continue;
-    if (inner === undefined) {
-      putField(properties, property, context.get(outer));
-      continue;
-    }
-    const part = parts.getOrInsertComputed(outer, () => objectField(context, outer));
-    putField(properties, property, part.get(inner));
+  for (const [name, property] of Object.entries(ofContext)) {
+    const [fields, names] =
+      typeof property === "string" ? [context, { [name]: property }] : [objectField(context, name), property];
+    for (const [inner, to] of Object.entries(names)) putField(properties, to, fields.get(inner));
   }
   const group = fieldId(context, "groupId");
   if (group !== undefined) putField(properties, "$groups", JSON.stringify({ [groupType]: group }));
