@@ -4,7 +4,7 @@
 import { setTimeout } from "node:timers/promises";
 import { withinMs } from "../../core/deadline.ts";
 import { UserError } from "../../core/fault.ts";
-import { reasonOf } from "../../core/log.ts";
+import { codeOf, reasonOf } from "../../core/log.ts";
 import { backupLimits } from "./limits.ts";
 
 export interface BucketAccess {
@@ -86,7 +86,7 @@ export class BackupBucket {
     check: (bytes: Uint8Array) => void = () => {},
   ): Promise<Uint8Array | undefined> {
     const key = this.#prefix + path;
-    const found = await this.#retried(key, async () => {
+    return await this.#retried(key, async () => {
       const bytes = await this.#read(key, bytesMax).catch((thrown: unknown) => {
         if (codeOf(thrown) === "NoSuchKey") return undefined;
         throw thrown;
@@ -94,7 +94,6 @@ export class BackupBucket {
       if (bytes) check(bytes);
       return bytes;
     });
-    return found;
   }
 
   async #read(key: string, bytesMax: number): Promise<Uint8Array> {
@@ -175,10 +174,6 @@ export class BackupBucket {
   #named(key: string): string {
     return `s3://${this.#bucket}/${key}`;
   }
-}
-
-function codeOf(thrown: unknown): string {
-  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
 }
 
 /** Errors that a retry cannot avoid. */

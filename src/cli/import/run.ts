@@ -92,7 +92,7 @@ class Import {
     this.#checkpoint = checkpoint;
     this.#reporter = reporter;
     this.#bodies = new Bodies(options.apiKey, parts.bodyLimits);
-    this.#sender = new Sender(options, parts, reporter, this.#stop.signal);
+    this.#sender = new Sender({ ...options, ...parts, reporter, stop: this.#stop.signal });
   }
 
   async run(): Promise<ImportEnd> {
@@ -138,19 +138,17 @@ class Import {
   async #readFile(file: number): Promise<void> {
     const path = this.#options.files[file]!;
     const onBytes = (count: number): void => void (this.#bytes += count);
-    const source = await openSource(path, { onBytes, input: this.#parts.input, stop: this.#stop.signal });
-    try {
-      const name = path === standardInput ? "standard input" : path;
-      const kind = detectFileKind(source.head, source.whole, this.#options.format, name);
-      this.#reporter.print(`${name}: ${kind.dialect === "batch" ? "" : `${kind.dialect}, `}${kind.layout}`);
-      const reader = readerOf(kind);
-      const converter = new Converter(kind, this.#identity, this.#checkpoint.startedAtMs);
-      await this.#append(reader.read(source.head), converter, file);
-      for await (const bytes of source.rest) await this.#append(reader.read(bytes), converter, file);
-      if (!this.#stop.signal.aborted) await this.#append(reader.end(), converter, file);
-    } finally {
-      await source.rest.return(undefined);
-    }
+    const source = { onBytes, input: this.#parts.input, stop: this.#stop.signal };
+    const { head, whole, rest: opened } = await openSource(path, source);
+    await using rest = opened;
+    const name = path === standardInput ? "standard input" : path;
+    const kind = detectFileKind(head, whole, this.#options.format, name);
+    this.#reporter.print(`${name}: ${kind.dialect === "batch" ? "" : `${kind.dialect}, `}${kind.layout}`);
+    const reader = readerOf(kind);
+    const converter = new Converter(kind, this.#identity, this.#checkpoint.startedAtMs);
+    await this.#append(reader.read(head), converter, file);
+    for await (const bytes of rest) await this.#append(reader.read(bytes), converter, file);
+    if (!this.#stop.signal.aborted) await this.#append(reader.end(), converter, file);
   }
 
   async #append(records: Iterable<FileRecord>, converter: Converter, file: number): Promise<void> {

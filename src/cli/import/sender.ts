@@ -13,63 +13,47 @@ import { type ReplyVerdict, verdictOf } from "./reply.ts";
 /** Thrown when the import is stopped before a body is accepted. */
 export class Stopped extends Error {}
 
+interface SenderParts extends Pick<ImportOptions, "files" | "host">, Pick<ImportParts, "pause" | "random"> {
+  reporter: Reporter;
+  /** Ends the wait between attempts; a request in flight is completed. */
+  stop: AbortSignal;
+}
+
 export class Sender {
-  readonly #options: ImportOptions;
-  readonly #parts: Pick<ImportParts, "pause" | "random">;
-  readonly #reporter: Reporter;
-  readonly #stop: AbortSignal;
+  readonly #parts: SenderParts;
   #reached = false;
 
-  /** `stop` ends the wait between attempts; a request in flight is completed. */
-  constructor(
-    options: ImportOptions,
-    parts: Pick<ImportParts, "pause" | "random">,
-    reporter: Reporter,
-    stop: AbortSignal,
-  ) {
-    this.#options = options;
+  constructor(parts: SenderParts) {
     this.#parts = parts;
-    this.#reporter = reporter;
-    this.#stop = stop;
   }
 
   /**
-   * Sends one body, in halves when the server answers that it is too large.
-   * @throws UserError when the server refuses it, or does not accept it in attemptsMax attempts; Stopped.
+   * Sends the rows [from, to) of a body, in halves when the server answers that they are too large.
+   * @throws UserError when the server refuses them, or does not accept them in attemptsMax attempts; Stopped.
    */
-  async send(body: Body): Promise<ImportCounts> {
-    return await this.#sendRows(body, 0, body.rows);
-  }
-
-  async #sendRows(body: Body, from: number, to: number): Promise<ImportCounts> {
+  async send(body: Body, from = 0, to = body.rows): Promise<ImportCounts> {
+    const { files, reporter } = this.#parts;
     const verdict = await this.#attempts(body, from, to);
     if (verdict.is === "taken") {
       for (const { index, reason } of verdict.ignored) {
         const { file, line } = body.originOf(from + index);
-        this.#reporter.ignore(this.#options.files[file]!, line, reason);
+        reporter.ignore(files[file]!, line, reason);
       }
       return verdict.counts;
     }
-    const counts = noCounts();
     if (to - from === 1) {
       const { file, line } = body.originOf(from);
-      this.#reporter.reject(this.#options.files[file]!, line, `the server answered ${verdict.reason}`);
-      counts.rejected = 1;
-      return counts;
+      reporter.reject(files[file]!, line, `the server answered ${verdict.reason}`);
+      return { ...noCounts(), rejected: 1 };
     }
     const middle = from + Math.ceil((to - from) / 2);
-    addCounts(counts, await this.#sendRows(body, from, middle));
-    addCounts(counts, await this.#sendRows(body, middle, to));
+    const counts = await this.send(body, from, middle);
+    addCounts(counts, await this.send(body, middle, to));
     return counts;
   }
 
-  async #attempts(
-    body: Body,
-    from: number,
-    to: number,
-  ): Promise<Exclude<ReplyVerdict, { is: "later" | "refused" }>> {
-    const { host } = this.#options;
-    const stop = this.#stop;
+  async #attempts(body: Body, from: number, to: number) {
+    const { host, stop, pause, random, reporter } = this.#parts;
     for (let attempt = 1; ; attempt++) {
       if (stop.aborted) throw new Stopped();
       const verdict = await this.#post(body.bytes(from, to), to - from);
@@ -81,17 +65,17 @@ export class Sender {
         );
       }
       if (stop.aborted) throw new Stopped();
-      const backoffMs =
-        Math.min(importLimits.waitMsMax, 500 * 2 ** (attempt - 1)) * (0.5 + this.#parts.random() / 2);
+      const backoffMs = Math.min(importLimits.waitMsMax, 500 * 2 ** (attempt - 1)) * (0.5 + random() / 2);
       const waitMs = Math.max(backoffMs, verdict.waitMs);
-      this.#reporter.wait(verdict.reason, waitMs, attempt);
-      await this.#parts.pause(waitMs, stop);
+      reporter.wait(verdict.reason, waitMs, attempt);
+      await pause(waitMs, stop);
     }
   }
 
   async #post(bytes: Uint8Array<ArrayBuffer>, rows: number): Promise<ReplyVerdict> {
+    const { host } = this.#parts;
     try {
-      const response = await fetch(`${this.#options.host}/batch/?verbose=1`, {
+      const response = await fetch(`${host}/batch/?verbose=1`, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: bytes,
@@ -104,21 +88,22 @@ export class Sender {
         rows,
       );
     } catch (thrown) {
-      const reason = this.#reasonOf(thrown);
+      const reason = failureOf(thrown);
       if (this.#reached || !isUnreachable(thrown)) return { is: "later", reason, waitMs: 0 };
-      throw new UserError(`no server answers at ${this.#options.host} (${reason}); start it, or set --host`);
+      throw new UserError(`no server answers at ${host} (${reason}); start it, or set --host`);
     }
   }
+}
 
-  #reasonOf(thrown: unknown): string {
-    const code = codeOf(thrown);
-    if (code === "ECONNREFUSED") return "connection refused";
-    if (code === "ENOTFOUND") return "no such host";
-    if (code === "ECONNRESET") return "the connection was closed";
-    if ((thrown as Error).name === "TimeoutError")
-      return `no answer in ${importLimits.requestMsMax / 1000} s`;
-    return reasonOf(thrown);
-  }
+const failures: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ENOTFOUND: "no such host",
+  ECONNRESET: "the connection was closed",
+};
+
+function failureOf(thrown: unknown): string {
+  if ((thrown as Error).name === "TimeoutError") return `no answer in ${importLimits.requestMsMax / 1000} s`;
+  return failures[codeOf(thrown)] ?? reasonOf(thrown);
 }
 
 /** Whether no server listens there. Before the first answer this is not retried: the address is likely wrong. */
