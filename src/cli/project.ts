@@ -64,10 +64,7 @@ async function list(words: Arguments, context: CliContext): Promise<number> {
   return await printRows(words, context, listAllProjects, lineOf);
 }
 
-async function createOrExplain(
-  sql: Postgres,
-  project: Parameters<typeof createProject>[1],
-): Promise<Project> {
+async function createOrExplain(sql: Postgres, project: Parameters<typeof createProject>[1]) {
   try {
     return await createProject(sql, project);
   } catch (reason) {

@@ -44,11 +44,7 @@ export function assetOf(type: string, plain: () => Promise<Uint8Array>): Asset {
 }
 
 /** Answers with the asset, or with 304 when the client has it. `extra`: headers of every answer, an ETag too. */
-export async function sendAsset(
-  asset: Asset,
-  request: Request,
-  extra: Readonly<Record<string, string>>,
-): Promise<Response> {
+export async function sendAsset(asset: Asset, request: Request, extra: Readonly<Record<string, string>>) {
   const headers: Record<string, string> = { vary: "accept-encoding", ...extra };
   const etag = headers["etag"];
   if (etag !== undefined && request.headers.get("if-none-match")?.includes(etag)) {

@@ -58,11 +58,7 @@ export async function groupTypesOf(sql: Postgres, project_id: number): Promise<G
 }
 
 /** Assigns each type the first free index, in order. Resolves to the types that got none. */
-export async function addTypes(
-  transaction: Transaction,
-  types: readonly AnnouncedType[],
-  version: string,
-): Promise<RefusedType[]> {
+export async function addTypes(transaction: Transaction, types: readonly AnnouncedType[], version: string) {
   const refused: RefusedType[] = [];
   for (const { project_id, name } of types) {
     const forbidden = transaction`EXISTS (

@@ -88,11 +88,7 @@ async function watchGrowth(transaction: Transaction): Promise<(merges: number) =
 }
 
 /** Runs in slices: encoding or parsing a long statement at once would hold the event loop. */
-async function writeMerges(
-  transaction: Transaction,
-  merges: readonly Merge[],
-  version: string,
-): Promise<{ refused: Merge[]; moved: number }> {
+async function writeMerges(transaction: Transaction, merges: readonly Merge[], version: string) {
   let moved = 0;
   const plan = new MergePlan();
   for await (const some of slices(merges)) for (const one of some) plan.add(one);

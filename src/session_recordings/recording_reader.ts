@@ -57,11 +57,7 @@ export async function existing(
 }
 
 /** The recording's row. @throws Fault not_found when it does not exist or is deleted. */
-export async function getRow(
-  options: RecordingReaderOptions,
-  project_id: number,
-  id: string,
-): Promise<RecordingRow> {
+export async function getRow(options: RecordingReaderOptions, project_id: number, id: string) {
   return present(await findRow(options, project_id, id), nowhere);
 }
 
@@ -69,11 +65,7 @@ export async function getRow(
  * The recording's row; undefined for a session without pieces, which may still arrive.
  * @throws Fault not_found when it is deleted or the id is invalid.
  */
-export async function findRow(
-  options: RecordingReaderOptions,
-  project_id: number,
-  id: string,
-): Promise<RecordingRow | undefined> {
+export async function findRow(options: RecordingReaderOptions, project_id: number, id: string) {
   const [[row], deleted] = await findWithDeleted(options, project_id, [readSessionId(id)]);
   if (deleted.size > 0) throw notFound(nowhere);
   return row;

@@ -46,10 +46,7 @@ const ofSessions = `session_hash IN (SELECT sipHash64(arrayJoin({session_ids:Arr
   AND session_id IN {session_ids:Array(String)}`;
 
 /** The recordings of these sessions, in no order. */
-export async function findRecordings(
-  reads: ProjectReads,
-  session_ids: readonly string[],
-): Promise<RecordingRow[]> {
+export async function findRecordings(reads: ProjectReads, session_ids: readonly string[]) {
   if (session_ids.length === 0) return [];
   return await reads.query<RecordingRow>(`${selected} AND ${ofSessions}`, { session_ids });
 }
@@ -138,10 +135,7 @@ interface FirstEvent {
  * Sessions without events are omitted. A session starts with its first event, so only events of these moments are read.
  * @throws Fault max_length when the properties exceed a page.
  */
-export async function readFirstProperties(
-  reads: ProjectReads,
-  session_ids: readonly string[],
-): Promise<FirstEvent[]> {
+export async function readFirstProperties(reads: ProjectReads, session_ids: readonly string[]) {
   if (session_ids.length === 0) return [];
   const sessions = await reads.query<{ start: string }>(
     `SELECT DISTINCT toString(start_time) AS start FROM sessions

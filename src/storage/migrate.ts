@@ -97,10 +97,7 @@ export function filesOfMigrations(store: StoreName, applied: AppliedMigration[])
  * What migrate() would apply, by store. Nothing is changed.
  * @throws UserError as migrate() does.
  */
-export async function pendingMigrations(
-  { sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">,
-  log: Log,
-): Promise<Record<StoreName, Migration[]>> {
+export async function pendingMigrations({ sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">, log: Log) {
   const files = readMigrations();
   const compatible = await findCompatible(sql, files, { log });
   const pending = async (store: StoreName) => {
@@ -242,10 +239,7 @@ function isStatementError(thrown: unknown): boolean {
 }
 
 /** ClickHouse has no transactions: each statement can be repeated, and the file's record is written last. */
-async function applyToClickHouse(
-  { connection, clickhouse, options }: MigrationPass,
-  migration: Migration,
-): Promise<void> {
+async function applyToClickHouse({ connection, clickhouse, options }: MigrationPass, migration: Migration) {
   const { version, name, path, text, checksum } = migration;
   await recordBegun(connection, "clickhouse", migration);
   for (const statement of statementsOf(text).flatMap((one) => definitionsFor(clickhouse, one))) {

@@ -62,11 +62,7 @@ export function backupName(at: number, database: string): string {
  * one backup of a database runs at a time, and `newest` is complete.
  * @returns how many.
  */
-export async function removeOlder(
-  collection: BackupCollection,
-  newest: string,
-  kept: number,
-): Promise<number> {
+export async function removeOlder(collection: BackupCollection, newest: string, kept: number) {
   const database = nameShape.exec(newest)?.[1];
   const others = new Set<string>();
   for await (const name of collection.names()) {

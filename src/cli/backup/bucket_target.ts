@@ -55,10 +55,7 @@ export class BucketTarget implements BackupTarget {
 }
 
 /** The bytes in portions that fill `memory`, the last one shorter; an empty one when there are none. */
-async function* portionsOf(
-  chunks: AsyncIterable<Uint8Array>,
-  memory: Uint8Array,
-): AsyncGenerator<Uint8Array> {
+async function* portionsOf(chunks: AsyncIterable<Uint8Array>, memory: Uint8Array) {
   let [length, count] = [0, 0];
   for await (const chunk of chunks) {
     for (let done = 0; done < chunk.length;) {

@@ -52,10 +52,7 @@ export async function freeze(clickhouse: ClickHouse, tables: readonly PartTable[
 }
 
 /** The frozen parts of a table. */
-export async function frozenParts(
-  dataDir: string,
-  { folder }: PartTable,
-): Promise<{ part: string; path: string }[]> {
+export async function frozenParts(dataDir: string, { folder }: PartTable) {
   const frozen = join(dataDir, frozenBelow, frozenName, folder);
   // A table that has never had a row has no folder there.
   if (!existsSync(frozen)) return [];

@@ -121,11 +121,7 @@ export async function copyIn(
   });
 }
 
-async function fill(
-  transaction: PostgresTransaction,
-  table: string,
-  chunks: AsyncIterable<Uint8Array>,
-): Promise<void> {
+async function fill(transaction: PostgresTransaction, table: string, chunks: AsyncIterable<Uint8Array>) {
   const columns = await columnsOf(transaction, table);
   const names = columns.map(({ name }) => quote(name)).join(", ");
   const values = columns.map(({ type }, i) => `(r.value ->> ${i})::${type}`).join(", ");

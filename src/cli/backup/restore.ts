@@ -90,11 +90,7 @@ async function fill(filling: Filling, manifest: Manifest): Promise<void> {
   await fillStores(filling, stores, manifest);
 }
 
-async function copyOne(
-  { folder, isSpent }: Filling,
-  { path, isFurther }: ListedFile,
-  to: string,
-): Promise<void> {
+async function copyOne({ folder, isSpent }: Filling, { path, isFurther }: ListedFile, to: string) {
   await copyFile(join(folder, path), to, isFurther);
   if (isSpent) await rm(join(folder, path));
 }
@@ -135,11 +131,7 @@ async function fillStores(filling: Filling, stores: Stores, manifest: Manifest):
 }
 
 /** A folder with the migrations that the backup's stores had: later ones are applied by the next start. */
-async function migrationsOf(
-  folder: string,
-  store: "postgres" | "clickhouse",
-  manifest: Manifest,
-): Promise<string> {
+async function migrationsOf(folder: string, store: "postgres" | "clickhouse", manifest: Manifest) {
   const storeFolder = join(folder, store);
   await mkdir(storeFolder, { recursive: true, mode: 0o700 });
   for (const path of filesOfMigrations(store, manifest[store])) {

@@ -153,9 +153,7 @@ type Writable<Properties extends TProperties> = {
 /**
  * The body of a request: the model without its read-only fields, in its order. A model Thing becomes a ThingRequest.
  */
-export function writable<Properties extends TProperties>(
-  model: TObject<Properties>,
-): TObject<Writable<Properties>> {
+export function writable<Properties extends TProperties>(model: TObject<Properties>) {
   const fields = Object.entries(model.properties).filter(([, schema]) => !("readOnly" in schema));
   const { title } = model as { title?: string };
   const titled = title === undefined ? {} : { title: `${title}Request` };

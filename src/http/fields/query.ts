@@ -44,10 +44,7 @@ export type QueryValues<Parameters extends Query> = {
 };
 
 /** @throws Fault for a parameter that is not declared or given twice; then the first wrong parameter's. */
-export function readQuery<Parameters extends Query>(
-  parameters: Parameters,
-  query: URLSearchParams,
-): QueryValues<Parameters> {
+export function readQuery<Parameters extends Query>(parameters: Parameters, query: URLSearchParams) {
   for (const name of new Set(query.keys())) checkName(parameters, query, name);
   const entries = Object.entries(parameters).map(([name, { read, optional }]) => [
     name,
@@ -184,10 +181,7 @@ export function referenceParameter(description: string): Parameter<number | unde
 }
 
 /** A whole number within bounds, if any. */
-export function integerParameter(
-  description: string,
-  bounds: { minimum?: number; maximum?: number },
-): Parameter<number | undefined> {
+export function integerParameter(description: string, bounds: { minimum?: number; maximum?: number }) {
   const check = (text: string, path: string[]) => checkInteger(bounds, text, path);
   return checkedParameter(description, { type: "integer", ...bounds }, check);
 }

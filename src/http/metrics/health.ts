@@ -81,11 +81,7 @@ export function healthRoutes(options: HealthOptions) {
  * Answers `{"stored_until": time, "now": time}`, which shows how far reading lags behind capture, or 503 when it is
  * not known. Requests within httpLimits.storedAgainMs share one answer, to spare Postgres.
  */
-function openStored(
-  storedUntil: () => Promise<number>,
-  clock: Clock,
-  checkMsMax: number,
-): () => Promise<Response> {
+function openStored(storedUntil: () => Promise<number>, clock: Clock, checkMsMax: number) {
   let latest: { requestedAt: number; answer: Promise<number> } | undefined;
   return async () => {
     const [requestedAt, now] = [clock.elapsed(), clock.now()];
@@ -118,11 +114,7 @@ function digest(text: string): Buffer {
 }
 
 /** Checks every part at once. Requests during a check share its result, to spare the stores. */
-export function openReadiness(
-  checks: HealthOptions["checks"],
-  checkMsMax: number,
-  log: Log,
-): () => Promise<PartHealth[]> {
+export function openReadiness(checks: HealthOptions["checks"], checkMsMax: number, log: Log) {
   const unwell = new Set<string>();
   const reported = new Map<string, string>();
   let running: Promise<PartHealth[]> | undefined;

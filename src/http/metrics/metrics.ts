@@ -104,12 +104,7 @@ export class Registry {
   }
 
   /** One gauge for each value of a label; `read` returns them whenever they are shown. */
-  gauges(
-    name: string,
-    help: string,
-    label: string,
-    read: () => Iterable<[value: string, now: number]>,
-  ): void {
+  gauges(name: string, help: string, label: string, read: () => Iterable<[value: string, now: number]>) {
     const lines = (): MetricLines["lines"] =>
       Array.from(read(), ([value, now]) => [lineOf(name, { [label]: value }), now]);
     this.#register(name, { kind: "gauge", help, read: lines });

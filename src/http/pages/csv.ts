@@ -82,11 +82,7 @@ async function propertyNames(rows: Rows["rows"]): Promise<string[]> {
   return [...names].toSorted();
 }
 
-async function* linesOf(
-  rows: Rows["rows"],
-  fixed: readonly string[],
-  named: readonly string[],
-): AsyncGenerator<Uint8Array, void> {
+async function* linesOf(rows: Rows["rows"], fixed: readonly string[], named: readonly string[]) {
   const columns = new Set(named);
   let text = "";
   for await (const { members, properties } of rowsIn(rows)) {

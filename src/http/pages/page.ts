@@ -48,11 +48,7 @@ export function pageLinks(url: URL, { limit, offset }: Page, count: number): Pag
   return { next, previous };
 }
 
-export function pageReply<Row>(
-  url: URL,
-  page: Page,
-  { count, rows }: Counted<Row>,
-): PageLinks & { count: number; results: Row[] } {
+export function pageReply<Row>(url: URL, page: Page, { count, rows }: Counted<Row>) {
   return { count, ...pageLinks(url, page, count), results: rows };
 }
 

@@ -125,17 +125,11 @@ function* slicesOf(parts: readonly Uint8Array[]): Generator<Uint8Array, undefine
  * Rows as JSON texts, each with a comma before it, in slices; yields to the event loop in between. The first block is
  * read before this resolves, so that its failure can still set the status.
  */
-export async function primedTexts<Row>(
-  blocks: AsyncGenerator<Row[], void>,
-  textOf: (row: Row) => string,
-): Promise<AsyncGenerator<Uint8Array, void>> {
+export async function primedTexts<Row>(blocks: AsyncGenerator<Row[], void>, textOf: (row: Row) => string) {
   return await primed(textsOf(blocks, textOf));
 }
 
-async function* textsOf<Row>(
-  blocks: AsyncGenerator<Row[], void>,
-  textOf: (row: Row) => string,
-): AsyncGenerator<Uint8Array, void> {
+async function* textsOf<Row>(blocks: AsyncGenerator<Row[], void>, textOf: (row: Row) => string) {
   for await (const rows of blocks) {
     let text = "";
     for (const row of rows) {

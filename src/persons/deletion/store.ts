@@ -82,11 +82,7 @@ export function isAnyDue(sql: Postgres): PostgresFragment {
 /**
  * Carries out new orders, and again those that every journal has passed. Resolves to the number of orders finished.
  */
-export async function finishDeletions(
-  sql: Postgres,
-  clickhouse: ClickHouse,
-  stopping?: AbortSignal,
-): Promise<number> {
+export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse, stopping?: AbortSignal) {
   const due = await sql<(Omit<Erasure, "ids"> & { id: string; passed: boolean })[]>`
     SELECT id::text, project_id, ordered_at, delete_events,
       coalesce(delete_recordings, delete_events) AS delete_recordings, keep_person,

@@ -8,10 +8,7 @@ export async function findMainId(reads: ProjectReads, uuid: string): Promise<str
 }
 
 /** The main ids of persons by their uuids, in small letters. One that was merged into another is absent. */
-export async function findMainsOfPersons(
-  reads: ProjectReads,
-  uuids: readonly string[],
-): Promise<Map<string, string>> {
+export async function findMainsOfPersons(reads: ProjectReads, uuids: readonly string[]) {
   const rows = await reads.query<{ uuid: string; distinct_id: string }>(
     `SELECT DISTINCT toString(own_person_id) AS uuid, distinct_id FROM seen
      WHERE project_id = {project_id:UInt32} AND own_person_id IN {uuids:Array(UUID)}`,
@@ -24,10 +21,7 @@ export async function findMainsOfPersons(
 }
 
 /** The main id of each distinct id that is a person's; others are absent. */
-export async function findSeenMains(
-  reads: ProjectReads,
-  distinct_ids: readonly string[],
-): Promise<Map<string, string>> {
+export async function findSeenMains(reads: ProjectReads, distinct_ids: readonly string[]) {
   const rows = await reads.query<{ distinct_id: string }>(
     `SELECT DISTINCT distinct_id FROM seen
      WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}`,
@@ -38,11 +32,8 @@ export async function findSeenMains(
 }
 
 /** The main id of each distinct id: the id itself unless it was merged. */
-export async function findMainIds(
-  reads: ProjectReads,
-  distinct_ids: readonly string[],
-): Promise<Map<string, string>> {
-  if (distinct_ids.length === 0) return new Map();
+export async function findMainIds(reads: ProjectReads, distinct_ids: readonly string[]) {
+  if (distinct_ids.length === 0) return new Map<string, string>();
   const rows = await reads.query<{ distinct_id: string; main_id: string }>(
     `SELECT distinct_id, main_id FROM merged_ids FINAL
      WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}`,

@@ -29,10 +29,7 @@ async function* blocksInTurn(reads: ProjectReads, mains: readonly string[]): Asy
  * The persons of the distinct ids on a page, by distinct id; ids without a person are absent.
  * @throws Fault with attr `limit` when their properties exceed httpLimits.pageBytesMax.
  */
-export async function findPersonsOfPage(
-  reads: ProjectReads,
-  distinct_ids: readonly string[],
-): Promise<Map<string, Person>> {
+export async function findPersonsOfPage(reads: ProjectReads, distinct_ids: readonly string[]) {
   const whole = await unlessTooBig(findPersons(reads, distinct_ids));
   if (whole) return whole;
   const found = new Map<string, Person>();

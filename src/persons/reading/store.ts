@@ -43,20 +43,12 @@ const withMains = `${select}, 1 AS requested ${ofProject} AND ${isRequested} UNI
 )}`;
 
 /** The persons of distinct ids, by distinct id; ids without a person are absent. */
-export async function findPersons(
-  reads: ProjectReads,
-  distinct_ids: readonly string[],
-  reading?: Reading,
-): Promise<Map<string, Person>> {
+export async function findPersons(reads: ProjectReads, distinct_ids: readonly string[], reading?: Reading) {
   return await readMerged(reads, distinct_ids, withMains, reading);
 }
 
 /** Persons by their main ids, in that order; ids without a person are left out. */
-export async function readPersons(
-  reads: ProjectReads,
-  mains: readonly string[],
-  reading?: Reading,
-): Promise<Person[]> {
+export async function readPersons(reads: ProjectReads, mains: readonly string[], reading?: Reading) {
   return [...(await readMerged(reads, mains, underMains, reading)).values()];
 }
 
@@ -107,11 +99,7 @@ async function readMerged(
 const idKind = 9;
 
 /** One statement for both tables, since every statement has a fixed cost. */
-function readKept(
-  reads: ProjectReads,
-  ids: readonly string[],
-  options?: QueryOptions,
-): Promise<StoredChange[]> {
+function readKept(reads: ProjectReads, ids: readonly string[], options?: QueryOptions) {
   return reads.query<StoredChange>(
     `SELECT distinct_id, '' AS key, toUInt8(${idKind}) AS kind, toString(min(first)) AS at,
        '' AS tie, toInt8(0) AS op, '' AS value

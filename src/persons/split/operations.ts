@@ -40,10 +40,7 @@ export function splitOperations(parts: CountedParts) {
 }
 
 /** Undefined for all but the main id. @throws Fault for ids that cannot be split off or stay. */
-function idsToSplit(
-  main_id: string,
-  { main_distinct_id, distinct_ids_to_split }: SplitBody,
-): string[] | undefined {
+function idsToSplit(main_id: string, { main_distinct_id, distinct_ids_to_split }: SplitBody) {
   const named = "the person's main distinct id, which its uuid is of";
   if (main_distinct_id != null && distinct_ids_to_split != null) {
     const detail = "main_distinct_id cannot be combined with distinct_ids_to_split.";

@@ -38,12 +38,7 @@ interface Split {
 }
 
 /** `now` is in microseconds. */
-export async function splitPerson(
-  sql: Postgres,
-  clickhouse: ClickHouse,
-  request: SplitRequest,
-  now: number,
-): Promise<SplitOutcome> {
+export async function splitPerson(sql: Postgres, clickhouse: ClickHouse, request: SplitRequest, now: number) {
   const { unknown, gone, split } = await sql.begin((transaction) => decideSplit(transaction, request, now));
   if (split) await mirrorSplit(sql, clickhouse, split, now);
   return { unknown, gone };
@@ -147,10 +142,7 @@ export async function finishSplits(sql: Postgres, clickhouse: ClickHouse, now: n
  * Undoes merges of these ids that arrived before the split and were applied after it. Resolves to the new version;
  * undefined when another process has finished the split.
  */
-async function undoLate(
-  transaction: PostgresTransaction,
-  { id, project_id, split_at }: Split,
-): Promise<string | undefined> {
+async function undoLate(transaction: PostgresTransaction, { id, project_id, split_at }: Split) {
   await lockMerges(transaction);
   await transaction`
     DELETE FROM merged_ids m USING person_split_ids d

@@ -67,11 +67,7 @@ export function wrongAnswer(detail: string): Fault {
   return new Fault("invalid_input", detail);
 }
 
-async function requestCompletion(
-  server: ModelServer,
-  messages: readonly Message[],
-  log: Log,
-): Promise<string> {
+async function requestCompletion(server: ModelServer, messages: readonly Message[], log: Log) {
   const { url, key, model } = server;
   let isRefused = false;
   try {

@@ -15,7 +15,7 @@ import {
   statementsOf,
   unquoteText,
 } from "../clickhouse/statement.ts";
-import type { Engine, EngineStatement } from "./chdb.ts";
+import type { Engine } from "./chdb.ts";
 import { DiskCheck } from "./disk_check.ts";
 import { chdbServerLimits } from "./limits.ts";
 import { type EngineRequest, readBounded, ServerError } from "./request.ts";
@@ -191,10 +191,7 @@ async function* dataOf(inline: string, body: Readable | undefined): AsyncGenerat
   if (body) yield* body;
 }
 
-function statementOf(
-  { tag, format, database, settings, params }: EngineRequest,
-  text: string,
-): EngineStatement {
+function statementOf({ tag, format, database, settings, params }: EngineRequest, text: string) {
   return { tag, text, format, database, settings, params, abort: neverAborted };
 }
 

@@ -86,12 +86,7 @@ class ChdbServer {
     }
   }
 
-  async #answer(
-    request: IncomingMessage,
-    response: ServerResponse,
-    url: URL,
-    abort: AbortSignal,
-  ): Promise<void> {
+  async #answer(request: IncomingMessage, response: ServerResponse, url: URL, abort: AbortSignal) {
     if (!knows(request, url, this.#password)) {
       throw new ServerError(
         516,

@@ -86,10 +86,7 @@ const patient: readonly [string, string][] = [
 ];
 
 /** @throws the statement's error, also in the middle of the answer. */
-async function* chunksOf(
-  { request, response }: Sent,
-  writing: Promise<unknown>,
-): AsyncGenerator<Uint8Array, void> {
+async function* chunksOf({ request, response }: Sent, writing: Promise<unknown>) {
   try {
     for await (const chunk of request) yield chunk as Uint8Array;
   } catch (thrown) {

@@ -7,10 +7,7 @@ import { clickhouseLimits } from "./limits.ts";
  * Splits each list and text of a statement of more than clickhouseLimits.clickhouseParamBytesMax bytes into several
  * parameters, joined by `arrayConcat({name__0:Type}, …)`, or `concat(…)` for a text.
  */
-export function withShortParams(
-  text: string,
-  params: Record<string, unknown>,
-): { text: string; params: Record<string, unknown> } {
+export function withShortParams(text: string, params: Record<string, unknown>) {
   const long = Object.entries(params).filter(
     ([, value]) => sizeOf(value) > clickhouseLimits.clickhouseParamBytesMax,
   );

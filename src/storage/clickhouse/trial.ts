@@ -10,11 +10,7 @@ const trialOptions: QueryOptions = {
 };
 
 /** The engine's reason for refusing the statement; undefined when it does not refuse, or does not answer. */
-export async function refusalOf(
-  clickhouse: ClickHouse,
-  text: string,
-  params: Record<string, unknown>,
-): Promise<string | undefined> {
+export async function refusalOf(clickhouse: ClickHouse, text: string, params: Record<string, unknown>) {
   try {
     await clickhouse.query(text, params, trialOptions);
     return undefined;
@@ -26,10 +22,7 @@ export async function refusalOf(
 }
 
 /** Why one of these is not a regular expression; undefined when all are, or the engine does not answer. */
-export async function whyNoPattern(
-  clickhouse: ClickHouse,
-  patterns: readonly string[],
-): Promise<string | undefined> {
+export async function whyNoPattern(clickhouse: ClickHouse, patterns: readonly string[]) {
   if (patterns.length === 0) return undefined;
   const text = "SELECT match('', arrayJoin({patterns:Array(String)}))";
   return await refusalOf(clickhouse, text, { patterns });

@@ -75,10 +75,7 @@ function queryAll(clickhouse: ClickHouse, { name, database }: Cluster): Promise<
  * What is missing or read-only among the replicas that answered.
  * @throws ShardAway
  */
-export function problemOfReplicas(
-  replicas: readonly Replica[],
-  answers: readonly ReplicaAnswer[],
-): string | undefined {
+export function problemOfReplicas(replicas: readonly Replica[], answers: readonly ReplicaAnswer[]) {
   const readonly = new Map(answers.map((answer) => [answer.place, answer.readonly]));
   const failing = replicas.flatMap((replica, i) => {
     const problem = problemOf(readonly.get(i + 1));

@@ -63,10 +63,7 @@ const keeperProblems: Readonly<Record<string, string>> = {
  * The records of all servers that answer: the one that is read may not have the newest yet. Incomplete where a server
  * lacks tables that others have, as a new replica does: applying all files again creates what is missing.
  */
-export async function appliedOnCluster<Row>(
-  clickhouse: ClickHouse,
-  { name, database }: Cluster,
-): Promise<{ recorded: Row[]; isIncomplete: boolean }> {
+export async function appliedOnCluster<Row>(clickhouse: ClickHouse, { name, database }: Cluster) {
   const servers = await clickhouse.query<{ names: string[] }>(
     `SELECT groupUniqArrayIf(name, database = {database:String} AND name IN {names:Array(String)}) AS names
      FROM clusterAllReplicas(${quoteText(name)}, system.tables)

@@ -197,11 +197,7 @@ async function endLife(plan: ChildPlan, child: ChildProcess): Promise<void> {
 }
 
 /** The store's log is logged at debug; its last lines are kept for error messages. */
-async function forward(
-  { name, log }: ChildPlan,
-  stream: ReadableStream<Uint8Array>,
-  words: string[],
-): Promise<void> {
+async function forward({ name, log }: ChildPlan, stream: ReadableStream<Uint8Array>, words: string[]) {
   const lines = childLines(stream);
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
     const line = next.value.slice(0, embeddedLimits.childLineCharsMax);

@@ -28,10 +28,7 @@ export function engineBounds(memoryBytes: number): EngineBounds {
 }
 
 /** Writes the file at each start, so that a change of the machine's memory takes effect. */
-export function writeEngineConfig(
-  path: string,
-  { serverBytes, mergesBytes, cacheBytes }: EngineBounds,
-): void {
+export function writeEngineConfig(path: string, { serverBytes, mergesBytes, cacheBytes }: EngineBounds) {
   const settings = {
     max_server_memory_usage: serverBytes,
     merges_mutations_memory_usage_soft_limit: mergesBytes,

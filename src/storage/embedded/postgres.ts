@@ -82,12 +82,7 @@ function ensurePassword(path: string): string {
 }
 
 /** Initialized in a folder beside its own and renamed, so that an interrupted start leaves nothing incomplete. */
-async function makeCluster(
-  initdb: string,
-  data: string,
-  password: string,
-  systemUser: UnprivilegedUser,
-): Promise<void> {
+async function makeCluster(initdb: string, data: string, password: string, systemUser: UnprivilegedUser) {
   const partial = `${data}.partial`;
   const secret = `${data}.secret`;
   rmSync(partial, { recursive: true, force: true });

@@ -22,11 +22,7 @@ const lifted: ReadonlySet<string> = new Set(
 type Read = <Row>(text: string, params: Record<string, unknown>) => Promise<Row[]>;
 
 /** The first of these properties that PostHog would copy and no person of the project ever had; with the refusal. */
-export async function findUnset(
-  read: Read,
-  project_id: number,
-  names: readonly string[],
-): Promise<{ name: string; detail: string } | undefined> {
+export async function findUnset(read: Read, project_id: number, names: readonly string[]) {
   const liftedNames = names.filter((name) => lifted.has(name));
   if (liftedNames.length === 0) return undefined;
   const rows = await read<{ key: string }>(
@@ -44,12 +40,7 @@ export async function findUnset(
 }
 
 /** @throws Fault at `attr` for the first that findUnset() finds. */
-export async function refuseUnset(
-  read: Read,
-  project_id: number,
-  names: readonly string[],
-  attr: string,
-): Promise<void> {
+export async function refuseUnset(read: Read, project_id: number, names: readonly string[], attr: string) {
   const unset = await findUnset(read, project_id, names);
   if (unset) throw new Fault("invalid_input", unset.detail, { attr });
 }

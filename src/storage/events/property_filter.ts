@@ -239,12 +239,7 @@ function compilePositive(compiler: Compiler, text: string, { operator, values }:
 }
 
 /** Numbers are also compared as numbers: 1000 equals 1e3. */
-function compileExact(
-  compiler: Compiler,
-  text: string,
-  number: string,
-  values: readonly PropertyValue[],
-): string {
+function compileExact(compiler: Compiler, text: string, number: string, values: readonly PropertyValue[]) {
   const texts = bind(compiler, "Array(String)", values.map(String));
   const numbers = values.filter((one) => typeof one === "number");
   const same = `has(${texts}, ${text})`;

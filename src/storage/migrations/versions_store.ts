@@ -28,11 +28,7 @@ function isUnknown(sql: Postgres, { postgres, clickhouse }: Versions): PostgresF
 }
 
 /** Before a migration's first statement, or in its transaction: a server that dies within it has recorded it. */
-export async function recordBegun(
-  sql: Postgres,
-  store: StoreName,
-  { version, name, olderGoOn }: Migration,
-): Promise<void> {
+export async function recordBegun(sql: Postgres, store: StoreName, { version, name, olderGoOn }: Migration) {
   if (version < firstHeaded || !(await hasTable(sql, "migrations_begun"))) return;
   await sql`
     INSERT INTO migrations_begun (store, version, name, older_go_on)

@@ -9,10 +9,7 @@ interface ColumnOffsets {
 }
 
 /** A Native block's number of rows, and the offsets of these columns. @throws Error as cutBlock(). */
-export function columnOffsets<Name extends string>(
-  block: Uint8Array,
-  wanted: readonly Name[],
-): { rows: number; offsets: Readonly<Record<Name, ColumnOffsets>> } {
+export function columnOffsets<Name extends string>(block: Uint8Array, wanted: readonly Name[]) {
   const read = new BlockReader(block);
   const [count, rows] = [read.varuint(), read.varuint()];
   const offsets: Partial<Record<string, ColumnOffsets>> = {};

@@ -50,11 +50,7 @@ export class ArrayOffsets {
 }
 
 /** An Array(LowCardinality(String)) column: the version, the offsets, then dictionary and indexes. */
-export function writeLowCardinalityArrays(
-  out: ByteColumn,
-  offsets: ArrayOffsets,
-  dictionary: Dictionary,
-): void {
+export function writeLowCardinalityArrays(out: ByteColumn, offsets: ArrayOffsets, dictionary: Dictionary) {
   out.u64(1n);
   offsets.encode(out);
   if (offsets.items > 0) dictionary.encodeBody(out, offsets.items);

@@ -289,12 +289,7 @@ async function claim<Job>(
 }
 
 /** Renews the claims that are still valid, and returns their ids. */
-async function renewClaims(
-  sql: Postgres,
-  rows: LeasedRows,
-  held: readonly ClaimedJob[],
-  until: number,
-): Promise<Set<string | number>> {
+async function renewClaims(sql: Postgres, rows: LeasedRows, held: readonly ClaimedJob[], until: number) {
   const found = await sql<{ id: string | number }[]>`
     UPDATE ${sql(rows.table)} k SET ${sql(rows.until)} = ${new Date(until)}
     FROM (

@@ -119,11 +119,7 @@ function sample(head: Buffer, layout: RecordLayout): Record<string, unknown>[] {
 }
 
 /** The object that a record is; undefined when it is not one. */
-function parsed({
-  source,
-  from,
-  to,
-}: Omit<FileRecord, "line" | "problem">): Record<string, unknown> | undefined {
+function parsed({ source, from, to }: Omit<FileRecord, "line" | "problem">) {
   return to - from > importLimits.recordBytesMax ? undefined : jsonObject(source.toString("utf8", from, to));
 }
 
