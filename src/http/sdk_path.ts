@@ -1,5 +1,7 @@
 // Paths that SDKs request, from web pages too, and their spellings with repeated slashes.
 
+import { wordsIn } from "../core/words.ts";
+
 /**
  * Where events are captured, and how such a body is read: without names, or all of it as a batch. Browsers send
  * recordings to /s, and SDKs' wrappers of language models send events to /i/v0/ai/batch. Whether a body holds events or
@@ -22,18 +24,12 @@ export const v1Paths = ["/i/v1/analytics/events", "/i/v1/ai/events"];
 /** First segments of SDKs' paths: events, and recordings, configuration, flags, scripts. */
 const roots: ReadonlySet<string> = new Set([
   ...[...Object.keys(capturePaths), ...v1Paths].map((path) => path.split("/")[1]!),
-  "array",
-  "decide",
-  "flags",
-  "static",
+  ...wordsIn("array decide flags static"),
 ]);
 /** Second segments of these paths below /api/, where the management API is too. */
-const belowApi: ReadonlySet<string> = new Set([
-  "early_access_features",
-  "product_tours",
-  "surveys",
-  "web_experiments",
-]);
+const belowApi: ReadonlySet<string> = new Set(
+  wordsIn("early_access_features product_tours surveys web_experiments"),
+);
 
 /** Whether SDKs request this path, or one below it. The path must have single slashes. */
 export function isSdkPath(path: string): boolean {

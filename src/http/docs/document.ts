@@ -1,6 +1,7 @@
 // Common parts of the operations in the API's description: authentication, refusals, required scopes.
 
 import Type from "typebox";
+import type { FaultCode } from "../../core/fault.ts";
 import { problems } from "../problem.ts";
 import { exampleOf, type JsonSchema } from "./example.ts";
 import { hoisted, modelNamed, type Models } from "./models.ts";
@@ -43,52 +44,29 @@ const problemModel = Type.Object({
   }),
 });
 
-/** Shared replies by status: name and description, then code and detail of the example. */
+/** Shared replies by status: name and description. */
 const refusals = {
-  400: [
-    "BadRequest",
-    "The request is invalid; `attr` names the field.",
-    "required",
-    "This field is required.",
-  ],
-  401: [
-    "Unauthenticated",
-    "No API key, or an unknown one.",
-    "not_authenticated",
-    "Authentication credentials were not provided.",
-  ],
-  403: [
-    "Forbidden",
-    "The key lacks the scope, or its user the level.",
-    "permission_denied",
-    "API key missing required scope 'project:read'",
-  ],
-  404: ["NotFound", "It does not exist, or the key has no access to it.", "not_found", "Not found."],
-  409: [
-    "Conflict",
-    "The client's id belongs to another request, or the query was cancelled by it.",
-    "conflict",
-    "Another query with this id is running: cancel it, or use another id.",
-  ],
-  413: [
-    "TooLarge",
-    "The body is as large as BODY_BYTES_MAX, or larger.",
-    "payload_too_large",
-    "The body is too large.",
-  ],
-  429: [
-    "Throttled",
-    "Too many requests; retry after `Retry-After` seconds.",
-    "throttled",
-    "Request was throttled. Expected available in 43 seconds.",
-  ],
-  503: [
-    "Unavailable",
-    "Temporarily unavailable; retry after `Retry-After` seconds.",
-    "unavailable",
-    "The account store cannot be reached. Please retry.",
-  ],
+  400: ["BadRequest", "The request is invalid; `attr` names the field."],
+  401: ["Unauthenticated", "No API key, or an unknown one."],
+  403: ["Forbidden", "The key lacks the scope, or its user the level."],
+  404: ["NotFound", "It does not exist, or the key has no access to it."],
+  409: ["Conflict", "The client's id belongs to another request, or the query was cancelled by it."],
+  413: ["TooLarge", "The body is as large as BODY_BYTES_MAX, or larger."],
+  429: ["Throttled", "Too many requests; retry after `Retry-After` seconds."],
+  503: ["Unavailable", "Temporarily unavailable; retry after `Retry-After` seconds."],
 } as const;
+
+/** Code and detail of the example of each. */
+const refusalExamples: Readonly<Record<Refusal, readonly [code: FaultCode, detail: string]>> = {
+  400: ["required", "This field is required."],
+  401: ["not_authenticated", "Authentication credentials were not provided."],
+  403: ["permission_denied", "API key missing required scope 'project:read'"],
+  404: ["not_found", "Not found."],
+  409: ["conflict", "Another query with this id is running: cancel it, or use another id."],
+  413: ["payload_too_large", "The body is too large."],
+  429: ["throttled", "Request was throttled. Expected available in 43 seconds."],
+  503: ["unavailable", "The account store cannot be reached. Please retry."],
+};
 
 type Refusal = keyof typeof refusals;
 
@@ -121,14 +99,18 @@ export function completeDocument(document: ApiDocument): ApiDocument {
     components: {
       securitySchemes: { personal_api_key: { type: "http", scheme: "bearer", description: bearer } },
       schemas: Object.fromEntries(schemas),
-      responses: Object.fromEntries(Object.values(refusals).map((one) => [one[0], problem(one)])),
+      responses: Object.fromEntries(
+        Object.keys(refusals).map((status) => problem(Number(status) as Refusal)),
+      ),
     },
   };
 }
 
-function problem([, text, code, detail]: (typeof refusals)[Refusal]): ApiReply {
+function problem(status: Refusal): [name: string, reply: ApiReply] {
+  const [[name, text], [code, detail]] = [refusals[status], refusalExamples[status]];
   const example = { type: problems[code].type, code, detail, attr: code === "required" ? "name" : null };
-  return { description: text, content: { "application/json": { schema: modelNamed("Problem"), example } } };
+  const content = { "application/json": { schema: modelNamed("Problem"), example } };
+  return [name, { description: text, content }];
 }
 
 function completeOperation(method: string, path: string, operation: ApiOperation): void {

@@ -33,15 +33,16 @@ export class HeldReply {
 
   /** @throws Fault invalid_input when it is too long for any client, unavailable when there is no memory for more. */
   add(bytes: number): void {
-    this.#all.freeMemory(this, bytes);
+    if (this.bytes + bytes > httpLimits.heldReplyBytesMax) throw tooLong();
+    this.#all.endSome(this.#all.heldBy() + bytes - httpLimits.heldRepliesBytesMax);
     this.#change(bytes);
   }
 
   /** From now on it is sent to its owner, and may be ended. @throws Fault unavailable when the owner holds too much. */
   send(owner: ReplyOwner): void {
-    this.#all.freeMemoryOf(this, owner);
+    this.#all.endSome(this.#all.heldBy(owner) + this.bytes - httpLimits.heldReplyBytesMax, owner);
     this.owner = owner;
-    this.#all.count(owner, this.bytes, false);
+    this.#all.bytesOf.add(owner, this.bytes);
   }
 
   /** Counts bytes that are no longer in memory. */
@@ -64,20 +65,22 @@ export class HeldReply {
   /** To be called when it was read to its end, or will not be. */
   close(): void {
     this.#change(-this.bytes);
-    this.#all.forget(this);
+    this.#all.replies.delete(this);
   }
 
   #change(bytes: number): void {
     this.bytes += bytes;
-    this.#all.count(this.owner, bytes);
+    this.#all.bytes += bytes;
+    if (this.owner !== undefined) this.#all.bytesOf.add(this.owner, bytes);
   }
 }
 
 export class HeldReplies {
   readonly #clock: Pick<Clock, "elapsed">;
-  readonly #replies = new Set<HeldReply>();
-  readonly #bytesOf = new Tally<ReplyOwner>();
-  #bytes = 0;
+  /** Changed by the replies, as the others are. */
+  bytes = 0;
+  readonly bytesOf = new Tally<ReplyOwner>();
+  readonly replies = new Set<HeldReply>();
 
   constructor(clock: Pick<Clock, "elapsed"> = systemClock) {
     this.#clock = clock;
@@ -85,64 +88,41 @@ export class HeldReplies {
 
   /** Bytes of all, or of one owner's. */
   heldBy(owner?: ReplyOwner): number {
-    return owner === undefined ? this.#bytes : this.#bytesOf.of(owner);
+    return owner === undefined ? this.bytes : this.bytesOf.of(owner);
   }
 
   open(): HeldReply {
     const reply = new HeldReply(this, this.#clock.elapsed());
-    this.#replies.add(reply);
+    this.replies.add(reply);
     return reply;
   }
 
-  /** For replies: see HeldReply.add(). */
-  freeMemory(reply: HeldReply, bytes: number): void {
-    if (reply.bytes + bytes > httpLimits.heldReplyBytesMax) throw tooLong();
-    const beyond = this.#bytes + bytes - httpLimits.heldRepliesBytesMax;
-    if (beyond > 0 && !this.#endSome(beyond)) throw tooManyHeld();
-  }
-
-  /** For replies: see HeldReply.send(). */
-  freeMemoryOf(reply: HeldReply, owner: ReplyOwner): void {
-    const beyond = this.heldBy(owner) + reply.bytes - httpLimits.heldReplyBytesMax;
-    if (beyond > 0 && !this.#endSome(beyond, owner)) throw tooManyHeld();
-  }
-
-  /** For replies: counts bytes that are held, or, when negative, freed. */
-  count(owner: ReplyOwner | undefined, bytes: number, isNew = true): void {
-    if (isNew) this.#bytes += bytes;
-    if (owner !== undefined) this.#bytesOf.add(owner, bytes);
-  }
-
-  /** For replies: see HeldReply.close(). */
-  forget(reply: HeldReply): void {
-    this.#replies.delete(reply);
-  }
-
   /**
-   * Ends replies of this owner, or of the owner with most bytes at each step, the slowest first, until so many bytes
-   * are free; false when too few may be ended.
+   * Ends replies of this owner, or of the owner with most bytes at each step, the slowest first, until so many bytes,
+   * if any, are free.
+   * @throws Fault unavailable when too few may be ended.
    */
-  #endSome(bytes: number, only?: ReplyOwner): boolean {
+  endSome(bytes: number, only?: ReplyOwner): void {
+    if (bytes <= 0) return;
     const now = this.#clock.elapsed();
     const byOwner = new Map<ReplyOwner, { reply: HeldReply; rate: number }[]>();
-    for (const reply of this.#replies) {
+    for (const reply of this.replies) {
       const rate = reply.rateAt(now);
       const { owner } = reply;
       if (rate === undefined || owner === undefined || (only !== undefined && owner !== only)) continue;
       byOwner.getOrInsertComputed(owner, () => []).push({ reply, rate });
     }
     for (const replies of byOwner.values()) replies.sort((a, b) => b.rate - a.rate);
-    const end = this.#bytes - bytes;
-    while (this.#bytes > end) {
+    const end = this.bytes - bytes;
+    while (this.bytes > end) {
       let most: ReplyOwner | undefined;
       for (const owner of byOwner.keys())
         if (most === undefined || this.heldBy(owner) > this.heldBy(most)) most = owner;
-      if (most === undefined) return false;
+      if (most === undefined) throw tooManyHeld();
       const replies = byOwner.get(most)!;
       replies.pop()!.reply.end();
       if (replies.length === 0) byOwner.delete(most);
     }
-    return true;
   }
 }
 
