@@ -17,6 +17,7 @@ import {
 import { storageLimits } from "./limits.ts";
 import {
   type AppliedMigration,
+  byStore,
   knownMigrations,
   type Migration,
   type MigrationFiles,
@@ -25,7 +26,6 @@ import {
   pendingOf,
   readMigrations,
   type StoreName,
-  storeNames,
 } from "./migrations/files.ts";
 import { writeFolderVersion } from "./migrations/folder_version.ts";
 import { type BlockingServers, type OlderOptions, OlderServers } from "./migrations/older_servers.ts";
@@ -176,13 +176,14 @@ async function findCompatible(
   const unknown = await listUnknown(sql, knownMigrations(files));
   const incompatible = unknown.findLast(({ older_go_on }) => exact || !older_go_on);
   if (incompatible) throw newerStore(incompatible.store, incompatible.version);
-  const versionsOf = (store: StoreName) =>
-    unknown.filter((one) => one.store === store).map(({ version }) => version);
+  const versions = byStore((store) =>
+    unknown.filter((one) => one.store === store).map(({ version }) => version),
+  );
   if (unknown.length > 0) {
-    const newest = Object.fromEntries(storeNames.map((store) => [store, versionsOf(store).at(-1)]));
+    const newest = byStore((store) => versions[store].at(-1));
     log.info("a newer version has changed the stores; this one is compatible", newest);
   }
-  return { postgres: new Set(versionsOf("postgres")), clickhouse: new Set(versionsOf("clickhouse")) };
+  return byStore((store) => new Set(versions[store]));
 }
 
 type Reserved = Awaited<ReturnType<Postgres["reserve"]>>;
@@ -268,14 +269,8 @@ const schemaTable = `
   SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1,
     old_parts_lifetime = 480`;
 
-interface AppliedToClickHouse {
-  recorded: AppliedMigration[];
-  /** Whether a server of the cluster lacks tables that others have. */
-  isIncomplete?: boolean;
-}
-
-/** Creates the database, checks the engine, and resolves to the migrations that were applied. */
-async function prepareClickHouse(clickhouse: ClickHouse): Promise<AppliedToClickHouse> {
+/** Creates the database, checks the engine, and resolves to what appliedOnCluster() does. */
+async function prepareClickHouse(clickhouse: ClickHouse) {
   const { cluster, embedded } = clickhouse;
   await clickhouse.createDatabase();
   // The embedded engine is part of this program.
@@ -291,7 +286,7 @@ async function prepareClickHouse(clickhouse: ClickHouse): Promise<AppliedToClick
   const recorded = await clickhouse.query<AppliedMigration>(
     "SELECT version, name, checksum FROM schema_migrations FINAL",
   );
-  return { recorded };
+  return { recorded, isIncomplete: false };
 }
 
 /** Whether repeating is useless. Unknown names count, too: nobody else changes tables while a migration runs. */

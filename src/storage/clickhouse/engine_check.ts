@@ -71,13 +71,8 @@ const featuresQuery = `SELECT version() AS version,
   ${lacking("functions", "functions")} AS functions`;
 
 /** What is wrong with an engine, in one line; undefined when nothing is. */
-export function problemOfEngine({
-  version,
-  settings,
-  fixed,
-  table_settings,
-  functions,
-}: Found): string | undefined {
+export function problemOfEngine(found: Found): string | undefined {
+  const { version, settings, fixed, table_settings, functions } = found;
   const lacks = [
     ...named("the setting", settings),
     ...named("the table setting", table_settings),

@@ -150,12 +150,8 @@ function problemOfMacros(macros: readonly FoundMacro[]): string | undefined {
 }
 
 /** What is wrong with a ClickHouse used without a cluster, in one line; undefined when nothing is. */
-export function problemWithoutCluster({
-  database,
-  engine,
-  tableEngine,
-  isCloud,
-}: FoundDatabase): string | undefined {
+export function problemWithoutCluster(found: FoundDatabase): string | undefined {
+  const { database, engine, tableEngine, isCloud } = found;
   if (tableEngine === "Distributed") {
     return `CLICKHOUSE_URL: the tables of ${database} were made for a cluster; set CLICKHOUSE_CLUSTER to its name`;
   }

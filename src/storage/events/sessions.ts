@@ -1,6 +1,7 @@
 // How sessions are derived from events: by the flush from the journal's own blocks, by a deletion and a restored backup
 // from stored events. The facts fold by least and greatest: deriving the same events again changes nothing.
 
+import { wordsIn } from "../../core/words.ts";
 import type { DerivedInsert } from "../clickhouse/clickhouse.ts";
 import { storageLimits } from "../limits.ts";
 
@@ -21,23 +22,18 @@ export const sessionSettings = {
 } as const;
 
 /** The properties that are read of an event: `sent.1` to `sent.6`, the last a number. */
-export const sessionNames = [
-  "$session_id",
-  "$current_url",
-  "$referrer",
-  "$referring_domain",
-  "$external_click_url",
-  "$web_vitals_LCP_value",
-] as const;
+export const sessionNames = wordsIn(
+  "$session_id $current_url $referrer $referring_domain $external_click_url $web_vitals_LCP_value",
+);
 
 /** The longest id of a session, in bytes: events of a longer one have none. */
 export const sessionBytesMax = 200;
 
 /** The names of advertising parameters that a session keeps, in the order in which `entry` holds them. */
-export const adNames: readonly string[] = (
-  "utm_source utm_medium utm_campaign utm_term utm_content gclid gad_source gclsrc dclid gbraid wbraid fbclid " +
-  "msclkid twclid li_fat_id mc_cid igshid ttclid _kx irclid"
-).split(" ");
+export const adNames: readonly string[] = wordsIn(`
+  utm_source utm_medium utm_campaign utm_term utm_content gclid gad_source gclsrc dclid gbraid wbraid fbclid
+  msclkid twclid li_fat_id mc_cid igshid ttclid _kx irclid
+`);
 
 /** Substrings of their keys that find them all: one search spares reading them from most events. */
 const adParts = `"utm_ clid" "gad_source" "gclsrc" "gbraid" "wbraid" "msclkid" "li_fat_id" "mc_cid" "igshid" "_kx"`;

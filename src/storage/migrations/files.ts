@@ -11,6 +11,10 @@ export type StoreName = "postgres" | "clickhouse";
 
 export const storeNames: readonly StoreName[] = ["postgres", "clickhouse"];
 
+export function byStore<Value>(of: (store: StoreName) => Value): Record<StoreName, Value> {
+  return { postgres: of("postgres"), clickhouse: of("clickhouse") };
+}
+
 const titles: Readonly<Record<StoreName, string>> = { postgres: "Postgres", clickhouse: "ClickHouse" };
 
 export interface Migration {
@@ -60,13 +64,17 @@ export function packageFolder(store: StoreName): string {
 
 /** This program's files, or those of other folders. */
 export function readMigrations(folders: { [Name in StoreName]?: string | undefined } = {}): MigrationFiles {
-  const read = (store: StoreName) => readFolder(folders[store] ?? packageFolder(store));
-  return { postgres: read("postgres"), clickhouse: read("clickhouse") };
+  return byStore((store) => readFolder(folders[store] ?? packageFolder(store)));
 }
 
 /** How many of them this program knows. */
 export function knownMigrations(files: MigrationFiles = readMigrations()): Versions {
-  return { postgres: files.postgres.length, clickhouse: files.clickhouse.length };
+  return byStore((store) => files[store].length);
+}
+
+/** By store, the last of the files that older servers are not compatible with; 0 without one. */
+export function lastStops(files: MigrationFiles): Versions {
+  return byStore((store) => files[store].findLast(({ olderGoOn }) => !olderGoOn)?.version ?? 0);
 }
 
 /** The files in order; their numbers run from 1 without a gap. */

@@ -6,24 +6,18 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import { readVersion } from "../../core/version.ts";
-import { knownMigrations, readMigrations, storeNames } from "./files.ts";
+import { knownMigrations, lastStops, readMigrations, storeNames, type Versions } from "./files.ts";
 
 const fileName = "version.json";
 
-/** By store, the number of the last migration that older programs are not compatible with. */
-interface FolderVersion {
+/** With the number of the last migration of each store that older programs are not compatible with. */
+interface FolderVersion extends Versions {
   version: string;
-  postgres: number;
-  clickhouse: number;
 }
 
 /** Writes the file if it changed; the stores are migrated by then. */
 export function writeFolderVersion(dataDir: string): void {
-  const migrations = readMigrations();
-  const [postgres = 0, clickhouse = 0] = storeNames.map(
-    (store) => migrations[store].findLast(({ olderGoOn }) => !olderGoOn)?.version,
-  );
-  const folderVersion: FolderVersion = { version: readVersion(), postgres, clickhouse };
+  const folderVersion: FolderVersion = { version: readVersion(), ...lastStops(readMigrations()) };
   const text = `${JSON.stringify(folderVersion)}\n`;
   const path = join(dataDir, fileName);
   if (existsSync(path) && readFileSync(path, "utf8") === text) return;

@@ -7,7 +7,7 @@ import type { Log } from "../../core/log.ts";
 import { RepeatedLog } from "../../work/repeated_log.ts";
 import { storageLimits } from "../limits.ts";
 import type { Postgres } from "../postgres/postgres.ts";
-import type { Migration, StoreName, Versions } from "./files.ts";
+import { lastStops, type MigrationFiles } from "./files.ts";
 import { listOlder } from "./versions_store.ts";
 
 export interface OlderOptions {
@@ -43,19 +43,12 @@ export class OlderServers {
   }
 
   /** The servers that block these unapplied files; undefined when there are none. */
-  async findBlocking(
-    sql: Postgres,
-    pending: Readonly<Record<StoreName, Migration[]>>,
-  ): Promise<BlockingServers | undefined> {
+  async findBlocking(sql: Postgres, pending: MigrationFiles): Promise<BlockingServers | undefined> {
     const { alone, ownJournals: own = [] } = this.#options;
     const stopping = [...pending.postgres, ...pending.clickhouse].filter(({ olderGoOn }) => !olderGoOn);
     if (alone || stopping.length === 0) return undefined;
-    const needed: Versions = {
-      postgres: lastStop(pending.postgres),
-      clickhouse: lastStop(pending.clickhouse),
-    };
     const since = new Date(this.#clock.now() - storageLimits.olderSeenMsMax);
-    const locations = await listOlder(sql, needed, { since, own });
+    const locations = await listOlder(sql, lastStops(pending), { since, own });
     return locations.length > 0 ? { locations, file: stopping[0]!.path } : undefined;
   }
 
@@ -85,11 +78,6 @@ export class OlderServers {
 
 /** How often older servers are looked for while they are waited for, in ms: they publish once a second. */
 const olderAgainMs = 1000;
-
-/** The last of the files that older servers are not compatible with; 0 without one. */
-function lastStop(files: Migration[]): number {
-  return files.findLast(({ olderGoOn }) => !olderGoOn)?.version ?? 0;
-}
 
 function shown(servers: string[]): string {
   const { serversShownMax } = storageLimits;
