@@ -8,6 +8,7 @@ import { reserveOf } from "../capture/journal/quota.ts";
 import { leftBehind } from "../capture/workers/worker_pool.ts";
 import type { Config } from "../config.ts";
 import { systemClock } from "../core/clock.ts";
+import { jsonIn, membersOf } from "../core/json/dictionary.ts";
 import { limits } from "../core/limits.ts";
 import { openLog, reasonOf } from "../core/log.ts";
 import { readBuild } from "../core/version.ts";
@@ -122,12 +123,7 @@ function diskFindings(dataDir: string): Finding[] {
 async function serverFindings(config: Config, dataDir: string): Promise<Finding[]> {
   const host = ["0.0.0.0", "::"].includes(config.host) ? "127.0.0.1" : config.host;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${config.port}`;
-  const readiness = await fetch(`${url}/_readiness`, {
-    signal: AbortSignal.timeout(2 * limits.healthMsMax),
-    proxy: false,
-  })
-    .then((reply) => reply.text())
-    .catch(() => undefined);
+  const readiness = await textAt(`${url}/_readiness`);
   const owner = existsSync(dataDir) ? ownerOf(dataDir) : undefined;
   const elsewhere = `set HOST and PORT to those that process ${owner} was started with; if it hangs, see its log`;
   if (readiness === undefined) {
@@ -147,15 +143,18 @@ async function serverFindings(config: Config, dataDir: string): Promise<Finding[
   return [finding("server", "wrong", `another program answers at ${url}`, remedy)];
 }
 
+/** What the server answers; undefined when it does not. */
+async function textAt(url: string, headers: Record<string, string> = {}): Promise<string | undefined> {
+  const signal = AbortSignal.timeout(2 * limits.healthMsMax);
+  return await fetch(url, { headers, signal, proxy: false })
+    .then((reply) => reply.text())
+    .catch(() => undefined);
+}
+
 /** Pending events: a project beyond its share of the journal is refused, although the journal is ready. */
 async function pendingFinding({ metricsToken, journalBytesMax }: Config, url: string): Promise<Finding[]> {
-  const metrics = await fetch(`${url}/metrics`, {
-    signal: AbortSignal.timeout(2 * limits.healthMsMax),
-    proxy: false,
-    ...(metricsToken !== undefined && { headers: { authorization: `Bearer ${metricsToken}` } }),
-  })
-    .then((reply) => reply.text())
-    .catch(() => "");
+  const headers = metricsToken === undefined ? undefined : { authorization: `Bearer ${metricsToken}` };
+  const metrics = (await textAt(`${url}/metrics`, headers)) ?? "";
   const [, bytes] = /^sluice_journal_pending_bytes (\d+)$/m.exec(metrics) ?? [];
   if (bytes === undefined) return [];
   const text = `${megabytes(Number(bytes))} wait in the journal, which takes ${megabytes(journalBytesMax)}`;
@@ -176,16 +175,12 @@ const remedies: Readonly<Record<string, string>> = {
 
 /** A line of `/_readiness`; undefined for one that is not. */
 function partFinding(line: string): Finding | undefined {
-  try {
-    const { part, ok, error, amiss } = JSON.parse(line) as Record<string, string | boolean | undefined>;
-    if (part === undefined || ok === undefined) return undefined;
-    const remedy = remedies[String(error)] ?? "see src/docs/operating.md, and the server's log";
-    if (!ok) return finding("server", "wrong", `${part} is not ready: ${error}`, remedy);
-    if (amiss) return finding("server", "note", `${part}: ${amiss}`, remedy);
-    return finding("server", "ok", `${part} is ready`);
-  } catch {
-    return undefined;
-  }
+  const { part, ok, error, amiss } = membersOf(jsonIn(line));
+  if (part === undefined || ok === undefined) return undefined;
+  const remedy = remedies[String(error)] ?? "see src/docs/operating.md, and the server's log";
+  if (!ok) return finding("server", "wrong", `${part} is not ready: ${error}`, remedy);
+  if (amiss) return finding("server", "note", `${part}: ${amiss}`, remedy);
+  return finding("server", "ok", `${part} is ready`);
 }
 
 /** The process that owns the folder; undefined when none does. */

@@ -10,10 +10,8 @@ import { listName, summed, syncOne, type Written } from "./backup_files.ts";
 import { backupLimits } from "./limits.ts";
 
 /** How many files and bytes, and the SHA-256 of the list. */
-export interface FileTotals {
+export interface FileTotals extends Written {
   files: number;
-  bytes: number;
-  sum: string;
 }
 
 /** What was written of a file: all of it, or its parts in their order. */

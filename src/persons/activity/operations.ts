@@ -54,14 +54,8 @@ const changesOf: Record<PersonChange, { action: string; field: string | null }[]
   split_person: [{ action: "split", field: null }],
 };
 
-function shownActivity({
-  id,
-  person_id,
-  activity,
-  created_at,
-  is_erased,
-  user,
-}: ActivityRow): PersonActivity {
+function shownActivity(row: ActivityRow): PersonActivity {
+  const { id, person_id, activity, created_at, is_erased, user } = row;
   const erasure = { action: is_erased ? "erased" : "erasing", field: null };
   const made = is_erased === null ? changesOf[activity as PersonChange] : [erasure];
   const changes = made.map((change) => ({ type: "Person", ...change }));

@@ -106,13 +106,8 @@ export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse, sto
 }
 
 /** The common fields of one request's orders, which are carried out together. */
-function requestOf({
-  project_id,
-  ordered_at,
-  delete_events,
-  delete_recordings,
-  keep_person,
-}: Omit<Erasure, "ids">) {
+function requestOf(order: Omit<Erasure, "ids">) {
+  const { project_id, ordered_at, delete_events, delete_recordings, keep_person } = order;
   return [project_id, ordered_at, delete_events, delete_recordings, keep_person].join();
 }
 

@@ -2,7 +2,7 @@
 // name.
 
 import { Fault } from "../../core/fault.ts";
-import { choiceParameter, flagParameter, parameter } from "../../http/fields/query.ts";
+import { choiceParameter, flagParameter, parameter, type QueryValues } from "../../http/fields/query.ts";
 import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
 import { personKeysIn, refuseUnset } from "../../storage/events/lifted_properties.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
@@ -65,20 +65,12 @@ export function orderOf(
   return { column: orders[order]!, ascending: direction === "ASC" };
 }
 
-interface ConditionQuery {
-  properties: PropertyFilter[];
-  events: EventFilter[];
-  console_log_filters: PropertyFilter[];
-  having_predicates: PropertyFilter[];
-  operand: "AND" | "OR" | undefined;
-}
-
 /**
  * undefined when there is no filter.
  * @param required filters of the project that recordings must pass, too.
  */
 export function recordingConditionsOf(
-  query: ConditionQuery,
+  query: QueryValues<typeof conditionParameters>,
   required: readonly PropertyFilter[],
 ): RecordingConditions | undefined {
   const { operand = "AND", events, properties, console_log_filters: logged } = query;

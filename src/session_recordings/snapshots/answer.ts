@@ -8,6 +8,7 @@ import { heldReplies, type HeldReply } from "../../http/pages/held_replies.ts";
 import { LongReply } from "../../http/pages/long_reply.ts";
 import { heldSlices, slicedReply } from "../../http/pages/sliced.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import { primed } from "../../work/slices.ts";
 import { type Blob, blobsOf, pageEnd, sourceOf } from "./blobs.ts";
 import { snapshotLimits } from "./limits.ts";
 import { type ExpandedEvent, type ExpandedPieces, expandPieces, type PieceReading } from "./pieces.ts";
@@ -144,22 +145,19 @@ async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise
   const release = (): void => {
     close();
     // The blob that is being read stays in memory until it is read.
-    void slices.return(undefined).then(close, close);
+    void slices.return().then(close, close);
   };
-  // The first blob is read before the status is sent, so that a refusal has its own status.
-  let first: IteratorResult<Uint8Array, undefined>;
+  let begun: AsyncGenerator<Uint8Array, void>;
   try {
     held.add(count * pieceRowBytes);
-    first = await slices.next();
+    begun = await primed(slices);
   } catch (thrown) {
     held.close();
     throw thrown;
   }
   const next = async (renew: () => void): Promise<Uint8Array | undefined> => {
     onBlob = renew;
-    const { value } = first.done ? await slices.next() : first;
-    first = { done: true, value: undefined };
-    return value ?? undefined;
+    return (await begun.next()).value ?? undefined;
   };
   const headers = { "content-type": "application/jsonl", "cache-control": "no-store" };
   return new LongReply({ next, release, msMax: snapshotLimits.snapshotSendMsMax, held }, { headers });
@@ -171,7 +169,7 @@ async function* blobSlices(
   blobs: readonly Blob[],
   held: HeldReply,
   onBlob: () => void,
-): AsyncGenerator<Uint8Array, undefined> {
+): AsyncGenerator<Uint8Array, void> {
   for (const blob of blobs) {
     const slices = await readySlices(reading, [blob], lineParts);
     for (const { length } of slices) held.add(length);

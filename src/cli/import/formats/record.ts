@@ -24,13 +24,14 @@ export interface JsonRecord {
 }
 
 /** An event read from another system's record. */
-export interface TranslatedEvent {
+export interface TranslatedEvent<Properties extends RawFields | string = RawFields> {
   uuid: string;
   event: string;
   distinct_id: string | undefined;
   /** RFC 3339. */
   timestamp: string;
-  properties: RawFields;
+  /** As fields, or as JSON text. */
+  properties: Properties;
 }
 
 /** A uuid from the event's id in the source, and what the id belongs to; without one, from the record. */
@@ -43,10 +44,11 @@ export function rejected(reason: string): RecordOutcome {
 }
 
 /** An event as a /batch item. One without a distinct id is sent too: the server counts it as ignored, with a reason. */
-export function batchItemOf(translated: TranslatedEvent): RecordOutcome {
-  const { uuid, event, distinct_id, timestamp, properties } = translated;
+export function batchItemOf(translated: TranslatedEvent<RawFields | string>): RecordOutcome {
+  const { uuid, event, distinct_id, timestamp, properties: given } = translated;
+  const properties = typeof given === "string" ? given : writeRawFields(given);
   const head = `{"uuid":"${uuid}","event":${JSON.stringify(event)}`;
   const id = distinct_id === undefined ? "" : `,"distinct_id":${JSON.stringify(distinct_id)}`;
-  const rest = `,"timestamp":${JSON.stringify(timestamp)},"properties":${writeRawFields(properties)}}`;
+  const rest = `,"timestamp":${JSON.stringify(timestamp)},"properties":${properties}}`;
   return { is: "rewritten", text: head + id + rest };
 }

@@ -4,7 +4,7 @@
 import { splitFields } from "../reading/csv.ts";
 import { jsonObject, withFields } from "../reading/raw_fields.ts";
 import { usableUuid } from "./batch_item.ts";
-import { type RecordOutcome, rejected } from "./record.ts";
+import { batchItemOf, type RecordOutcome, rejected } from "./record.ts";
 import { importTimestamp } from "./timestamp.ts";
 
 const eventColumns = ["event", "distinct_id", "timestamp", "uuid", "properties"] as const;
@@ -64,10 +64,8 @@ export function mapCsvRow(
   const properties = propertiesOf(table, fields, field("properties").trim());
   if (properties === undefined) return rejected("properties is not the JSON text of an object");
   const uuid = usableUuid(field("uuid").trim()) ?? ownUuid(JSON.stringify([table.names, fields]));
-  const head = `{"uuid":"${uuid}","event":${JSON.stringify(field("event"))}`;
-  const id = `"distinct_id":${JSON.stringify(field("distinct_id"))}`;
-  const timestamp = `"timestamp":${JSON.stringify(time.text)}`;
-  return { is: "rewritten", text: `${head},${id},${timestamp},"properties":${properties}}` };
+  const [event, distinct_id] = [field("event"), field("distinct_id")];
+  return batchItemOf({ uuid, event, distinct_id, timestamp: time.text, properties });
 }
 
 /** The JSON in the column `properties` with the other columns put in front; the JSON wins over an equal name. */
