@@ -85,16 +85,15 @@ export async function runImportCommand(
 function printSummary(end: ImportEnd, dryRun: boolean, json: boolean, context: CliContext): void {
   const { counts } = end;
   const ignored = totalOf(counts.ignored);
-  const lines = [`${dryRun ? "would send" : "sent"} ${formatCount(counts.sent)}`];
-  if (!dryRun)
-    lines.push(
-      `accepted ${formatCount(counts.accepted)}`,
-      `ignored ${formatCount(ignored)}${reasons(counts.ignored)}`,
-    );
-  lines.push(`rejected ${formatCount(counts.rejected)}`);
-  if (totalOf(counts.skipped) > 0)
-    lines.push(`skipped ${formatCount(totalOf(counts.skipped))}${reasons(counts.skipped)}`);
-  if (end.readable !== undefined) lines.push(readableText[end.readable]);
+  const skipped = totalOf(counts.skipped);
+  const lines = [
+    `${dryRun ? "would send" : "sent"} ${formatCount(counts.sent)}`,
+    !dryRun && `accepted ${formatCount(counts.accepted)}`,
+    !dryRun && `ignored ${formatCount(ignored)}${reasons(counts.ignored)}`,
+    `rejected ${formatCount(counts.rejected)}`,
+    skipped > 0 && `skipped ${formatCount(skipped)}${reasons(counts.skipped)}`,
+    end.readable !== undefined && readableText[end.readable],
+  ].filter((line) => line !== false);
   // An import that failed before its first row prints only the failure. With --json, standard output is JSON only.
   const silent = end.failure !== undefined && counts.sent + counts.rejected === 0;
   for (const line of silent ? [] : lines) {

@@ -126,13 +126,12 @@ function manyOperations(parts: Counted) {
       answer: async ({ project, query, request }) => {
         const found = await existing(parts, project.id, query.session_ids);
         const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
-        const rows = await readFirstProperties(
-          reads,
-          found.map(({ session_id }) => session_id),
-        );
+        const ids = found.map(({ session_id }) => session_id);
+        const rows = await readFirstProperties(reads, ids);
+        const parsed = (text: string) => JSON.parse(text) as Record<string, unknown>;
         const results = rows.map(({ session_id: id, properties }) => ({
           id,
-          properties: JSON.parse(properties) as Record<string, unknown>,
+          properties: parsed(properties),
         }));
         return await slicedJson({ results });
       },

@@ -4,18 +4,11 @@ import { type Clock, sleep } from "../core/clock.ts";
 import { storageLimits } from "./limits.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 
-/** Arrival times in ms: rows that arrived before are stored, as far as living journals report. */
-interface Watermarks {
-  /** Of events, merges included. */
-  through: number;
-  /** Of pieces of recordings. */
-  recordings: number;
-  /** Journals not seen for storageLimits.journalUnseenMsMax. */
-  unseen: string[];
-}
-
-/** @param now ms since 1970. */
-export async function readWatermarks(sql: Postgres, now: number): Promise<Watermarks> {
+/**
+ * Arrival times in ms: rows that arrived before are stored, as far as living journals report.
+ * @param now ms since 1970.
+ */
+export async function readWatermarks(sql: Postgres, now: number) {
   const oldest = new Date(now - storageLimits.journalUnseenMsMax);
   // A journal that has not reported yet has nothing older than its creation, except for clock differences. One of an
   // older process reports `watermark` only, which is never ahead of the others, and nothing of recordings.
@@ -29,8 +22,11 @@ export async function readWatermarks(sql: Postgres, now: number): Promise<Waterm
     FROM known`;
   const living = rows.filter(({ seen }) => seen);
   return {
+    /** Of events, merges included. */
     through: Math.min(now, ...living.map(({ stored }) => stored.getTime())),
+    /** Of pieces of recordings. */
     recordings: Math.min(now, ...living.map(({ recordings }) => recordings.getTime())),
+    /** Journals not seen for storageLimits.journalUnseenMsMax. */
     unseen: rows.filter(({ seen }) => !seen).map(({ name }) => name),
   };
 }

@@ -48,16 +48,12 @@ export interface BackupOptions extends Uses<"clock" | "log"> {
   bucketAccess: BucketAccess;
 }
 
-export interface WrittenBackup {
-  manifest: Manifest;
-  /** Its folder or address. */
-  location: string;
-  /** How many older ones were removed. */
-  removed: number;
-}
-
-/** @throws UserError with the remedy. A backup that failed or was killed leaves no manifest. */
-export async function writeBackup(options: BackupOptions): Promise<WrittenBackup> {
+/**
+ * A backup that failed or was killed leaves no manifest.
+ * @returns its manifest, its folder or address, and how many older ones were removed.
+ * @throws UserError with the remedy.
+ */
+export async function writeBackup(options: BackupOptions) {
   const { target, kept, clock, log, bucketAccess } = options;
   const dataDir = resolve(options.dataDir);
   checkEmbedded(dataDir);

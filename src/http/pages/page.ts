@@ -13,11 +13,6 @@ export interface Page {
   offset: number;
 }
 
-interface PageLinks {
-  next: string | null;
-  previous: string | null;
-}
-
 /** The site's URL, of requests for which reachedAt() was called. */
 const sites = new WeakMap<Request, string>();
 
@@ -42,7 +37,7 @@ export function requestUrl(request: Request): URL {
 }
 
 /** Absolute links that keep every other query key, sorted. */
-export function pageLinks(url: URL, { limit, offset }: Page, count: number): PageLinks {
+export function pageLinks(url: URL, { limit, offset }: Page, count: number) {
   const next = offset + limit < count ? pageUrl(url, limit, offset + limit) : null;
   const previous = offset > 0 ? pageUrl(url, limit, offset - limit) : null;
   return { next, previous };

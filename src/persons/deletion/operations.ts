@@ -90,18 +90,14 @@ async function deleteMains(
   return deleted;
 }
 
-interface Requested {
-  /** The main ids of the persons, by the ids of the request. */
-  mains: Map<string, string>;
-  ids_not_found: string[];
-  distinct_ids_not_found: string[];
-}
-
-/** @throws Fault when the request names persons in both ways, or in none. */
+/**
+ * The main ids of the persons, by the ids of the request, and the ids without a person.
+ * @throws Fault when the request names persons in both ways, or in none.
+ */
 async function findRequested(
   reads: ProjectReads,
   { ids, distinct_ids }: { ids?: string[] | undefined; distinct_ids?: string[] | undefined },
-): Promise<Requested> {
+) {
   if (ids && distinct_ids) {
     throw fieldFault("invalid_input", "You must provide either distinct_ids or ids, not both.", []);
   }

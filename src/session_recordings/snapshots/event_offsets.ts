@@ -26,20 +26,14 @@ interface CompressedOffsets {
   data: ValueOffsets;
 }
 
-interface PieceEvents {
-  events: EventOffsets[];
-  /** Bytes of the events past `eventsMax`. */
-  bytesLeftOut: number;
-}
-
 const names = { timestamp: bytesOf("timestamp"), data: bytesOf("data"), cv: bytesOf("cv") };
 const compressedForm = bytesOf('"2024-10"');
 
 /**
- * The first `eventsMax` events of a piece: JSON text of one event or an array of them. Items that are not objects are
- * skipped. Yields to the event loop between slices.
+ * The first `eventsMax` events of a piece, and the bytes of those past them. A piece is JSON text of one event or an
+ * array of them; items that are not objects are skipped. Yields to the event loop between slices.
  */
-export async function findEvents(bytes: Uint8Array, eventsMax: number): Promise<PieceEvents> {
+export async function findEvents(bytes: Uint8Array, eventsMax: number) {
   const events: EventOffsets[] = [];
   // At the very start, an opening bracket is that of the array of events.
   const items = new JsonCursor().openItems(bytes, bytes[0] === 0x5b ? 1 : 0);

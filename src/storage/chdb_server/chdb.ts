@@ -57,7 +57,7 @@ export function openEngine(path: string, configPath: string) {
   const anchor = openSession(path, [`--config-file=${configPath}`]);
 
   /** Closes the session in every case. */
-  async function prepare(statement: EngineStatement): Promise<{ session: Session; finish: () => void }> {
+  async function prepare(statement: EngineStatement): Promise<{ session: Session } & Disposable> {
     const session = openSession(path);
     const stopCancelling = cancelWhenAborted(path, statement.abort, statement.tag);
     const finish = (): void => {
@@ -71,7 +71,7 @@ export function openEngine(path: string, configPath: string) {
         await session.queryAsync("SET max_query_size = 268435456");
       await session.queryAsync(preamble);
       statement.abort.throwIfAborted();
-      return { session, finish };
+      return { session, [Symbol.dispose]: finish };
     } catch (thrown) {
       finish();
       throw engineError(thrown);
@@ -81,14 +81,12 @@ export function openEngine(path: string, configPath: string) {
   return {
     /** Runs a statement and resolves to the whole answer. */
     run: async (statement: EngineStatement) => {
-      const { session, finish } = await prepare(statement);
+      using prepared = await prepare(statement);
       try {
         const { text, format } = statement;
-        return (await session.queryAsync(text, { format })).bytes();
+        return (await prepared.session.queryAsync(text, { format })).bytes();
       } catch (thrown) {
         throw engineError(thrown);
-      } finally {
-        finish();
       }
     },
     /**
@@ -96,16 +94,15 @@ export function openEngine(path: string, configPath: string) {
      * blocks the event loop.
      */
     stream: async function* (statement: EngineStatement): AsyncGenerator<Uint8Array, void> {
-      const { session, finish } = await prepare(statement);
+      using prepared = await prepare(statement);
       let chunks: ChdbQueryStream | undefined;
       try {
-        chunks = session.queryStream(statement.text, { format: statement.format });
+        chunks = prepared.session.queryStream(statement.text, { format: statement.format });
         for await (const chunk of chunks) yield chunk.raw();
       } catch (thrown) {
         throw engineError(thrown);
       } finally {
         chunks?.cancel();
-        finish();
       }
     },
     /** How many writes to files have failed since the engine was opened; most of them are reported nowhere else. */

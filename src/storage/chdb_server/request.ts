@@ -86,11 +86,8 @@ export async function readBounded(body: Readable): Promise<Buffer> {
     chunks.push(chunk);
     length += chunk.length;
     if (length > chdbServerLimits.statementBytesMax) {
-      throw new ServerError(
-        308,
-        "QUERY_IS_TOO_LARGE",
-        `A statement may have ${chdbServerLimits.statementBytesMax} bytes.`,
-      );
+      const reason = `A statement may have ${chdbServerLimits.statementBytesMax} bytes.`;
+      throw new ServerError(308, "QUERY_IS_TOO_LARGE", reason);
     }
   }
   return Buffer.concat(chunks);

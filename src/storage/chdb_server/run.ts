@@ -145,11 +145,8 @@ export class Runner {
       refuse("no such file");
     }
     if (!real.startsWith(`${this.#dataDir}${sep}`)) {
-      throw new ServerError(
-        291,
-        "DATABASE_ACCESS_DENIED",
-        "FROM INFILE: the file is outside the data folder",
-      );
+      const reason = "FROM INFILE: the file is outside the data folder";
+      throw new ServerError(291, "DATABASE_ACCESS_DENIED", reason);
     }
   }
 }

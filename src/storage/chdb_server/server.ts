@@ -88,11 +88,8 @@ class ChdbServer {
 
   async #answer(request: IncomingMessage, response: ServerResponse, url: URL, abort: AbortSignal) {
     if (!knows(request, url, this.#password)) {
-      throw new ServerError(
-        516,
-        "AUTHENTICATION_FAILED",
-        "default: Authentication failed: password is incorrect",
-      );
+      const reason = "default: Authentication failed: password is incorrect";
+      throw new ServerError(516, "AUTHENTICATION_FAILED", reason);
     }
     if (this.#closing) throw new ServerError(236, "ABORTED", "Server is shutting down");
     const statement = await readRequest(request, url);

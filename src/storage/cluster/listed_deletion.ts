@@ -55,12 +55,8 @@ async function deleteOnCluster(
       { ...params, listed_rows: listedRowsMax },
       options,
     );
-    const texts = [
-      ...portions(
-        found.map(({ listed }) => listed),
-        listedBytesMax,
-      ),
-    ].map(listedText);
+    const values = found.map(({ listed }) => listed);
+    const texts = portions(values, listedBytesMax).map(listedText).toArray();
     for (const [i, listed_values] of texts.entries()) {
       const waits = i === texts.length - 1 || (i + 1) % queuedDeletionsMax === 0;
       const settings = { ...options.settings, lightweight_deletes_sync: waits ? 2 : 0 };

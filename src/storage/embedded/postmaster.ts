@@ -7,15 +7,10 @@ import { sleep } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 
-interface Postmaster {
-  /** The whole file: it differs with each start. */
-  text: string;
-  pid: number;
-  ready: boolean;
-}
-
-/** The content of the file; undefined when there is none, or it is being written. */
-export function readPostmaster(data: string): Postmaster | undefined {
+/**
+ * The content of the file, whose text differs with each start; undefined when there is none, or it is being written.
+ */
+export function readPostmaster(data: string) {
   try {
     const text = readFileSync(join(data, "postmaster.pid"), "utf8");
     const lines = text.split("\n");

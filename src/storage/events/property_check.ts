@@ -127,13 +127,8 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
     throw new Fault("not_a_dict", "Expected a property filter: an object with a key.", { attr });
   }
   if (budget.left-- === 0) {
-    throw new Fault(
-      "max_length",
-      `At most ${storageLimits.propertyFiltersMax} property filters are allowed.`,
-      {
-        attr,
-      },
-    );
+    const detail = `At most ${storageLimits.propertyFiltersMax} property filters are allowed.`;
+    throw new Fault("max_length", detail, { attr });
   }
   const { types } = budget.rules;
   const named = value["type"] ?? (types.includes("event") ? "event" : types[0]);
@@ -161,13 +156,8 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
   const checked = checkValues(operator, value["value"], `${attr}__value`);
   const values = type === "session" && key === "$is_bounce" ? checked.map(bit) : checked;
   if (!isOfGroup) return { type, key, operator, values };
-  return {
-    type,
-    key,
-    operator,
-    values,
-    typeIndex: typeIndexOf(value[indexField], `${attr}__${indexField}`),
-  };
+  const typeIndex = typeIndexOf(value[indexField], `${attr}__${indexField}`);
+  return { type, key, operator, values, typeIndex };
 }
 
 /** Sessions have 1 and 0 for yes and no. */

@@ -24,15 +24,12 @@ export function columnOffsets<Name extends string>(block: Uint8Array, wanted: re
   return { rows, offsets: offsets as Record<Name, ColumnOffsets> };
 }
 
-/** The values of a LowCardinality(String) column of at least one row: names, and the offset of each row's number. */
-export interface NumberedNames {
-  names: readonly Uint8Array[];
-  indexesAt: number;
-  indexBytes: number;
-}
-
-/** Reads such a column of a block from the offset of its values. @throws Error as cutBlock(). */
-export function numberedNamesAt(block: Uint8Array, from: number): NumberedNames {
+/**
+ * The values of a LowCardinality(String) column of at least one row, from their offset in a block: names, where the
+ * rows' numbers of them begin, and the bytes of each.
+ * @throws Error as cutBlock().
+ */
+export function numberedNamesAt(block: Uint8Array, from: number) {
   const read = new BlockReader(block);
   read.at = from + 8;
   const indexBytes = 1 << Number(read.u64() & 255n);
