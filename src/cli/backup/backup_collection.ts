@@ -6,8 +6,8 @@ import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { BackupBucket } from "./backup_bucket.ts";
 import { backupParts, manifestName } from "./backup_files.ts";
-import { BucketTarget } from "./bucket_target.ts";
-import { type BackupTarget, FolderTarget, partialEnding, removeParts } from "./target.ts";
+import { bucketTarget } from "./bucket_target.ts";
+import { type BackupTarget, folderTarget, partialEnding, removeParts } from "./target.ts";
 
 export interface BackupCollection {
   target(name: string): BackupTarget;
@@ -21,7 +21,7 @@ export interface BackupCollection {
 
 export function folderCollection(folder: string): BackupCollection {
   return {
-    target: (name) => new FolderTarget(join(folder, name)),
+    target: (name) => folderTarget(join(folder, name)),
     names: async function* () {
       for (const entry of await readdir(folder, { withFileTypes: true })) {
         if (!entry.isDirectory()) continue;
@@ -42,7 +42,7 @@ export function folderCollection(folder: string): BackupCollection {
 /** @param staging a folder that does not exist, for files that cannot be written to the bucket directly. */
 export function bucketCollection(bucket: BackupBucket, staging: string): BackupCollection {
   return {
-    target: (name) => new BucketTarget(bucket.below(name), staging),
+    target: (name) => bucketTarget(bucket.below(name), staging),
     names: () => bucket.folders(),
     isWhole: (name) => bucket.below(name).has(manifestName),
     remove: (name) => bucket.below(name).remove(backupParts),

@@ -10,48 +10,39 @@ import { backupLimits } from "./limits.ts";
 import { type Manifest, noBackup, parseManifest } from "./manifest.ts";
 import type { BackupTarget } from "./target.ts";
 
-export class BucketTarget implements BackupTarget {
-  readonly folder: string;
-  readonly #bucket: BackupBucket;
-  /** Reused for every object: buffers that wait for the garbage collector would add up. */
-  readonly #memory = new Uint8Array(backupLimits.objectBytes);
-
-  /** @param folder one that does not exist, for files that cannot be written to the bucket directly. */
-  constructor(bucket: BackupBucket, folder: string) {
-    [this.#bucket, this.folder] = [bucket, folder];
-  }
-
-  async begin(): Promise<void> {
-    if (await this.#bucket.hasAny())
-      throw new UserError(`${this.#bucket.name} is not empty; a backup needs an address of its own`);
-    await mkdir(this.folder, { recursive: true, mode: 0o700 });
-  }
-
-  async *write(file: string, chunks: AsyncIterable<Uint8Array>): WrittenParts {
+/** @param folder one that does not exist, for files that cannot be written to the bucket directly. */
+export function bucketTarget(bucket: BackupBucket, folder: string): BackupTarget {
+  // Reused for every object: buffers that wait for the garbage collector would add up.
+  const memory = new Uint8Array(backupLimits.objectBytes);
+  const write = async function* (file: string, chunks: AsyncIterable<Uint8Array>): WrittenParts {
     let number = 0;
-    for await (const bytes of portionsOf(chunks, this.#memory)) {
+    for await (const bytes of portionsOf(chunks, memory)) {
       const path = partPath(file, number++);
-      await this.#bucket.put(path, bytes);
+      await bucket.put(path, bytes);
       yield [path, { bytes: bytes.length, sum: sumOf(bytes) }];
     }
-  }
-
-  async *adopt(file: string): WrittenParts {
-    yield* this.write(file, chunksOf(join(this.folder, file)));
-    await rm(join(this.folder, file));
-  }
-
-  async finish(manifest: string): Promise<void> {
-    const list = await readFile(join(this.folder, listName));
-    if (list.length > backupLimits.listBytesMax)
-      throw new UserError("there are more files than a backup in a bucket can have; back up into a folder");
-    await this.#bucket.put(listName, list);
-    await this.#bucket.put(manifestName, Buffer.from(manifest));
-  }
-
-  async discard(): Promise<void> {
-    await this.#bucket.remove(backupParts);
-  }
+  };
+  return {
+    folder,
+    write,
+    begin: async () => {
+      if (await bucket.hasAny())
+        throw new UserError(`${bucket.name} is not empty; a backup needs an address of its own`);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+    },
+    adopt: async function* (file) {
+      yield* write(file, chunksOf(join(folder, file)));
+      await rm(join(folder, file));
+    },
+    finish: async (manifest) => {
+      const list = await readFile(join(folder, listName));
+      if (list.length > backupLimits.listBytesMax)
+        throw new UserError("there are more files than a backup in a bucket can have; back up into a folder");
+      await bucket.put(listName, list);
+      await bucket.put(manifestName, Buffer.from(manifest));
+    },
+    discard: () => bucket.remove(backupParts),
+  };
 }
 
 /** The bytes in portions that fill `memory`, the last one shorter; an empty one when there are none. */

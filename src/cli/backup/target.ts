@@ -22,42 +22,32 @@ export interface BackupTarget {
 }
 
 /** A folder under another name, which is renamed when all is durable. */
-export class FolderTarget implements BackupTarget {
-  readonly folder: string;
-  readonly #final: string;
-
-  constructor(final: string) {
-    this.#final = final;
-    this.folder = final + partialEnding;
-  }
-
-  async begin(): Promise<void> {
-    if (existsSync(this.#final) && readdirSync(this.#final).length > 0)
-      throw new UserError(`${this.#final} is not empty; a backup needs a folder of its own`);
-    await this.discard();
-    await mkdir(this.folder, { recursive: true, mode: 0o700 });
-  }
-
-  async *write(file: string, chunks: AsyncIterable<Uint8Array>): WrittenParts {
-    yield [file, await writeSummed(chunks, join(this.folder, file))];
-  }
-
-  async *adopt(file: string): WrittenParts {
-    yield [file, await summed(join(this.folder, file))];
-  }
-
-  async finish(manifest: string): Promise<void> {
-    await syncTree(this.folder);
-    await writeFile(join(this.folder, manifestName), manifest, { mode: 0o600, flush: true });
-    await syncTree(this.folder);
-    if (existsSync(this.#final)) await rmdir(this.#final);
-    await rename(this.folder, this.#final);
-    await syncTree(this.#final);
-  }
-
-  async discard(): Promise<void> {
-    await removeParts(this.folder);
-  }
+export function folderTarget(final: string): BackupTarget {
+  const folder = final + partialEnding;
+  return {
+    folder,
+    begin: async () => {
+      if (existsSync(final) && readdirSync(final).length > 0)
+        throw new UserError(`${final} is not empty; a backup needs a folder of its own`);
+      await removeParts(folder);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+    },
+    write: async function* (file, chunks) {
+      yield [file, await writeSummed(chunks, join(folder, file))];
+    },
+    adopt: async function* (file) {
+      yield [file, await summed(join(folder, file))];
+    },
+    finish: async (manifest) => {
+      await syncTree(folder);
+      await writeFile(join(folder, manifestName), manifest, { mode: 0o600, flush: true });
+      await syncTree(folder);
+      if (existsSync(final)) await rmdir(final);
+      await rename(folder, final);
+      await syncTree(final);
+    },
+    discard: () => removeParts(folder),
+  };
 }
 
 /** The ending of a folder's name while the backup is incomplete. */

@@ -19,7 +19,7 @@ import type { Engine } from "./chdb.ts";
 import { DiskCheck } from "./disk_check.ts";
 import { chdbServerLimits } from "./limits.ts";
 import { type EngineRequest, readBounded, ServerError } from "./request.ts";
-import { AnswerListener } from "./stream.ts";
+import { openAnswers } from "./stream.ts";
 
 export interface EngineAnswer {
   format: string;
@@ -38,7 +38,7 @@ export class Runner {
   readonly #engine: Engine;
   readonly #dataDir: string;
   readonly #inDir: string;
-  readonly #listener = new AnswerListener();
+  readonly #answer = openAnswers();
   readonly #disk: DiskCheck;
 
   /** `dataDir`: the folder whose files statements may name; bodies are written to `clickhouse-in` in it. */
@@ -91,7 +91,7 @@ export class Runner {
     // Planning a subquery may run it, and the engine plans a stream of its own on the event loop.
     const select = shape.unformatted;
     if (select !== undefined && format !== "Null") {
-      return { format, body: await primed(this.#listener.stream(this.#engine, statement, select, format)) };
+      return { format, body: await primed(this.#answer(this.#engine, statement, select, format)) };
     }
     return { format, body: await this.#engine.run(statement) };
   }

@@ -14,38 +14,36 @@ interface Sent {
 /** How long the engine waits for a slow client, in seconds; clients have time-outs of their own. */
 const patienceSeconds = 86_400;
 
-/** A listener on 127.0.0.1 that receives what the engine sends, under random names. */
-export class AnswerListener {
-  readonly #awaited = new Map<string, (sent: Sent) => void>();
-  readonly #server: Server;
-  #listening: Promise<number> | undefined;
+/**
+ * Opens a listener on 127.0.0.1 that receives what the engine sends, under random names. It makes the answer of a
+ * SELECT without its FORMAT; `whole` is the same statement with it, for an answer without rows.
+ */
+export function openAnswers() {
+  const awaited = new Map<string, (sent: Sent) => void>();
+  const server = createServer((request, response) => {
+    const name = request.url?.slice(1) ?? "";
+    const receive = awaited.get(name);
+    awaited.delete(name);
+    if (receive) receive({ request, response });
+    else response.writeHead(404).end();
+  });
+  // The engine may compute for as long as its client waits.
+  server.requestTimeout = 0;
+  server.timeout = 0;
+  // The listener does not keep the process alive.
+  server.unref();
+  let listening: Promise<number> | undefined;
 
-  constructor() {
-    this.#server = createServer((request, response) => {
-      const name = request.url?.slice(1) ?? "";
-      const take = this.#awaited.get(name);
-      this.#awaited.delete(name);
-      if (take) take({ request, response });
-      else response.writeHead(404).end();
-    });
-    // The engine may compute for as long as its client waits.
-    this.#server.requestTimeout = 0;
-    this.#server.timeout = 0;
-    // The listener does not keep the process alive.
-    this.#server.unref();
-  }
-
-  /** The answer of a SELECT without its FORMAT. `whole` is the same statement with it, for an answer without rows. */
-  async *stream(
+  return async function* (
     engine: Engine,
     whole: EngineStatement,
     select: string,
     format: string,
   ): AsyncGenerator<Uint8Array, void> {
-    const port = await this.#listen();
+    const port = await (listening ??= listenHere(server, 0));
     const name = crypto.randomUUID();
     const { promise, resolve } = Promise.withResolvers<Sent>();
-    this.#awaited.set(name, resolve);
+    awaited.set(name, resolve);
     const settings = new Map([...whole.settings, ...patient]);
     const target = `url(${quoteText(`http://127.0.0.1:${port}/${name}`)}, ${quoteText(format)})`;
     const writing = engine.run({ ...whole, settings, text: `INSERT INTO FUNCTION ${target} ${select}` });
@@ -58,17 +56,12 @@ export class AnswerListener {
       if (sent) yield* chunksOf(sent, writing);
       else yield await engine.run(whole);
     } finally {
-      this.#awaited.delete(name);
+      awaited.delete(name);
       whole.abort.removeEventListener("abort", cut);
       cut();
       await writing.catch(() => {});
     }
-  }
-
-  #listen(): Promise<number> {
-    this.#listening ??= listenHere(this.#server, 0);
-    return this.#listening;
-  }
+  };
 }
 
 /** Resolves to the port on 127.0.0.1 when the server listens. */

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { chunksOf, copyFile, filesBelow, listName } from "../../../src/cli/backup/backup_files.ts";
 import { checkFiles, FileList, listedFiles, type WrittenParts } from "../../../src/cli/backup/file_list.ts";
 import { backupLimits } from "../../../src/cli/backup/limits.ts";
-import { FolderTarget } from "../../../src/cli/backup/target.ts";
+import { folderTarget } from "../../../src/cli/backup/target.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 
@@ -22,7 +22,7 @@ async function* written(path: string): WrittenParts {
 
 /** A backup of three files, one of them by another's hand. */
 async function makeBackup() {
-  const target = new FolderTarget(join(makeFolder(), "backup"));
+  const target = folderTarget(join(makeFolder(), "backup"));
   await target.begin();
   const { folder } = target;
   const list = new FileList(folder);
