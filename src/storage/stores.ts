@@ -9,11 +9,11 @@ import { type Log, reasonOf } from "../core/log.ts";
 import { type ClickHouse, openClickHouse } from "./clickhouse/clickhouse.ts";
 import { openClusterClient } from "./cluster/cluster_client.ts";
 import { checkReplicas } from "./cluster/cluster_health.ts";
-import { type EmbeddedStore, startEmbeddedClickHouse } from "./embedded/clickhouse.ts";
+import { startEmbeddedClickHouse } from "./embedded/clickhouse.ts";
 import { type Connection, readConnection, removeConnection, writeConnection } from "./embedded/connection.ts";
 import { startEmbeddedPostgres } from "./embedded/postgres.ts";
 import { storageLimits } from "./limits.ts";
-import { lastOwner, ownDataDir, type Owning, ownsDataDir, refuseHalfRestored } from "./lock.ts";
+import { lastOwner, ownDataDir, ownsDataDir, refuseHalfRestored } from "./lock.ts";
 import { refuseNewerFolder } from "./migrations/folder_version.ts";
 import { openPostgres, pingPostgres, type Postgres } from "./postgres/postgres.ts";
 
@@ -48,22 +48,16 @@ interface StoreOptions {
 export async function openStores(options: StoreOptions): Promise<Stores> {
   const dataDir = resolve(options.dataDir);
   refuseNewerFolder(dataDir);
-  const owning = ownDataDir(dataDir);
-  if (readConnection(dataDir)) {
-    owning.release();
+  await using opening = new AsyncDisposableStack();
+  opening.use(ownDataDir(dataDir));
+  if (readConnection(dataDir))
     throw new UserError(`the stores of DATA_DIR ${dataDir} are open in this process already`);
-  }
-  const embedded = await startEmbedded({ ...options, dataDir }).catch((thrown) => {
-    owning.release();
-    throw thrown;
-  });
+  const embedded = await startEmbedded({ ...options, dataDir });
+  opening.defer(() => embedded.stop());
+  opening.defer(() => removeConnection(dataDir));
   const { database_url, clickhouse_url } = embedded.connection;
   if (database_url || clickhouse_url) writeConnection(dataDir, embedded.connection);
-  const stores = connectStores(options, embedded.connection, async () => {
-    removeConnection(dataDir);
-    await embedded.stop();
-    owning.release();
-  });
+  const stores = connectStores(options, embedded.connection, opening.move());
   if (database_url) stores.folder = dataDir;
   return options.requireReachable ? reachable(stores, options) : stores;
 }
@@ -87,33 +81,23 @@ export async function attachStores(options: StoreOptions): Promise<Stores> {
 
 /** Attaches Postgres alone; an embedded one is initialized if needed, unless `existing` is set. */
 export async function attachPostgres(options: StoreOptions) {
-  let owning: Owning | undefined;
-  let started: EmbeddedStore | undefined;
+  await using opening = new AsyncDisposableStack();
   // Checked first, since even a look at its lock creates the folder.
   if (options.existing && !options.databaseUrl && !existsSync(options.dataDir)) requireData(options.dataDir);
   let url = options.databaseUrl ?? (await findOwner(options.dataDir))?.database_url;
-  try {
-    if (!url) {
-      if (options.existing) requireData(options.dataDir);
-      owning = ownDataDir(options.dataDir);
-      started = await startEmbeddedPostgres(options);
-      url = started.url;
-    }
-    const sql = openPostgres(url, options);
-    const close = async (): Promise<void> => {
-      await sql.end({ timeout: limits.connectMsMax / 1000 });
-      await started?.stop();
-      owning?.release();
-    };
-    await reachPostgres(sql, url).catch(async (thrown) => {
-      await close();
-      throw thrown;
-    });
-    return { sql, close, [Symbol.asyncDispose]: close };
-  } catch (thrown) {
-    owning?.release();
-    throw thrown;
+  if (!url) {
+    if (options.existing) requireData(options.dataDir);
+    opening.use(ownDataDir(options.dataDir));
+    const started = await startEmbeddedPostgres(options);
+    opening.defer(() => started.stop());
+    url = started.url;
   }
+  const sql = openPostgres(url, options);
+  opening.defer(() => sql.end({ timeout: limits.connectMsMax / 1000 }));
+  await reachPostgres(sql, url);
+  const opened = opening.move();
+  const close = () => opened.disposeAsync();
+  return { sql, close, [Symbol.asyncDispose]: close };
 }
 
 /**
@@ -175,20 +159,21 @@ async function startEmbedded(options: StoreOptions): Promise<Embedded> {
   return { connection, stop };
 }
 
-/** Opens clients of remote and embedded stores; `after` runs when they are closed. */
-function connectStores(options: StoreOptions, connection: Connection, after?: () => Promise<void>): Stores {
+/** Opens clients of remote and embedded stores; what `opened` has is disposed of when they are closed. */
+function connectStores(
+  options: StoreOptions,
+  connection: Connection,
+  opened = new AsyncDisposableStack(),
+): Stores {
   const { log, connectionsMax } = options;
   const [databaseUrl, clickhouseUrl] = urlsOf(options, connection);
   const sql = openPostgres(databaseUrl, { log, ...(connectionsMax !== undefined && { connectionsMax }) });
   const clickhouse = connectClickHouse(clickhouseUrl, options);
-  const close = async (): Promise<void> => {
-    await sql.end({ timeout: limits.connectMsMax / 1000 });
-    await clickhouse.close();
-    await after?.();
-  };
+  opened.defer(() => clickhouse.close());
+  opened.defer(() => sql.end({ timeout: limits.connectMsMax / 1000 }));
   let closing: Promise<void> | undefined;
-  const closeOnce = () => (closing ??= close());
-  return { sql, clickhouse, close: closeOnce, [Symbol.asyncDispose]: closeOnce };
+  const close = () => (closing ??= opened.disposeAsync());
+  return { sql, clickhouse, close, [Symbol.asyncDispose]: close };
 }
 
 function connectClickHouse(url: string, { clickhouseUrl, clickhouseCluster }: StoreOptions): ClickHouse {
