@@ -27,8 +27,7 @@ import { splitOperations } from "./split/operations.ts";
 export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
   const counted = { ...parts, counts: new CountCache(parts.clock) };
   return mounted(gate, "Persons", [
-    ...listOperations(counted),
-    ...oneOperations(counted),
+    ...readingOperations(counted),
     ...propertyOperations(counted),
     ...activityOperations(counted),
     ...splitOperations(counted),
@@ -36,7 +35,7 @@ export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
   ]);
 }
 
-function listOperations(parts: CountedParts) {
+function readingOperations(parts: CountedParts) {
   const { clickhouse } = parts;
   return [
     projectOperation("GET /persons/", "person:read", {
@@ -60,25 +59,17 @@ function listOperations(parts: CountedParts) {
       query: pageParameters("Distinct ids"),
       replies: { 200: reply("The distinct ids.", listSchema(distinctIdModel)) },
       answer: async ({ project, found: main_id, query, url }) => {
-        const { count, distinct_ids } = await listDistinctIds(
-          readsOf(clickhouse, project.id),
-          main_id,
-          query,
-        );
+        const reads = readsOf(clickhouse, project.id);
+        const { count, distinct_ids } = await listDistinctIds(reads, main_id, query);
         return pageReply(url, query, { count, rows: distinct_ids });
       },
     }),
-  ];
-}
-
-function oneOperations(parts: CountedParts) {
-  return [
     projectOperation("GET /persons/:uuid/", "person:read", {
       summary: "Get a person",
       find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
       replies: { 200: reply("The person.", personModel) },
       answer: async ({ project, found: main_id }) => {
-        const [person] = await readPersons(readsOf(parts.clickhouse, project.id), [main_id]);
+        const [person] = await readPersons(readsOf(clickhouse, project.id), [main_id]);
         return personReply(present(person, nobody));
       },
     }),

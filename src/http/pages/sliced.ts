@@ -47,18 +47,13 @@ export async function streamedReply(
     begun.push(value);
     bytes += value.length;
   }
-  return sentAsRead(
-    (async function* () {
-      try {
-        yield* slicesOf(begun);
-        for await (const chunk of middle) yield* slicesOf([chunk]);
-        yield tail;
-      } finally {
-        await middle.return();
-      }
-    })(),
-    { headers },
-  );
+  const slices = async function* () {
+    await using rest = middle;
+    yield* slicesOf(begun);
+    for await (const chunk of rest) yield* slicesOf([chunk]);
+    yield tail;
+  };
+  return sentAsRead(slices(), { headers });
 }
 
 function sentAsRead(
