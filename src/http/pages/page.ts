@@ -3,6 +3,7 @@
 import { bytesOf } from "../../core/bytes.ts";
 import { Fault } from "../../core/fault.ts";
 import { withoutLast } from "../../core/trim.ts";
+import { portionsOf } from "../../storage/portions.ts";
 import type { Counted } from "../../storage/postgres/rows.ts";
 import { httpLimits } from "../limits.ts";
 import { streamedReply } from "./sliced.ts";
@@ -105,16 +106,5 @@ export function fitting(sizes: readonly number[], bytesMax: number): number | un
 
 /** The list in blocks of at most httpLimits.pageBlockBytes, or of a single longer element. */
 export function blocksOf<One>(list: readonly One[], sizeOf: (one: One) => number): One[][] {
-  const blocks: One[][] = [];
-  let bytes = Number.POSITIVE_INFINITY;
-  for (const one of list) {
-    const size = sizeOf(one);
-    if (bytes + size > httpLimits.pageBlockBytes) {
-      blocks.push([]);
-      bytes = 0;
-    }
-    blocks.at(-1)!.push(one);
-    bytes += size;
-  }
-  return blocks;
+  return portionsOf(list, sizeOf, httpLimits.pageBlockBytes);
 }

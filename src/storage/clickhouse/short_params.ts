@@ -1,6 +1,7 @@
 // Splits parameters of statements: ClickHouse refuses a form field of more than 128 KiB (http_max_field_value_size,
 // which a request cannot raise).
 
+import { portionsOf } from "../portions.ts";
 import { clickhouseLimits } from "./limits.ts";
 
 /**
@@ -49,19 +50,9 @@ function memberSize(value: unknown): number {
   return typeof value === "string" ? value.length * 3 + 3 : 27;
 }
 
+/** Each has two brackets. */
 function listParts(list: readonly unknown[]): unknown[][] {
-  const parts: unknown[][] = [[]];
-  let bytes = 2;
-  for (const one of list) {
-    const size = memberSize(one);
-    if (bytes + size > clickhouseLimits.clickhouseParamBytesMax && parts.at(-1)!.length > 0) {
-      parts.push([]);
-      bytes = 2;
-    }
-    parts.at(-1)!.push(one);
-    bytes += size;
-  }
-  return parts;
+  return portionsOf(list, memberSize, clickhouseLimits.clickhouseParamBytesMax - 2);
 }
 
 function textParts(text: string): string[] {

@@ -2,6 +2,7 @@
 
 import type { ClickHouse, QueryOptions } from "../clickhouse/clickhouse.ts";
 import { quoteText } from "../clickhouse/statement.ts";
+import { portionsOf } from "../portions.ts";
 import { clusterLimits } from "./limits.ts";
 import { type Cluster, localName } from "./placement.ts";
 
@@ -56,7 +57,7 @@ async function deleteOnCluster(
       options,
     );
     const values = found.map(({ listed }) => listed);
-    const texts = portions(values, listedBytesMax).map(listedText).toArray();
+    const texts = portionsOf(values, textBytes, listedBytesMax).map(listedText);
     for (const [i, listed_values] of texts.entries()) {
       const waits = i === texts.length - 1 || (i + 1) % queuedDeletionsMax === 0;
       const settings = { ...options.settings, lightweight_deletes_sync: waits ? 2 : 0 };
@@ -74,24 +75,8 @@ export function listedText(values: readonly string[]): string {
   return [...values, values[0]].join("\0");
 }
 
-/** Values in portions of at most so many bytes of a statement's text, each of one at least. */
-export function* portions(values: readonly string[], bytesMax: number): Generator<string[], void> {
-  let portion: string[] = [];
-  let bytes = 0;
-  for (const value of values) {
-    const size = textBytes(value);
-    if (portion.length > 0 && bytes + size > bytesMax) {
-      yield portion;
-      [portion, bytes] = [[], 0];
-    }
-    portion.push(value);
-    bytes += size;
-  }
-  if (portion.length > 0) yield portion;
-}
-
 /** The length of a value in the text of a statement: escaped, before an escaped NUL. */
-function textBytes(value: string): number {
+export function textBytes(value: string): number {
   return Buffer.byteLength(value) + (value.match(escapedPattern)?.length ?? 0) + 2;
 }
 

@@ -3,8 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import type { ClickHouse, QueryOptions } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { clusterLimits } from "../../../src/storage/cluster/limits.ts";
-import { deleteListed, listedText, portions } from "../../../src/storage/cluster/listed_deletion.ts";
+import { deleteListed, listedText, textBytes } from "../../../src/storage/cluster/listed_deletion.ts";
 import { clusterTables, ownTables } from "../../../src/storage/cluster/tables.ts";
+import { portionsOf } from "../../../src/storage/portions.ts";
 
 const { listedBytesMax, listedRowsMax, queuedDeletionsMax } = clusterLimits;
 
@@ -107,9 +108,9 @@ describe("a deletion of listed rows", () => {
   });
 
   test("holds no more values than an entry of the keeper", () => {
-    expect([...portions(["aa", "bb", "cc"], 8)]).toEqual([["aa", "bb"], ["cc"]]);
-    expect([...portions(["a".repeat(50), "b"], 12)]).toEqual([["a".repeat(50)], ["b"]]);
-    expect([...portions(["éé", "b"], 8)]).toEqual([["éé"], ["b"]]);
-    expect([...portions([], 10)]).toEqual([]);
+    expect(portionsOf(["aa", "bb", "cc"], textBytes, 8)).toEqual([["aa", "bb"], ["cc"]]);
+    expect(portionsOf(["a".repeat(50), "b"], textBytes, 12)).toEqual([["a".repeat(50)], ["b"]]);
+    expect(portionsOf(["éé", "b"], textBytes, 8)).toEqual([["éé"], ["b"]]);
+    expect(portionsOf([], textBytes, 10)).toEqual([]);
   });
 });
