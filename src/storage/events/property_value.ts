@@ -46,12 +46,10 @@ export function checkValues(operator: PropertyOperator, value: unknown, attr: st
   return values;
 }
 
-const numeric: ReadonlySet<PropertyOperator> = new Set<PropertyOperator>(["gt", "gte", "lt", "lte"]);
-const single: ReadonlySet<PropertyOperator> = new Set<PropertyOperator>([
+const numeric = new Set<PropertyOperator>(wordsIn("gt gte lt lte"));
+const single = new Set<PropertyOperator>([
   ...numeric,
-  "is_date_exact",
-  "is_date_before",
-  "is_date_after",
+  ...wordsIn("is_date_exact is_date_before is_date_after"),
 ]);
 
 function plainValue(value: unknown, attr: string): PropertyValue {
