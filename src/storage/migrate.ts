@@ -141,14 +141,11 @@ async function applyMissing(pass: MigrationPass): Promise<{ done: Counts } | { b
   const compatible = await findCompatible(connection, files, options);
   const prepared = await preparePostgres(connection);
   const pending = pendingOf(files.postgres, prepared, "postgres", compatible.postgres);
-  const found = await prepareClickHouse(clickhouse).then(
-    (applied) => ({ applied }),
-    (thrown: unknown) => {
-      if (thrown instanceof UserError) throw thrown;
-      return { thrown };
-    },
-  );
-  const applied = "applied" in found ? found.applied : undefined;
+  let failure: unknown;
+  const applied = await prepareClickHouse(clickhouse).catch((thrown: unknown) => {
+    if (thrown instanceof UserError) throw thrown;
+    failure = thrown;
+  });
   const more = applied
     ? pendingOf(files.clickhouse, applied.recorded, "clickhouse", compatible.clickhouse)
     : [];
@@ -156,10 +153,10 @@ async function applyMissing(pass: MigrationPass): Promise<{ done: Counts } | { b
   if (blocking) return { blocking };
   for (const one of pending) await applyToPostgres(connection, one, options.log);
   // The server continues without ClickHouse for now, but not without its own Postgres tables.
-  if ("thrown" in found) throw found.thrown;
+  if (!applied) throw failure;
   // Applying all files again would undo what a newer version has replaced: that version has to do it.
   const remade = compatible.clickhouse.size > 0 ? [] : files.clickhouse;
-  const missing = applied?.isIncomplete ? remade : more;
+  const missing = applied.isIncomplete ? remade : more;
   for (const one of missing) await applyToClickHouse(pass, one);
   return { done: { postgres: pending.length, clickhouse: missing.length } };
 }
