@@ -11,7 +11,7 @@ import type { AppendContext } from "./append_slow_path.ts";
 import type { CaptureJournal, EventLane } from "./capture_journal.ts";
 import type { CaptureOptions, CaptureResult, EndpointRules } from "./capture_options.ts";
 import { refuseCookieless } from "./cookieless/visit.ts";
-import { BodyQuota } from "./daily_quota/daily_quotas.ts";
+import { openBodyQuota } from "./daily_quota/daily_quotas.ts";
 import { repairBody } from "./decode/repair.ts";
 import { Outcomes, type Reason, type Warning } from "./event/outcome.ts";
 import { CommitGroups } from "./journal/lane.ts";
@@ -131,7 +131,7 @@ function authorize(index: EventIndex, input: CaptureInput, keys: ProjectKeys): n
 
 /** The append of one body, from begin() to report(). */
 interface CaptureProgress extends AppendContext {
-  lanes: UsedLanes;
+  lanes: ReturnType<typeof openLanes>;
 }
 
 /**
@@ -150,7 +150,7 @@ function begin(
   const { index } = scanner;
   const { allowsNameless, lease, address } = input;
   const historical_migration = isHistorical(index);
-  const lanes = new UsedLanes(journal, project_id, historical_migration);
+  const lanes = openLanes(journal, project_id, historical_migration);
   const skew = skewOf(index, received, input.sent_at);
   const cookieless = { ...keys.cookieless(project_id), salts: salts.days, zones: salts.zones, address };
   const now = received / 1000;
@@ -174,38 +174,27 @@ function begin(
     groups,
     journal,
     definitions,
-    quota: quota === Number.POSITIVE_INFINITY ? undefined : new BodyQuota(dailyQuotas, project_id, quota),
+    quota: quota === Number.POSITIVE_INFINITY ? undefined : openBodyQuota(dailyQuotas, project_id, quota),
     newRecorder: () => new Recorder({ project_id, received, journal, wanted, retentionDays, lease, groups }),
   };
 }
 
 /**
  * The lanes of one body's events: one, unless the project has so much pending meanwhile that its further events go to
- * the historical lane.
+ * the historical lane. @throws Fault as CaptureQuota.chooseLane().
  */
-class UsedLanes {
-  readonly #journal: CaptureJournal;
-  readonly #project_id: number;
-  readonly #used: EventLane[];
-
-  /** @throws Fault as CaptureQuota.chooseLane(). */
-  constructor(journal: CaptureJournal, project_id: number, isHistorical: boolean) {
-    this.#journal = journal;
-    this.#project_id = project_id;
-    this.#used = [journal.quota.chooseLane(project_id, isHistorical)];
-  }
-
-  /** The lane for the next rows. Nothing is refused here: a body that was begun is appended to its end. */
-  next(): EventLane {
-    const { live, historical, quota } = this.#journal;
-    if (this.#used.at(-1) === live && quota.isOverLiveQuota(this.#project_id)) this.#used.push(historical);
-    return this.#used.at(-1)!;
-  }
-
-  /** Resolves when all rows of these lanes that are on disk now are in ClickHouse. */
-  async stored(): Promise<void> {
-    await Promise.all(this.#used.map((lane) => this.#journal.stored(lane)));
-  }
+function openLanes(journal: CaptureJournal, project_id: number, isHistorical: boolean) {
+  const { live, historical, quota } = journal;
+  const used = [quota.chooseLane(project_id, isHistorical)];
+  return {
+    /** The lane for the next rows. Nothing is refused here: a body that was begun is appended to its end. */
+    next: (): EventLane => {
+      if (used.at(-1) === live && quota.isOverLiveQuota(project_id)) used.push(historical);
+      return used.at(-1)!;
+    },
+    /** Resolves when all rows of these lanes that are on disk now are in ClickHouse. */
+    stored: () => Promise.all(used.map((lane) => journal.stored(lane))),
+  };
 }
 
 /**

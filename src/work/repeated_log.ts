@@ -17,66 +17,48 @@ interface Kind {
   since: number;
 }
 
-export class RepeatedLog implements Log {
-  readonly #log: Log;
-  readonly #clock: Clock;
-  readonly #kinds = new Map<string, Kind>();
+export type RepeatedLog = ReturnType<typeof openRepeatedLog>;
 
-  constructor(log: Log, clock: Clock) {
-    this.#log = log;
-    this.#clock = clock;
-  }
-
-  debug(message: string, fields: LogFields = {}): void {
-    this.#log.debug(message, fields);
-  }
-
-  info(message: string, fields: LogFields = {}): void {
-    this.#log.info(message, fields);
-  }
-
-  warn(message: string, fields: LogFields = {}): void {
-    this.#count("warn", message, fields);
-  }
-
-  error(message: string, fields: LogFields = {}): void {
-    this.#count("error", message, fields);
-  }
-
-  /** Writes the lines that waited for a minute; to be called from time to time. */
-  poll(): void {
-    const now = this.#clock.elapsed();
-    for (const [key, kind] of this.#kinds) {
-      if (now - kind.saidAt < workLimits.repeatedLogMs) continue;
-      if (kind.since === 0) this.#kinds.delete(key);
-      else this.#write(kind, now);
-    }
-  }
-
-  /** Writes all lines that are left. */
-  close(): void {
-    for (const kind of this.#kinds.values()) if (kind.since > 0) this.#write(kind, this.#clock.elapsed());
-    this.#kinds.clear();
-  }
-
-  #count(level: Level, message: string, fields: LogFields): void {
-    // Each lane counts its own messages.
-    const key = `${String(fields["lane"])} ${message}`;
-    const kind = this.#kinds.get(key);
-    if (kind) {
-      kind.fields = fields;
-      kind.since++;
-      return;
-    }
-    this.#log[level](message, fields);
-    if (this.#kinds.size >= workLimits.repeatedLogKindsMax) return;
-    this.#kinds.set(key, { level, message, fields, saidAt: this.#clock.elapsed(), since: 0 });
-  }
-
-  #write(kind: Kind, now: number): void {
+export function openRepeatedLog(log: Log, clock: Clock) {
+  const kinds = new Map<string, Kind>();
+  const at =
+    (level: Level) =>
+    (message: string, fields: LogFields = {}): void => {
+      // Each lane counts its own messages.
+      const key = `${String(fields["lane"])} ${message}`;
+      const kind = kinds.get(key);
+      if (kind) {
+        kind.fields = fields;
+        kind.since++;
+        return;
+      }
+      log[level](message, fields);
+      if (kinds.size >= workLimits.repeatedLogKindsMax) return;
+      kinds.set(key, { level, message, fields, saidAt: clock.elapsed(), since: 0 });
+    };
+  const write = (kind: Kind): void => {
+    const now = clock.elapsed();
     const seconds = Math.round((now - kind.saidAt) / 1000);
-    this.#log[kind.level](kind.message, { ...kind.fields, times: kind.since, seconds });
+    log[kind.level](kind.message, { ...kind.fields, times: kind.since, seconds });
     kind.saidAt = now;
     kind.since = 0;
-  }
+  };
+  return {
+    ...log,
+    warn: at("warn"),
+    error: at("error"),
+    /** Writes the lines that waited for a minute; to be called from time to time. */
+    poll: (): void => {
+      for (const [key, kind] of kinds) {
+        if (clock.elapsed() - kind.saidAt < workLimits.repeatedLogMs) continue;
+        if (kind.since === 0) kinds.delete(key);
+        else write(kind);
+      }
+    },
+    /** Writes all lines that are left. */
+    close: (): void => {
+      for (const kind of kinds.values()) if (kind.since > 0) write(kind);
+      kinds.clear();
+    },
+  };
 }

@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import { openLog } from "../../src/core/log.ts";
-import { RepeatedLog } from "../../src/work/repeated_log.ts";
+import { openRepeatedLog } from "../../src/work/repeated_log.ts";
 
 function openRepeated() {
   const lines: Record<string, unknown>[] = [];
   const clock = { millis: 0, now: () => clock.millis, elapsed: () => clock.millis };
   const write = (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>);
   const log = openLog({ level: "info", format: "json", write, clock });
-  return { lines, clock, repeated: new RepeatedLog(log, clock) };
+  return { lines, clock, repeated: openRepeatedLog(log, clock) };
 }
 
 test("what happens a thousand times a second is said at once, and then once a minute with how often", () => {

@@ -108,30 +108,27 @@ export class DailyQuotas {
 }
 
 /** The quota as the events of one body use it. */
-export class BodyQuota {
-  readonly #quotas: Pick<DailyQuotas, "acquire" | "release">;
-  readonly #project_id: number;
-  readonly #max: number;
-  #acquired = 0;
-
-  constructor(quotas: Pick<DailyQuotas, "acquire" | "release">, project_id: number, max: number) {
-    this.#quotas = quotas;
-    this.#project_id = project_id;
-    this.#max = max;
-  }
-
-  /** Counts the body's next events; returns how many of them, from the first on, are within the quota. */
-  acquire(events: number): number {
-    const granted = this.#quotas.acquire(this.#project_id, this.#max, events);
-    this.#acquired += granted;
-    return granted;
-  }
-
-  /** Uncounts those that were not accepted, or could not be written. */
-  settle(accepted: number): void {
-    if (this.#acquired > accepted) this.#quotas.release(this.#project_id, this.#acquired - accepted);
-  }
+export function openBodyQuota(
+  quotas: Pick<DailyQuotas, "acquire" | "release">,
+  project_id: number,
+  max: number,
+) {
+  let acquired = 0;
+  return {
+    /** Counts the body's next events; returns how many of them, from the first on, are within the quota. */
+    acquire: (events: number): number => {
+      const granted = quotas.acquire(project_id, max, events);
+      acquired += granted;
+      return granted;
+    },
+    /** Uncounts those that were not accepted, or could not be written. */
+    settle: (accepted: number): void => {
+      if (acquired > accepted) quotas.release(project_id, acquired - accepted);
+    },
+  };
 }
+
+export type BodyQuota = ReturnType<typeof openBodyQuota>;
 
 export async function openDailyQuotas(sql: Postgres, clock: Clock, log: Log): Promise<DailyQuotas> {
   const quotas = new DailyQuotas({ source: dailyCountSource(sql, newUuid()), clock, log });

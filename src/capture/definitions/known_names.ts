@@ -46,18 +46,7 @@ export class KnownNames {
   }
 
   of(project_id: number): ProjectNames {
-    let project = this.#projects.get(project_id);
-    if (project) return project;
-    project = {
-      names: new Map(),
-      numbers: new Set(passedOverNumbers),
-      pairs: new Set(),
-      events: 0,
-      properties: 0,
-      isLoaded: false,
-    };
-    this.#projects.set(project_id, project);
-    return project;
+    return this.#projects.getOrInsertComputed(project_id, noNames);
   }
 
   /** Records a name, or the type of a known one. */
@@ -147,3 +136,8 @@ export class KnownNames {
 }
 
 const bounds = { events: definitionLimits.eventsMax, properties: definitionLimits.propertiesMax } as const;
+
+function noNames(): ProjectNames {
+  const [names, numbers, pairs] = [new Map<string, boolean>(), new Set(passedOverNumbers), new Set<number>()];
+  return { names, numbers, pairs, events: 0, properties: 0, isLoaded: false };
+}

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
-import { RepeatedLog } from "../../work/repeated_log.ts";
+import { openRepeatedLog, type RepeatedLog } from "../../work/repeated_log.ts";
 import { Wakeup } from "../../work/wakeup.ts";
 import type { Pending, Watermarks } from "./figures.ts";
 import type { JournalIo } from "./journal_io.ts";
@@ -84,7 +84,7 @@ export class Journal {
     this.#sealed = new SealedSegments(options);
     this.#recycler = new SegmentRecycler(options);
     this.#nextTie = options.io.random() & 0x3fffffff;
-    this.#log = new RepeatedLog(options.log, options.clock);
+    this.#log = openRepeatedLog(options.log, options.clock);
     this.#pollMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
     this.#lanes = new Map(options.lanes.map((kind) => [kind, this.#openLane(kind)]));
   }

@@ -29,6 +29,17 @@ export class SnapshotWalker {
   readonly data: ValueRange = { from: 0, to: 0 };
   readonly #cursor = new JsonCursor();
   readonly #collector = new FactsCollector();
+  /** The members that are recorded as ranges. */
+  readonly #ranges: Readonly<Record<string, ValueRange>> = {
+    $session_id: this.sessionId,
+    $window_id: this.windowId,
+    $snapshot_source: this.source,
+    $snapshot_data: this.data,
+    $snapshot_items: this.data,
+    href: this.#collector.event.href,
+    plugin: this.#collector.event.plugin,
+    level: this.#collector.event.level,
+  };
   #bytes: Uint8Array = new Uint8Array(0);
   #latest = 0;
   #level: number = inPiece;
@@ -137,38 +148,18 @@ export class SnapshotWalker {
   /** Records the value that was skipped. */
   #record(from: number, to: number): void {
     if (this.#key === "") return;
-    const { event } = this.#collector;
-    switch (this.#key) {
-      case "$session_id":
-        return put(this.sessionId, from, to);
-      case "$window_id":
-        return put(this.windowId, from, to);
-      case "$snapshot_source":
-        return put(this.source, from, to);
-      case "$snapshot_data":
-      case "$snapshot_items":
-        return put(this.data, from, to);
-      case "type":
-        if (this.#level === inEvent) event.type = numberAt(this.#bytes, from, to);
-        else event.dataType = numberAt(this.#bytes, from, to);
-        return;
-      case "timestamp":
-        event.timestamp = numberAt(this.#bytes, from, to);
-        return;
-      case "source":
-        event.source = numberAt(this.#bytes, from, to);
-        return;
-      case "href":
-        return put(event.href, from, to);
-      case "plugin":
-        return put(event.plugin, from, to);
-      case "level":
-        return put(event.level, from, to);
+    const range = this.#ranges[this.#key];
+    if (range) {
+      range.from = from;
+      range.to = to;
+      return;
     }
+    const { event } = this.#collector;
+    const value = numberAt(this.#bytes, from, to);
+    if (this.#key === "timestamp") event.timestamp = value;
+    else if (this.#key === "source") event.source = value;
+    else if (this.#key !== "type") return;
+    else if (this.#level === inEvent) event.type = value;
+    else event.dataType = value;
   }
-}
-
-function put(range: ValueRange, from: number, to: number): void {
-  range.from = from;
-  range.to = to;
 }

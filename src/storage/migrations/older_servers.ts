@@ -4,7 +4,7 @@
 import { type Clock, sleep, systemClock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import type { Log } from "../../core/log.ts";
-import { RepeatedLog } from "../../work/repeated_log.ts";
+import { openRepeatedLog, type RepeatedLog } from "../../work/repeated_log.ts";
 import { storageLimits } from "../limits.ts";
 import type { Postgres } from "../postgres/postgres.ts";
 import { lastStops, type MigrationFiles } from "./files.ts";
@@ -39,7 +39,7 @@ export class OlderServers {
   constructor(options: OlderOptions, log: Log) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#log = new RepeatedLog(log, this.#clock);
+    this.#log = openRepeatedLog(log, this.#clock);
   }
 
   /** The servers that block these unapplied files; undefined when there are none. */
