@@ -32,16 +32,9 @@ const dropped: ReadonlySet<number> = new Set(secret);
 const droppedOfSets: ReadonlySet<number> = new Set([...secret, ...initial]);
 const replaced: ReadonlySet<number> = new Set([part.$distinct_id, part.$device_id, part.$session_id]);
 
-/** What of an event identifies its visitor; absent where it is no text. */
-interface VisitorFacts {
-  $ip?: string;
-  $raw_user_agent?: string;
-  $cookieless_extra?: string;
-  $host?: string;
-  $timezone?: string;
-}
-
 const factNames = ["$ip", "$raw_user_agent", "$cookieless_extra", "$host", "$timezone"] as const;
+/** What of an event identifies its visitor; absent where it is no text. */
+type VisitorFacts = Partial<Record<(typeof factNames)[number], string>>;
 
 /** Reads these members of the valid object at `from`; of two with the same name the last counts. */
 export function readVisitorFacts(bytes: Uint8Array, from: number): VisitorFacts {

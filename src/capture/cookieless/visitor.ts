@@ -16,19 +16,14 @@ interface VisitorTraits {
   extra: string;
 }
 
-export interface Visitor {
-  distinct_id: string;
-  device_id: string;
-  /** A UUIDv7 of the day's beginning: there is one session a day. */
-  session_id: string;
-}
+export type Visitor = ReturnType<typeof visitorOf>;
 
 /** The beginning of every distinct id made here. */
 export const distinctIdPrefix = "cookieless_";
 const deviceIdPrefix = "cookielessd_";
 
 /** The ids of a visitor: a hash of the traits, keyed with the day's salt. */
-export function visitorOf(salt: Uint8Array, day: Day, traits: VisitorTraits): Visitor {
+export function visitorOf(salt: Uint8Array, day: Day, traits: VisitorTraits) {
   const { project_id, address, site, user_agent, extra } = traits;
   const text = JSON.stringify([project_id, address, site, user_agent, extra]);
   const hash = new Bun.CryptoHasher("sha256", salt).update(text).digest().subarray(0, hashBytes);
@@ -36,6 +31,7 @@ export function visitorOf(salt: Uint8Array, day: Day, traits: VisitorTraits): Vi
   return {
     distinct_id: `${distinctIdPrefix}${shown}`,
     device_id: `${deviceIdPrefix}${shown}`,
+    /** A UUIDv7 of the day's beginning: there is one session a day. */
     session_id: sessionIdOf(day.from, hash),
   };
 }

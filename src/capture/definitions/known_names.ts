@@ -21,17 +21,7 @@ export interface KnownNamesOptions extends Uses<"clickhouse"> {
   unrecorded(why: Unrecorded, names: number): void;
 }
 
-export interface ProjectNames {
-  /** By nameKey(): whether the type is known. */
-  names: Map<string, boolean>;
-  /** By nameNumber(), names of properties: one that is not here is not in `names` either. */
-  numbers: Set<number>;
-  pairs: Set<number>;
-  events: number;
-  properties: number;
-  /** Whether ClickHouse's names are among them. */
-  isLoaded: boolean;
-}
+export type ProjectNames = ReturnType<typeof noNames>;
 
 export class KnownNames {
   readonly #options: KnownNamesOptions;
@@ -137,7 +127,16 @@ export class KnownNames {
 
 const bounds = { events: definitionLimits.eventsMax, properties: definitionLimits.propertiesMax } as const;
 
-function noNames(): ProjectNames {
-  const [names, numbers, pairs] = [new Map<string, boolean>(), new Set(passedOverNumbers), new Set<number>()];
-  return { names, numbers, pairs, events: 0, properties: 0, isLoaded: false };
+function noNames() {
+  return {
+    /** By nameKey(): whether the type is known. */
+    names: new Map<string, boolean>(),
+    /** By nameNumber(), names of properties: one that is not here is not in `names` either. */
+    numbers: new Set(passedOverNumbers),
+    pairs: new Set<number>(),
+    events: 0,
+    properties: 0,
+    /** Whether ClickHouse's names are among them. */
+    isLoaded: false,
+  };
 }

@@ -68,13 +68,8 @@ export async function insertEventProperties(
   await clickhouse.insertNative("event_properties", { bytes: [nativeBlock(rows, pairColumns)] });
 }
 
-interface Known {
-  names: Pick<Definition, "kind" | "group_type" | "name" | "type">[];
-  pairs: number[];
-}
-
 /** The stored names and pairs of a project, at most as many as are allowed. */
-export async function readKnown(clickhouse: ClickHouse, project_id: number): Promise<Known> {
+export async function readKnown(clickhouse: ClickHouse, project_id: number) {
   const { eventsMax, propertiesMax, pairsMax } = definitionLimits;
   const names = await clickhouse.query<{ kind: number; group_type: string; name: string; type: string }>(
     `SELECT kind, group_type, name, substring(min(typed), 22) AS type

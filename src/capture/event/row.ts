@@ -1,7 +1,7 @@
 // A row: one event on its way into the columns. One object is reused for every event.
 
 import { hexValue } from "../../core/bytes.ts";
-import { type ByteRange, emptyRange } from "../scan/byte_range.ts";
+import { emptyRange } from "../scan/byte_range.ts";
 import { EventChanges, EventGroups } from "./changes.ts";
 
 /**
@@ -9,49 +9,33 @@ import { EventChanges, EventGroups } from "./changes.ts";
  */
 export const personMode = { full: 0, personless: 1, group: 2 } as const;
 
-export interface Row {
-  project_id: number;
-  /** 16 bytes in ClickHouse's order: two little-endian halves, the high one first. */
-  uuid: Uint8Array;
-  event: ByteRange;
-  distinct_id: ByteRange;
-  /** JSON text of an object. */
-  properties: ByteRange;
-  /** Microseconds since 1970, UTC. */
-  timestamp: number;
-  /** Microseconds since 1970, UTC: when the row was appended; never goes back within a journal. */
-  created_at: number;
-  historical_migration: boolean;
-  /** One of personMode. */
-  person_mode: number;
-  /** The changes of its person, and of the group it identifies. */
-  changes: EventChanges;
-  groups: EventGroups;
-  /** A merge it asks for, one of mergeKind, and the other id. */
-  merge: number;
-  other_id: ByteRange;
-  /** Orders events of one moment without a uuid: the later has the higher tie. Not stored. */
-  tie: number;
-  /** Warnings about it: bits of `warningBit`. Not stored. */
-  warned: number;
-}
+export type Row = ReturnType<typeof emptyRow>;
 
-export function emptyRow(): Row {
+export function emptyRow() {
   return {
     project_id: 0,
+    /** 16 bytes in ClickHouse's order: two little-endian halves, the high one first. */
     uuid: new Uint8Array(16),
     event: emptyRange(),
     distinct_id: emptyRange(),
+    /** JSON text of an object. */
     properties: emptyRange(),
+    /** Microseconds since 1970, UTC. */
     timestamp: 0,
+    /** Microseconds since 1970, UTC: when the row was appended; never goes back within a journal. */
     created_at: 0,
     historical_migration: false,
-    person_mode: personMode.full,
+    /** One of personMode. */
+    person_mode: personMode.full as number,
+    /** The changes of its person, and of the group it identifies. */
     changes: new EventChanges(),
     groups: new EventGroups(),
+    /** A merge it asks for, one of mergeKind, and the other id. */
     merge: 0,
     other_id: emptyRange(),
+    /** Orders events of one moment without a uuid: the later has the higher tie. Not stored. */
     tie: 0,
+    /** Warnings about it: bits of `warningBit`. Not stored. */
     warned: 0,
   };
 }

@@ -8,7 +8,7 @@ import type { JournalSetup } from "./lane_kind.ts";
 import { Ledger } from "./ledger.ts";
 import { judgeSegment } from "./recovery/verdict.ts";
 import { millisOfSegment, returnedSuffix, type Segment } from "./segments/segment.ts";
-import { readSegment, withoutFramesFrom } from "./segments/segment_reader.ts";
+import { readSegment } from "./segments/segment_reader.ts";
 
 const identityNames = ["identity.json", "identity.copy.json"];
 
@@ -59,9 +59,8 @@ async function copySegment(options: JournalCopy, name: string): Promise<Segment 
       return undefined;
     }
     if (name.endsWith(returnedSuffix)) return undefined;
-    const whole = readSegment(setup, to);
-    if (!whole) return undefined;
-    const read = expected?.tail === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
+    const read = readSegment(setup, to, expected?.tail === "sealed" ? expected.bytes : undefined);
+    if (!read) return undefined;
     const { segment } = read;
     const isDamaged = judgeSegment(read, expected).isDamaged;
     // The damage is the original's: a start on the copy finds and reports it.

@@ -5,23 +5,10 @@ import { decodeText } from "../../core/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import { recordingLimits } from "./limits.ts";
 
-export interface SnapshotFacts {
-  events: number;
-  /**
-   * Times of the first and last event by the client's clock, in milliseconds since 1970; NaN when none is plausible.
-   */
-  first: number;
-  last: number;
-  clicks: number;
-  keypresses: number;
-  mouseActivities: number;
-  consoleLogs: number;
-  consoleWarns: number;
-  consoleErrors: number;
+export type SnapshotFacts = typeof noFacts & {
   /** Seconds since 1970 in which the visitor did something. */
   active: Set<number>;
-  startUrl: string;
-}
+};
 
 /** rrweb's event types. */
 const incremental = 3;
@@ -50,8 +37,11 @@ export interface ValueRange {
   to: number;
 }
 
-const noFacts: Omit<SnapshotFacts, "active"> = {
+const noFacts = {
   events: 0,
+  /**
+   * Times of the first and last event by the client's clock, in milliseconds since 1970; NaN when none is plausible.
+   */
   first: Number.NaN,
   last: Number.NaN,
   clicks: 0,

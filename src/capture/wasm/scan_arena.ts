@@ -43,20 +43,7 @@ export interface ColumnBatch {
   identity: IdentityBatch | undefined;
 }
 
-/** Columns of the rows' persons and groups: items of arrays, and where each row's end. */
-export interface IdentityBatch {
-  changes: number;
-  changeEnds: Uint32Array;
-  /** The keys that are changed, as numbers of names in the body. */
-  keys: Uint16Array;
-  keyNames: Names;
-  valuesBytes: number;
-  groups: number;
-  groupEnds: Uint32Array;
-  types: Uint8Array;
-  typeNames: Names;
-  groupKeysBytes: number;
-}
+export type IdentityBatch = ReturnType<typeof identityIn>;
 
 /** The part of a request that classify() needs. */
 interface ClassifyContext {
@@ -328,12 +315,14 @@ function indexBytesFor(bodyBytesMax: number): number {
   return Math.max(Math.ceil(most / 64) * 64, (entryLength + singleNumbers) * 4);
 }
 
-function identityIn(bytes: Uint8Array, body: Uint8Array): IdentityBatch {
+/** Columns of the rows' persons and groups: items of arrays, and where each row's end. */
+function identityIn(bytes: Uint8Array, body: Uint8Array) {
   const rows = captureLimits.sliceRowsMax;
   const memory = bytes.buffer;
   return {
     changes: 0,
     changeEnds: new Uint32Array(memory, layout.OUT_CHANGE_ENDS, rows),
+    /** The keys that are changed, as numbers of names in the body. */
     keys: new Uint16Array(memory, layout.OUT_KEYS, sliceChangesMax),
     keyNames: { source: body, offsets: new Uint32Array(memory, layout.KEY_LIST, keysMax * 2), count: 0 },
     valuesBytes: 0,

@@ -6,22 +6,22 @@
 
 import { createInterface } from "node:readline";
 import { openClientAddress, openProxies } from "../../access/client_address.ts";
-import { openProjectKeys, type ProjectKeys } from "../../access/project_keys.ts";
+import { openProjectKeys } from "../../access/project_keys.ts";
 import { systemClock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, type LogLevel, openLog, reasonOf } from "../../core/log.ts";
 import { forwardTo } from "../../http/forward.ts";
-import { listen, type Listening, openApplication } from "../../http/listen.ts";
+import { listen, openApplication } from "../../http/listen.ts";
 import { followProcess } from "../../http/metrics/process_metrics.ts";
 import { PeerAddresses } from "../../http/peer.ts";
 import { openProblems } from "../../http/problem.ts";
 import { ownDataDir } from "../../storage/lock.ts";
-import { joinStores, type Stores } from "../../storage/stores.ts";
+import { joinStores } from "../../storage/stores.ts";
 import { openBodyMemory } from "../../work/bodies/open.ts";
 import { openRpc, type Rpc, type RpcMessage } from "../../work/rpc.ts";
 import { captureCounts, flushCounts, followJournal, followMemory, refusalCounts } from "../counts.ts";
 import { type CaptureMetrics, openMetrics } from "../metrics.ts";
-import { openCapture, type OpenedCapture } from "../open.ts";
+import { openCapture } from "../open.ts";
 import type { AnswerOptions } from "../receive/single_event.ts";
 import { captureRoutes, isCapture } from "../route.ts";
 import { PrimaryClient } from "./primary_client.ts";
@@ -57,15 +57,9 @@ export interface WorkerConfig {
   logLevel: LogLevel;
 }
 
-interface Working {
-  primary: PrimaryClient;
-  stores: Stores;
-  keys: ProjectKeys;
-  capture: OpenedCapture;
-  server: Listening;
-}
+type Working = Awaited<ReturnType<typeof open>>;
 
-async function open(config: WorkerConfig, link: Rpc, metrics: CaptureMetrics, log: Log): Promise<Working> {
+async function open(config: WorkerConfig, link: Rpc, metrics: CaptureMetrics, log: Log) {
   const { ownDir, databaseUrl: database_url, clickhouseUrl: clickhouse_url } = config;
   const { embedded, clickhouseCluster } = config;
   ownDataDir(ownDir);

@@ -115,21 +115,13 @@ function configOf(common: CommonConfig, number: number): WorkerConfig {
   return { number, host, port, inside, trustedProxies, logLevel, ...stores, ...bounds };
 }
 
-export interface Workers {
-  count: number;
-  /** Why, for the log. */
-  chosen_by: string;
-  cores: number;
-}
+export type Workers = ReturnType<typeof workersOf>;
 
 /** How many workers to start: as many as `requested`, by default as the machine has cores for. */
-export function workersOf(
-  requested: number | undefined,
-  cores = coresHere(),
-  platform = process.platform,
-): Workers {
+export function workersOf(requested: number | undefined, cores = coresHere(), platform = process.platform) {
   const { workersByDefaultMax, coresPerWorker } = workerLimits;
   const fitting = Math.max(1, Math.min(workersByDefaultMax, Math.floor(cores / coresPerWorker)));
+  /** Why, for the log. */
   const chosen_by = requested === undefined ? "the machine's cores" : "WORKERS";
   const count = requested ?? fitting;
   if (count === 1 || platform === "linux") return { count, chosen_by, cores };

@@ -26,22 +26,14 @@ export function thisProcess({ host, path }: Home): Process {
   return { knows: knownMigrations(), location: `${host}:${path}` };
 }
 
-export interface Registration {
-  database: string;
-  /** The journal's row; undefined when it was never registered, or left. */
-  row: { number: number; holder: string | null; seen: string | null } | undefined;
-  /** Whether another journal has the number. */
-  isTaken: boolean;
-  /** Whether a newer version has begun a migration that is incompatible with this process. */
-  isFenced: boolean;
-}
+export type Registration = Awaited<ReturnType<typeof readRegistration>>;
 
 /** The database's id, and what it has of this journal. @throws when the database has no id. */
 export async function readRegistration(
   sql: Postgres,
   { name, number }: Pick<Held, "name" | "number">,
   { knows }: Process,
-): Promise<Registration> {
+) {
   const [read] = await sql<ReadRegistration[]>`
     SELECT i.id::text AS database, j.id AS number, j.holder, j.seen_at::text AS seen,
       ${hasIncompatible(sql, knows)} AS outlived,
@@ -49,8 +41,15 @@ export async function readRegistration(
     FROM database_identity i LEFT JOIN journals j ON j.name = ${name}`;
   if (!read) throw new Error("the database has no identity");
   const { database, holder, seen, taken, outlived } = read;
-  const row = read.number === null ? undefined : { number: read.number, holder, seen };
-  return { database, row, isTaken: taken, isFenced: outlived };
+  return {
+    database,
+    /** The journal's row; undefined when it was never registered, or left. */
+    row: read.number === null ? undefined : { number: read.number, holder, seen },
+    /** Whether another journal has the number. */
+    isTaken: taken,
+    /** Whether a newer version has begun a migration that is incompatible with this process. */
+    isFenced: outlived,
+  };
 }
 
 interface ReadRegistration {

@@ -7,7 +7,7 @@ import type { JournalIo } from "../journal_io.ts";
 import type { JournalSetup } from "../lane_kind.ts";
 import type { Expected, Ledger, LedgerContents } from "../ledger.ts";
 import { millisOfSegment, readSegmentName, returnedSuffix, type Segment } from "../segments/segment.ts";
-import { type ReadSegment, readSegment, withoutFramesFrom } from "../segments/segment_reader.ts";
+import { type ReadSegment, readSegment } from "../segments/segment_reader.ts";
 import { isAside, linkAside, moveAside } from "./files_aside.ts";
 import { findMisnamed, renameBack } from "./misnamed.ts";
 import { judgeSegment, type SegmentVerdict } from "./verdict.ts";
@@ -79,10 +79,8 @@ export class Recovery {
   }
 
   recoverFile(path: string, expected?: Expected): void {
-    const whole = this.#read(path);
-    if (!whole) return this.#reportUnreadable(path, expected);
-    // Valid frames after a sealed segment's end were refused: their sender sends them again.
-    const read = expected?.tail === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
+    const read = this.#read(path, expected?.tail === "sealed" ? expected.bytes : undefined);
+    if (!read) return this.#reportUnreadable(path, expected);
     const verdict = judgeSegment(read, expected);
     const { segment } = read;
     const isEmpty = segment.rows === 0;
@@ -94,9 +92,9 @@ export class Recovery {
     this.segments.push(segment);
   }
 
-  #read(path: string): ReadSegment | undefined {
+  #read(path: string, end?: number): ReadSegment | undefined {
     try {
-      return readSegment(this.#options.setup, path);
+      return readSegment(this.#options.setup, path, end);
     } catch (thrown) {
       this.#options.log.error("a journal file cannot be read", { file: path, reason: reasonOf(thrown) });
       return undefined;

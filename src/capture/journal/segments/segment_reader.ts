@@ -35,8 +35,15 @@ export interface ReadSegment {
   isHeadDamaged: boolean;
 }
 
-/** Reads a segment's file; undefined when neither its head nor its name identifies the segment. */
-export function readSegment(setup: JournalSetup, path: string): ReadSegment | undefined {
+/**
+ * Reads a segment's file; undefined when neither its head nor its name identifies the segment.
+ * @param end where a sealed segment ends: valid frames from there on were refused, and their sender sends them again.
+ */
+export function readSegment(
+  setup: JournalSetup,
+  path: string,
+  end = Number.POSITIVE_INFINITY,
+): ReadSegment | undefined {
   const bytes = setup.io.read(path);
   const head = readSegmentHead(setup, bytes);
   const known = head ?? readSegmentName(setup, basename(path));
@@ -55,17 +62,10 @@ export function readSegment(setup: JournalSetup, path: string): ReadSegment | un
     batches: [],
     isRecovered: true,
   };
-  const { frames, bad } = framesOf(bytes, from, id, headed ? headedFrames : nativeFrames);
+  const { frames: all, bad } = framesOf(bytes, from, id, headed ? headedFrames : nativeFrames);
+  const frames = all.filter(({ at }) => at < end);
   for (const frame of frames) addFrame(segment, frame);
   return { segment, fileBytes: bytes.length, frames, bad, isHeadDamaged: headed && head === undefined };
-}
-
-/** A segment without the frames from offset `bytes` on. */
-export function withoutFramesFrom(read: ReadSegment, bytes: number): ReadSegment {
-  const frames = read.frames.filter(({ at }) => at < bytes);
-  const segment: Segment = { ...read.segment, bytes: 0, rows: 0, batches: [] };
-  for (const frame of frames) addFrame(segment, frame);
-  return { ...read, frames, segment };
 }
 
 interface FrameKind {

@@ -6,11 +6,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { captureSetup } from "../../../../src/capture/capture_journal.ts";
 import type { Segment } from "../../../../src/capture/journal/segments/segment.ts";
-import {
-  foundUsage,
-  readSegment,
-  withoutFramesFrom,
-} from "../../../../src/capture/journal/segments/segment_reader.ts";
+import { foundUsage, readSegment } from "../../../../src/capture/journal/segments/segment_reader.ts";
 import { cleanUp } from "../../../support/cleanup.ts";
 import { makeFolder } from "../../../support/folder.ts";
 import { appendTo, type LaneName, laneNamed, openJournal } from "../../../support/journal.ts";
@@ -35,7 +31,7 @@ async function segmentOf(lane: LaneName, frames: number): Promise<{ segment: Seg
   return { segment, path };
 }
 
-const read = (path: string) => readSegment(captureSetup, path)!;
+const read = (path: string, end?: number) => readSegment(captureSetup, path, end)!;
 const rowsIn = (path: string) => read(path).frames.map(({ rows }) => rows);
 
 test.each(["live", "historical", "warnings", "merges", "recordings"] as const)(
@@ -139,10 +135,9 @@ test("a segment cut at an offset has what lies before it", async () => {
   const { segment, path } = await segmentOf("live", 3);
   const [first, second] = segment.batches[0]!.frames;
   const whole = read(path);
-  const cut = withoutFramesFrom(whole, second!.offset - 1);
-  expect(cut.segment.rows).toBeLessThan(whole.segment.rows);
-  expect(withoutFramesFrom(whole, whole.fileBytes).segment.rows).toBe(6);
-  expect(withoutFramesFrom(whole, 0).segment).toMatchObject({ rows: 0, batches: [] });
+  expect(read(path, second!.offset - 1).segment.rows).toBeLessThan(whole.segment.rows);
+  expect(read(path, whole.fileBytes).segment.rows).toBe(6);
+  expect(read(path, 0).segment).toMatchObject({ rows: 0, batches: [] });
   expect(first!.rows).toBe(1);
 });
 
