@@ -4,7 +4,7 @@
 
 import { basename, dirname } from "node:path";
 import type { JournalFile } from "./journal_io.ts";
-import { byLane, type JournalSetup, type LaneKind } from "./lane_kind.ts";
+import { byLane, type JournalSetup } from "./lane_kind.ts";
 import { finishedLine, readLine, sealedLine } from "./ledger_line.ts";
 import { journalLimits } from "./limits.ts";
 import { isFull, writeDurably, writeDurablyNow } from "./segments/files.ts";
@@ -19,16 +19,7 @@ export interface Expected extends Extent {
   tail: "sealed" | "synced" | "least";
 }
 
-export interface LedgerContents {
-  finished: string[];
-  lastMillis: number;
-  /** Segments with acknowledged rows that are not finished, by file name. */
-  expected: Map<string, Expected>;
-  /** Lines and marks that cannot be read. */
-  unreadable: number;
-  /** Each lane's newest segment that has acknowledged rows, or 0n; undefined when the marks are not exact. */
-  newest: ReadonlyMap<LaneKind, bigint> | undefined;
-}
+export type LedgerContents = ReturnType<Ledger["read"]>;
 
 export class Ledger {
   readonly #setup: JournalSetup;
@@ -50,38 +41,34 @@ export class Ledger {
   }
 
   /** Reads what the last process wrote; empty on the first start. A torn last line is skipped. */
-  read(): LedgerContents {
-    const contents: LedgerContents = {
-      finished: [],
-      lastMillis: 0,
-      expected: new Map(),
-      unreadable: 0,
-      newest: undefined,
-    };
+  read() {
     const marks = this.marks.read();
     const lines = this.#readLines();
-    for (const [name, { id, bytes, rows }] of marks.extents) {
-      contents.lastMillis = Math.max(contents.lastMillis, millisOfSegment(id));
-      contents.expected.set(name, { bytes, rows, tail: marks.isExact ? "synced" : "least" });
+    const known = (lines ?? []).map(readLine).filter((line) => line !== undefined);
+    const expected = new Map<string, Expected>();
+    for (const [name, { bytes, rows }] of marks.extents) {
+      expected.set(name, { bytes, rows, tail: marks.isExact ? "synced" : "least" });
     }
-    contents.unreadable += marks.unreadable;
-    if (marks.isExact && marks.unreadable === 0) {
-      const marked = [...marks.extents.values()];
-      contents.newest = byLane(this.#setup, (lane) =>
-        marked.reduce((id, one) => (one.lane === lane && one.id > id ? one.id : id), 0n),
-      );
-    }
+    for (const { name, extent } of known) if (extent) expected.set(name, { ...extent, tail: "sealed" });
+    const finished = known.filter(({ name, extent }) => !extent && name !== "-").map(({ name }) => name);
+    for (const name of finished) expected.delete(name);
+    const marked = [...marks.extents.values()];
+    const millis = [...marked.map(({ id }) => millisOfSegment(id)), ...known.map((line) => line.millis)];
     // Each start writes a first line, and marks only after that.
-    if (lines ? lines.length === 0 : marks.exists) contents.unreadable++;
-    for (const line of lines ?? []) {
-      const read = readLine(line);
-      if (!read) contents.unreadable++;
-      else contents.lastMillis = Math.max(contents.lastMillis, read.millis);
-      if (read?.extent) contents.expected.set(read.name, { ...read.extent, tail: "sealed" });
-      else if (read && read.name !== "-") contents.finished.push(read.name);
-    }
-    for (const name of contents.finished) contents.expected.delete(name);
-    return contents;
+    const isLost = lines ? lines.length === 0 : marks.exists;
+    const newest = byLane(this.#setup, (lane) =>
+      marked.reduce((id, one) => (one.lane === lane && one.id > id ? one.id : id), 0n),
+    );
+    return {
+      finished,
+      lastMillis: millis.reduce((last, one) => Math.max(last, one), 0),
+      /** Segments with acknowledged rows that are not finished, by file name. */
+      expected,
+      /** Lines and marks that cannot be read. */
+      unreadable: marks.unreadable + (lines?.length ?? 0) - known.length + (isLost ? 1 : 0),
+      /** Each lane's newest segment that has acknowledged rows, or 0n; undefined when the marks are not exact. */
+      newest: marks.isExact && marks.unreadable === 0 ? newest : undefined,
+    };
   }
 
   /** Copies a damaged ledger; returns the copy's path, or undefined when there is no ledger. */
