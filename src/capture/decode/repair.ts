@@ -2,9 +2,9 @@
 // Works slice by slice and writes a copy; whether the rest is JSON is not checked.
 
 import { bytesOf } from "../../core/bytes.ts";
-import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
+import { runInTurns, type Slices } from "../../work/slices.ts";
 import { captureLimits } from "../limits.ts";
 import { looksLikeJson } from "./decode.ts";
 import { brokenLength, halfAt, isHalf, soundLength } from "./utf8.ts";
@@ -25,104 +25,78 @@ type RepairKind = "text" | "number";
  */
 export async function repairBody(body: Uint8Array, lease?: MemoryLease): Promise<Repaired | undefined> {
   if (!looksLikeJson(body)) return undefined;
-  const repair = new Repair(body);
-  while (!repair.advance(captureLimits.slowSliceBytesMax)) await yieldToEventLoop();
-  if (repair.repairs === 0 || repair.size > limits.inflatedBytesMax) return undefined;
-  lease?.acquire(repair.memory);
-  const repaired = repair.open();
-  do await yieldToEventLoop();
-  while (!repair.advance(captureLimits.slowSliceBytesMax));
-  return repaired;
+  return await runInTurns(repair(body, captureLimits.slowSliceBytesMax, limits.inflatedBytesMax, lease));
 }
 
-/** Works in two passes, each advanced until that returns true: it measures the copy, then writes what open() made. */
-export class Repair {
-  readonly #bytes: Uint8Array;
-  /** Bytes of the copy so far; after measuring, of the whole copy. */
+/** Repairs a body in slices, as repairBody(): a first pass measures the copy, a second writes it. */
+export function* repair(
+  body: Uint8Array,
+  sliceBytes: number,
+  copyBytesMax: number,
+  lease?: MemoryLease,
+): Slices<Repaired | undefined> {
+  const measured = new Pass(body);
+  yield* measured.run(sliceBytes);
+  const { size, repairs } = measured;
+  if (repairs === 0 || size > copyBytesMax) return undefined;
+  // One bit for each byte of the copy.
+  const flagWords = Math.ceil(size / 32);
+  lease?.acquire(size + flagWords * 4);
+  const [bytes, flags] = [Buffer.allocUnsafeSlow(size), new Uint32Array(flagWords)];
+  yield;
+  yield* new Pass(body, bytes, flags).run(sliceBytes);
+  return { bytes, offsetIn: (from, to, kind) => offsetIn(bytes, flags, [from, to], kind) };
+}
+
+class Pass {
+  /** Bytes of the copy so far. */
   size = 0;
   /** The number of repairs. */
   repairs = 0;
-  #out: Uint8Array | undefined;
-  #flags = new Uint32Array(0);
+  readonly #bytes: Uint8Array;
+  readonly #out: Uint8Array | undefined;
+  readonly #flags: Uint32Array | undefined;
   #at = 0;
   #inText = false;
   /** Bytes from here on are not copied yet. */
   #from = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, out?: Uint8Array, flags?: Uint32Array) {
     this.#bytes = bytes;
-  }
-
-  /** Memory that open() needs besides the body's own, in bytes. */
-  get memory(): number {
-    return this.size + flagBytes(this.size);
-  }
-
-  /** Allocates the copy, which the second pass fills. */
-  open(): Repaired {
-    const out = Buffer.allocUnsafeSlow(this.size);
     this.#out = out;
-    this.#flags = new Uint32Array(flagBytes(this.size) / 4);
-    this.#at = this.#from = this.size = this.repairs = 0;
-    this.#inText = false;
-    const flags = this.#flags;
-    return { bytes: out, offsetIn: (from, to, kind) => offsetIn(out, flags, [from, to], kind) };
+    this.#flags = flags;
   }
 
-  /** Continues for about `bytesMax` bytes; true when the pass has ended. */
-  advance(bytesMax: number): boolean {
-    const bytes = this.#bytes;
-    const goal = Math.min(bytes.length, this.#at + bytesMax);
-    while (this.#at < goal) {
-      if (this.#inText) this.#passText(goal);
-      else this.#passOther(goal);
+  *run(sliceBytes: number): Slices<void> {
+    const { length } = this.#bytes;
+    while (this.#at < length) {
+      if (this.#at > 0) yield;
+      this.#pass(Math.min(length, this.#at + sliceBytes));
+      // An escape at the end may lead past it.
+      this.#copy(Math.min(this.#at, length));
     }
-    // An escape at the end may lead past it.
-    this.#at = Math.min(this.#at, bytes.length);
-    this.#copy(this.#at);
-    return this.#at === bytes.length;
   }
 
-  /** Passes the rest of a text: to the offset after its end, or to the goal. */
-  #passText(goal: number): void {
+  #pass(goal: number): void {
     const bytes = this.#bytes;
     let at = this.#at;
+    let inText = this.#inText;
     while (at < goal) {
-      const byte = bytes[at]!;
-      if (byte === 0x22) {
-        this.#inText = false;
+      const plain = inText ? plainInText : plainElsewhere;
+      while (at < goal && plain[bytes[at]!] === 1) at++;
+      if (at >= goal) break;
+      if (bytes[at] === 0x22) {
+        inText = !inText;
         at++;
-        break;
-      }
-      if (byte === 0x5c) at += 2;
-      else if (byte < 0x80) at++;
-      else {
-        const sound = soundLength(bytes, at);
-        if (sound > 0) at += sound;
-        else at = this.#replaceBytes(at);
-      }
+      } else if (!inText) {
+        const length = wordLength(bytes, at);
+        if (length > 0) this.#replace(at, length, nullWord);
+        at += length || 1;
+      } else if (bytes[at] === 0x5c) at += 2;
+      else at += soundLength(bytes, at) || this.#replaceBytes(at) - at;
     }
     this.#at = at;
-  }
-
-  /** From outside texts to inside the next one, or to the goal. */
-  #passOther(goal: number): void {
-    const bytes = this.#bytes;
-    let at = this.#at;
-    while (at < goal) {
-      const byte = bytes[at]!;
-      if (byte === 0x22) {
-        this.#inText = true;
-        at++;
-        break;
-      }
-      const length = byte === 0x4e || byte === 0x49 || byte === 0x2d ? wordLength(bytes, at) : 0;
-      if (length > 0) {
-        this.#replace(at, length, nullWord);
-        at += length;
-      } else at++;
-    }
-    this.#at = at;
+    this.#inText = inText;
   }
 
   /** Replaces the invalid bytes at `at`; returns the offset after them. */
@@ -149,9 +123,11 @@ export class Repair {
   /** Replaces `length` bytes at `at` and flags the repair. */
   #replace(at: number, length: number, by: Uint8Array): void {
     this.#copy(at);
-    if (this.#out) {
-      this.#flags[this.size >> 5]! |= 1 << (this.size & 31);
-      for (let i = 0; i < by.length; i++) this.#out[this.size + i] = by[i]!;
+    const { size } = this;
+    const out = this.#out;
+    if (out) {
+      this.#flags![size >> 5]! |= 1 << (size & 31);
+      for (let i = 0; i < by.length; i++) out[size + i] = by[i]!;
     }
     this.size += by.length;
     this.repairs++;
@@ -167,13 +143,14 @@ export class Repair {
   }
 }
 
+/** 1 for bytes that cannot begin a repair: in a text, and elsewhere, where words begin with N, I or a minus sign. */
+const plainInText = new Uint8Array(256).fill(1, 0, 0x80);
+const plainElsewhere = new Uint8Array(256).fill(1);
+for (const byte of [0x22, 0x5c]) plainInText[byte] = 0;
+for (const byte of [0x22, 0x2d, 0x49, 0x4e]) plainElsewhere[byte] = 0;
+
 const replacement = new Uint8Array([0xef, 0xbf, 0xbd]);
 const nullWord = new Uint8Array([0x6e, 0x75, 0x6c, 0x6c]);
-
-/** One bit for each byte of the copy. */
-function flagBytes(size: number): number {
-  return Math.ceil(size / 32) * 4;
-}
 
 const words = ["NaN", "Infinity", "-Infinity"].map((word) => bytesOf(word));
 

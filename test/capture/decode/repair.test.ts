@@ -2,12 +2,13 @@
 
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
-import { Repair } from "../../../src/capture/decode/repair.ts";
+import { repair } from "../../../src/capture/decode/repair.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import type { WarningRow } from "../../../src/capture/warnings/warning.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { limits } from "../../../src/core/limits.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
+import { runAtOnce } from "../../../src/work/slices.ts";
 import { type Desk, key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { countTurns } from "../../support/turns.ts";
@@ -23,12 +24,8 @@ function mixed(...parts: (string | number[])[]): Uint8Array {
 
 /** The repaired text, worked off so many bytes a time; undefined when nothing of it can be repaired. */
 function repaired(bytes: Uint8Array, stretch = 1 << 20, bytesMax = 1 << 30): string | undefined {
-  const repair = new Repair(bytes);
-  while (!repair.advance(stretch));
-  if (repair.repairs === 0 || repair.size > bytesMax) return undefined;
-  const done = repair.open();
-  while (!repair.advance(stretch));
-  return decoder.decode(done.bytes);
+  const done = runAtOnce(repair(bytes, stretch, bytesMax));
+  return done && decoder.decode(done.bytes);
 }
 
 const high = [0xed, 0xa0, 0xbd];
