@@ -7,24 +7,12 @@ import type { QueryContext } from "../query/store.ts";
 import { unlessTooBig } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
-import {
-  compilePropertyFilters,
-  type PropertyFilter,
-  readsPersons,
-} from "../storage/events/property_filter.ts";
+import { compilePropertyFilters, readsPersons } from "../storage/events/property_filter.ts";
 import { hasKey, keyParams, keyRank } from "../storage/events/stored_properties.ts";
 import { blockedEvents, eventText, type PageQuery, plainSlashes } from "./block_store.ts";
 import { countDays, countFinalDays, type DayCount } from "./day_store.ts";
 
-/** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
-interface EventFilter {
-  event?: string | undefined;
-  distinct_id?: string | undefined;
-  /** The UUID of their person. */
-  person_id?: string | undefined;
-  after?: string | undefined;
-  before?: string | undefined;
-  properties?: readonly PropertyFilter[] | undefined;
+interface EventFilter extends Partial<Omit<ListedEvents, "where" | "orderBy">> {
   oldestFirst?: boolean | undefined;
   /** The time that relative dates in `properties` count from, in ms since 1970. */
   now?: number | undefined;

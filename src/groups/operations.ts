@@ -9,6 +9,7 @@ import {
   integerParameter,
   pageParameters,
   parameter,
+  type QueryValues,
   readRequiredText,
   requiredTextParameter,
   searchParameter,
@@ -183,18 +184,14 @@ const groupFilterParameters = {
   ),
 };
 
-interface GroupQuery {
-  group_type_index: number | undefined;
-  group_type: string | undefined;
-  group_key: string | undefined;
-  search: string | undefined;
-}
-
 /**
  * The filter of a list. With a type's index, as at PostHog, the list has PostHog's order and meaning of `group_key`;
  * without it, our own.
  */
-function groupFilterOf(types: readonly GroupType[], query: GroupQuery): GroupFilter {
+function groupFilterOf(
+  types: readonly GroupType[],
+  query: QueryValues<typeof groupFilterParameters>,
+): GroupFilter {
   const { group_type_index: index, group_type, group_key, search } = query;
   const names = types
     .filter(({ place, name }) => (index ?? place) === place && (group_type ?? name) === name)

@@ -7,6 +7,7 @@ import { funnelsKind } from "../funnel/funnel.ts";
 import { type Fields, fieldsOf, queryFields, type QueryKind } from "../kind.ts";
 import { lifecycleKind } from "../lifecycle/lifecycle.ts";
 import type { FigureRef, PersonStatement } from "../parts/figure.ts";
+import { figureFields } from "../parts/model.ts";
 import { isGiven } from "../parts/series.ts";
 import { pathsKind } from "../paths/paths.ts";
 import { refuseInput } from "../refuse_input.ts";
@@ -14,7 +15,7 @@ import { retentionKind } from "../retention/retention.ts";
 import { stickinessKind } from "../stickiness/stickiness.ts";
 import type { QueryContext } from "../store.ts";
 import { trendsKind } from "../trends/trends.ts";
-import { figureFields, figureModels } from "./model.ts";
+import { figureModels } from "./model.ts";
 
 export interface Behind {
   filtersTestAccounts: boolean;

@@ -1,9 +1,17 @@
 // The schema of an ActorsQuery.
 
 import type { Static } from "typebox";
-import { choice, integer, strictModel, text } from "../../http/fields/field.ts";
-import type { FigureField } from "../parts/figure.ts";
-import { anything, expressionList, listFields, maybe, ofEveryQuery, unanswered } from "../parts/model.ts";
+import { choice, strictModel, text } from "../../http/fields/field.ts";
+import {
+  anything,
+  expressionList,
+  figureOfFunnel,
+  figureOfInsight,
+  listFields,
+  maybe,
+  ofEveryQuery,
+  unanswered,
+} from "../parts/model.ts";
 
 export const actorsModel = strictModel("ActorsQuery", {
   kind: choice(["ActorsQuery"]),
@@ -21,18 +29,6 @@ const behind = {
   includeRecordings: unanswered("Recordings of persons"),
   ...ofEveryQuery,
 };
-
-const figureOfInsight = {
-  day: anything(),
-  series: maybe(integer({ minimum: 0 })),
-  breakdown: anything(),
-  status: maybe(text()),
-  compare: maybe(choice(["current", "previous"])),
-  interval: maybe(integer({ minimum: 0 })),
-};
-const figureOfFunnel = { funnelStep: maybe(integer()), funnelStepBreakdown: anything() };
-
-export const figureFields = Object.keys({ ...figureOfInsight, ...figureOfFunnel }) as FigureField[];
 
 /** What says of which number persons are wanted. */
 export const figureModels = {

@@ -1,26 +1,18 @@
 // The statement of a lifecycle: persons by interval and status.
 
-import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { addIntervals, type DateSpan } from "../date_range.ts";
 import type { PersonStatement } from "../parts/figure.ts";
-import type { Interval } from "../parts/model.ts";
-import type { Series } from "../parts/series.ts";
+import type { CheckedPersons } from "../parts/person_series.ts";
 import { Draft, type QueryContext } from "../store.ts";
+import type { LifecycleQuery } from "./model.ts";
 
 /** In PostHog's order. */
 export const statuses = ["new", "returning", "resurrecting", "dormant"] as const;
 
-interface LifecycleScope {
-  interval: Interval;
-  /** One, as the schema has it. */
-  series: readonly Series[];
-  filters: readonly PropertyFilter[];
-}
-
 /** Rows of `person_id`, `bucket` and `status`. A person is new in the interval of their first event, of any name. */
 export function statusText(
   context: QueryContext,
-  { interval, series: [series], filters }: LifecycleScope,
+  { interval, series: [series], filters }: CheckedPersons<LifecycleQuery>,
   starts: readonly Temporal.ZonedDateTime[],
   { from, to }: DateSpan,
 ): PersonStatement {

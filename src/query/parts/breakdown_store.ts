@@ -26,32 +26,28 @@ export function breakdownRows(
   const joins: string[] = [];
   const values = parts.map(({ property, type, typeIndex }, i) => {
     if (type === "hogql") return draft.expressions!.value(property);
+    const joined = (key: string, owner: string, of: string, owners: string): string => {
+      joins.push(`LEFT ANY JOIN (
+        SELECT ${owner} AS owner_${i}, ${of} AS value_${i} FROM ${owners}
+      ) AS b${i} ON e.${key} = b${i}.owner_${i}`);
+      return `b${i}.value_${i}`;
+    };
+    const ofProject = "WHERE project_id = {project_id:UInt32}";
     if (type === "session") {
       keys.push(`, ${sessionOfEvent} AS key_${i}`);
-      joins.push(`LEFT ANY JOIN (
-        SELECT session_id AS owner_${i}, nullIf(${sessionExpressions[property]!}, '') AS value_${i} FROM sessions
-        WHERE project_id = {project_id:UInt32}
-      ) AS b${i} ON e.key_${i} = b${i}.owner_${i}`);
-      return `b${i}.value_${i}`;
+      const value = `nullIf(${sessionExpressions[property]!}, '')`;
+      return joined(`key_${i}`, "session_id", value, `sessions ${ofProject}`);
     }
     draft.params[`breakdown_${i}`] = property;
     const key = `{breakdown_${i}:String}`;
     if (type === "event") return eventPropertyText(property, key);
     const text = propertyText(key);
-    if (type === "person") {
-      joins.push(`LEFT ANY JOIN (
-        SELECT person_id AS owner_${i}, ${text} AS value_${i} FROM persons WHERE project_id = {project_id:UInt32}
-      ) AS b${i} ON e.person_id = b${i}.owner_${i}`);
-      return `b${i}.value_${i}`;
-    }
+    if (type === "person") return joined("person_id", "person_id", text, `persons ${ofProject}`);
     draft.params[`place_${i}`] = typeIndex;
     const at = `{place_${i}:UInt8}`;
     keys.push(`, ${groupKeyAt(at)} AS key_${i}`);
-    joins.push(`LEFT ANY JOIN (
-        SELECT group_key AS owner_${i}, ${text} AS value_${i} FROM groups
-        WHERE project_id = {project_id:UInt32} AND group_type = ${groupTypeAt(at)}
-      ) AS b${i} ON e.key_${i} = b${i}.owner_${i}`);
-    return `b${i}.value_${i}`;
+    const groups = `groups ${ofProject} AND group_type = ${groupTypeAt(at)}`;
+    return joined(`key_${i}`, "group_key", text, groups);
   });
   // An empty text counts as none, as in PostHog.
   const named = values.map((one) => `nullIf(${one}, '')`);

@@ -1,27 +1,14 @@
 // The number of a result whose persons are listed.
 
 import { refuseInput } from "../refuse_input.ts";
+import type { FigureFields } from "./model.ts";
 
-/** PostHog's fields for it; each kind accepts some. */
-export interface FigureRef {
+export type FigureField = keyof FigureFields;
+
+export interface FigureRef extends FigureFields {
   /** Names the query in faults. */
   attr: string;
-  /** As in the result: a date, or a number of intervals for stickiness. */
-  day?: unknown;
-  /** The index of the series. */
-  series?: number | null;
-  breakdown?: unknown;
-  /** Of a lifecycle. */
-  status?: string | null;
-  compare?: string | null;
-  /** Of retention: the index of the row. */
-  interval?: number | null;
-  /** Of a funnel: from 1 on, negative for those who did not reach it. */
-  funnelStep?: number | null;
-  funnelStepBreakdown?: unknown;
 }
-
-export type FigureField = Exclude<keyof FigureRef, "attr">;
 
 /** A statement whose rows have a `person_id`, one of each person or several. */
 export interface PersonStatement {

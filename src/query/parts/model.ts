@@ -155,6 +155,28 @@ export const breakdownFilter = maybe(
   }),
 );
 
+/** Which number of an insight, or of a funnel, persons are wanted of; each kind accepts some of these fields. */
+export const figureOfInsight = {
+  /** As in the result: a date, or a number of intervals for stickiness. */
+  day: anything(),
+  /** The index of the series. */
+  series: maybe(integer({ minimum: 0 })),
+  breakdown: anything(),
+  /** Of a lifecycle. */
+  status: maybe(text()),
+  compare: maybe(choice(["current", "previous"])),
+  /** Of retention: the index of the row. */
+  interval: maybe(integer({ minimum: 0 })),
+};
+export const figureOfFunnel = {
+  /** From 1 on, negative for those who did not reach it. */
+  funnelStep: maybe(integer()),
+  funnelStepBreakdown: anything(),
+};
+const figure = Type.Object({ ...figureOfInsight, ...figureOfFunnel });
+export const figureFields = Object.keys(figure.properties) as (keyof FigureFields)[];
+
+export type FigureFields = Static<typeof figure>;
 export type BreakdownFilter = Static<typeof breakdownFilter>;
 export type EventsNode = Static<typeof node>;
 export type Interval = (typeof intervals)[number];

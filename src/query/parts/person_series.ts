@@ -10,6 +10,8 @@ interface PersonsQuery {
   properties?: unknown;
 }
 
+export type CheckedPersons<Query extends PersonsQuery> = ReturnType<typeof checkPersons<Query>>;
+
 /** @throws Fault for math that is not the number of persons: these kinds count nothing else. */
 export function checkPersons<Query extends PersonsQuery>(query: Query, attr: string) {
   const series = query.series.map((node, i) => {

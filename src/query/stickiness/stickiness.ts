@@ -27,7 +27,7 @@ export const stickinessKind = queryKind({
     for (const [order, one] of series.entries()) {
       for (const period of periods) {
         const data = numbers.map(() => 0);
-        const statement = timesText(context, { ...checked, series: one }, period);
+        const statement = timesText(context, checked, one, period);
         const rows = await personCounts<{ times: number }>(context, statement, "times");
         for (const row of rows) if (row.times - 1 in data) data[row.times - 1] = Number(row.persons);
         if (query.stickinessFilter?.computedAs === "cumulative") {
@@ -46,7 +46,7 @@ export const stickinessKind = queryKind({
       const { periods, starts } = await periodsOf(context, checked);
       const at_times = figureDay(figure, timesOf(starts)) + 1;
       const sign = checked.query.stickinessFilter?.computedAs === "cumulative" ? ">=" : "=";
-      const statement = timesText(context, { ...checked, series }, figurePeriod(figure, periods));
+      const statement = timesText(context, checked, series, figurePeriod(figure, periods));
       return personsWhere(statement, `times ${sign} {at_times:Int32}`, { at_times });
     },
   },

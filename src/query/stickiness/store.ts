@@ -1,26 +1,19 @@
 // The statement of stickiness: persons by the number of intervals in which they did something.
 
-import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import type { PersonStatement } from "../parts/figure.ts";
-import type { Interval } from "../parts/model.ts";
 import type { Period } from "../parts/periods.ts";
+import type { CheckedPersons } from "../parts/person_series.ts";
 import type { Series } from "../parts/series.ts";
 import { Draft, type QueryContext } from "../store.ts";
 import type { StickinessQuery } from "./model.ts";
-
-interface StickinessScope {
-  query: StickinessQuery;
-  interval: Interval;
-  series: Series;
-  filters: readonly PropertyFilter[];
-}
 
 const operators = { gte: ">=", lte: "<=", exact: "=" } as const;
 
 /** Rows of `person_id` and `times`: in how many intervals. */
 export function timesText(
   context: QueryContext,
-  { query, interval, series, filters }: StickinessScope,
+  { query, interval, filters }: CheckedPersons<StickinessQuery>,
+  series: Series,
   { span, starts: [first] }: Period,
 ): PersonStatement {
   const draft = new Draft(context);

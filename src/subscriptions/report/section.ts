@@ -74,6 +74,10 @@ const contents: Record<ResultType, (results: unknown, columns: readonly string[]
 
 type Fields = Record<string, unknown>;
 
+interface Line extends ChartSeries {
+  total: number;
+}
+
 function trendsContent(results: Fields[]): Content {
   const all = results.map((one) => {
     const values = numbersIn(one["data"]);
@@ -82,20 +86,27 @@ function trendsContent(results: Fields[]): Content {
       numberIn(one["aggregated_value"]) ?? numberIn(one["count"]) ?? values.reduce((a, b) => a + b, 0);
     return { label: labelOf(one["label"]), values, labels, total };
   });
-  const shown = all.toSorted((a, b) => b.total - a.total).slice(0, subscriptionLimits.reportSeriesMax);
-  const figures = shown
-    .slice(0, subscriptionLimits.reportFiguresMax)
-    .map(({ label, total }): Figure => ({ label, value: total, unit: "", before: null }));
-  const labels = shown[0]?.labels ?? [];
+  const sorted = all.toSorted((a, b) => b.total - a.total);
+  const labels = sorted[0]?.labels ?? [];
+  const totals = all.map(({ label, total }): Cell[] => [label, total]);
+  const table = labels.length < 2 ? tableOf(["Series", "Total"], totals) : trendsTable(all, labels);
+  return linesContent(sorted, labels, "", table);
+}
+
+/** The first lines; where they have one value each, as bars. */
+function linesContent(lines: readonly Line[], labels: string[], unit: "" | "%", table: Table): Content {
+  const shown = lines.slice(0, subscriptionLimits.reportSeriesMax);
   if (shown.length === 0) return nothing;
-  if (labels.length < 2) {
-    const names = shown.map(({ label }) => label);
-    const totals = shown.map(({ total }) => total);
-    const rows = all.map(({ label, total }): Cell[] => [label, total]);
-    return { figures, chart: barChart(names, totals, ""), table: tableOf(["Series", "Total"], rows) };
-  }
+  const names = shown.map(({ label }) => label);
+  const totals = shown.map(({ total }) => total);
   const series = shown.map(({ label, values }) => ({ label, values }));
-  return { figures, chart: { kind: "line", labels, series, unit: "" }, table: trendsTable(all, labels) };
+  return {
+    figures: shown
+      .slice(0, subscriptionLimits.reportFiguresMax)
+      .map(({ label, total }) => ({ label, value: total, unit, before: null })),
+    chart: labels.length < 2 ? barChart(names, totals, unit) : { kind: "line", labels, series, unit },
+    table,
+  };
 }
 
 /** A site's figures: their changes come from the query's own comparison, not from the last delivery. */
@@ -109,12 +120,11 @@ function figuresContent(results: Fields[]): Content {
       return kind === "duration_s" ? durationText(value) : kind === "percentage" ? `${shown}%` : shown;
     }),
   ]);
-  if (rows.length === 0) return nothing;
-  return { figures: [], chart: null, table: tableOf(["Figure", "Value", "Before"], rows) };
+  return rows.length > 0 ? { ...nothing, table: tableOf(["Figure", "Value", "Before"], rows) } : nothing;
 }
 
 /** One row for each date, newest first, when the series fit as columns; otherwise one row for each series. */
-function trendsTable(all: (ChartSeries & { total: number })[], labels: string[]): Table {
+function trendsTable(all: readonly Line[], labels: string[]): Table {
   if (all.length <= subscriptionLimits.reportColumnsMax - 1) {
     const rows = labels.map((label, i): Cell[] => [label, ...all.map(({ values }) => values[i] ?? null)]);
     return tableOf(["Date", ...all.map(({ label }) => label)], rows.toReversed());
@@ -160,29 +170,17 @@ function funnelContent(results: unknown): Content {
 
 /** Conversion over time: rates do not add up, so the figure is the last one. */
 function ratesContent(results: Fields[]): Content {
-  const all = results.map((one) => ({
-    label: one["breakdown_value"] === undefined ? "conversion" : labelOf(one["breakdown_value"]),
-    values: numbersIn(one["data"]),
-    total: 0,
-  }));
+  const all = results.map((one) => {
+    const values = numbersIn(one["data"]);
+    const label = one["breakdown_value"] === undefined ? "conversion" : labelOf(one["breakdown_value"]);
+    return { label, values, total: values.at(-1) ?? 0 };
+  });
   const labels = textsIn(results[0]?.["labels"]);
-  const shown = all.slice(0, subscriptionLimits.reportSeriesMax);
-  if (shown.length === 0 || labels.length === 0) return nothing;
-  const figures = shown
-    .slice(0, subscriptionLimits.reportFiguresMax)
-    .map(({ label, values }): Figure => ({ label, value: values.at(-1) ?? 0, unit: "%", before: null }));
-  const series = shown.map(({ label, values }) => ({ label, values }));
+  if (labels.length === 0) return nothing;
   const wide = all.slice(0, subscriptionLimits.reportColumnsMax - 1);
   const rows = labels.map((label, i): Cell[] => [label, ...wide.map(({ values }) => `${values[i] ?? 0}%`)]);
-  const chart: Chart =
-    labels.length < 2
-      ? barChart(
-          shown.map(({ label }) => label),
-          shown.map(({ values }) => values[0] ?? 0),
-          "%",
-        )
-      : { kind: "line", labels, series, unit: "%" };
-  return { figures, chart, table: tableOf(["Date", ...wide.map(({ label }) => label)], rows.toReversed()) };
+  const table = tableOf(["Date", ...wide.map(({ label }) => label)], rows.toReversed());
+  return linesContent(all, labels, "%", table);
 }
 
 function timesContent(result: Fields | undefined): Content {
@@ -207,7 +205,7 @@ function pathsContent(results: Fields[]): Content {
     ];
   });
   if (rows.length === 0) return nothing;
-  return { figures: [], chart: null, table: tableOf(["From", "To", "Times", "Average time"], rows) };
+  return { ...nothing, table: tableOf(["From", "To", "Times", "Average time"], rows) };
 }
 
 function stepName(step: Fields, i: number): string {
