@@ -1,15 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { systemClock } from "../../src/core/clock.ts";
-import { createOrganization } from "../../src/organizations/store.ts";
 import { createProject } from "../../src/projects/store.ts";
-import { openQueryEngine, type QueryEngine } from "../../src/query/engine.ts";
+import { type QueryEngine } from "../../src/query/engine.ts";
 import { noValue, otherValues, type RetentionCohort, type TrendLine } from "../../src/query/result.ts";
 import type { Stores } from "../../src/storage/stores.ts";
-import { addUser } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { noSqlParser } from "../support/sql_parser.ts";
-import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
+import { storesStartMsMax } from "../support/stores.ts";
 import {
   aggregateOf,
   bucketKey,
@@ -22,32 +18,18 @@ import {
   textOf,
   zones,
 } from "./naive.ts";
+import { openWorlds, type World } from "./worlds.ts";
 
 afterAll(cleanUp, storesStartMsMax);
 
-interface World {
-  zone: string;
-  project_id: number;
-  events: NaiveEvent[];
-}
-
 let stores: Stores;
 let engine: QueryEngine;
-const worlds: World[] = [];
+let worlds: World[];
 const seed = 20_240_331;
 
 beforeAll(async () => {
-  stores = await openMadeStores();
-  const { sql, clickhouse } = stores;
-  const owner_id = await addUser(sql, "ann@example.com");
-  const organization_id = await createOrganization(sql, { name: "Ours", owner_id, project_name: "First" });
-  engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock: systemClock });
-  for (const [i, zone] of zones.entries()) {
-    const { id } = await createProject(sql, { organization_id, name: zone, timezone: zone });
-    const [events = []] = fc.sample(someEvents, { numRuns: 1, seed: seed + i });
-    await storeEvents(stores, id, events);
-    worlds.push({ zone, project_id: id, events });
-  }
+  ({ stores, engine, worlds } = await openWorlds(someEvents, seed));
+  const { clickhouse } = stores;
   // Half of them in parts that are merged, half not.
   await clickhouse.command(`OPTIMIZE TABLE ${clickhouse.tables.local("event_rows")} FINAL`);
   for (const { project_id, events } of worlds) await storeEvents(stores, project_id, events.slice(50, 90));

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { systemClock } from "../../../src/core/clock.ts";
-import { createOrganization } from "../../../src/organizations/store.ts";
-import { createProject } from "../../../src/projects/store.ts";
 import { openQueryEngine, type QueryEngine } from "../../../src/query/engine.ts";
 import {
   type FunnelStep,
@@ -12,19 +10,11 @@ import {
   otherValues,
 } from "../../../src/query/result.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
-import { addUser } from "../../support/accounts.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { noSqlParser } from "../../support/sql_parser.ts";
-import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
-import {
-  bucketKey,
-  bucketKeys,
-  dayStart,
-  type NaiveEvent,
-  type NaiveInterval,
-  storeEvents,
-  zones,
-} from "../naive.ts";
+import { storesStartMsMax } from "../../support/stores.ts";
+import { bucketKey, bucketKeys, dayStart, type NaiveEvent, type NaiveInterval, zones } from "../naive.ts";
+import { openWorlds, type World } from "../worlds.ts";
 import {
   allSteps,
   denseEvents,
@@ -41,29 +31,13 @@ import {
 
 afterAll(cleanUp, storesStartMsMax);
 
-interface World {
-  zone: string;
-  project_id: number;
-  events: NaiveEvent[];
-}
-
 let stores: Stores;
 let engine: QueryEngine;
-const worlds: World[] = [];
+let worlds: World[];
 const seed = 20_240_324;
 
 beforeAll(async () => {
-  stores = await openMadeStores();
-  const { sql, clickhouse } = stores;
-  const owner_id = await addUser(sql, "ann@example.com");
-  const organization_id = await createOrganization(sql, { name: "Ours", owner_id, project_name: "First" });
-  engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock: systemClock });
-  for (const [i, zone] of zones.entries()) {
-    const { id } = await createProject(sql, { organization_id, name: zone, timezone: zone });
-    const [events = []] = fc.sample(denseEvents, { numRuns: 1, seed: seed + i });
-    await storeEvents(stores, id, events);
-    worlds.push({ zone, project_id: id, events });
-  }
+  ({ stores, engine, worlds } = await openWorlds(denseEvents, seed));
 }, storesStartMsMax);
 
 const world = fc.integer({ min: 0, max: zones.length - 1 }).map((i) => () => worlds[i]!);

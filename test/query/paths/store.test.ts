@@ -1,27 +1,17 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
-import { systemClock } from "../../../src/core/clock.ts";
-import { createOrganization } from "../../../src/organizations/store.ts";
-import { createProject } from "../../../src/projects/store.ts";
-import { openQueryEngine, type QueryEngine } from "../../../src/query/engine.ts";
+import { type QueryEngine } from "../../../src/query/engine.ts";
 import type { PathLink } from "../../../src/query/result.ts";
-import { addUser } from "../../support/accounts.ts";
 import { cleanUp } from "../../support/cleanup.ts";
-import { noSqlParser } from "../../support/sql_parser.ts";
-import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
-import { dayStart, type NaiveEvent, storeEvents, zones } from "../naive.ts";
+import { storesStartMsMax } from "../../support/stores.ts";
+import { dayStart, zones } from "../naive.ts";
+import { openWorlds, type World } from "../worlds.ts";
 import { linksOf, type NaivePaths } from "./naive_paths.ts";
 
 afterAll(cleanUp, storesStartMsMax);
 
-interface World {
-  zone: string;
-  project_id: number;
-  events: NaiveEvent[];
-}
-
 let engine: QueryEngine;
-const worlds: World[] = [];
+let worlds: World[];
 const seed = 20_240_330;
 const users = ["ann", "bob", "cid", "dot"];
 const site = "https://shop.example";
@@ -52,17 +42,7 @@ const visits = fc.array(
 );
 
 beforeAll(async () => {
-  const stores = await openMadeStores();
-  const { sql, clickhouse } = stores;
-  const owner_id = await addUser(sql, "ann@example.com");
-  const organization_id = await createOrganization(sql, { name: "Ours", owner_id, project_name: "First" });
-  engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock: systemClock });
-  for (const [i, zone] of zones.entries()) {
-    const { id } = await createProject(sql, { organization_id, name: zone, timezone: zone });
-    const [events = []] = fc.sample(visits, { numRuns: 1, seed: seed + i });
-    await storeEvents(stores, id, events);
-    worlds.push({ zone, project_id: id, events });
-  }
+  ({ engine, worlds } = await openWorlds(visits, seed));
 }, storesStartMsMax);
 
 const points = fc.option(
