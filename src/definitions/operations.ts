@@ -1,7 +1,13 @@
 // Names of events and properties over HTTP.
 
 import { fieldFault } from "../http/fields/field_fault.ts";
-import { choiceParameter, flagParameter, pageParameters, searchParameter } from "../http/fields/query.ts";
+import {
+  choiceParameter,
+  flagParameter,
+  integerParameter,
+  pageParameters,
+  searchParameter,
+} from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { present, uuidOf } from "../http/found.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
@@ -11,13 +17,7 @@ import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts
 import { readsOf } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { definitionTypes, eventDefinitionModel, propertyDefinitionModel } from "./model.ts";
-import {
-  commaNamesParameter,
-  groupTypeParameter,
-  listedNamesParameter,
-  orderingParameter,
-  wordsOf,
-} from "./parameters.ts";
+import { commaNamesParameter, listedNamesParameter, orderingParameter, wordsOf } from "./parameters.ts";
 import { eventReply, propertyReply } from "./replies.ts";
 import { type EventOrder, listEventNames, listPropertyNames, type StoredPropertyName } from "./store.ts";
 
@@ -86,7 +86,10 @@ const propertyQuery = {
     "Whose properties; event by default. session: none, `sessions/property_definitions/` lists those.",
     [...definitionTypes, "session"],
   ),
-  group_type_index: groupTypeParameter(),
+  group_type_index: integerParameter("Only properties of groups of this type; with type=group.", {
+    minimum: 0,
+    maximum: 4,
+  }),
   search: searchParameter("Only names with all of these words, in any case."),
   properties: commaNamesParameter("Only these names, with commas between them."),
   excluded_properties: listedNamesParameter("Names to leave out."),

@@ -4,7 +4,7 @@ import { wordsIn } from "../core/words.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
 import { checkChoice, checkText } from "../http/fields/field_rule.ts";
 import { jsonListIn, namesParameter } from "../http/fields/list_parameters.ts";
-import { integerParameter, parameter } from "../http/fields/query.ts";
+import { parameter } from "../http/fields/query.ts";
 import { definitionQueryLimits } from "./limits.ts";
 import type { EventOrder } from "./store.ts";
 
@@ -42,13 +42,6 @@ export function commaNamesParameter(description: string) {
 /** Names as a JSON list. */
 export function listedNamesParameter(description: string) {
   return namesParameter(description, definitionQueryLimits.namesMax, {});
-}
-
-export function groupTypeParameter() {
-  return integerParameter("Only properties of groups of this type; with type=group.", {
-    minimum: 0,
-    maximum: 4,
-  });
 }
 
 const orderings = wordsIn("name created_at created_at::date last_seen_at last_seen_at::date volume_30_day");

@@ -46,14 +46,8 @@ export async function writeBoard({ timezone, insights }: SharedBoard): Promise<W
 /** Levels of nesting below an insight at which numbers are: results, line. */
 const rowsBelow = 3;
 
-function* insightTexts(
-  insight: Omit<SharedInsight, "insight_id">,
-): Generator<string | Uint8Array, undefined> {
-  let isFirst = true;
-  for (const text of jsonChunks(insight, rowsBelow)) {
-    yield isFirst ? text.slice(1) : text;
-    isFirst = false;
-  }
+function insightTexts(insight: Omit<SharedInsight, "insight_id">) {
+  return Iterator.from(jsonChunks(insight, rowsBelow)).map((text, i) => (i === 0 ? text.slice(1) : text));
 }
 
 /**

@@ -10,10 +10,10 @@ import { openThrottle } from "../work/throttle.ts";
 import { openMail } from "./channels/smtp.ts";
 import { openWeb } from "./channels/web.ts";
 import { sharedReader } from "./deliveries/reading.ts";
-import { type DeliveryWork, openDeliveryWork } from "./deliveries/work.ts";
+import { openDeliveryWork } from "./deliveries/work.ts";
 import { subscriptionLimits } from "./limits.ts";
-import { type Links, openLinks } from "./links/links.ts";
-import { openPictures, type Pictures } from "./report/png.ts";
+import { openLinks } from "./links/links.ts";
+import { openPictures } from "./report/png.ts";
 import type { ReportReader } from "./report/report.ts";
 
 interface SubscriptionOptions extends Uses<"sql" | "clock" | "log"> {
@@ -27,12 +27,9 @@ interface SubscriptionOptions extends Uses<"sql" | "clock" | "log"> {
   siteUrl: () => string;
 }
 
-export interface OpenedSubscriptions extends Pick<DeliveryWork, "start" | "close" | "poll" | "settle"> {
-  links: Links;
-  pictures: Pictures;
-}
+export type OpenedSubscriptions = ReturnType<typeof openSubscriptions>;
 
-export function openSubscriptions(options: SubscriptionOptions): OpenedSubscriptions {
+export function openSubscriptions(options: SubscriptionOptions) {
   const { sql, clock, log, addresses, secrets, siteUrl } = options;
   const mail = openMail({ smtpUrl: options.smtpUrl, from: options.emailFrom });
   const semaphore = new Semaphore(

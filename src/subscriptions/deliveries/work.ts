@@ -15,9 +15,7 @@ import {
   releaseDelivery,
 } from "./store.ts";
 
-export type DeliveryWork = Pick<LeaseQueue<ClaimedDelivery>, "start" | "close" | "poll" | "settle">;
-
-export function openDeliveryWork(parts: AttemptParts, metrics: Metrics): DeliveryWork {
+export function openDeliveryWork(parts: AttemptParts, metrics: Metrics) {
   const counts = deliveryCounts(metrics);
   const { sql, clock } = parts;
   return new LeaseQueue<ClaimedDelivery>({

@@ -2,7 +2,7 @@
 // values are parameters, and names are numbers. Every table is a subquery that is limited to the project.
 
 import { queryLimits } from "../../limits.ts";
-import type { ExpressionNode, Placed, SelectTree } from "../tree.ts";
+import type { ExpressionNode, SelectTree } from "../tree.ts";
 import { type SelectSql, type SqlContext, SqlDraft, SqlScope } from "./draft.ts";
 import { expressionSql } from "./expression.ts";
 import type { SqlTable } from "./lists/table.ts";
@@ -10,30 +10,17 @@ import { sqlTables } from "./lists/tables.ts";
 import { refuse } from "./problem.ts";
 import { limitRows, refuseSplitLimit, selectSql } from "./select.ts";
 import { TableRead } from "./table_read.ts";
-import type { Sql } from "./value.ts";
 
 export { SqlProblem } from "./problem.ts";
 export type { PropertyTypes, SqlContext, SqlFilters } from "./draft.ts";
 export type { KnownType } from "./value.ts";
 
-export interface CompiledSelect {
-  /** Returns one row more than `limit` when there are more. */
-  statement: string;
-  parameters: Record<string, unknown>;
-  /** The query's names of its columns, in their order. */
-  columns: string[];
-  limit: number;
-  offset: number;
-  /** Scopes that the key needs beside query:read. */
-  scopes: Set<string>;
-  /** Properties of persons, and where each is named. */
-  personKeys: Map<string, Placed>;
-}
+export type CompiledSelect = ReturnType<typeof compileSelect>;
 
 const compilers = { expression: expressionSql, select: selectSql };
 
 /** @throws SqlProblem with the position, and a suggestion. */
-export function compileSelect(tree: SelectTree, context: SqlContext): CompiledSelect {
+export function compileSelect(tree: SelectTree, context: SqlContext) {
   if (tree.node !== "SelectQuery" && tree.node !== "SelectSetQuery") refuse("A SELECT is needed.", tree);
   if (tree.node === "SelectSetQuery") refuseSplitLimit(tree);
   const draft = new SqlDraft(context, compilers);
@@ -48,12 +35,16 @@ export function compileSelect(tree: SelectTree, context: SqlContext): CompiledSe
   const inner = isSet ? `SELECT * FROM (${compiled.sql})` : compiled.sql;
   const skipped = offset > 0 ? ` OFFSET ${offset}` : "";
   return {
+    /** Returns one row more than `limit` when there are more. */
     statement: `${inner} LIMIT ${limit + 1}${skipped}`,
     parameters: draft.params,
+    /** The query's names of its columns, in their order. */
     columns: compiled.columns.map(({ name }) => name),
     limit,
     offset,
+    /** Scopes that the key needs beside query:read. */
     scopes: draft.scopes,
+    /** Properties of persons, and where each is named. */
     personKeys: draft.personKeys,
   };
 }
@@ -63,28 +54,12 @@ export function compileOverRows(
   trees: readonly ExpressionNode[],
   { name, ...table }: SqlTable & { name: string },
   context: SqlContext,
-): { expressions: Sql[]; parameters: Record<string, unknown> } {
+) {
   const draft = new SqlDraft(context, compilers);
   const scope = new SqlScope(draft);
   scope.tables.push({ name, read: new TableRead(draft, table, { isInline: true }), using: [] });
   const expressions = trees.map((tree) => scope.expression(tree));
   return { expressions, parameters: draft.params };
-}
-
-export interface ExpressionsOfEvents {
-  /** SQL over the rows, in the order of the trees. */
-  expressions: Sql[];
-  /** All of them in one statement, to be read again. */
-  statement: string;
-  /** The events as text after FROM, with the columns in `exposed` and those that the expressions read. */
-  rows: string;
-  /** As `rows`, with the column `person_id`. */
-  rowsWithPersons: string;
-  /** The columns that the expressions read. */
-  columns: string[];
-  parameters: Record<string, unknown>;
-  scopes: Set<string>;
-  personKeys: Map<string, Placed>;
 }
 
 /**
@@ -98,7 +73,7 @@ export function compileOverEvents(
   exposed: readonly string[],
   context: SqlContext,
   failed: (thrown: unknown, tree: ExpressionNode) => never,
-): ExpressionsOfEvents {
+) {
   const draft = new SqlDraft(context, compilers);
   const scope = new SqlScope(draft);
   const read = new TableRead(draft, sqlTables["events"]!, { exposed });
@@ -112,10 +87,15 @@ export function compileOverEvents(
   });
   const rowsWithPersons = read.personsSubquery();
   return {
+    /** SQL over the rows, in the order of the trees. */
     expressions,
+    /** All of them in one statement, to be read again. */
     statement: `SELECT ${expressions.map((one) => one.sql).join(", ")} FROM ${rowsWithPersons}`,
+    /** The events as text after FROM, with the columns in `exposed` and those that the expressions read. */
     rows: read.subquery(),
+    /** As `rows`, with the column `person_id`. */
     rowsWithPersons,
+    /** The columns that the expressions read. */
     columns: read.readNames(),
     parameters: draft.params,
     scopes: draft.scopes,

@@ -55,7 +55,7 @@ export class SubqueryRead implements TableLike {
   }
 
   has(name: string): boolean {
-    return this.names().includes(name);
+    return this.#select.columns.some((one) => one.name === name);
   }
 
   names(): string[] {
