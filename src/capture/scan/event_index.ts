@@ -1,7 +1,6 @@
 // The index of a body's events: where the fields of each lie, which items are no events, and the one project key that
 // the body names. The scanner writes it; append_events.ts reads it.
 
-import { isTextAt } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
@@ -252,7 +251,7 @@ export class EventIndex {
     if (to === 0) return;
     const [firstFrom, firstTo] = this.firstKey;
     if (firstTo === 0) this.firstKey = [from, to];
-    else this.itemKeysDiffer ||= !isTextAt(this.#bytes, from, to, this.#bytes.subarray(firstFrom, firstTo));
+    else this.itemKeysDiffer ||= !sameBytes(this.#bytes, from, to, this.#bytes, firstFrom, firstTo);
   }
 
   /** Counts the open entry as ignored; the next one replaces it. */
@@ -365,7 +364,7 @@ function textOf({ bytes }: Pick<Envelope, "bytes">, [from, to]: RawRange = none)
   if (to === 0 || bytes[from] !== 0x22) return undefined;
   const bucket = (bytes[to - 2]! + 31 * bytes[to - 3]! + 17 * (to - from)) % recentKeys.length;
   const recent = recentKeys[bucket];
-  if (recent && isTextAt(bytes, from, to, recent.raw)) return recent.text;
+  if (recent && sameBytes(bytes, from, to, recent.raw, 0, recent.raw.length)) return recent.text;
   const raw = bytes.slice(from, to);
   const text = (JSON.parse(decoder.decode(raw)) as string).trim() || undefined;
   if (raw.length <= recentKeyBytesMax) recentKeys[bucket] = { raw, text };
@@ -377,6 +376,19 @@ const recentKeys: ({ raw: Uint8Array; text: string | undefined } | undefined)[] 
 /** The longest key, with its quotes, in bytes. */
 const recentKeyBytesMax = limits.projectKeyBytesMax + 2;
 const decoder = new TextDecoder();
+
+function sameBytes(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  others: Uint8Array,
+  start: number,
+  end: number,
+): boolean {
+  if (to - from !== end - start) return false;
+  for (let i = 0; i < to - from; i++) if (bytes[from + i] !== others[start + i]) return false;
+  return true;
+}
 
 /** True when the body declares a migration. */
 export function isHistorical(index: Envelope): boolean {
