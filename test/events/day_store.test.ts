@@ -42,7 +42,8 @@ async function daysOf(project_id: number, more = ""): Promise<[day: string, coun
 
 test("equal rows count once, in one INSERT and in several, before they are merged and afterwards", async () => {
   const { clickhouse } = stores;
-  await clickhouse.command("SYSTEM STOP MERGES event_rows");
+  const table = clickhouse.tables.local("event_rows");
+  await clickhouse.command(`SYSTEM STOP MERGES ${table}`);
   await insert(1, "2024-05-01", 0, 9, 2);
   expect(await daysOf(1)).toEqual([
     ["2024-05-03", 3],
@@ -58,8 +59,8 @@ test("equal rows count once, in one INSERT and in several, before they are merge
     ["2024-05-01", 3],
   ]);
   expect(await daysOf(1, " AND event = 'even'")).toHaveLength(4);
-  await clickhouse.command("SYSTEM START MERGES event_rows");
-  await clickhouse.command("OPTIMIZE TABLE event_rows FINAL");
+  await clickhouse.command(`SYSTEM START MERGES ${table}`);
+  await clickhouse.command(`OPTIMIZE TABLE ${table} FINAL`);
   expect(await daysOf(1)).toHaveLength(4);
   // Beside a merged part, one with the last day again and one more.
   await insert(1, "2024-05-04", 9, 6);
