@@ -159,18 +159,20 @@ export class LzString {
     const units = this.#units;
     const out = Buffer.allocUnsafeSlow(Math.min(this.#bytesMax, this.#length * 3));
     let written = 0;
-    for (let from = 0, to = 0; from < this.#length; from = to) {
-      yield;
-      this.#acquire(unitsMax, written + unitsMax * 3);
-      to = Math.min(this.#length, from + unitsMax);
-      if (to < this.#length && (units[to - 1]! & 0xfc00) === 0xd800) to++;
-      const bytes = bytesOf(Buffer.from(units.buffer, from * 2, (to - from) * 2).toString("utf16le"));
-      if (written + bytes.length > out.length) {
-        free(out);
-        throw this.#tooLarge();
+    try {
+      for (let from = 0, to = 0; from < this.#length; from = to) {
+        yield;
+        this.#acquire(unitsMax, written + unitsMax * 3);
+        to = Math.min(this.#length, from + unitsMax);
+        if (to < this.#length && (units[to - 1]! & 0xfc00) === 0xd800) to++;
+        const bytes = bytesOf(Buffer.from(units.buffer, from * 2, (to - from) * 2).toString("utf16le"));
+        if (written + bytes.length > out.length) throw this.#tooLarge();
+        out.set(bytes, written);
+        written += bytes.length;
       }
-      out.set(bytes, written);
-      written += bytes.length;
+    } catch (thrown) {
+      free(out);
+      throw thrown;
     }
     return out.subarray(0, written);
   }
