@@ -50,7 +50,16 @@ test("the day of a moment does not depend on which was asked for before", () => 
 });
 
 test("what is no name of a zone has no day", () => {
-  for (const zone of ["", "Nowhere/Town", "+01:00", "UTC\0", "x".repeat(1000), "constructor", "🚲"]) {
+  for (const zone of [
+    "",
+    "Nowhere/Town",
+    "+01:00",
+    "t12+05",
+    "UTC\0",
+    "x".repeat(1000),
+    "constructor",
+    "🚲",
+  ]) {
     expect([zone, zones.dayIn(zone, 0)]).toEqual([zone, undefined]);
   }
 });
