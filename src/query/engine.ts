@@ -6,6 +6,7 @@ import { Fault, unavailable } from "../core/fault.ts";
 import { hashKey } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { readStoredZone, tooManyZones } from "../storage/clickhouse/zones.ts";
 import type { PropertyFilter } from "../storage/events/property_filter.ts";
 import { testAccountFilters } from "../storage/events/test_accounts.ts";
 import type { Uses } from "../storage/services.ts";
@@ -70,11 +71,17 @@ export function openQueryEngine({
     abort: AbortSignal | undefined,
     work: (context: QueryContext) => Promise<Value>,
   ): Promise<Value> => {
-    const { project_id, timezone, now, scopes } = scope;
+    const { project_id, now, scopes } = scope;
+    const { zones } = clickhouse;
+    const timezone = readStoredZone(scope.timezone);
+    if (!zones.admit(project_id, timezone, true)) throw new Fault("invalid_input", tooManyZones);
+    const admitZone = (zone: string) => zones.admit(project_id, zone);
     const bounds = await boundsOfQuery(settings, machine, running++);
     const runners = openQueryRunners(abort ? readsUntil(clickhouse, abort) : clickhouse, clock, bounds);
     const { parse } = parser;
-    return await work({ ...runners, parse, scopes, project_id, timezone, now }).finally(() => running--);
+    return await work({ ...runners, parse, scopes, project_id, timezone, admitZone, now }).finally(
+      () => running--,
+    );
   };
 
   const compute = async (prepared: PreparedQuery, abort?: AbortSignal): Promise<QueryResult> => {
@@ -231,7 +238,9 @@ function cacheKeyOf(
   { project_id, timezone, now, filters, deletion, scopes }: PreparedQuery & QueriedProject,
   query: unknown,
 ): string {
-  const day = nowOf({ now, timezone }).toPlainDate().toString();
+  const day = nowOf({ now, timezone: readStoredZone(timezone) })
+    .toPlainDate()
+    .toString();
   return hashKey(JSON.stringify([project_id, timezone, day, deletion, filters, scopes, query]));
 }
 

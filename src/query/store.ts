@@ -175,7 +175,10 @@ export interface QueryContext {
   /** Scopes of the caller's key; none for a scheduled query. */
   scopes: readonly string[];
   project_id: number;
+  /** The canonical name of the project's zone. */
   timezone: string;
+  /** Whether the engine may be sent this zone, too. */
+  admitZone(zone: string): boolean;
   /** The time at which it is answered, in ms since 1970. */
   now: number;
   /** The query's SQL expressions. */

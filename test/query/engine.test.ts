@@ -6,6 +6,7 @@ import { boundsOfQuery, openMachine, type QueryMachine } from "../../src/query/b
 import { openQueryEngine } from "../../src/query/engine.ts";
 import { queryLimits } from "../../src/query/limits.ts";
 import { openQueryRunners } from "../../src/query/store.ts";
+import { openEngineZones } from "../../src/storage/clickhouse/zones.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { noSqlParser } from "../support/sql_parser.ts";
@@ -38,6 +39,7 @@ function openHeldEngine() {
   const begun: number[] = [];
   let running = 0;
   const clickhouse = {
+    zones: openEngineZones(1),
     query: async (_text: string, params: { project_id: number }) => {
       begun.push(params.project_id);
       running++;
@@ -76,7 +78,7 @@ test("a few queries run at once, some wait, more are refused with a time to retr
 
 test("queries that wait or run are counted by their bytes, and a project's leave room for others'", async () => {
   const { promise, resolve } = Promise.withResolvers();
-  const clickhouse = { query: () => promise } as never;
+  const clickhouse = { query: () => promise, zones: openEngineZones(1) } as never;
   const today: Clock = { ...clock, now: () => Date.UTC(2024, 4, 1) };
   const engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock: today, machine: idle });
   const long = { kind: "TrendsQuery", series: [{ event: "x".repeat(1_000_000) }] };

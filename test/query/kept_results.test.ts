@@ -9,6 +9,7 @@ import { openQueryEngine, openQueryTexts } from "../../src/query/engine.ts";
 import { queryLimits } from "../../src/query/limits.ts";
 import type { QueryResult } from "../../src/query/results/query_result.ts";
 import { ResultCache } from "../../src/query/results/result_cache.ts";
+import { openEngineZones } from "../../src/storage/clickhouse/zones.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { startApp } from "../support/app.ts";
 import { ask } from "../support/ask.ts";
@@ -36,6 +37,7 @@ test(
 
     let elapsed = 0;
     const clickhouse = {
+      zones: openEngineZones(1),
       query: () => {
         elapsed += queryLimits.resultWorthMsMin;
         return Promise.resolve([]);

@@ -88,7 +88,7 @@ async function checkOwnPart(
   if (native_query !== null) {
     const reason = await queryProblem(
       clickhouse,
-      await compileQuery(parse, native_query, { model, project_id }),
+      await compileQuery(parse, native_query, { model, project_id }, clickhouse.zones),
       model,
     );
     if (reason !== undefined) refuseQuery(`Invalid HogQL query: ${reason}`);

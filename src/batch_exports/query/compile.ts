@@ -2,8 +2,9 @@
 // values are parameters.
 
 import { withoutFirst, withoutLast } from "../../core/trim.ts";
-import { compileOverRows } from "../../query/sql/compile/compile.ts";
+import { compileOverRows, SqlProblem } from "../../query/sql/compile/compile.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
+import { type EngineZones, tooManyZones } from "../../storage/clickhouse/zones.ts";
 import type { ExportModel } from "../export_model.ts";
 import { readNativeQuery, type SelectedColumn } from "./read.ts";
 import { refuseProblem, refuseUnsupported } from "./refusal.ts";
@@ -31,6 +32,7 @@ export async function compileQuery(
   parse: SqlParser["parse"],
   text: string,
   owner: QueryOwner,
+  zones: EngineZones,
 ): Promise<CompiledQuery> {
   const { selected, where } = await readNativeQuery(parse, text, owner);
   const trees = selected.map(({ node }) => node);
@@ -39,7 +41,10 @@ export async function compileQuery(
   const table = { name: model, ...exportTables[model] };
   const context = { project_id, timezone: "UTC", now: 0, text, wholeNumbers: "Int64" } as const;
   try {
-    const { expressions, parameters } = compileOverRows(trees, table, context);
+    const { expressions, parameters, zones: named } = compileOverRows(trees, table, context);
+    for (const [zone, at] of named) {
+      if (!zones.admit(project_id, zone)) throw new SqlProblem(tooManyZones, at);
+    }
     const columns = namesOf(selected).map((alias, i) => ({ expression_sql: expressions[i]!.sql, alias }));
     return { columns, where_sql: expressions[selected.length]?.sql, params: parameters };
   } catch (thrown) {

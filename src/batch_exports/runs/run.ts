@@ -95,10 +95,10 @@ async function begin(run: ClaimedRun, services: RunServices, tag: string): Promi
 async function sourceOf(
   run: ClaimedRun,
   destination: Destination,
-  { clock, parse }: RunServices,
+  { clock, parse, clickhouse: { zones } }: RunServices,
 ): Promise<ExportSource> {
   const { project_id, model, native_query, filters } = run;
-  const compiled = native_query === null ? undefined : await compileQuery(parse, native_query, run);
+  const compiled = native_query === null ? undefined : await compileQuery(parse, native_query, run, zones);
   return {
     project_id,
     model,

@@ -3,6 +3,7 @@
 import { requireScopes, type Scope } from "../../access/scope.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
+import { tooManyZones } from "../../storage/clickhouse/zones.ts";
 import { findUnset } from "../../storage/events/lifted_properties.ts";
 import { expressionsIn, type PropertyFilter } from "../../storage/events/property_filter.ts";
 import { behindName, behindTable, behindText } from "../parts/behind_store.ts";
@@ -61,16 +62,19 @@ export async function runTree(
 }
 
 /**
- * Checks a compiled statement against the key's scopes, the project's persons and the list of what it may name.
- * @throws Fault for scopes, SqlProblem for a property that no person has, SqlFailure for what the engine finds wrong.
+ * Checks a compiled statement against the key's scopes, the project's persons and time zones, and the list of what it
+ * may name.
+ * @throws Fault for scopes, SqlProblem for a property that no person has or a time zone too many, SqlFailure for what
+ *   the engine finds wrong.
  */
 export async function admit(
   context: QueryContext,
-  { scopes, personKeys, statement, parameters }: Omit<CompiledSelect, "columns" | "limit" | "offset">,
+  { scopes, personKeys, zones, statement, parameters }: Omit<CompiledSelect, "columns" | "limit" | "offset">,
 ): Promise<void> {
   requireScopes(context.scopes, [...scopes] as Scope[]);
   const unset = await findUnset(context.run, context.project_id, [...personKeys.keys()]);
   if (unset) throw new SqlProblem(unset.detail, personKeys.get(unset.name));
+  for (const [zone, at] of zones) if (!context.admitZone(zone)) throw new SqlProblem(tooManyZones, at);
   await yieldToEventLoop();
   await checkStatement(context, statement, parameters).catch(throwSqlFailure);
 }

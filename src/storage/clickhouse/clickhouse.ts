@@ -16,6 +16,7 @@ import { type LongReads, openLongReads } from "./long_reads.ts";
 import { isLong, openReader, openWriter, type Reader, type ReadKind, rowsOf } from "./read.ts";
 import { withShortParams } from "./short_params.ts";
 import { quoteName, quoteText } from "./statement.ts";
+import { countFittingZones, type EngineZones, openEngineZones } from "./zones.ts";
 
 export { ClickHouseError, isTooBig, isTooHeavy, unlessTooBig } from "./error.ts";
 
@@ -69,6 +70,8 @@ export interface ClickHouse {
   canHide(): Promise<boolean>;
   /** Permits for pages that are read block by block. */
   readonly longReads: LongReads;
+  /** The time zones that the engine was sent. */
+  readonly zones: EngineZones;
   /** `where`: text behind its name, such as ON CLUSTER. */
   createDatabase(where?: string): Promise<void>;
   /** Writes the rows as one INSERT and one block, so one part for each partition; resolves when they are stored. */
@@ -138,6 +141,7 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
     embedded,
     tables: ownTables,
     longReads: openLongReads(),
+    zones: openEngineZones(embedded ? countFittingZones() : Number.POSITIVE_INFINITY),
     ping: (timeoutMs = limits.healthMsMax) =>
       command(admin, "SELECT 1 FORMAT Null", undefined, { timeoutMs }),
     query,

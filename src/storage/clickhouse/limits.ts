@@ -64,6 +64,13 @@ export const clickhouseLimits = {
   readResultBytesMax: 33_554_432,
   /** Rows of a block in the engine; between two blocks it checks its time limit and its client. */
   readBlockRowsMax: 16_384,
+  /** A time zone's name, in characters: the longest has 32. */
+  zoneCharsMax: 64,
+  /** Memory of one time zone in the engine, in bytes (180 MB for 40 were measured), and of its limit for all. */
+  zoneBytes: 5_000_000,
+  zonesMemoryFraction: 0.25,
+  /** Zones that one project may add beside its own: it has people in several, and none needs all 446. */
+  zonesOfProjectMax: 3,
   /** How often an abandoned statement is killed and searched for, in ms; its permit is held meanwhile. */
   readKillAgainMs: 200,
   /** For how long, in ms; then the permit is released even if the user may not kill or list statements. */

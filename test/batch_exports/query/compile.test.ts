@@ -7,6 +7,7 @@ import {
 } from "../../../src/batch_exports/query/compile.ts";
 import { queryFunctions } from "../../../src/batch_exports/query/functions.ts";
 import { Fault } from "../../../src/core/fault.ts";
+import { openEngineZones } from "../../../src/storage/clickhouse/zones.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { openTestParser } from "../../support/sql_parser.ts";
 
@@ -14,7 +15,7 @@ afterAll(cleanUp);
 
 const { parse } = openTestParser();
 const compileQuery = (text: string, model: "events" | "persons") =>
-  compileFor(parse, text, { model, project_id: 1 });
+  compileFor(parse, text, { model, project_id: 1 }, openEngineZones(1));
 const functionNames = [...queryFunctions];
 
 async function refusal(text: string, model: "events" | "persons" = "events"): Promise<string> {

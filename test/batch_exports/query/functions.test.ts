@@ -38,10 +38,8 @@ const source = `
     false AS historical_migration`;
 
 async function valuesOf(selected: string): Promise<unknown[]> {
-  const { columns, where_sql, params } = await compileQuery(parse, selected, {
-    model: "events",
-    project_id: 1,
-  });
+  const owner = { model: "events", project_id: 1 } as const;
+  const { columns, where_sql, params } = await compileQuery(parse, selected, owner, clickhouse.zones);
   const shown = columns.map(({ expression_sql, alias }) => `${expression_sql} AS \`${alias}\``);
   const text = `SELECT ${shown.join(", ")} FROM (${source}) WHERE ${where_sql ?? "1"}`;
   const rows = await clickhouse.query<Record<string, unknown>>(text, {

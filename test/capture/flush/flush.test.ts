@@ -18,6 +18,7 @@ import {
   type NativeBody,
 } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
+import { openEngineZones } from "../../../src/storage/clickhouse/zones.ts";
 import { ownTables } from "../../../src/storage/cluster/tables.ts";
 import { cutBlock, lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
 import { cleanUp } from "../../support/cleanup.ts";
@@ -33,6 +34,7 @@ type Fate = "well" | "lost answer" | "failed before" | "died between";
 /** An engine in memory that loses answers and fails by plan, and refuses batches with a poisoned row for good. */
 class FaultyEngine implements ClickHouse {
   readonly longReads = openLongReads();
+  readonly zones = openEngineZones(1);
   readonly hide = () => {};
   readonly canHide = async () => true;
   readonly tables = ownTables;

@@ -15,6 +15,7 @@ import {
   type NativeBody,
 } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
+import { openEngineZones } from "../../../src/storage/clickhouse/zones.ts";
 import { ownTables } from "../../../src/storage/cluster/tables.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
 import { lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
@@ -60,6 +61,7 @@ test("a block of warnings is one Native block, and can be cut like one of events
 /** An engine in memory that loses answers and fails by plan; remembers every row by table. */
 class FaultyEngine implements ClickHouse {
   readonly longReads = openLongReads();
+  readonly zones = openEngineZones(1);
   readonly hide = () => {};
   readonly canHide = async () => true;
   readonly tables = ownTables;

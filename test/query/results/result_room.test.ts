@@ -11,6 +11,7 @@ import type { QueryResult } from "../../../src/query/results/query_result.ts";
 import { resultReply } from "../../../src/query/results/reply.ts";
 import { ResultCache, writtenResult } from "../../../src/query/results/result_cache.ts";
 import { tableReply } from "../../../src/query/results/table_reply.ts";
+import { openEngineZones } from "../../../src/storage/clickhouse/zones.ts";
 import { noSqlParser } from "../../support/sql_parser.ts";
 
 function openRoom() {
@@ -109,6 +110,7 @@ function openTimedEngine() {
   let sent = 0;
   let ms: number = queryLimits.resultWorthMsMin;
   const clickhouse = {
+    zones: openEngineZones(1),
     query: () => {
       sent++;
       elapsed += ms;

@@ -46,6 +46,8 @@ export function compileSelect(tree: SelectTree, context: SqlContext) {
     scopes: draft.scopes,
     /** Properties of persons, and where each is named. */
     personKeys: draft.personKeys,
+    /** Time zones that the text names, and where. */
+    zones: draft.zones,
   };
 }
 
@@ -59,7 +61,7 @@ export function compileOverRows(
   const scope = new SqlScope(draft);
   scope.tables.push({ name, read: new TableRead(draft, table, { isInline: true }), using: [] });
   const expressions = trees.map((tree) => scope.expression(tree));
-  return { expressions, parameters: draft.params };
+  return { expressions, parameters: draft.params, zones: draft.zones };
 }
 
 /**
@@ -100,5 +102,6 @@ export function compileOverEvents(
     parameters: draft.params,
     scopes: draft.scopes,
     personKeys: draft.personKeys,
+    zones: draft.zones,
   };
 }

@@ -1,5 +1,6 @@
 // The state of one compilation: parameters, counters of names, required scopes, and its budget.
 
+import { toEngineZone } from "../../../storage/clickhouse/zones.ts";
 import type { PropertyFilter } from "../../../storage/events/property_filter.ts";
 import { queryLimits } from "../../limits.ts";
 import type {
@@ -12,7 +13,7 @@ import type {
   WindowExpr,
 } from "../tree.ts";
 import type { SqlTable } from "./lists/table.ts";
-import { refuse } from "./problem.ts";
+import { quotedName, refuse } from "./problem.ts";
 import type { KnownType, PathKey, Sql, SqlType } from "./value.ts";
 
 /** The known type of an owner's property. */
@@ -139,6 +140,8 @@ export class SqlDraft {
   readonly scopes = new Set<string>();
   /** Properties of persons, and where each is named. */
   readonly personKeys = new Map<string, FieldNode>();
+  /** Time zones that the text names, by their canonical names, and where. */
+  readonly zones = new Map<string, Placed>();
   /** Conditions that every row of their SELECT meets. */
   readonly conjuncts = new Set<Placed>();
   /** Whether comparisons are of single rows, where they may also use a moment's stored column. */
@@ -181,6 +184,15 @@ export class SqlDraft {
     const written = `{${name}:${type}}`;
     this.#writtenValues.set(key, written);
     return written;
+  }
+
+  /** A time zone that the text names, as a parameter with its canonical name. @throws SqlProblem */
+  zone(name: string, at: Placed): string {
+    const zone = toEngineZone(name);
+    if (zone === undefined)
+      return refuse(`${quotedName(name)} is no time zone, such as "Europe/Berlin".`, at);
+    this.zones.set(zone, at);
+    return this.bind("String", zone);
   }
 
   /** Counts a part of the query. @throws SqlProblem beyond queryLimits.sqlPartsMax. */
