@@ -41,6 +41,8 @@ ${commands.map((command) => `  ${command.name.padEnd(9)} ${command.summary}`).jo
 bun run sluice <command> --help explains a command, --version prints the version.
 Settings come from the environment; the README lists them.`;
 
+// Files of this process and its children, the stores among them, are their owner's alone.
+process.umask(0o077);
 process.exit(await main(process.argv.slice(2)));
 
 async function main([name, ...args]: string[]): Promise<number> {

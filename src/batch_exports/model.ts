@@ -5,12 +5,12 @@ import { wordsIn } from "../core/words.ts";
 import {
   flag,
   integer,
+  line,
   model,
   moment,
   nullable,
   readOnly,
   strictModel,
-  text,
   unsupported,
   type UpdateInput,
   uuid,
@@ -91,7 +91,7 @@ const intervals = `hour, day, week, or "every N minutes" with N from 1 to ${expo
 export const exportModel = model("BatchExport", {
   id: readOnly(uuid()),
   team_id: readOnly(Type.Integer({ description: "The project." })),
-  name: text({ description: "For people.", examples: ["Events to our lake"] }),
+  name: line({ description: "For people.", examples: ["Events to our lake"] }),
   model: nullable(Type.String({ description: `One of ${exportModels.join(", ")}.` }), {
     default: "events",
     examples: ["events"],

@@ -7,6 +7,7 @@ import {
   type CreateInput,
   flag,
   integer,
+  line,
   model,
   moment,
   nullable,
@@ -23,10 +24,10 @@ import { dashboardLimits } from "./limits.ts";
 
 const properties = {
   id: readOnly(Type.Integer()),
-  name: nullable(text({ maxLength: 400, blank: true }), { default: null }),
+  name: nullable(line({ maxLength: 400, blank: true }), { default: null }),
   description: nullable(text({ maxLength: 4000, blank: true }), { default: "" }),
   pinned: flag({ default: false }),
-  tags: Type.Array(text({ maxLength: 255 }), { default: [], maxItems: limits.tagsMax }),
+  tags: Type.Array(line({ maxLength: 255 }), { default: [], maxItems: limits.tagsMax }),
   deleted: flag({ default: false }),
   created_at: readOnly(moment()),
   created_by: readOnly(nullable(userModel)),

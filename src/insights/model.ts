@@ -8,6 +8,7 @@ import {
   emptyObject,
   flag,
   integer,
+  line,
   model,
   moment,
   nullable,
@@ -45,7 +46,7 @@ export const insightModel = model("Insight", {
       description: "Eight letters and digits, older ones have ten. Stands for the id in paths.",
     }),
   ),
-  name: nullable(text({ maxLength: 400, blank: true }), { default: null }),
+  name: nullable(line({ maxLength: 400, blank: true }), { default: null }),
   derived_name: readOnly(nullable(Type.String({ description: "Derived from the query." }))),
   query: Type.Unknown({
     "x-shown": modelNamed("Query"),
@@ -62,7 +63,7 @@ export const insightModel = model("Insight", {
   }),
   dashboard_tiles: readOnly(Type.Array(tileModel)),
   description: nullable(text({ maxLength: 4000, blank: true }), { default: "" }),
-  tags: Type.Array(text({ maxLength: 255 }), { default: [], maxItems: limits.tagsMax }),
+  tags: Type.Array(line({ maxLength: 255 }), { default: [], maxItems: limits.tagsMax }),
   favorited: flag({ default: false }),
   saved: flag({ default: true }),
   result: readOnly(

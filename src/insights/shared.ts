@@ -11,7 +11,7 @@ import type { Shareable } from "../sharing/operations.ts";
 import type { BoardReader, SharedContent } from "../sharing/results.ts";
 import type { SharedLink } from "../sharing/store.ts";
 import { mapInSlices } from "../work/slices.ts";
-import type { InsightParts } from "./show.ts";
+import { type InsightParts, publicDetail } from "./show.ts";
 import { getDashboardContent, getInsight, getInsights, type InsightRow } from "./store.ts";
 
 const listOfEvents = "A list of events is not shown by a link.";
@@ -93,7 +93,7 @@ async function answerOf(queries: QueryEngine, row: InsightRow, inTime: boolean):
     return { results: await mapInSlices(results, withoutOthers), timezone };
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
-    return { results: [], error: thrown.detail };
+    return { results: [], error: publicDetail(thrown) };
   }
 }
 

@@ -146,8 +146,13 @@ async function read(queries: QueryEngine, row: InsightRow): Promise<InsightResul
     return table ? { ...read, columns: table.columns } : read;
   } catch (thrown) {
     // Other errors may contain a store's message, which is not shown.
-    const error = thrown instanceof Fault ? thrown.detail : "The event store cannot be reached.";
+    const error = thrown instanceof Fault ? publicDetail(thrown) : "The event store cannot be reached.";
     const nothing = { interval: null, date_from: null, date_to: null, timezone: null, results: [] };
     return { ...named, type: null, ...nothing, error };
   }
+}
+
+/** Why an insight has no results, for readers of a link or a report: never a scope. */
+export function publicDetail({ code, detail }: Fault): string {
+  return code === "permission_denied" ? "It reads data that links and reports do not show." : detail;
 }

@@ -6,12 +6,12 @@ import { withoutEnds } from "../core/trim.ts";
 import {
   type CreateInput,
   flag,
+  line,
   model,
   moment,
   nullable,
   readOnly,
   strictWritable,
-  text,
   type UpdateInput,
   uuid,
 } from "../http/fields/field.ts";
@@ -28,7 +28,7 @@ const projectModel = model("ProjectBasic", {
 
 export const organizationModel = model("Organization", {
   id: readOnly(uuid()),
-  name: text({ maxLength: 64, examples: ["Hedgehogs, Inc."] }),
+  name: line({ maxLength: 64, examples: ["Hedgehogs, Inc."] }),
   slug: readOnly(Type.String({ description: "Derived from the first name; renaming does not change it." })),
   logo_media_id: nullable(uuid(), { default: null }),
   created_at: readOnly(moment()),

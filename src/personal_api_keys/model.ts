@@ -5,6 +5,7 @@ import Type, { type Static } from "typebox";
 import { covers, isScope } from "../access/scope.ts";
 import {
   integer,
+  line,
   model,
   moment,
   nullable,
@@ -20,7 +21,7 @@ export const labelCharsMax = 40;
 
 export const personalKeyModel = model("PersonalAPIKey", {
   id: readOnly(Type.String()),
-  label: text({ maxLength: labelCharsMax, examples: ["nightly export"] }),
+  label: line({ maxLength: labelCharsMax, examples: ["nightly export"] }),
   mask_value: readOnly(Type.String({ description: "The key's first and last four characters." })),
   created_at: readOnly(moment()),
   last_used_at: readOnly(nullable(moment(), { description: "To the hour." })),

@@ -30,8 +30,8 @@ export const sessionRecordingLimits = {
   /** A recording is ongoing while its last piece is younger than this, in ms; PostHog's number. */
   recordingOngoingMs: 300_000,
   /**
-   * How long the deletion of an unknown recording waits until earlier arrivals are stored, in ms: a live flush and the
-   * report of its journal take two seconds.
+   * How long a change or deletion of an unknown recording waits until earlier arrivals are stored, in ms: a live flush
+   * and the report of its journal take two seconds.
    */
   recordingUnknownMsMax: 4000,
   /** How often deleted recordings are hidden in ClickHouse, in ms. */

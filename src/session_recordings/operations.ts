@@ -39,7 +39,7 @@ import { sharedSnapshotRoutes } from "./sharing/route.ts";
 import { shareableRecordings } from "./sharing/shared_recording.ts";
 import { snapshotOperations } from "./snapshots/operations.ts";
 import { ReadingBudget } from "./snapshots/reading_budget.ts";
-import { emptyRecording, readFirstProperties } from "./store.ts";
+import { emptyRecording, hasArrived, readFirstProperties } from "./store.ts";
 import { markDeleted, markViewed } from "./view_store.ts";
 
 type RecordingParts = RecordingReaderOptions & PromptParts & { sharing: SharingParts };
@@ -170,26 +170,25 @@ function oneOperations(parts: Counted) {
     }),
     projectOperation("PATCH /session_recordings/:id/", "session_recording:write", {
       summary: "Change a session recording",
-      description: "A session without recorded data has times of 1970, and nothing is stored of it.",
-      find: ({ project, params: { id } }) => findRow(parts, project.id, id),
+      description: "One whose data has expired has times of 1970, and nothing is stored of it.",
+      find: ({ project, params: { id } }) => findArrived(parts, project.id, id),
       body: recordingBody,
       replies: shownOne,
       answer: async ({ access, project, params: { id }, found, body: { viewed } }) => {
         const viewer = { project_id: project.id, user_id: access.user.id };
-        // Nothing is stored for an unknown id, which may be made up: a recording that arrives later is new.
-        if (found && viewed !== undefined) await markViewed(sql, project.id, viewer.user_id, id, viewed);
-        return await getRecording(parts, viewer, id, found ?? emptyRecording(id));
+        if (found.row && viewed !== undefined) await markViewed(sql, project.id, viewer.user_id, id, viewed);
+        return await getRecording(parts, viewer, id, found.row ?? emptyRecording(id));
       },
     }),
     projectOperation("DELETE /session_recordings/:id/", "session_recording:write", {
       summary: "Delete a session recording",
       description:
-        "It is hidden at once and removed from the disk within a day; so are pieces that arrive later. For a " +
-        "session without recorded data nothing is done.",
-      find: ({ project, params: { id } }) => findRow(parts, project.id, id),
+        "It is hidden at once and removed from the disk within a day; so are pieces that arrive later. For one " +
+        "whose data has expired nothing is done.",
+      find: ({ project, params: { id } }) => findArrived(parts, project.id, id),
       replies: gone,
       answer: async ({ access, project, params: { id }, found }) => {
-        if (!found && (await isUnknown(parts, project.id, id))) return;
+        if (found.isGone) return;
         const by = { user_id: access.user.id, at: new Date(clock.now()) };
         const deleted = await markDeleted(sql, project.id, [id], by);
         // Another request was faster.
@@ -200,9 +199,17 @@ function oneOperations(parts: Counted) {
   ];
 }
 
-/** Whether no recording that arrived before now has this id; false when that cannot be determined in time. */
-async function isUnknown(parts: RecordingReaderOptions, project_id: number, id: string): Promise<boolean> {
-  const { sql, clock } = parts;
-  if (!(await recordingsStoredWithin(sql, clock, sessionRecordingLimits.recordingUnknownMsMax))) return false;
-  return (await findRow(parts, project_id, id)) === undefined;
+/**
+ * The recording's row, or whether its pieces have arrived and are gone; neither when that cannot be determined in time.
+ * @throws Fault not_found when it is deleted, or no piece of it has ever arrived.
+ */
+async function findArrived(parts: RecordingReaderOptions, project_id: number, id: string) {
+  const { sql, clickhouse, clock } = parts;
+  const row = await findRow(parts, project_id, id);
+  if (row) return { row, isGone: false };
+  const isStored = await recordingsStoredWithin(sql, clock, sessionRecordingLimits.recordingUnknownMsMax);
+  const late = await findRow(parts, project_id, id);
+  if (late || !isStored) return { row: late, isGone: false };
+  if (!(await hasArrived(readsOf(clickhouse, project_id), id))) throw notFound(nowhere);
+  return { row: undefined, isGone: true };
 }

@@ -71,6 +71,16 @@ export async function findDistinctIds(reads: ProjectReads, person_id: string): P
   return rows.map(({ distinct_id }) => distinct_id);
 }
 
+/** Whether a piece of the session has ever arrived, though all may be gone. */
+export async function hasArrived(reads: ProjectReads, session_id: string): Promise<boolean> {
+  const rows = await reads.query(
+    `SELECT 1 FROM recorded_sessions
+     WHERE project_id = {project_id:UInt32} AND session_hash = sipHash64({session_id:String}) LIMIT 1`,
+    { session_id },
+  );
+  return rows.length > 0;
+}
+
 /** The sessions among these that have rows in ClickHouse. */
 export async function findRemains(reads: ProjectReads, session_ids: readonly string[]): Promise<string[]> {
   const rows = await reads.query<{ session_id: string }>(

@@ -3,17 +3,22 @@
 import { Database } from "bun:sqlite";
 import {
   accessSync,
+  chmodSync,
   constants,
   existsSync,
+  lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   realpathSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
 import { codeOf, reasonOf } from "../core/log.ts";
 import { removeConnection } from "./embedded/connection.ts";
+import { findAccount } from "./embedded/unprivileged_user.ts";
 
 export type Owning = ReturnType<typeof ownDataDir>;
 
@@ -78,9 +83,32 @@ export function lastOwner(dataDir: string): number | undefined {
 function makeFolder(dataDir: string): string {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    return realpathSync(dataDir);
+    const folder = realpathSync(dataDir);
+    closeToOthers(folder);
+    return folder;
   } catch (thrown) {
+    if (thrown instanceof UserError) throw thrown;
     throw new UserError(`DATA_DIR ${dataDir} cannot be used: ${reasonOf(thrown)}`);
+  }
+}
+
+/**
+ * Makes the folders in it unreadable for others, whatever its own mode. @throws UserError for what another user has put
+ * into a folder that others may write: a link, for example, through which the server would write elsewhere.
+ */
+function closeToOthers(folder: string): void {
+  const own = process.getuid?.();
+  if (own === undefined) return;
+  const trusted = [own, 0, own === 0 ? findAccount()?.uid : undefined];
+  const isOpen = (statSync(folder).mode & 0o022) !== 0;
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    const entry = lstatSync(path);
+    if (isOpen && !trusted.includes(entry.uid)) {
+      const remedy = "remove it, and let no other user write there (chmod go-w)";
+      throw new UserError(`${path} belongs to another user of this machine: ${remedy}`);
+    }
+    if (entry.isDirectory() && entry.uid === own && (entry.mode & 0o077) !== 0) chmodSync(path, 0o700);
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type CreateInput,
   flag,
   integer,
+  line,
   model,
   moment,
   nullable,
@@ -60,7 +61,7 @@ export const subscriptionModel = model("Subscription", {
   created_at: readOnly(moment()),
   created_by: readOnly(nullable(userModel)),
   deleted: flag({ default: false }),
-  title: nullable(text({ maxLength: 100, blank: true }), { default: null }),
+  title: nullable(line({ maxLength: 100, blank: true }), { default: null }),
   summary: readOnly(Type.String({ description: "The schedule in words." })),
   next_delivery_date: readOnly(nullable(moment())),
   invite_message: nullable(text({ maxLength: subscriptionLimits.inviteCharsMax, blank: true }), {

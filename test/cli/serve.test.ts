@@ -1,7 +1,7 @@
 // The server's start and stop, as an operator meets them.
 
 import { expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import { gitCommit } from "../../src/core/version.ts";
@@ -128,6 +128,23 @@ test("a data folder owned by another server is one clear line", async () => {
     new RegExp(`^sluice serve: DATA_DIR \\S+ is in use by process ${server.pid}\\b.*$`),
   );
   await server.end("SIGTERM");
+});
+
+test("a data folder that others may read has no file or folder that they may", async () => {
+  const dataDir = makeFolder();
+  chmodSync(dataDir, 0o755);
+  const server = await startServer({}, dataDir);
+  await post(server, "/capture/", { api_key: projectKey, event: "e", distinct_id: "d" });
+  await rested(server);
+  const names = readdirSync(dataDir, { recursive: true, encoding: "utf8" });
+  expect(names.length).toBeGreaterThan(500);
+  const folders = readdirSync(dataDir).filter((name) => (statSync(join(dataDir, name)).mode & 0o077) !== 0);
+  expect(folders).toEqual([]);
+  const open = names.filter((name) => {
+    const entry = lstatSync(join(dataDir, name), { throwIfNoEntry: false });
+    return entry !== undefined && !entry.isSymbolicLink() && (entry.mode & 0o007) !== 0;
+  });
+  expect(open).toEqual([]);
 });
 
 test("a data folder that cannot be made is one clear line", async () => {

@@ -275,7 +275,7 @@ test("a recording's person is the project's, with the properties of its events a
   await ask(server, "DELETE", `${base}/before/`);
 });
 
-test("a session without pieces may be requested, marked and deleted, and is new when it comes", async () => {
+test("a session without pieces may be requested, not changed or deleted, and is new when it comes", async () => {
   expect(problemOf(await ask(server, "GET", `${base}/none/`))).toEqual(gone);
   const sharing = await ask(server, "GET", `${base}/none/sharing/`);
   expect([sharing.status, Object.keys(sharing.body)]).toEqual([
@@ -289,24 +289,13 @@ test("a session without pieces may be requested, marked and deleted, and is new 
   const { sql } = await storesOf(server);
   const kept = await sql`SELECT 1 FROM sharing_configurations WHERE target = 'none'`;
   expect(kept.length).toBe(0);
-  const model = Object.keys((await ask(server, "GET", `${base}/long/`)).body);
-  for (const viewed of [undefined, true]) {
-    const { status, body } = await ask(
-      server,
-      "PATCH",
-      `${base}/none/`,
-      viewed ? { viewed } : { person: {} },
-    );
-    expect([status, Object.keys(body)]).toEqual([200, model]);
-    expect(body).toMatchObject({
-      id: "none",
-      viewed: false,
-      recording_duration: 0,
-      ongoing: false,
-    });
-    expect(body["start_time"]).toBe("1970-01-01T00:00:00Z");
+  for (const [method, body] of [
+    ["PATCH", { viewed: true }],
+    ["PATCH", { person: {} }],
+    ["DELETE", undefined],
+  ] as const) {
+    expect(problemOf(await ask(server, method, `${base}/none/`, body))).toEqual(gone);
   }
-  expect((await ask(server, "DELETE", `${base}/none/`)).status).toBe(204);
   await record(short("none", 9));
   await rested(server);
   expect(await idsOf("?session_ids=none")).toEqual(["none"]);
@@ -332,6 +321,30 @@ test("a recording that was acknowledged and is not stored yet is deleted like an
   expect(await idsOf("?session_ids=on%20its%20way")).toEqual([]);
 });
 
+test("a recording whose pieces are gone is answered as an empty one, and deleting it does nothing", async () => {
+  await record(short("expired", 12));
+  await rested(server);
+  const model = Object.keys((await ask(server, "GET", `${base}/long/`)).body);
+  const { clickhouse } = await storesOf(server);
+  for (const table of ["snapshot_chunks", "session_recording_days"]) {
+    const local = clickhouse.tables.local(table);
+    await clickhouse.command(`DELETE FROM ${local} WHERE session_hash = sipHash64('expired')`);
+  }
+  expect(problemOf(await ask(server, "GET", `${base}/expired/`))).toEqual(gone);
+  for (const change of [{ person: {} }, { viewed: true }]) {
+    const { status, body } = await ask(server, "PATCH", `${base}/expired/`, change);
+    expect([status, Object.keys(body)]).toEqual([200, model]);
+    expect(body).toMatchObject({ id: "expired", viewed: false, recording_duration: 0, ongoing: false });
+    expect(body["start_time"]).toBe("1970-01-01T00:00:00Z");
+  }
+  expect((await ask(server, "DELETE", `${base}/expired/`)).status).toBe(204);
+  expect((await ask(server, "PATCH", `${base}/expired/`, {})).status).toBe(200);
+  // Another project has not received it.
+  const { key } = await addStranger((await storesOf(server)).sql);
+  const theirs = "/api/projects/@current/session_recordings/expired/";
+  expect(problemOf(await ask(server, "PATCH", theirs, {}, key))).toEqual(gone);
+});
+
 test("an invalid recording id is not found by any operation", async () => {
   for (const id of ["x".repeat(201), "%00", "%F0%9F"]) {
     for (const method of ["GET", "PATCH", "DELETE"])
@@ -350,12 +363,11 @@ test("another project's recordings are not there", async () => {
   expect((await ask(server, "GET", `${path}/`, undefined, key)).body["count"]).toBe(0);
   for (const more of ["", "snapshots/"])
     expect((await ask(server, "GET", `${path}/long/${more}`, undefined, key)).status).toBe(404);
-  // Theirs of the same id has no pieces, and ours does not change.
-  const shown = (await ask(server, "PATCH", `${path}/long/`, { viewed: true }, key)).body;
-  expect(shown).toMatchObject({ start_url: "", distinct_id: "", recording_duration: 0 });
+  // Theirs of the same id never was, and ours does not change.
+  expect(problemOf(await ask(server, "PATCH", `${path}/long/`, { viewed: true }, key))).toEqual(gone);
   const ours = (await ask(server, "GET", `${base}/long/sharing/`)).body;
   expect((await ask(server, "GET", `${path}/long/sharing/`, undefined, key)).body).not.toEqual(ours);
-  expect((await ask(server, "DELETE", `${path}/long/`, undefined, key)).status).toBe(204);
+  expect(problemOf(await ask(server, "DELETE", `${path}/long/`, undefined, key))).toEqual(gone);
   expect((await ask(server, "GET", `${base}/long/`)).status).toBe(200);
 });
 

@@ -171,6 +171,11 @@ test("a link that another process revokes is over within five seconds", async ()
 
 test("a dashboard's link shows its tiles, and a tile that was taken off or deleted no more", async () => {
   const board = Number((await api("POST", "dashboards/", { name: "Shop" })).body["id"]);
+  const byMail = {
+    kind: "TrendsQuery",
+    series: [{ event: "bought" }],
+    breakdownFilter: { breakdown: "email", breakdown_type: "person" },
+  };
   const [one, two, list] = [
     await madeInsight({ name: "One", dashboards: [board] }),
     await madeInsight({ name: "Two", dashboards: [board] }),
@@ -180,6 +185,7 @@ test("a dashboard's link shows its tiles, and a tile that was taken off or delet
       query: { kind: "EventsQuery", select: ["*"], after: "-7d" },
     }),
   ];
+  await madeInsight({ name: "Mails", dashboards: [board], query: byMail });
   const token = await shared(`dashboards/${board}`);
   await api("PATCH", `dashboards/${board}/`, { tiles: [{ text: { body: "# Words" } }] });
   const names = async () => (await boardOf(token)).tiles.map(({ name, text }) => name ?? text);
@@ -187,14 +193,18 @@ test("a dashboard's link shows its tiles, and a tile that was taken off or delet
   expect([shown.kind, shown.name, await names()]).toEqual([
     "dashboard",
     "Shop",
-    ["One", "Two", "List", "# Words"],
+    ["One", "Two", "List", "Mails", "# Words"],
   ]);
+  expect(shown.tiles[3]).toMatchObject({
+    results: [],
+    error: "It reads data that links and reports do not show.",
+  });
   expect(shown.tiles[2]).toMatchObject({ results: [], error: "A list of events is not shown by a link." });
   expect(JSON.stringify(shown)).not.toContain("ann@");
   await api("PATCH", `insights/${one}/`, { dashboards: [] });
-  await until(async () => (await names()).join() === "Two,List,# Words");
+  await until(async () => (await names()).join() === "Two,List,Mails,# Words");
   await api("DELETE", `insights/${two}/`);
-  await until(async () => (await names()).join() === "List,# Words");
+  await until(async () => (await names()).join() === "List,Mails,# Words");
   await api("DELETE", `dashboards/${board}/`);
   await until(async () => (await open(token)).status === 404);
   expect((await api("GET", `dashboards/${board}/sharing/`)).status).toBe(404);

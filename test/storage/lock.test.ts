@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { chmodSync, existsSync, lchownSync, mkdirSync, statSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { lastOwner, ownDataDir, ownsDataDir } from "../../src/storage/lock.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
@@ -54,3 +54,37 @@ test("what an earlier owner said about its stores is gone", async () => {
 test("a folder that cannot be made is one clear line", () => {
   expect(() => ownDataDir("/proc/nowhere")).toThrow(/^DATA_DIR \/proc\/nowhere cannot be used: /);
 });
+
+test("folders of an existing folder are closed to others, whatever its own mode", () => {
+  const folder = makeFolder();
+  chmodSync(folder, 0o755);
+  mkdirSync(join(folder, "clickhouse"));
+  chmodSync(join(folder, "clickhouse"), 0o755);
+  ownDataDir(folder).release();
+  expect([folder, join(folder, "clickhouse")].map((path) => statSync(path).mode & 0o777)).toEqual([
+    0o755, 0o700,
+  ]);
+});
+
+// Only root can give a file to another user.
+test.skipIf(process.getuid?.() !== 0)(
+  "what another user has put into a folder that others may write is refused, and nothing behind it is changed",
+  () => {
+    for (const name of ["postgres", "journal", "quarantine", "secret.key", "clickhouse"]) {
+      const [folder, target] = [makeFolder(), makeFolder()];
+      chmodSync(target, 0o755);
+      symlinkSync(target, join(folder, name));
+      lchownSync(join(folder, name), 12_345, 12_345);
+      for (const mode of [0o777, 0o770]) {
+        chmodSync(folder, mode);
+        expect(() => ownDataDir(folder)).toThrow(
+          `${join(folder, name)} belongs to another user of this machine`,
+        );
+      }
+      expect([statSync(target).mode & 0o777, statSync(target).uid]).toEqual([0o755, 0]);
+      // The operator's own link, as to another disk, works.
+      lchownSync(join(folder, name), 0, 0);
+      ownDataDir(folder).release();
+    }
+  },
+);

@@ -2,7 +2,7 @@
 
 import Type, { type Static } from "typebox";
 import { membershipLevels } from "../../access/people/levels.ts";
-import { model, moment, readOnly, strictModel, strictWritable, text, uuid } from "../../http/fields/field.ts";
+import { line, model, moment, readOnly, strictModel, strictWritable, uuid } from "../../http/fields/field.ts";
 import { userModel } from "../../http/fields/user.ts";
 import { email, password } from "../sign_in/model.ts";
 
@@ -19,7 +19,7 @@ const level = (description: string) =>
 export const inviteModel = model("OrganizationInvite", {
   id: readOnly(uuid()),
   target_email: email(),
-  first_name: text({ maxLength: 30, blank: true, default: "" }),
+  first_name: line({ maxLength: 30, blank: true, default: "" }),
   level: level("1 member, 8 admin, 15 owner; at most the inviting user's level."),
   created_by: readOnly(userModel),
   created_at: readOnly(moment()),
@@ -47,6 +47,6 @@ export const shownInviteModel = model("InvitationShown", {
 export type ShownInvite = Static<typeof shownInviteModel>;
 
 export const signupBody = strictModel("SignupRequest", {
-  first_name: Type.Optional(text({ maxLength: 30, blank: true })),
+  first_name: Type.Optional(line({ maxLength: 30, blank: true })),
   password: password("For a new account; for an account that has the address already, its own."),
 });

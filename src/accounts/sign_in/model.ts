@@ -2,7 +2,7 @@
 
 import Type, { type Static } from "typebox";
 import { refusal } from "../../http/docs/document.ts";
-import { exactText, model, moment, nullable, strictModel, text } from "../../http/fields/field.ts";
+import { exactText, line, model, moment, nullable, strictModel } from "../../http/fields/field.ts";
 import { ownUserModel } from "../../users/model.ts";
 import { signInLimits } from "./limits.ts";
 
@@ -34,8 +34,8 @@ export const loggedInModel = model("LoggedIn", { success: Type.Boolean() });
 export const ownUserBody = strictModel(
   "OwnUserRequest",
   {
-    first_name: Type.Optional(text({ maxLength: 30, blank: true })),
-    last_name: Type.Optional(text({ maxLength: 30, blank: true })),
+    first_name: Type.Optional(line({ maxLength: 30, blank: true })),
+    last_name: Type.Optional(line({ maxLength: 30, blank: true })),
     email: Type.Optional(email()),
     password: Type.Optional(password(`A new one, of at least ${passwordCharsMin} characters.`)),
     current_password: Type.Optional(password("Needed for another address or password, once there is one.")),

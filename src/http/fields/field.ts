@@ -23,6 +23,11 @@ export function text(options: FieldOptions & { maxLength?: number; blank?: boole
   return Type.String(blank ? rest : { minLength: 1, ...rest });
 }
 
+/** Text on one line, as a name that becomes the header of an e-mail or of a file: breaks become blanks. */
+export function line(options: Parameters<typeof text>[0] = {}) {
+  return { ...text(options), "x-line": true };
+}
+
 /** Text that is compared byte by byte, as a distinct id or the key of a property: not trimmed, not empty. */
 export function exactText(options: FieldOptions & { maxLength?: number } = {}) {
   return Type.String({ minLength: 1, "x-exact": true, ...options });

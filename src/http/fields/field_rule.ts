@@ -38,6 +38,7 @@ export interface Rule {
   "x-checked-last"?: boolean;
   /** The text is not trimmed, and numbers are refused. */
   "x-exact"?: boolean;
+  "x-line"?: boolean;
 }
 
 /** The text, trimmed; numbers become text. A text that is exact stays as it is. @throws Fault */
@@ -46,7 +47,7 @@ export function checkText(rule: Rule, value: unknown, path: FieldPath): string {
   if (typeof value !== "string" && (isExact || typeof value !== "number")) {
     throw fieldFault("invalid_input", "Not a valid string.", path);
   }
-  const untrimmed = String(value);
+  const untrimmed = rule["x-line"] ? String(value).replaceAll(lineBreaks, " ") : String(value);
   // No character has more than two UTF-16 units.
   if (untrimmed.length > 2 * maxLength + httpLimits.blanksAroundMax) throw tooLong(maxLength, path);
   const text = isExact ? untrimmed : trimmed(untrimmed);
@@ -63,6 +64,9 @@ export function checkText(rule: Rule, value: unknown, path: FieldPath): string {
   refuseUnstorable(text, path);
   return text;
 }
+
+// oxlint-disable-next-line no-control-regex
+const lineBreaks = /[\n\v\f\r\u0085\u2028\u2029]+/g;
 
 function tooLong(maxLength: number, path: FieldPath): Fault {
   return fieldFault("max_length", `Ensure this field has no more than ${maxLength} characters.`, path);

@@ -38,6 +38,7 @@ export const tables: Readonly<Record<string, Placement>> = {
   session_facts: { kind: "sharded", by: "cityHash64(project_id, session_id)" },
   snapshot_chunks: { kind: "sharded", by: "cityHash64(project_id, sipHash64(session_id))" },
   session_recording_days: { kind: "sharded", by: "cityHash64(project_id, session_hash)" },
+  recorded_sessions: { kind: "sharded", by: "cityHash64(project_id, session_hash)" },
   // Nothing deduplicates these, so a batch must be one part: all of it goes to one shard.
   ingestion_warnings: byBatch,
   deleting_ids: { kind: "sharded", by: "cityHash64(distinct_id)" },

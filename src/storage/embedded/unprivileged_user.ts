@@ -50,7 +50,8 @@ export function findUnprivilegedUser(folder: string, binary: string, log: Log): 
   };
 }
 
-function findAccount(): { name: string; uid: number; gid: number } | undefined {
+/** The existing user that runs Postgres when the server runs as root. */
+export function findAccount(): { name: string; uid: number; gid: number } | undefined {
   const lines = existsSync("/etc/passwd") ? readFileSync("/etc/passwd", "utf8").split("\n") : [];
   const accounts = lines.map((line) => {
     const [name = "", , uid = "", gid = ""] = line.split(":");

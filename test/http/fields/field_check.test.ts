@@ -8,6 +8,7 @@ import {
   exactText,
   flag,
   integer,
+  line,
   moment,
   nullable,
   readOnly,
@@ -356,4 +357,14 @@ test("a strict request refuses unknown names; what replies show and the key itse
     detail: '"txet" is not a field of this request. There are: text.',
     attr: "txet",
   });
+});
+
+test("a line has no breaks, which would begin another header of an e-mail", () => {
+  const schema = Type.Object({ title: line({ maxLength: 20 }) });
+  for (const title of ["a\r\nBcc: b", "a\nBcc: b", "a\u2028\u2029\vBcc: b\r\n", "\u0085a Bcc: b"]) {
+    expect(checkFields(schema, { title })).toEqual({ title: "a Bcc: b" });
+  }
+  const check = (value: unknown) => checkFields(schema, value);
+  expect(refusal({ title: "\r\n" }, check).code).toBe("blank");
+  expect(refusal({ title: "a\0" }, check).code).toBe("null_characters_not_allowed");
 });
