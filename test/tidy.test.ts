@@ -220,21 +220,8 @@ test("each power lives in one place", () => {
   expect(placesOf(/\bstatus: ?[45]\d\d\b/, except(sources, /^src\/http\//, /^src\/storage\//))).toEqual([]);
 });
 
-/** Slow shapes that cannot be slow where they stand, with the reason. */
-const heldShort: Record<string, readonly string[]> = {
-  // What it is tried on has 64 characters at most.
-  "src/capture/scan/timestamp.ts": [
-    String.raw`(?:Z|UTC?|GMT|[ECMP][SD]T|[+-]\d{2}:?\d{2})\s*(?:\([^)]*\))?$`,
-  ],
-  // A part of an expression that is anchored at its start.
-  "src/cli/import/formats/timestamp.ts": [
-    String.raw`(?:[Tt ]+(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?)?`,
-  ],
-};
-
 /** Who makes expressions of texts: parts of its own or, in ai/model.ts, a short text that is read and never run. */
 const expressionMakers = [
-  "src/cli/import/formats/timestamp.ts",
   "src/http/fields/field_time.ts",
   "src/session_recordings/ai/model.ts",
   "src/storage/migrate.ts",
@@ -245,19 +232,13 @@ test("the time of a regular expression grows no faster than the text it is tried
   const tagged = sources.filter((path) => path.endsWith(".tsx"));
   expect(placesOf(/[(=,:?&|!]\s*\/[^/*>]/, tagged)).toEqual([]);
   const slow = except(sources, ...tagged).flatMap((path) =>
-    regexLiterals(text.get(path)!)
-      .filter(({ source }) => !heldShort[path]?.includes(source))
-      .flatMap((literal) => {
-        const why = slownessOf(literal);
-        return why === undefined ? [] : [`${path}:${literal.line}: /${literal.source}/: ${why}`];
-      }),
+    regexLiterals(text.get(path)!).flatMap((literal) => {
+      const why = slownessOf(literal);
+      return why === undefined ? [] : [`${path}:${literal.line}: /${literal.source}/: ${why}`];
+    }),
   );
   expect(slow).toEqual([]);
   expect(placesOf(/\bRegExp\(/, except(sources, ...expressionMakers))).toEqual([]);
-  for (const [path, shapes] of Object.entries(heldShort)) {
-    const there = regexLiterals(text.get(path)!).map(({ source }) => source);
-    expect(shapes.filter((shape) => !there.includes(shape))).toEqual([]);
-  }
 });
 
 test("slow shapes of regular expressions are distinguished from quick ones", () => {

@@ -247,7 +247,7 @@ async function report(
 function skewOf(index: EventIndex, received: number, requestSentAt: number): number {
   const range = index.shape === "batch" ? index.member("sent_at") : undefined;
   const isText = range && index.bytes[range[0]] === 0x22;
-  const batchSentAt = isText ? readEventTime(index.bytes, range[0], range[1]) : Number.NaN;
+  const batchSentAt = isText ? readEventTime(index.bytes, range[0], range[1], received) : Number.NaN;
   const skew = (Number.isNaN(batchSentAt) ? requestSentAt : batchSentAt) - received;
   return Math.abs(skew) >= captureLimits.skewMicrosMin ? skew : 0;
 }

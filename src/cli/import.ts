@@ -22,6 +22,7 @@ Options:
                        csv     a header with event, distinct_id and timestamp, and optionally uuid and
                                properties (JSON); every other column becomes a text property
                        posthog, mixpanel, amplitude, segment   their exports, as JSON Lines or JSON
+  --dates ORDER      day-first or month-first: reads 06.05.2024 and 6/5/2024, which are rejected otherwise
   --concurrency N    batches sent at the same time (default 4)
   --state FILE       the checkpoint (default: beside the first FILE, as FILE.sluice-import)
   --no-wait          ends when all events are on disk, before they are queryable

@@ -47,6 +47,23 @@ export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }
 
+/**
+ * A UUID in small letters, from any spelling that Rust's and Python's libraries read: with or without dashes, in
+ * braces, after `urn:uuid:`, in capitals. undefined for anything else.
+ */
+export function readUuid(text: string): string | undefined {
+  if (text.length > 64) return undefined;
+  const hex = text
+    .toLowerCase()
+    .replace(/^urn:uuid:/, "")
+    .replace(/^\{(.*)\}$/, "$1")
+    .replaceAll("-", "");
+  return /^[0-9a-f]{32}$/.test(hex) ? dashedUuid(hex) : undefined;
+}
+
+/** .NET's and Java's value of a UUID that was never set. */
+export const nilUuid = "00000000-0000-0000-0000-000000000000";
+
 /** A UUID from its 32 hexadecimal digits. */
 export function dashedUuid(hex: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");

@@ -185,7 +185,7 @@ function readTimestamp(index: EventIndex, at: EntryOffset, context: EventContext
     const [from, to] = [entries[at + field.timestamp]!, entries[at + field.timestamp + 1]!];
     if (to === 0 || bytes[from] === 0x6e) return received;
     const trusted = gradeIn(entries[at + field.traits]!, trait.$ignore_sent_at) === grade.sound;
-    micros = readEventTime(bytes, from, to) - (trusted ? 0 : context.skew);
+    micros = readEventTime(bytes, from, to, received) - (trusted ? 0 : context.skew);
   }
   if (micros >= timestampMicrosMin && micros <= received + aheadMicrosMax) return micros;
   row.warned |=

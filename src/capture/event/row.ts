@@ -1,6 +1,7 @@
 // A row: one event on its way into the columns. One object is reused for every event.
 
-import { hexValue } from "../../core/bytes.ts";
+import { bytesOf, decodeText, hexValue } from "../../core/bytes.ts";
+import { readUuid } from "../../core/id.ts";
 import { emptyRange } from "../scan/byte_range.ts";
 import { EventChanges, EventGroups } from "./changes.ts";
 
@@ -41,12 +42,19 @@ export function emptyRow() {
 }
 
 /**
- * Reads a uuid of 36 characters, with its dashes, into `out`, as 16 bytes in ClickHouse's order; false for any other
- * text, which may have written a part of `out`.
+ * Reads a uuid, in the spellings of readUuid(), into `out`, as 16 bytes in ClickHouse's order; false for any other text
+ * and for the nil uuid, which may have written a part of `out`.
  */
 export function uuidFromText(source: Uint8Array, from: number, to: number, out: Uint8Array): boolean {
-  if (to - from !== 36) return false;
+  if (to - from === 36) return readDigits(source, from, to, out);
+  const uuid = to - from > 64 ? undefined : readUuid(decodeText(source, from, to));
+  return uuid !== undefined && readDigits(bytesOf(uuid), 0, 36, out);
+}
+
+/** Reads the digits of a uuid with dashes. */
+function readDigits(source: Uint8Array, from: number, to: number, out: Uint8Array): boolean {
   let digit = 0;
+  let isNil = true;
   for (let at = from; at < to; at++) {
     const offset = at - from;
     if (offset === 8 || offset === 13 || offset === 18 || offset === 23) {
@@ -55,12 +63,13 @@ export function uuidFromText(source: Uint8Array, from: number, to: number, out: 
     }
     const value = hexValue[source[at]!]!;
     if (value === 255) return false;
+    if (value > 0) isNil = false;
     const byte = digit >> 1;
     const to = byte < 8 ? 7 - byte : 23 - byte;
     out[to] = (digit & 1) === 0 ? value << 4 : out[to]! | value;
     digit++;
   }
-  return true;
+  return !isNil;
 }
 
 /** The text of a uuid in ClickHouse's order. */

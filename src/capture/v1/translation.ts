@@ -8,7 +8,7 @@ import { Fault, type FaultCode } from "../../core/fault.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
 import type { Reason } from "../event/outcome.ts";
-import { uuidFromText } from "../event/row.ts";
+import { uuidFromText, uuidText } from "../event/row.ts";
 import { captureLimits } from "../limits.ts";
 import { type EntryOffset, field, type Indexed, knownKeys, offsetOf, slotOf } from "../scan/event_fields.ts";
 import { type EventIndex, isHistorical } from "../scan/event_index.ts";
@@ -109,8 +109,9 @@ export class Translation {
       throw this.#refusal("missing_event_uuid", "", "has no uuid");
     if (bytes[from] !== 0x22 || !uuidFromText(bytes, from + 1, to - 1, this.#uuid))
       throw this.#refusal("invalid_event_uuid", "The uuid of ", "is not a UUID");
-    this.#source.copy(this.uuids, this.#next * uuidChars, from + 1, to - 1);
-    const value = this.#source.toString("latin1", from + 1, to - 1).toLowerCase();
+    const value = uuidText(this.#uuid);
+    if (to - from === uuidChars + 2) this.#source.copy(this.uuids, this.#next * uuidChars, from + 1, to - 1);
+    else this.uuids.set(bytesOf(value), this.#next * uuidChars);
     if (this.#seen.size === this.#seen.add(value).size)
       throw this.#refusal("duplicate_event_uuid", "The uuid of ", "occurs twice");
   }

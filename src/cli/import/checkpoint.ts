@@ -9,6 +9,7 @@ import { jsonIn } from "../../core/json/dictionary.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { Body } from "./body.ts";
 import { addCounts, type ImportCounts, noCounts } from "./counts.ts";
+import type { TimeRules } from "./formats/timestamp.ts";
 
 /** What must be equal for a checkpoint to be valid. Paths are as given. */
 export interface ImportInputs {
@@ -17,6 +18,8 @@ export interface ImportInputs {
   /** A hash of the project key. */
   key: string;
   format: string;
+  /** Absent: refused. */
+  dates?: TimeRules["dates"];
   bytes_max: number;
   rows_max: number;
 }
@@ -172,6 +175,7 @@ function differenceOf(was: ImportInputs, is: ImportInputs): string | undefined {
   if (was.host !== is.host) return `it sent to ${was.host}`;
   if (was.key !== is.key) return "it used another API key";
   if (was.format !== is.format) return `it read with --format ${was.format}`;
+  if ((was.dates ?? "refused") !== (is.dates ?? "refused")) return "it read with another order of --dates";
   return was.bytes_max === is.bytes_max && was.rows_max === is.rows_max
     ? undefined
     : "it used other batch sizes";

@@ -7,6 +7,7 @@ import { withoutLast } from "../../core/trim.ts";
 import { readArguments } from "../args.ts";
 import type { BodyLimits } from "./body.ts";
 import { type Format, formats } from "./formats/detect.ts";
+import type { TimeRules } from "./formats/timestamp.ts";
 import { importLimits } from "./limits.ts";
 import { standardInput } from "./reading/source.ts";
 
@@ -17,6 +18,7 @@ export interface ImportOptions {
   /** Empty only in a dry run. */
   apiKey: string;
   format: Format;
+  dates: TimeRules["dates"];
   concurrency: number;
   /** The checkpoint's file; undefined: none. */
   state: string | undefined;
@@ -46,7 +48,7 @@ export interface ImportParts {
 export function readImportOptions(args: string[], config: Config): ImportOptions {
   const { positionals: files, values } = readArguments(
     args,
-    ["host", "api-key", "format", "concurrency", "state"],
+    ["host", "api-key", "format", "dates", "concurrency", "state"],
     ["dry-run", "no-wait", "json"],
   );
   const textOf = (name: string): string | undefined => values[name] as string | undefined;
@@ -65,6 +67,7 @@ export function readImportOptions(args: string[], config: Config): ImportOptions
     host: readHost(textOf("host") ?? `http://127.0.0.1:${config.port}`),
     apiKey,
     format: readFormat(textOf("format") ?? "auto"),
+    dates: readDates(textOf("dates")),
     concurrency: readConcurrency(textOf("concurrency") ?? "4"),
     state,
     dryRun,
@@ -85,6 +88,12 @@ function readFormat(text: string): Format {
   const found = formats.find((format) => format === text);
   if (found === undefined) throw wrong(`--format: expected one of ${formats.join(", ")}, got "${text}"`);
   return found;
+}
+
+function readDates(text: string | undefined): TimeRules["dates"] {
+  if (text === undefined) return "refused";
+  if (text === "day-first" || text === "month-first") return text;
+  throw wrong(`--dates: expected day-first or month-first, got "${text}"`);
 }
 
 function readConcurrency(text: string): number {

@@ -63,6 +63,7 @@ async function inputsOf(
     host: options.host,
     key: hashKey(options.apiKey),
     format: options.format,
+    dates: options.dates,
     bytes_max: bodyLimits.bytesMax,
     rows_max: bodyLimits.rowsMax,
   };
@@ -145,7 +146,8 @@ class Import {
     const kind = detectFileKind(head, whole, this.#options.format, name);
     this.#reporter.print(`${name}: ${kind.dialect === "batch" ? "" : `${kind.dialect}, `}${kind.layout}`);
     const reader = readerOf(kind);
-    const converter = new Converter(kind, this.#identity, this.#checkpoint.startedAtMs);
+    const rules = { nowMs: this.#checkpoint.startedAtMs, dates: this.#options.dates };
+    const converter = new Converter(kind, this.#identity, rules);
     await this.#append(reader.read(head), converter, file);
     for await (const bytes of rest) await this.#append(reader.read(bytes), converter, file);
     if (!this.#stop.signal.aborted) await this.#append(reader.end(), converter, file);

@@ -2,9 +2,9 @@
 // Django REST framework, since scripts for that API read them.
 
 import type { Fault } from "../../core/fault.ts";
-import { dashedUuid } from "../../core/id.ts";
+import { readUuid } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
-import { trimmed, withoutEnds, withoutLast } from "../../core/trim.ts";
+import { trimmed, withoutLast } from "../../core/trim.ts";
 import { httpLimits } from "../limits.ts";
 import { excerpt, fieldFault, type FieldPath, typeNameOf } from "./field_fault.ts";
 import { isoTimeOf, isTimezone } from "./field_time.ts";
@@ -178,14 +178,11 @@ export function checkMoment(value: unknown, path: FieldPath): string {
 
 /** The UUID in small letters. @throws Fault */
 export function checkUuid(value: unknown, path: FieldPath): string {
-  const hex =
-    typeof value === "string" && value.length <= 64
-      ? withoutEnds(value.replace("urn:", "").replace("uuid:", ""), "{}").replaceAll("-", "")
-      : "";
-  if (!/^[0-9a-f]{32}$/i.test(hex)) {
+  const uuid = typeof value === "string" ? readUuid(value) : undefined;
+  if (uuid === undefined) {
     throw fieldFault("invalid_input", `“${excerpt(value)}” is not a valid UUID.`, path);
   }
-  return dashedUuid(hex.toLowerCase());
+  return uuid;
 }
 
 /** @throws Fault for what is none of the choices. */

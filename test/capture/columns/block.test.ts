@@ -89,8 +89,23 @@ test("a uuid's bytes are those of its text, in either case; anything else is ref
   const bytes = encoder.encode("01234567-89ab-CDEF-8123-456789abcdef");
   expect(uuidFromText(bytes, 0, bytes.length, out)).toBe(true);
   expect(Buffer.from(out).toString("hex")).toBe("efcdab8967452301efcdab8967452381");
+  const first = out.slice();
+  for (const spelled of [
+    "0123456789abcdef8123456789abcdef",
+    "{01234567-89AB-cdef-8123-456789abcdef}",
+    "urn:uuid:01234567-89ab-cdef-8123-456789abcdef",
+    "URN:UUID:0123456789ABCDEF8123456789ABCDEF",
+  ]) {
+    const text = encoder.encode(spelled);
+    expect(uuidFromText(text, 0, text.length, out.fill(0))).toBe(true);
+    expect(out).toEqual(first);
+  }
   for (const wrong of [
     "",
+    "00000000-0000-0000-0000-000000000000",
+    "00000000000000000000000000000000",
+    "uuid:01234567-89ab-cdef-8123-456789abcdef",
+    "{01234567-89ab-cdef-8123-456789abcdef",
     "01234567-89ab-cdef-8123-456789abcde",
     "01234567x89ab-cdef-8123-456789abcdef",
     "0123456789abcdef0123456789abcdef0000",

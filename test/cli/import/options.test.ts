@@ -11,6 +11,7 @@ test("a file alone takes everything else from the configuration", () => {
     host: "http://127.0.0.1:9000",
     apiKey: "phc_config00",
     format: "auto",
+    dates: "refused",
     concurrency: 4,
     state: "a.jsonl.sluice-import",
     dryRun: false,
@@ -21,12 +22,13 @@ test("a file alone takes everything else from the configuration", () => {
 
 test("every option is read", () => {
   const words =
-    "- b --host https://x.example/in/ --api-key k --format csv --concurrency 9 --state s --no-wait --dry-run --json";
+    "- b --host https://x.example/in/ --api-key k --format csv --dates day-first --concurrency 9 --state s --no-wait --dry-run --json";
   expect(readImportOptions(words.split(" "), config)).toEqual({
     files: ["-", "b"],
     host: "https://x.example/in",
     apiKey: "k",
     format: "csv",
+    dates: "day-first",
     concurrency: 9,
     state: "s",
     dryRun: true,
@@ -47,6 +49,7 @@ test.each([
   [["a", "--host", "ftp://x"], "--host: expected an http:// or https:// URL"],
   [["a", "--host", "x"], "--host: expected an http:// or https:// URL"],
   [["a", "--format", "xml"], "--format: expected one of auto, jsonl"],
+  [["a", "--dates", "dmy"], "--dates: expected day-first or month-first"],
   [["a", "--concurrency", "0"], "--concurrency: expected a whole number from 1 to 32"],
   [["a", "--concurrency", "33"], "--concurrency: expected a whole number from 1 to 32"],
   [["a", "b", "a"], "a is named twice"],

@@ -109,7 +109,7 @@ function hexDigits(v: v128): u64 {
   return bswap<u64>(<u64>i64x2.extract_lane(bytes, 0));
 }
 
-/** A raw JSON value as a uuid in ClickHouse's order; false when it is none. */
+/** A raw JSON value as a uuid in ClickHouse's order; false when it is none with dashes, or nil. */
 // @ts-ignore: decorator
 @inline
 export function readUuid(from: u32, to: u32, out: u32): bool {
@@ -131,7 +131,7 @@ export function readUuid(from: u32, to: u32, out: u32): bool {
     ),
     8,
   );
-  return sound;
+  return sound && (load<u64>(out) | load<u64>(out, 8)) != 0;
 }
 
 /** Whether a string's bytes are its text. */

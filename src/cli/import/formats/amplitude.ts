@@ -13,7 +13,7 @@ import {
 } from "../reading/raw_fields.ts";
 import { usableUuid } from "./batch_item.ts";
 import { batchItemOf, type JsonRecord, type RecordOutcome, rejected, uuidFrom } from "./record.ts";
-import { importTimestamp } from "./timestamp.ts";
+import { importTimestamp, type TimeRules } from "./timestamp.ts";
 
 const events: Readonly<Record<string, string>> = {
   "[Amplitude] Page Viewed": "$pageview",
@@ -50,14 +50,14 @@ const ofEvent = {
   referring_domain: "$referring_domain",
 };
 
-/** @param nowMs when the import began. */
-export function mapAmplitude(record: JsonRecord, nowMs: number): RecordOutcome {
+/** @param rules how its times are read. */
+export function mapAmplitude(record: JsonRecord, rules: TimeRules): RecordOutcome {
   const { value } = record;
   const event = value["event_type"];
   if (typeof event !== "string" || event === "") return rejected("no event_type");
   if (event === "session_start") return { is: "skipped", reason: "Amplitude's session_start" };
   const times = [value["event_time"], value["client_event_time"], value["server_received_time"]];
-  const time = importTimestamp(times, nowMs);
+  const time = importTimestamp(times, rules);
   if ("is" in time) return time;
   const row = parseRawFields(record.text);
   const distinct_id = fieldId(row, "user_id") ?? fieldId(row, "device_id");

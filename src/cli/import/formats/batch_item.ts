@@ -1,27 +1,24 @@
 // Records that are /batch items already. Their bytes are sent as they are; a row is rewritten only where the
 // server would otherwise replace the event's time or uuid. `properties` is not changed.
 
-import { dashedUuid, isUuid } from "../../../core/id.ts";
+import { isUuid, nilUuid, readUuid } from "../../../core/id.ts";
 import { parseRawFields, type RawFields, writeRawFields } from "../reading/raw_fields.ts";
 import { type JsonRecord, type RecordOutcome, rejected } from "./record.ts";
-import { importTimestamp, rfc3339Ms, timeProblem } from "./timestamp.ts";
+import { importTimestamp, rfc3339Ms, timeProblem, type TimeRules } from "./timestamp.ts";
 
-const nilUuid = "00000000-0000-0000-0000-000000000000";
-
-/** `nowMs`: when the import began, the same in every run of it. */
-export function mapBatchItem(record: JsonRecord, nowMs: number): RecordOutcome {
+export function mapBatchItem(record: JsonRecord, rules: TimeRules): RecordOutcome {
   const { value } = record;
   const ms = typeof value["timestamp"] === "string" ? rfc3339Ms(value["timestamp"]) : Number.NaN;
   const uuidFits = value["uuid"] === undefined || usableUuid(value["uuid"]) === value["uuid"];
-  if (Number.isNaN(ms) || !uuidFits || value["offset"] !== undefined) return rewrite(record, nowMs);
-  const problem = timeProblem(ms, nowMs);
+  if (Number.isNaN(ms) || !uuidFits || value["offset"] !== undefined) return rewrite(record, rules);
+  const problem = timeProblem(ms, rules.nowMs);
   if (problem !== undefined) return rejected(problem);
   return { is: "verbatim", uuid: value["uuid"] === undefined ? record.ownUuid() : undefined };
 }
 
 /** Replaces `uuid` and `timestamp` and drops `offset`; every other field stays as written. */
-function rewrite(record: JsonRecord, nowMs: number): RecordOutcome {
-  const time = importTimestamp([record.value["timestamp"]], nowMs);
+function rewrite(record: JsonRecord, rules: TimeRules): RecordOutcome {
+  const time = importTimestamp([record.value["timestamp"]], rules);
   if ("is" in time) return time;
   const row = parseRawFields(record.text);
   // The server would subtract `offset` from its own clock.
@@ -34,11 +31,9 @@ function rewrite(record: JsonRecord, nowMs: number): RecordOutcome {
   return { is: "rewritten", text: writeRawFields(new Map([...head, ...row])) };
 }
 
-/** A uuid with dashes, from one with or without them; undefined for the nil uuid and for anything else. */
+/** A uuid with dashes, as it is written if it has them; undefined for the nil uuid and for what is none. */
 export function usableUuid(value: unknown): string | undefined {
-  if (typeof value !== "string" || value === nilUuid) return undefined;
-  if (isUuid(value)) return value;
-  if (!/^[0-9a-f]{32}$/i.test(value)) return undefined;
-  const dashed = dashedUuid(value);
-  return dashed === nilUuid ? undefined : dashed;
+  const uuid = typeof value === "string" ? readUuid(value) : undefined;
+  if (uuid === undefined || uuid === nilUuid) return undefined;
+  return isUuid(value as string) ? (value as string) : uuid;
 }

@@ -15,6 +15,7 @@ import { mapPosthog } from "./posthog.ts";
 import { type JsonRecord, type RecordOutcome, rejected } from "./record.ts";
 import { mapSegment } from "./segment.ts";
 import { mapCsvRow } from "./table.ts";
+import type { TimeRules } from "./timestamp.ts";
 import type { UuidSource } from "./uuid_source.ts";
 
 const mappings = {
@@ -33,15 +34,14 @@ export class Converter implements JsonRecord {
   value: Record<string, unknown> = {};
   readonly #kind: FileKind;
   readonly #identity: UuidSource;
-  readonly #nowMs: number;
+  readonly #rules: TimeRules;
   #record: FileRecord | undefined;
   #headerPassed = false;
 
-  /** `nowMs`: when the import began. */
-  constructor(kind: FileKind, identity: UuidSource, nowMs: number) {
+  constructor(kind: FileKind, identity: UuidSource, rules: TimeRules) {
     this.#kind = kind;
     this.#identity = identity;
-    this.#nowMs = nowMs;
+    this.#rules = rules;
   }
 
   /** The outcome of a record; undefined for the header of a CSV file. */
@@ -86,7 +86,7 @@ export class Converter implements JsonRecord {
     this.text = text;
     this.value = value;
     this.#record = record;
-    return mappings[this.#kind.dialect](this, this.#nowMs);
+    return mappings[this.#kind.dialect](this, this.#rules);
   }
 
   #mapCells(text: string): RecordOutcome {
@@ -94,7 +94,7 @@ export class Converter implements JsonRecord {
       const bytes = Buffer.from(name);
       return this.#identity.ofRecord(bytes, 0, bytes.length);
     };
-    return mapCsvRow(this.#kind.table!, text, ownUuid, this.#nowMs);
+    return mapCsvRow(this.#kind.table!, text, ownUuid, this.#rules);
   }
 }
 

@@ -18,7 +18,7 @@ import {
   type TranslatedEvent,
   uuidFrom,
 } from "./record.ts";
-import { importTimestamp } from "./timestamp.ts";
+import { importTimestamp, type TimeRules } from "./timestamp.ts";
 
 /** Properties that are read elsewhere, or that mean nothing outside Mixpanel. */
 const dropped = wordsIn(`
@@ -33,13 +33,13 @@ const renamed = {
 };
 const countries = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
 
-/** @param nowMs when the import began. */
-export function mapMixpanel(record: JsonRecord, nowMs: number): RecordOutcome {
+/** @param rules how its times are read. */
+export function mapMixpanel(record: JsonRecord, rules: TimeRules): RecordOutcome {
   const { event } = record.value;
   if (typeof event !== "string" || event === "") return rejected("no event name");
   const properties = objectField(parseRawFields(record.text), "properties");
   const rawTime = properties.get("time");
-  const time = importTimestamp([rawTime === undefined ? undefined : JSON.parse(rawTime)], nowMs);
+  const time = importTimestamp([rawTime === undefined ? undefined : JSON.parse(rawTime)], rules);
   if ("is" in time) return time;
   const distinct_id = distinctId(properties);
   const insertId = fieldId(properties, "$insert_id");

@@ -12,15 +12,15 @@ import {
 } from "../reading/raw_fields.ts";
 import { usableUuid } from "./batch_item.ts";
 import { type JsonRecord, type RecordOutcome, rejected } from "./record.ts";
-import { importTimestamp } from "./timestamp.ts";
+import { importTimestamp, type TimeRules } from "./timestamp.ts";
 
 /** Columns that become properties, unless the properties have them. */
 const ofRow = { elements_chain: "$elements_chain", ip: "$ip" };
 
-/** @param nowMs when the import began. */
-export function mapPosthog(record: JsonRecord, nowMs: number): RecordOutcome {
+/** @param rules how its times are read. */
+export function mapPosthog(record: JsonRecord, rules: TimeRules): RecordOutcome {
   const { value } = record;
-  const time = importTimestamp([value["timestamp"]], nowMs);
+  const time = importTimestamp([value["timestamp"]], rules);
   if ("is" in time) return time;
   const row = parseRawFields(record.text);
   const properties = objectText(row.get("properties"));

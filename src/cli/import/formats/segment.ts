@@ -17,7 +17,7 @@ import {
   type TranslatedEvent,
   uuidFrom,
 } from "./record.ts";
-import { importTimestamp } from "./timestamp.ts";
+import { importTimestamp, type TimeRules } from "./timestamp.ts";
 
 /** The group type that PostHog's own Segment destination uses. */
 const groupType = "segment_group";
@@ -50,8 +50,8 @@ const ofContext: Readonly<Record<string, string | Readonly<Record<string, string
 
 export const segmentTypes = ["track", "identify", "page", "screen", "group", "alias"] as const;
 
-/** @param nowMs when the import began. */
-export function mapSegment(record: JsonRecord, nowMs: number): RecordOutcome {
+/** @param rules how its times are read. */
+export function mapSegment(record: JsonRecord, rules: TimeRules): RecordOutcome {
   const { value } = record;
   const type = segmentTypes.find((known) => known === value["type"]);
   if (type === undefined) {
@@ -59,7 +59,7 @@ export function mapSegment(record: JsonRecord, nowMs: number): RecordOutcome {
     return rejected(`not a Segment call: type is ${shown}`);
   }
   const times = [value["timestamp"], value["originalTimestamp"], value["sentAt"], value["receivedAt"]];
-  const time = importTimestamp(times, nowMs);
+  const time = importTimestamp(times, rules);
   if ("is" in time) return time;
   const call = parseRawFields(record.text);
   const properties = objectField(call, "properties");

@@ -5,7 +5,7 @@ import { splitFields } from "../reading/csv.ts";
 import { jsonObject, withFields } from "../reading/raw_fields.ts";
 import { usableUuid } from "./batch_item.ts";
 import { batchItemOf, type RecordOutcome, rejected } from "./record.ts";
-import { importTimestamp } from "./timestamp.ts";
+import { importTimestamp, type TimeRules } from "./timestamp.ts";
 
 const eventColumns = ["event", "distinct_id", "timestamp", "uuid", "properties"] as const;
 type Known = (typeof eventColumns)[number];
@@ -51,7 +51,7 @@ export function mapCsvRow(
   table: CsvTable,
   text: string,
   ownUuid: (text: string) => string,
-  nowMs: number,
+  rules: TimeRules,
 ): RecordOutcome {
   const fields = splitFields(text, table.separator);
   if (fields === undefined) return rejected("something follows a closing quote");
@@ -59,7 +59,7 @@ export function mapCsvRow(
     return rejected(`${fields.length} fields, but the header has ${table.names.length}`);
   }
   const field = (name: Known): string => (table.indexes[name] < 0 ? "" : fields[table.indexes[name]]!);
-  const time = importTimestamp([field("timestamp")], nowMs);
+  const time = importTimestamp([field("timestamp")], rules);
   if ("is" in time) return time;
   const properties = propertiesOf(table, fields, field("properties").trim());
   if (properties === undefined) return rejected("properties is not the JSON text of an object");

@@ -1,5 +1,7 @@
-// Timestamps of exported events. A text that can be read in two ways is not a timestamp.
+// Timestamps of exported events, read as /batch reads them. A text that can be read in two ways is not a timestamp.
 
+import { readIso } from "../../../capture/scan/timestamp.ts";
+import { readWrittenTime } from "../../../capture/scan/written_time.ts";
 import { type RecordOutcome, rejected } from "./record.ts";
 
 /** How far ahead of the clock a timestamp may lie before the server would replace it, in ms. */
@@ -10,7 +12,7 @@ const earliestMs = Date.UTC(1900, 0, 1);
 export interface Timestamp {
   /** Milliseconds since 1970, UTC. */
   ms: number;
-  /** RFC 3339, with every digit of the fraction that was given. */
+  /** RFC 3339. */
   text: string;
 }
 
@@ -28,19 +30,29 @@ export function rfc3339Ms(text: string): number {
   return Date.parse(text);
 }
 
+/** What the times of one import are read by. */
+export interface TimeRules {
+  /** When the import began. */
+  nowMs: number;
+  /** How `06.05.2024` and the like are read. */
+  dates: "month-first" | "day-first" | "refused";
+}
+
 /**
- * The first value that is a timestamp; otherwise the rejection: none can be read, or the server would replace it.
- * `nowMs`: when the import began.
+ * The first value that is a timestamp and that the server would keep; otherwise the rejection: the server would replace
+ * the first that can be read, or none can.
  */
-export function importTimestamp(values: readonly unknown[], nowMs: number): Timestamp | RecordOutcome {
+export function importTimestamp(values: readonly unknown[], rules: TimeRules): Timestamp | RecordOutcome {
   let unreadable: unknown;
+  let firstProblem: string | undefined;
   for (const value of values) {
-    const time = readTimestamp(value);
-    const problem = time && timeProblem(time.ms, nowMs);
-    if (time !== undefined) return problem === undefined ? time : rejected(problem);
+    const time = readTimestamp(value, rules.dates);
+    const problem = time && timeProblem(time.ms, rules.nowMs);
+    if (time && problem === undefined) return time;
+    firstProblem ??= problem;
     unreadable ??= value;
   }
-  return rejected(unreadableTime(unreadable));
+  return rejected(firstProblem ?? unreadableTime(unreadable));
 }
 
 /** Why the server would replace this time; undefined when it would not. */
@@ -52,61 +64,30 @@ export function timeProblem(ms: number, nowMs: number): string | undefined {
 function unreadableTime(value: unknown): string {
   if (value === undefined || value === null || value === "") return "no timestamp";
   const text = JSON.stringify(value);
-  return `cannot read the timestamp ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
+  const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  const hasOrder = readTimestamp(value, "day-first") ?? readTimestamp(value, "month-first");
+  return `cannot read the timestamp ${shown}${hasOrder ? "; say --dates day-first or month-first" : ""}`;
 }
 
-/**
- * Reads a timestamp of an export: RFC 3339; dates, and times with a space, without seconds or zone (UTC), with `UTC`,
- * `+02` or `+0200`; RFC 2822; numbers of seconds, ms, µs or ns, distinguished by their size.
- */
-export function readTimestamp(value: unknown): Timestamp | undefined {
-  if (typeof value === "number") return fromNumber(value);
-  if (typeof value !== "string") return undefined;
-  const ms = rfc3339Ms(value);
-  if (!Number.isNaN(ms)) return { ms, text: value };
-  const text = value.trim();
-  if (/^-?\d{9,19}(\.\d+)?$/.test(text)) return fromNumber(Number(text));
-  return fromParts(text) ?? (mailDate.test(text) ? fromMs(Date.parse(text)) : undefined);
-}
-
-const datePart = /(\d{4})([-/])(\d\d)\2(\d\d)/;
-const timePart = /(?:[Tt ]+(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?)?/;
-const zonePart = / ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?/;
-const parts = new RegExp(`^${datePart.source}${timePart.source}${zonePart.source}$`);
-
-function fromParts(text: string): Timestamp | undefined {
-  const found = parts.exec(text);
-  if (found === null) return undefined;
-  const [, year, , month, day, hours = "00", minutes = "00", seconds = "00", fraction, zone = "Z"] = found;
-  const plain = `${year}-${month}-${day}T${hours}:${minutes}:${seconds}${fraction ? `.${fraction}` : ""}`;
-  const canonical = `${plain}${zoneText(zone)}`;
-  const ms = rfc3339Ms(canonical);
-  return Number.isNaN(ms) ? undefined : { ms, text: canonical };
-}
-
-function zoneText(zone: string): string {
-  if (!/^[+-]/.test(zone)) return "Z";
-  const digits = zone.slice(1).replace(":", "").padEnd(4, "0");
-  return `${zone[0]}${digits.slice(0, 2)}:${digits.slice(2)}`;
-}
-
-const mailDate =
-  /^(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)? (?:[+-]\d{4}|GMT|UT|UTC|Z)$/;
-
-function fromNumber(value: number): Timestamp | undefined {
-  const size = Math.abs(value);
-  // 1e10 seconds are in the year 2286, 1e10 ms in April 1970: exports have neither.
-  if (size <= 1e10) return fromMs(Math.round(value * 1000));
-  if (size < 1e14) return fromMs(Math.floor(value));
-  if (size < 1e17) return fromMs(Math.floor(value / 1e3));
-  return fromMs(Math.floor(value / 1e6));
+/** Reads a timestamp of an export: RFC 3339, kept as it is written, or whatever /batch reads. */
+export function readTimestamp(value: unknown, dates: TimeRules["dates"]): Timestamp | undefined {
+  if (typeof value !== "number" && typeof value !== "string") return undefined;
+  const text = String(value);
+  const ms = rfc3339Ms(text);
+  if (!Number.isNaN(ms)) return { ms, text };
+  const bytes = Buffer.from(text);
+  const iso = readIso(bytes, 0, bytes.length);
+  return fromMicros(Number.isNaN(iso) ? readWrittenTime(text, { numericDates: dates }) : iso);
 }
 
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-function fromMs(ms: number): Timestamp | undefined {
+function fromMicros(micros: number): Timestamp | undefined {
+  const ms = Math.floor(micros / 1000);
   if (!(ms >= -lastMs && ms <= lastMs)) return undefined;
   const text = new Date(ms).toISOString();
   // toISOString writes years before 0 with six digits; no event has such a time.
-  return text.length === 24 ? { ms, text } : undefined;
+  if (text.length !== 24) return undefined;
+  const rest = micros - ms * 1000;
+  return { ms, text: rest === 0 ? text : `${text.slice(0, -1)}${String(rest).padStart(3, "0")}Z` };
 }

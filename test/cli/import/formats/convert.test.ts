@@ -11,7 +11,10 @@ const nowMs = Date.UTC(2026, 0, 1);
 export function outcomesOf(text: string | Uint8Array): string[] {
   const bytes = Buffer.from(text as string);
   const kind = detectFileKind(bytes, true, "auto", "FILE");
-  const [reader, converter] = [readerOf(kind), new Converter(kind, new UuidSource(), nowMs)];
+  const [reader, converter] = [
+    readerOf(kind),
+    new Converter(kind, new UuidSource(), { nowMs, dates: "refused" }),
+  ];
   const outcomes: string[] = [];
   for (const records of [reader.read(bytes), reader.end()]) {
     for (const record of records) {
@@ -176,7 +179,7 @@ describe("an export of Amplitude", () => {
       uuid: "2f0c1f8e-5b1c-4a53-9a3e-0c7a2f1f6b10",
       event: "$pageview",
       distinct_id: "ada",
-      timestamp: "2023-10-15T14:30:00.123000Z",
+      timestamp: "2023-10-15T14:30:00.123Z",
       properties: {
         "[Amplitude] Page URL": "https://example.com/a",
         "[Amplitude] Page Path": "/a",
@@ -265,7 +268,7 @@ describe("CSV", () => {
     );
     expect(outcomes.slice(1)).toEqual([
       '{"uuid":"0188f0a0-0000-7000-8000-000000000009","event":"logged in","distinct_id":"grace",' +
-        '"timestamp":"2024-01-02T03:04:06Z","properties":{}}',
+        '"timestamp":"2024-01-02T03:04:06.000Z","properties":{}}',
       "rejected: 2 fields, but the header has 7",
       "rejected: no timestamp",
     ]);

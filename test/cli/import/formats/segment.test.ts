@@ -13,7 +13,7 @@ function recordOf(text: string): JsonRecord {
 
 function mapped(call: object | string): Record<string, unknown> {
   const text = typeof call === "string" ? call : JSON.stringify({ timestamp: at, ...call });
-  const outcome = mapSegment(recordOf(text), Date.UTC(2026, 0, 1));
+  const outcome = mapSegment(recordOf(text), { nowMs: Date.UTC(2026, 0, 1), dates: "refused" });
   return outcome.is === "rewritten"
     ? (JSON.parse(outcome.text) as Record<string, unknown>)
     : { reason: "reason" in outcome && outcome.reason };
@@ -31,7 +31,7 @@ test("a call without what its kind needs is rejected, and so is what is no call"
 
 test("numbers keep their digits, and the time keeps its fraction", () => {
   const text = `{"type":"track","event":"buy","userId":"u","timestamp":"${at}","properties":{"n":12345678901234567890,"f":1.0}}`;
-  const outcome = mapSegment(recordOf(text), Date.UTC(2026, 0, 1));
+  const outcome = mapSegment(recordOf(text), { nowMs: Date.UTC(2026, 0, 1), dates: "refused" });
   expect(outcome).toMatchObject({ is: "rewritten" });
   const sent = "text" in outcome ? outcome.text : "";
   expect(sent).toContain('"n":12345678901234567890,"f":1.0');

@@ -1,0 +1,261 @@
+// Times as programs, logs and people write them, beyond readIso(): the forms that the parser of PostHog's capture lists
+// (https://crates.io/crates/dateparser), RFC 822, RFC 9557, and ISO 8601's rarer ones. A text without a zone is UTC.
+
+const dayMicros = 86_400_000_000;
+const minuteMicros = 60_000_000;
+
+/** Characters of a time: RFC 9557 with the longest zone has 70. */
+const timeCharsMax = 80;
+
+interface WrittenTimeOptions {
+  /** The moment, in µs since 1970, whose day or year a text without one gets; without it such a text is no time. */
+  now?: number;
+  /**
+   * The order of `06.05.2024` and the like. By default only those that PostHog reads are times, month first: with
+   * slashes, or with dots and no time of day.
+   */
+  numericDates?: "posthog" | "month-first" | "day-first" | "refused";
+}
+
+/** Microseconds since 1970 UTC; NaN for a text that is no time. */
+export function readWrittenTime(text: string, options: WrittenTimeOptions = {}): number {
+  const trimmed = text.trim();
+  if (trimmed.length > timeCharsMax) return Number.NaN;
+  if (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(trimmed)) return readNumber(trimmed);
+  const zone = /\[!?([\w/+-]{1,40})\]$/.exec(trimmed);
+  const plain = toPlainText(trimmed.slice(0, zone?.index));
+  const date = readDate(plain, options);
+  if (date === undefined) return Number.NaN;
+  const clock = readClock(plain.slice(date.length), date, options.now);
+  if (clock === undefined) return Number.NaN;
+  const { micros, offset } = clock;
+  if (offset !== undefined) return micros - offset * minuteMicros;
+  return zone === null ? micros : toUtc(micros, zone[1]!);
+}
+
+/** Small letters, single blanks, no weekday and no comment; Chinese units as the signs that they stand for. */
+function toPlainText(text: string): string {
+  const plain = text
+    .toLowerCase()
+    .replace(/\([^)]{0,60}\)$/, "")
+    .replace(/[年月]/g, "-")
+    .replace(/日/, " ")
+    .replace(/[时時分]/g, ":")
+    .replace(/秒/, "")
+    .replace(/\s+/g, " ")
+    .trim();
+  return plain.replace(/^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?[,.]? /, "");
+}
+
+/**
+ * A number of seconds, ms, µs or ns since 1970, told apart by its size; or a date of digits: `2024`, `2024.05`,
+ * `20240506`, `20240506081112`. Numbers below 1973 are no times: they are dates cut short, counters, or unset.
+ */
+function readNumber(text: string): number {
+  const digits = /^((?:19|20|21)\d\d)(?:\.?(\d\d)(?:(?<!\.\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d))?)?)?$/.exec(text);
+  const date = digits && dateMicros(Number(digits[1]), Number(digits[2] ?? 1), Number(digits[3] ?? 1));
+  if (digits && !Number.isNaN(date) && text.length !== 6) {
+    const [hour, minute, second] = [digits[4], digits[5], digits[6]].map(Number);
+    if (digits[4] === undefined) return date!;
+    if (hour! < 24 && minute! < 60 && second! < 60)
+      return date! + ((hour! * 60 + minute!) * 60 + second!) * 1_000_000;
+  }
+  const value = Number(text);
+  const size = Math.abs(value);
+  if (size < 1e8 || size >= 1e20) return Number.NaN;
+  if (size < 1e11) return Math.round(value * 1e6);
+  if (size < 1e14) return Math.round(value * 1e3);
+  return size < 1e17 ? Math.round(value) : Math.floor(value / 1e3);
+}
+
+interface FoundDate {
+  /** Midnight; NaN of a day that no calendar has. */
+  micros: number;
+  /** Characters of it. */
+  length: number;
+  /** Set where the year may stand behind the time. */
+  month?: number;
+  day?: number;
+}
+
+const months = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
+const monthNames =
+  "january february march april may june july august september october november december".split(" ");
+
+/** The number of a month, from 1; NaN for another word. */
+function monthNumber(word: string): number {
+  const month = word === "sept" ? 8 : months.indexOf(word.slice(0, 3));
+  const isName = word.length === 3 || word === "sept" || monthNames[month] === word;
+  return month >= 0 && isName ? month + 1 : Number.NaN;
+}
+
+/** As chrono and RFC 822's successors read years of two digits. */
+function fullYear(text: string): number {
+  const year = Number(text);
+  return text.length > 2 ? year : year + (year < 69 ? 2000 : 1900);
+}
+
+const yearFirst = /^(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)/;
+const yearAndName = /^(\d{4})-([a-z]{3,9})-(\d{1,2})(?!\d)/;
+const yearAndMonth = /^(\d{4})[-/](\d\d?)$/;
+const nameFirst = /^([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4}|\d\d)(?![\d:])/;
+const nameAndDay = /^([a-z]{3,9})\.? (\d{1,2})(?= )/;
+const dayAndName = /^(\d{1,2})[- ]([a-z]{3,9})\.?[- ](\d{4}|\d\d)(?![\d:])/;
+const numeric = /^(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d\d)(?!\d)/;
+const mysqlLog = /^(\d\d)(\d\d)(\d\d)(?= \d{1,2}:)/;
+/** `20240229T…`, `2024-W09-4` or `2024-060`, before the time. */
+const rare = /^(\d{4})(?:(\d\d)(\d\d)(?=t)|-?w(\d\d)-?([1-7])|-(\d{3}))(?=$|[t ])/;
+
+function readDate(
+  text: string,
+  { now, numericDates = "posthog" }: WrittenTimeOptions,
+): FoundDate | undefined {
+  let found: RegExpExecArray | null;
+  const dated = (year: number, month: number, day: number): FoundDate => {
+    return { micros: dateMicros(year, month, day), length: found![0].length };
+  };
+  if ((found = yearFirst.exec(text))) return dated(Number(found[1]), Number(found[3]), Number(found[4]));
+  if ((found = rare.exec(text))) return { micros: rareMicros(found), length: found[0].length };
+  if ((found = yearAndName.exec(text)))
+    return dated(Number(found[1]), monthNumber(found[2]!), Number(found[3]));
+  if ((found = yearAndMonth.exec(text))) return dated(Number(found[1]), Number(found[2]), 1);
+  if ((found = nameFirst.exec(text)))
+    return dated(fullYear(found[3]!), monthNumber(found[1]!), Number(found[2]));
+  if ((found = dayAndName.exec(text)))
+    return dated(fullYear(found[3]!), monthNumber(found[2]!), Number(found[1]));
+  if ((found = nameAndDay.exec(text))) {
+    const [month, day] = [monthNumber(found[1]!), Number(found[2])];
+    const year = now === undefined ? Number.NaN : new Date(now / 1000).getUTCFullYear();
+    return { ...dated(year, month, day), month, day };
+  }
+  if ((found = numeric.exec(text))) {
+    const [whole, first, sign, second, year] = found;
+    const isRead = sign === "/" || (sign === "." && whole.length === text.length);
+    if (numericDates === "refused" || (numericDates === "posthog" && !isRead)) return undefined;
+    const [month, day] = numericDates === "day-first" ? [second, first] : [first, second];
+    return dated(fullYear(year!), Number(month), Number(day));
+  }
+  if ((found = mysqlLog.exec(text))) return dated(fullYear(found[1]!), Number(found[2]), Number(found[3]));
+  if (now === undefined || !/^\d{1,2}:\d\d/.test(text)) return undefined;
+  return { micros: Math.floor(now / dayMicros) * dayMicros, length: 0 };
+}
+
+function rareMicros([, year, month, day, week, weekday, ordinal]: RegExpExecArray): number {
+  if (month) return dateMicros(Number(year), Number(month), Number(day));
+  const first = daysSince1970(Number(year), 1, 1);
+  if (ordinal) {
+    const isDay = Number(ordinal) >= 1 && Number(ordinal) <= 337 + daysIn(Number(year), 2);
+    return isDay ? (first + Number(ordinal) - 1) * dayMicros : Number.NaN;
+  }
+  if (Number(week) < 1 || Number(week) > 53) return Number.NaN;
+  // Week 1 is the one with 4 January in it; day 0 of 1970 was a Thursday.
+  const fourth = first + 3;
+  const monday = fourth - ((((fourth + 3) % 7) + 7) % 7);
+  return (monday + (Number(week) - 1) * 7 + Number(weekday) - 1) * dayMicros;
+}
+
+const clock =
+  /^(?:t|,? at |, ?| )?(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)? ?([ap]m(?![a-z]))?(?!\d)|^/;
+const basicClock = /^t(\d\d)(\d\d)(\d\d)?(?!\d)/;
+const yearBefore = /^ (\d{4})(?=$| )/;
+const yearBehind = / (\d{4})$/;
+const zone =
+  /^ ?(?:(z|[a-z]{2,4})(?![a-z])|(?:utc|gmt)?([+-]\d{1,2})(?::?(\d\d))?(?: [a-z]{3,5})?(?: m=[+-][\d.]{1,20})?)?$/;
+
+/** The time behind a date, and its zone's minutes east of UTC, if it names one; undefined when that is no time. */
+function readClock(
+  text: string,
+  { micros, month, day }: FoundDate,
+  now: number | undefined,
+): { micros: number; offset: number | undefined } | undefined {
+  const found = basicClock.exec(text) ?? clock.exec(text)!;
+  const [whole, hours = "0", minutes = "0", seconds = "0", fraction = "", half] = found;
+  const hour = toHour(Number(hours), half);
+  const isDayEnd = hour === 24 && Number(minutes) === 0 && Number(seconds) === 0;
+  // A leap second is the next minute's first.
+  if (!(hour < 24 || isDayEnd) || Number(minutes) > 59 || Number(seconds) > 60) return undefined;
+  const rest = text.slice(whole.length);
+  const yearFound = yearBefore.exec(rest) ?? yearBehind.exec(rest);
+  const named = zone.exec(yearFound === null ? rest : rest.replace(yearFound[0], ""));
+  if (named === null) return undefined;
+  const [, name, offsetHours, offsetMinutes = "0"] = named;
+  const year = yearFound?.[1];
+  if (year !== undefined && month === undefined) return undefined;
+  if (year === undefined && month !== undefined && (now === undefined || whole === "")) return undefined;
+  const date = year === undefined ? micros : dateMicros(Number(year), month!, day!);
+  const offset = name === undefined ? toMinutes(offsetHours, offsetMinutes) : zoneMinutes[name];
+  if (Number.isNaN(date) || Number.isNaN(offset) || (name !== undefined && offset === undefined))
+    return undefined;
+  const second = (hour * 60 + Number(minutes)) * 60 + Number(seconds);
+  return { micros: date + second * 1_000_000 + Number(fraction.padEnd(6, "0").slice(0, 6)), offset };
+}
+
+/** NaN for an hour that no clock of twelve shows. */
+function toHour(hour: number, half: string | undefined): number {
+  if (half === undefined) return hour;
+  if (hour < 1 || hour > 12) return Number.NaN;
+  return (hour % 12) + (half === "pm" ? 12 : 0);
+}
+
+function toMinutes(hours: string | undefined, minutes: string): number | undefined {
+  if (hours === undefined) return undefined;
+  const size = Math.abs(Number(hours));
+  if (size > 23 || Number(minutes) > 59) return Number.NaN;
+  return (size * 60 + Number(minutes)) * (hours.startsWith("-") ? -1 : 1);
+}
+
+/** Minutes east of UTC of the names in RFC 822, and of Europe's, which Java prints. Others have several meanings. */
+const zoneMinutes: Readonly<Record<string, number | undefined>> = {
+  z: 0,
+  ut: 0,
+  utc: 0,
+  gmt: 0,
+  est: -300,
+  edt: -240,
+  cst: -360,
+  cdt: -300,
+  mst: -420,
+  mdt: -360,
+  pst: -480,
+  pdt: -420,
+  wet: 0,
+  west: 60,
+  cet: 60,
+  cest: 120,
+  eet: 120,
+  eest: 180,
+};
+
+/** A local time in a named zone, as RFC 9557 has it without an offset; NaN for a name that is no zone. */
+function toUtc(micros: number, name: string): number {
+  // An offset as a name would be remembered by the runtime.
+  if (!/^(?:UTC|[A-Z][A-Za-z_]+(?:\/[A-Za-z_+-]+){1,2})$/.test(name)) return Number.NaN;
+  const iso = new Date(Math.floor(micros / 1000)).toISOString().slice(0, -1);
+  try {
+    const { epochMilliseconds } = Temporal.PlainDateTime.from(iso).toZonedDateTime(name);
+    return epochMilliseconds * 1000 + (((micros % 1000) + 1000) % 1000);
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Midnight of a day; NaN of a day that no calendar has. */
+function dateMicros(year: number, month: number, day: number): number {
+  if (!(month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month))) return Number.NaN;
+  return daysSince1970(year, month, day) * dayMicros;
+}
+
+export function daysIn(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}
+
+/** Days from 1970-01-01 in the proleptic Gregorian calendar; March-based years put the leap day last. */
+export function daysSince1970(year: number, month: number, day: number): number {
+  const shifted = month <= 2 ? year - 1 : year;
+  const era = Math.floor(shifted / 400);
+  const ofEra = shifted - era * 400;
+  const ofYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
+  const days = ofEra * 365 + Math.floor(ofEra / 4) - Math.floor(ofEra / 100) + ofYear;
+  return era * 146_097 + days - 719_468;
+}
