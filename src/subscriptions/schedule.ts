@@ -1,6 +1,7 @@
 // When a subscription is due: the recurrence rules of RFC 5545, as far as the fields of a subscription express them.
 
 import { wordsIn } from "../core/words.ts";
+import { readStoredZone } from "../storage/clickhouse/zones.ts";
 import { subscriptionLimits } from "./limits.ts";
 
 export const frequencies = ["daily", "weekly", "monthly", "yearly"] as const;
@@ -104,7 +105,7 @@ const lastDay = dayOf(Temporal.PlainDate.from("9999-12-31"));
 const monthsMax = 120_000;
 
 function ruleOf({ frequency, interval, byweekday, bysetpos, start_date, timezone }: Schedule) {
-  const zone = timezone ?? "UTC";
+  const zone = readStoredZone(timezone ?? "UTC");
   const moment = Temporal.Instant.fromEpochMilliseconds(Math.floor(Date.parse(start_date) / 1000) * 1000);
   const local = moment.toZonedDateTimeISO(zone);
   const [date, plainTime] = [local.toPlainDate(), local.toPlainTime()];

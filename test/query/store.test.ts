@@ -8,6 +8,7 @@ import { openQueryEngine } from "../../src/query/engine.ts";
 import { queryLimits } from "../../src/query/limits.ts";
 import { Draft, openQueryRunners, type QueryContext } from "../../src/query/store.ts";
 import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
+import { openEngineZones } from "../../src/storage/clickhouse/zones.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { noSqlParser } from "../support/sql_parser.ts";
 import { storesStartMsMax } from "../support/stores.ts";
@@ -26,7 +27,8 @@ const idle: QueryMachine = { cores: 2, load: () => 0, working: async () => 0 };
 const busy: QueryMachine = { cores: 2, load: () => 2, working: async () => 2 };
 
 function failing(type: string): ClickHouse {
-  return { query: () => Promise.reject(new ClickHouseError("Code: 1, in SELECT", "1", type)) } as never;
+  const query = () => Promise.reject(new ClickHouseError("Code: 1, in SELECT", "1", type));
+  return { query, zones: openEngineZones(1) } as never;
 }
 
 async function faultOf(act: Promise<unknown>): Promise<unknown[]> {

@@ -51,7 +51,7 @@ export function uuid(options: FieldOptions = {}) {
   return Type.String({ format: "uuid", ...options });
 }
 
-/** A name of the time zone database, like Europe/Paris. */
+/** A name or alias of the IANA time zone database, like Europe/Paris. */
 export function timezone(options: FieldOptions = {}) {
   return Type.String({ format: "iana-timezone", ...options });
 }

@@ -5,9 +5,10 @@ import type { Fault } from "../../core/fault.ts";
 import { readUuid } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
 import { trimmed, withoutLast } from "../../core/trim.ts";
+import { toEngineZone } from "../../storage/clickhouse/zones.ts";
 import { httpLimits } from "../limits.ts";
 import { excerpt, fieldFault, type FieldPath, typeNameOf } from "./field_fault.ts";
-import { isoTimeOf, isTimezone } from "./field_time.ts";
+import { isoTimeOf } from "./field_time.ts";
 
 export interface Rule {
   type?: string;
@@ -193,9 +194,9 @@ export function checkChoice(choices: readonly unknown[], value: unknown, path: F
   return choice;
 }
 
-/** @throws Fault for what is no name of the time zone database. */
+/** Returns the name as it was sent. @throws Fault for what is no zone that queries can use. */
 export function checkTimezone(value: unknown, path: FieldPath): string {
-  if (typeof value !== "string" || !isTimezone(value)) throw notAChoice(value, path);
+  if (typeof value !== "string" || toEngineZone(value) === undefined) throw notAChoice(value, path);
   return value;
 }
 

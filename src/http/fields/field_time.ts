@@ -1,4 +1,4 @@
-// Moments and zones in request bodies, and moments in replies.
+// Moments in request bodies and in replies.
 
 import { withoutLast } from "../../core/trim.ts";
 
@@ -62,15 +62,4 @@ export function isoOfStored(moment: string): string {
   const point = moment.indexOf(".");
   const isZero = point >= 0 && point < moment.length - 1 && withoutLast(moment, "0").length === point + 1;
   return isoWithFraction(isZero ? moment.slice(0, point) : moment);
-}
-
-/** Whether the time zone database has a zone of this name. */
-export function isTimezone(name: string): boolean {
-  // The runtime accepts offsets like +01:00, but they are no zones.
-  if (!/^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/.test(name)) return false;
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
-  } catch {
-    return false;
-  }
 }

@@ -1,5 +1,6 @@
 // Numbers, changes, days and durations as text.
 
+import { readStoredZone } from "../../storage/clickhouse/zones.ts";
 import type { Figure } from "./model.ts";
 
 const plain = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
@@ -35,7 +36,8 @@ export function changeOf({ value, before, unit }: Figure): { up: boolean | null;
 
 /** `21 November 2026` in `timezone`. `at`: ms since 1970. */
 export function dayText(at: number, timezone: string | null): string {
-  return new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: timezone ?? "UTC" }).format(at);
+  const timeZone = readStoredZone(timezone ?? "UTC");
+  return new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone }).format(at);
 }
 
 /** A duration in its usual unit: `45 s`, `3 min`, `2.5 h`, `1.2 d`. */

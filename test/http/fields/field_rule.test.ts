@@ -18,6 +18,7 @@ import {
   checkUuid,
 } from "../../../src/http/fields/field_rule.ts";
 import { httpLimits } from "../../../src/http/limits.ts";
+import { hostileZones } from "../../support/zones.ts";
 
 const path = ["a", "0"];
 
@@ -132,6 +133,9 @@ test("choices, time zones and moments are those that exist", () => {
   expect(checkChoice([1, "a"], "1", path)).toBe(1);
   expect(outcome(() => checkChoice([1, "a"], "b", path))).toEqual(refused("invalid_choice"));
   expect(checkTimezone("Europe/Berlin", path)).toBe("Europe/Berlin");
+  expect(checkTimezone("US/Pacific", path)).toBe("US/Pacific");
+  for (const zone of [...hostileZones, null, 1, ["UTC"]])
+    expect(outcome(() => checkTimezone(zone, path))).toEqual(refused("invalid_choice"));
   expect(outcome(() => checkTimezone("Europe/Atlantis", path))).toEqual(refused("invalid_choice"));
   expect(Date.parse(checkMoment("2024-02-29T10:00:00+01:00", path))).toBe(Date.UTC(2024, 1, 29, 9));
   for (const wrong of ["2023-02-29T10:00:00Z", "soon", 5, "2024-01-01T00:00:00Z".padEnd(65)]) {

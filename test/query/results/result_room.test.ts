@@ -110,7 +110,7 @@ function openTimedEngine() {
   let sent = 0;
   let ms: number = queryLimits.resultWorthMsMin;
   const clickhouse = {
-    zones: openEngineZones(1),
+    zones: openEngineZones(10),
     query: () => {
       sent++;
       elapsed += ms;
