@@ -11,6 +11,7 @@ import {
   required,
   type SubscriptionDesk,
 } from "../support/subscriptions.ts";
+import { hostileZones } from "../support/zones.ts";
 
 let desk: SubscriptionDesk;
 let insight: number;
@@ -57,6 +58,17 @@ async function makeOne(fields: Record<string, unknown> = {}): Promise<Record<str
 async function changed(made: Record<string, unknown>, changes: Record<string, unknown>) {
   return await desk.ask("PATCH", `${desk.home}${String(made["id"])}/`, changes);
 }
+
+test("a zone is an IANA name or alias, and shown as it was sent", async () => {
+  const made = await makeOne({ timezone: "US/Pacific" });
+  expect(made["timezone"]).toBe("US/Pacific");
+  for (const timezone of hostileZones) {
+    const expected = [timezone, 400, "timezone"];
+    for (const refused of [await desk.make({ insight, timezone }), await changed(made, { timezone })])
+      expect([timezone, refused.status, refused.body["attr"]]).toEqual(expected);
+  }
+  expect((await changed(made, { title: "t" })).body["timezone"]).toBe("US/Pacific");
+});
 
 test("a created subscription has every field, omitted ones with their default", async () => {
   const made = await makeOne({ insight });

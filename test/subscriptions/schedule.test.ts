@@ -116,6 +116,15 @@ test("the time on the wall stays through changes of clocks", () => {
   ]);
 });
 
+test.each([
+  ["GB", ["2024-03-30T09:00:00Z", "2024-03-31T08:00:00Z"]],
+  ["europe/london", ["2024-03-30T09:00:00Z", "2024-03-31T08:00:00Z"]],
+  ["Mars/Olympus", ["2024-03-30T09:00:00Z", "2024-03-31T09:00:00Z"]],
+])("%s, which is stored, is an alias, another case's zone, or read as UTC", (timezone, expected) => {
+  const stored = { ...daily, start_date: "2024-03-29T09:00:00Z", timezone };
+  expect(following(stored, "2024-03-29T12:00:00Z", 2)).toEqual(expected);
+});
+
 test("a weekday is the wall's, not Greenwich's", () => {
   const tokyo = {
     ...daily,

@@ -275,4 +275,6 @@ test("numbers, changes and times read as people write them", () => {
   expect(change(12.5, 10, "%")).toBe("+2.5 points since last time (10%)");
   expect([30, 600, 7200, 200_000].map(durationText)).toEqual(["30 s", "10 min", "2 h", "2.3 d"]);
   expect(dayText(Date.parse("2024-01-15T23:30:00Z"), null)).toBe("15 January 2024");
+  expect(dayText(Date.parse("2024-01-15T23:30:00Z"), "Asia/Calcutta")).toBe("16 January 2024");
+  expect(dayText(Date.parse("2024-01-15T23:30:00Z"), "Mars/Olympus")).toBe("15 January 2024");
 });
