@@ -64,6 +64,11 @@ export const exportLimits = {
   /** How long such a request may take, in ms, and its tries before the attempt fails. */
   postMsMax: 30_000,
   postAttemptsMax: 4,
+  /**
+   * Rows that a destination may refuse in one run, which are put aside. Each takes up to two tries for each of the ten
+   * halvings of a batch.
+   */
+  refusedRowsMax: 100,
   /** Characters of an error that are searched for its reason: the expressions are not for megabytes. */
   errorCharsRead: 8192,
   /** Characters of the error of a run: enough for a reason, not for a stack. */

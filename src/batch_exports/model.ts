@@ -33,6 +33,9 @@ export const runModel = model("BatchExportRun", {
   id: uuid(),
   status: Type.Enum(runStatuses, { type: "string" }),
   records_completed: nullable(Type.Integer()),
+  records_failed: Type.Optional(
+    Type.Integer({ description: "Rows that the destination refused; absent where it refused none." }),
+  ),
   latest_error: nullable(Type.String()),
   data_interval_start: nullable(moment()),
   data_interval_end: moment(),

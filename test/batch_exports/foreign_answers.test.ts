@@ -28,10 +28,10 @@ beforeAll(async () => {
 const toSink = () => ({ type: "HTTP", config: { url: `${sink.url}/batch` }, secrets: { token } });
 
 test("an answer with a NUL ends a run, and is shown with U+FFFD in its place", async () => {
-  sink.answer = () => new Response("no\0 such\u001b[31m key\ufeff", { status: 400 });
+  sink.answer = () => new Response("no\0 such\u001b[31m key\ufeff", { status: 403 });
   const run = await exports.exported(toSink());
   expect([run.status, run.attempts]).toEqual(["Failed", 1]);
-  expect(run.latest_error).toMatch(/^127\.0\.0\.1:\d+ answered 400: no\uFFFD such\uFFFD\[31m key/);
+  expect(run.latest_error).toMatch(/^127\.0\.0\.1:\d+ answered 403: no\uFFFD such\uFFFD\[31m key/);
   expect(sink.posted.length).toBe(1);
 });
 

@@ -97,7 +97,7 @@ test("replies have the fields of the API, and no secret among them", () => {
   expect(Object.keys(runModel.properties).toSorted()).toEqual(
     (
       "batch_export created_at cursor data_interval_end data_interval_start finished_at id last_updated_at latest_error " +
-      "records_completed records_total_count status"
+      "records_completed records_failed records_total_count status"
     ).split(" "),
   );
   expect(Object.keys(exportModel.properties).toSorted()).toEqual(

@@ -62,6 +62,7 @@ const startedFirst = [
   "test/capture/journal/identity/ownership.test.ts",
   "test/session_recordings/listing/filters.test.ts",
   "test/bench/questions.test.ts",
+  "test/batch_exports/hostile_values.test.ts",
   "test/batch_exports/s3.test.ts",
   "test/batch_exports/sinks.test.ts",
   "test/clients/wire.test.ts",

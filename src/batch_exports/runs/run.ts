@@ -22,6 +22,7 @@ import { exportLimits } from "../limits.ts";
 import type { LogEntryLevel, RunStatus } from "../model.ts";
 import { compileQuery } from "../query/compile.ts";
 import { columnOfType, ownColumns, personColumns } from "../source/columns.ts";
+import { RefusedRows } from "../source/refused_rows.ts";
 import {
   type ExportServices,
   type ExportWork,
@@ -70,10 +71,14 @@ export async function attemptRun(run: ClaimedRun, services: RunServices, lease: 
     const destination = openDestination(run.destination_type, run.destination_config, storedSecrets);
     secrets = destination.secrets;
     const source = await sourceOf(run, destination, services);
-    const rows = await withRows({ ...services, source, tag, abort }, async (work) =>
+    const refused = new RefusedRows();
+    const rows = await withRows({ ...services, source, tag, abort, refused }, async (work) =>
       work.rows === 0 ? 0 : await destination.kind.write(await convert(work), destination.config),
     );
-    const counts = { records_completed: rows, records_total_count: rows };
+    refused.check(rows);
+    for (const line of refused.lines()) await writeLine(run, services, "WARNING", line);
+    const { count: records_failed } = refused;
+    const counts = { records_completed: rows, records_failed, records_total_count: rows + records_failed };
     result = { status: "Completed", attempts: run.attempts, latest_error: null, ...counts };
   } catch (thrown) {
     result = failedResult(run, shownFailure(thrown, secrets), clock.now());
@@ -156,6 +161,7 @@ function failedResult(
     status: final || attempts >= exportLimits.attemptsMax ? "Failed" : "FailedRetryable",
     attempts,
     records_completed: null,
+    records_failed: null,
     records_total_count: null,
     latest_error: message,
     next_attempt_at: now + backoffMs(attempts, exportLimits.retryMsMin, exportLimits.retryMsMax),

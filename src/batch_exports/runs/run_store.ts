@@ -106,6 +106,8 @@ export interface AttemptResult {
   attempts: number;
   status: RunStatus;
   records_completed: number | null;
+  /** Rows that the destination refused. */
+  records_failed: number | null;
   records_total_count: number | null;
   latest_error: string | null;
   /** For FailedRetryable: when it is retried. */
@@ -124,7 +126,8 @@ export async function endRun(
   const ended = await sql`
     UPDATE batch_export_runs
     SET status = ${ending.status}, attempts = ${ending.attempts}, records_completed = ${ending.records_completed},
-      records_total_count = ${ending.records_total_count}, latest_error = ${ending.latest_error},
+      records_failed = ${ending.records_failed}, records_total_count = ${ending.records_total_count},
+      latest_error = ${ending.latest_error},
       next_attempt_at = ${new Date(ending.next_attempt_at ?? now)}, finished_at = ${isOpen ? null : at},
       last_updated_at = ${at}, lease_owner = NULL, lease_until = NULL
     WHERE id = ${id} AND lease_owner = ${claim} AND status = 'Running'`;

@@ -8,6 +8,7 @@ import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { Uses } from "../../storage/services.ts";
 import { ExportError, exportError } from "../failure.ts";
 import { exportLimits } from "../limits.ts";
+import type { RefusedRows } from "./refused_rows.ts";
 import { type ExportSource, type ExportStatement, killStatement } from "./store.ts";
 
 export interface ExportServices extends Uses<"clickhouse" | "clock"> {
@@ -25,6 +26,7 @@ export interface ExportWork extends ExportServices {
   /** The days of the rows' timestamps. */
   days: readonly string[];
   rows: number;
+  refused: RefusedRows;
 }
 
 export type UncountedWork = Omit<ExportWork, "days" | "rows">;

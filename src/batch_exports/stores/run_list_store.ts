@@ -7,15 +7,20 @@ import type { Run } from "../model.ts";
 import { type Cursor, fromCursor, type Ordered } from "./cursor.ts";
 
 type RunRow = Stored<
-  Run,
+  Omit<Run, "records_failed">,
   "data_interval_start" | "data_interval_end" | "created_at" | "finished_at" | "last_updated_at"
->;
+> & { records_failed: number | null };
+
+function shownRun({ records_failed, ...row }: RunRow): Run {
+  return { ...shownRow(row), ...(records_failed !== null && { records_failed }) };
+}
 
 /** The columns of a run in replies. */
 function columns(sql: Postgres) {
   return sql`
-    r.id, r.status, r.records_completed, r.latest_error, r.data_interval_start, r.data_interval_end, r.cursor,
-    r.created_at, r.finished_at, r.last_updated_at, r.records_total_count, r.batch_export_id AS batch_export`;
+    r.id, r.status, r.records_completed, nullif(r.records_failed, 0) AS records_failed, r.latest_error,
+    r.data_interval_start, r.data_interval_end, r.cursor, r.created_at, r.finished_at, r.last_updated_at,
+    r.records_total_count, r.batch_export_id AS batch_export`;
 }
 
 /** The newest ten runs of each export. */
@@ -26,7 +31,7 @@ export async function latestRuns(sql: Postgres, ids: readonly string[]): Promise
       SELECT * FROM batch_export_runs WHERE batch_export_id = e.id ORDER BY created_at DESC, id DESC LIMIT 10
     ) r
     ORDER BY r.created_at DESC, r.id DESC`;
-  return Map.groupBy(rows.map(shownRow), ({ batch_export }) => batch_export);
+  return Map.groupBy(rows.map(shownRun), ({ batch_export }) => batch_export);
 }
 
 /** Moments are texts in UTC, all inclusive: of the creation, and of the interval. */
@@ -61,14 +66,14 @@ export async function listRuns(
       AND (${end}::text IS NULL OR r.data_interval_end <= ${end}::text::timestamp AT TIME ZONE 'UTC')
       AND ${beyond}
     ORDER BY ${order} LIMIT ${limit + 1}`;
-  return await mapInSlices(rows, ({ order_key, ...row }) => ({ row: shownRow(row), order_key }));
+  return await mapInSlices(rows, ({ order_key, ...row }) => ({ row: shownRun(row), order_key }));
 }
 
 export async function getRun(sql: Postgres, batch_export_id: string, id: string): Promise<Run | undefined> {
   const [row] = await sql<RunRow[]>`
     SELECT ${columns(sql)} FROM batch_export_runs r
     WHERE r.id = ${id} AND r.batch_export_id = ${batch_export_id}`;
-  return row && shownRow(row);
+  return row && shownRun(row);
 }
 
 /** False when it had ended already. The process that runs it notices when it next renews its lease. */

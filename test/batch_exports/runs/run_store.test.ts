@@ -39,7 +39,7 @@ async function refuseEnds(sql: string): Promise<void> {
 test("a failure whose reason cannot be stored is stored without it, and delivered once", async () => {
   exports.open();
   await refuseEnds("NEW.latest_error LIKE '%odd%'");
-  sink.answer = () => new Response("odd", { status: 400 });
+  sink.answer = () => new Response("odd", { status: 403 });
   const run = await exports.exported(toSink());
   expect([run.status, run.attempts]).toEqual(["Failed", 1]);
   expect(run.latest_error).toBe("The run failed, and why could not be stored");
@@ -88,7 +88,7 @@ test("a run ends only from where it runs, and never begins again once it is over
   const [id, claim] = [crypto.randomUUID(), crypto.randomUUID()];
   const at = new Date(noon - 3);
   const ending = { status: "Completed", attempts: 1, latest_error: null } as const;
-  const counts = { records_completed: 0, records_total_count: 0 };
+  const counts = { records_completed: 0, records_failed: 0, records_total_count: 0 };
   const seen: Record<string, { mayBegin: boolean; hasEnded: boolean }> = {};
   // In a transaction, where no worker sees the run.
   await exports.stores.sql.begin(async (tx) => {

@@ -6,7 +6,7 @@ import { eventColumns } from "../../source/columns.ts";
 import type { ExportServices, Writing } from "../../source/statements.ts";
 import { destinationKind } from "../destination.ts";
 import { checkFileChoice, files, prefix, type ValuesOf } from "../fields.ts";
-import { type EngineStore, withNumber, writtenByEngine } from "../objects/engine_store.ts";
+import { type EngineStore, writtenByEngine } from "../objects/engine_store.ts";
 import { deliverObjects } from "../objects/objects.ts";
 import * as rules from "../value.ts";
 import { type ExportFolder, openExportFolder } from "./export_folder.ts";
@@ -52,7 +52,7 @@ function fileStore(config: FileConfig, { clickhouse, exportFileDir, tag }: Writi
     },
     file: (key, format, structure, compression) => ({
       text: "file({path:String}, {format:String}, {structure:String}, {compression:String})",
-      params: { path: withNumber(join(opened().path, part(key))), format, structure, compression },
+      params: { path: join(opened().path, part(key)), format, structure, compression },
     }),
     explain: (thrown) => {
       const { message, final } = exportError(thrown);

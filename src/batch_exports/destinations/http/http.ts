@@ -3,11 +3,14 @@
 
 import { type ForeignAnswer, isPassing } from "../../../access/post.ts";
 import { sleep } from "../../../core/clock.ts";
+import { boundNumbers } from "../../../core/json/bounded_numbers.ts";
 import { ExportError } from "../../failure.ts";
 import { exportLimits } from "../../limits.ts";
 import { captureColumns } from "../../source/columns.ts";
+import { sendHalving } from "../../source/refused_rows.ts";
 import { type ExportWork, rowStream, type Writing } from "../../source/statements.ts";
-import { selectionOf } from "../../source/store.ts";
+import { inOrder, selectionOf } from "../../source/store.ts";
+import { batchesOf } from "../batches.ts";
 import { destinationKind } from "../destination.ts";
 import { events, hostOfUrl, required, type ValuesOf } from "../fields.ts";
 import { post, retryAfterMs } from "../post.ts";
@@ -35,17 +38,40 @@ async function write(work: ExportWork, config: HttpConfig): Promise<number> {
     throw new ExportError("HTTP batch exports only support the events model", true);
   }
   const url = new URL(config.url);
-  const { start, end } = work.source.interval;
-  const { select } = selectionOf(work.source, "lines", work.days);
-  let rows = 0;
-  let batch = 0;
+  // In a total order, so that every attempt has the same batches.
+  const select = inOrder(selectionOf(work.source, "lines", work.days).select);
+  let accepted = 0;
   for await (const lines of batchesOf(rowStream(work, select, "LineAsString"))) {
-    await sendBatch(work, url, config, lines, `${work.tag.split(" ").at(-1)}-${start ?? 0}-${end}-${batch}`);
-    rows += lines.length;
-    batch++;
+    const bounded = lines.map(boundNumbers);
+    accepted += await sendHalving(
+      bounded,
+      (rows) => sendBatch(work, url, config, rows),
+      (thrown, line) => {
+        if (!(thrown instanceof BatchRefusal)) throw thrown;
+        if (line) work.refused.add(uuidOfLine(line), `the answer ${thrown.status}`, thrown);
+      },
+    );
   }
-  if (rows === work.rows) return rows;
+  const rows = accepted + work.refused.count;
+  if (rows === work.rows) return accepted;
   throw new ExportError(`ClickHouse stopped after ${rows} of ${work.rows} rows`, false);
+}
+
+/** A batch was refused for what is in it: some of its rows may be accepted alone. */
+class BatchRefusal extends ExportError {
+  readonly status: number;
+
+  constructor(url: URL, reply: ForeignAnswer) {
+    super(refusal(url, reply, true).message, true);
+    this.status = reply.status;
+  }
+}
+
+const batchRefusals: ReadonlySet<number> = new Set([400, 413, 422]);
+
+function uuidOfLine(line: Uint8Array): string {
+  const { uuid } = JSON.parse(Buffer.from(line).toString()) as { uuid?: unknown };
+  return String(uuid);
 }
 
 /** Sends one batch until it is accepted or refused permanently, or the tries are used up. */
@@ -53,15 +79,18 @@ async function sendBatch(
   work: ExportWork,
   url: URL,
   config: HttpConfig,
-  lines: Uint8Array[],
-  key: string,
+  lines: readonly Uint8Array[],
 ): Promise<void> {
   const body = bodyOf(config.token, lines);
+  // A key names the same rows in every attempt at the run.
+  const digest = new Bun.CryptoHasher("sha256").update(body).digest("hex");
+  const key = `${work.tag.split(" ").at(-1)}-${digest}`;
   const headers = { "content-type": "application/json", "idempotency-key": key };
   for (let tried = 1; ; tried++) {
     work.abort.throwIfAborted();
     const reply = await post(url, body, headers, work);
     if (reply.status >= 200 && reply.status < 300) return;
+    if (batchRefusals.has(reply.status)) throw new BatchRefusal(url, reply);
     const again = isPassing(reply);
     if (!again || tried >= exportLimits.postAttemptsMax) throw refusal(url, reply, !again);
     const pauseMs = retryAfterMs(reply) ?? exportLimits.retryMsMin * tried;
@@ -94,37 +123,4 @@ const tail = encoder.encode("]}");
 function bodyOf(token: string, lines: readonly Uint8Array[]): Uint8Array {
   const head = encoder.encode(`{"api_key":${JSON.stringify(token)},"historical_migration":true,"batch":[`);
   return Buffer.concat([head, ...lines.flatMap((line, i) => (i === 0 ? [line] : [comma, line])), tail]);
-}
-
-/** Lines in batches of bounded length; an incomplete last line is dropped, which the count reveals. */
-async function* batchesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array[]> {
-  let lines: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const line of linesOf(chunks)) {
-    if (
-      lines.length >= exportLimits.postRowsMax ||
-      (lines.length > 0 && bytes + line.length > exportLimits.postBytesMax)
-    ) {
-      yield lines;
-      lines = [];
-      bytes = 0;
-    }
-    lines.push(line);
-    bytes += line.length;
-  }
-  if (lines.length > 0) yield lines;
-}
-
-async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let rest: Uint8Array[] = [];
-  for await (const chunk of chunks) {
-    let from = 0;
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-      const line = chunk.subarray(from, at);
-      yield rest.length > 0 ? Buffer.concat([...rest, line]) : line;
-      rest = [];
-      from = at + 1;
-    }
-    if (from < chunk.length) rest.push(chunk.slice(from));
-  }
 }

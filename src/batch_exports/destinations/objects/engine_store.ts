@@ -17,8 +17,8 @@ export interface EngineStore extends Pick<ObjectStore, "open" | "explain" | "clo
   prepare?(keys: readonly string[]): void;
 }
 
-/** The placeholder of a file's number until its key is part of a statement. */
-const numberPlaceholder = "~file~";
+/** The engine's placeholder of a file's number: no prefix has braces. */
+const numberPlaceholder = "{_partition_id}";
 
 /** The store of files whose rows ClickHouse writes. */
 export function writtenByEngine(store: EngineStore): ObjectStore {
@@ -63,7 +63,8 @@ export function writtenByEngine(store: EngineStore): ObjectStore {
   };
 }
 
-/** The placeholder in a key that was encoded for a URL. */
-export function withNumber(key: string): string {
-  return key.replaceAll(numberPlaceholder, "{_partition_id}");
+/** The key in a URL, with the placeholder as it is. */
+export function encodeKey(key: string): string {
+  const encoded = key.split("/").map(encodeURIComponent).join("/");
+  return encoded.replaceAll(encodeURIComponent(numberPlaceholder), numberPlaceholder);
 }

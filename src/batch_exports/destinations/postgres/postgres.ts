@@ -12,7 +12,7 @@ import { selectionOf } from "../../source/store.ts";
 import { destinationKind } from "../destination.ts";
 import { events, required, type ValuesOf } from "../fields.ts";
 import * as rules from "../value.ts";
-import { createTable, identityOf, replaceRows } from "./table_store.ts";
+import { createTable, identityOf, isRowRefusal, replaceAcceptedRows, replaceRows } from "./table_store.ts";
 
 const fields = {
   user: { ...required, secret: true, rule: rules.filled },
@@ -52,8 +52,16 @@ async function write(work: ExportWork, config: PostgresConfig): Promise<number> 
     }
     if (!compiled) await createTable(sql, config, model);
     const { select } = selectionOf(source, "columns", days);
-    const chunks = rowStream(work, select, "TabSeparated");
-    return await replaceRows(sql, config, { columns, identity, chunks, expected: rows });
+    const copied = () => {
+      const chunks = rowStream(work, select, "TabSeparated");
+      return { columns, identity, chunks, expected: rows };
+    };
+    try {
+      return await replaceRows(sql, config, copied());
+    } catch (thrown) {
+      if (!isRowRefusal(thrown)) throw thrown;
+      return await replaceAcceptedRows(sql, config, copied(), work.refused);
+    }
   });
 }
 

@@ -1,8 +1,13 @@
 // Copies rows into a table of a user's Postgres, in one transaction: rows with the same uuid are deleted first, so that
 // neither a retry nor two processes at once store a row twice.
 
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Postgres } from "../../../storage/postgres/postgres.ts";
+import { codeOf, reasonOf } from "../../../core/log.ts";
+import type { Postgres, PostgresTransaction } from "../../../storage/postgres/postgres.ts";
+import { type RefusedRows, sendHalving } from "../../source/refused_rows.ts";
+import { batchesOf } from "../batches.ts";
+import { boundCells } from "./json_cells.ts";
 
 interface TargetTable {
   schema: string;
@@ -69,29 +74,95 @@ interface CopiedRows {
  * @throws Error when their number differs from the expected one; then nothing has changed.
  */
 export async function replaceRows(sql: Postgres, table: TargetTable, rows: CopiedRows): Promise<number> {
-  const { columns, identity, chunks, expected } = rows;
+  return await sql.begin(async (tx) => {
+    const copied = await copyRows(tx, table, rows);
+    checkCount(copied, rows.expected);
+    return copied;
+  });
+}
+
+/** As replaceRows(), in batches, and without the rows that the table refuses, which are added to `refused`. */
+export async function replaceAcceptedRows(
+  sql: Postgres,
+  table: TargetTable,
+  rows: CopiedRows,
+  refused: RefusedRows,
+): Promise<number> {
+  const named = ["uuid", "person_id", ...rows.identity].find((name) => rows.columns.includes(name)) ?? "";
+  const refuse = (thrown: unknown, row: Uint8Array | undefined): void => {
+    if (!isRowRefusal(thrown)) throw thrown;
+    if (row) refused.add(cellOf(row, rows.columns.indexOf(named)), reasonOfRow(thrown), thrown);
+  };
+  return await sql.begin(async (tx) => {
+    let copied = 0;
+    for await (const batch of batchesOf(rows.chunks)) {
+      const send = async (lines: readonly Uint8Array[]): Promise<void> => {
+        const chunks = Readable.from(lines.map((line) => Buffer.concat([line, lineFeed])));
+        await tx.savepoint(async (part) => await copyRows(part, table, { ...rows, chunks }));
+      };
+      copied += await sendHalving(batch, send, refuse);
+    }
+    checkCount(copied + refused.count, rows.expected);
+    return copied;
+  });
+}
+
+const lineFeed = Buffer.from("\n");
+
+function checkCount(copied: number, expected: number): void {
+  if (copied !== expected) throw new Error(`ClickHouse gave ${copied} of ${expected} rows`);
+}
+
+/** Within a transaction. @returns how many. */
+async function copyRows(
+  tx: PostgresTransaction,
+  table: TargetTable,
+  { columns, identity, chunks }: CopiedRows,
+): Promise<number> {
   const target = nameOf(table);
   const names = columns.map(quote).join(", ");
   const same = identity.map((name) => `t.${quote(name)} = s.${quote(name)}`).join(" AND ");
-  return await sql.begin(async (tx) => {
-    await tx.unsafe(
-      `CREATE TEMPORARY TABLE sluice_rows ON COMMIT DROP AS SELECT ${names} FROM ${target} WHERE false`,
-    );
-    const copy = tx.unsafe(`COPY sluice_rows (${names}) FROM STDIN`);
-    const copying = await copy.writable();
-    // The client reports a refusal after the last row to this query only, which has been answered with the stream.
-    Object.assign(copy, { reject: (reason: Error) => copying.destroy(reason) });
-    await pipeline(chunks, copying);
-    const [counted] = await tx<{ rows: number }[]>`SELECT count(*)::integer AS rows FROM sluice_rows`;
-    const copied = counted?.rows ?? 0;
-    if (copied !== expected) throw new Error(`ClickHouse gave ${copied} of ${expected} rows`);
-    // A second transaction waits here, and then finds the rows of the first.
-    await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
-    await tx.unsafe("ANALYZE sluice_rows");
-    await tx.unsafe(`DELETE FROM ${target} t USING sluice_rows s WHERE ${same}`);
-    await tx.unsafe(`INSERT INTO ${target} (${names}) SELECT ${names} FROM sluice_rows`);
-    return copied;
-  });
+  await tx.unsafe(
+    `CREATE TEMPORARY TABLE sluice_rows ON COMMIT DROP AS SELECT ${names} FROM ${target} WHERE false`,
+  );
+  const jsons = await tx<{ position: number }[]>`
+    SELECT a.attnum - 1 AS position FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+    WHERE a.attrelid = 'sluice_rows'::regclass AND a.attnum > 0
+      AND coalesce(nullif(t.typbasetype, 0), t.oid) IN ('json'::regtype, 'jsonb'::regtype)`;
+  const copy = tx.unsafe(`COPY sluice_rows (${names}) FROM STDIN`);
+  const copying = await copy.writable();
+  // The client reports a refusal after the last row to this query only, which has been answered with the stream.
+  Object.assign(copy, { reject: (reason: Error) => copying.destroy(reason) });
+  await pipeline(boundCells(chunks, new Set(jsons.map(({ position }) => position))), copying);
+  const [counted] = await tx<{ rows: number }[]>`SELECT count(*)::integer AS rows FROM sluice_rows`;
+  // A second transaction waits here, and then finds the rows of the first.
+  await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
+  await tx.unsafe("ANALYZE sluice_rows");
+  await tx.unsafe(`DELETE FROM ${target} t USING sluice_rows s WHERE ${same}`);
+  await tx.unsafe(`INSERT INTO ${target} (${names}) SELECT ${names} FROM sluice_rows`);
+  await tx.unsafe("DROP TABLE sluice_rows");
+  return counted?.rows ?? 0;
+}
+
+/** Classes of errors about a row's values: their type, a constraint, a limit, a trigger. */
+export function isRowRefusal(thrown: unknown): boolean {
+  return /^(22|23|54|P0001)/.test(codeOf(thrown));
+}
+
+/** The column, if Postgres names it, and the error without the value, which follows a colon and a quote. */
+function reasonOfRow(thrown: unknown): string {
+  const { column_name, where = "" } = thrown as { column_name?: string; where?: string };
+  const column = column_name ?? /^COPY sluice_rows, line \d+, column ([^:]+)/.exec(where)?.[1];
+  const [reason = ""] = reasonOf(thrown).split(': "', 1);
+  return column === undefined ? reason : `column ${column}: ${reason}`;
+}
+
+function cellOf(row: Uint8Array, position: number): string {
+  return (
+    Buffer.from(row)
+      .toString()
+      .split("\t", position + 1)[position] ?? ""
+  );
 }
 
 function lockOf({ schema, table_name }: TargetTable): string {

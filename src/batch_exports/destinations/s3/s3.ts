@@ -9,7 +9,7 @@ import { eventColumns } from "../../source/columns.ts";
 import type { Writing } from "../../source/statements.ts";
 import { destinationKind } from "../destination.ts";
 import { checkFileChoice, hostOfUrl } from "../fields.ts";
-import { type EngineStore, withNumber, writtenByEngine } from "../objects/engine_store.ts";
+import { encodeKey, type EngineStore, writtenByEngine } from "../objects/engine_store.ts";
 import { deliverObjects, probeObjects } from "../objects/objects.ts";
 import { checkKeys, type S3Config, s3Fields } from "./config.ts";
 import { explainS3 } from "./s3_refusal.ts";
@@ -69,7 +69,7 @@ export function s3Store(config: S3Config, checked?: string): EngineStore {
       return {
         text: `s3({url:String}, ${keys}, {format:String}, {structure:String}, {compression:String}${encryption.text})`,
         params: {
-          url: `${address.root}/${withNumber(key.split("/").map(encodeURIComponent).join("/"))}`,
+          url: `${address.root}/${encodeKey(key)}`,
           ...(isSigned && { access_key: aws_access_key_id, secret_key: aws_secret_access_key }),
           format,
           structure,

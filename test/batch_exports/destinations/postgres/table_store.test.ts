@@ -1,7 +1,11 @@
 // Rows copied into a table of a user's Postgres: all of them, or none and the reason.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { replaceRows } from "../../../../src/batch_exports/destinations/postgres/table_store.ts";
+import {
+  replaceAcceptedRows,
+  replaceRows,
+} from "../../../../src/batch_exports/destinations/postgres/table_store.ts";
+import { RefusedRows } from "../../../../src/batch_exports/source/refused_rows.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../../../support/accounts.ts";
 
 let accounts: FirstAccounts;
@@ -65,4 +69,78 @@ test("a source that fails ends the copy with its own reason", async () => {
 test("another number of rows than expected changes nothing", async () => {
   await expect(replace(2, chunksOf("1\tfirst\n"))).rejects.toThrow("ClickHouse gave 1 of 2 rows");
   expect(await stored()).toEqual([]);
+});
+
+async function replaceAccepted(
+  expected: number,
+  name: string,
+  columns: string[],
+  text: string,
+): Promise<{ copied: number; lines: string[] }> {
+  const refused = new RefusedRows();
+  const rows = { columns, identity: ["uuid"], chunks: chunksOf(text), expected };
+  const copied = await replaceAcceptedRows(
+    accounts.sql,
+    { schema: "public", table_name: name },
+    rows,
+    refused,
+  );
+  return { copied, lines: refused.lines() };
+}
+
+test("rows that the table refuses are put aside and named without their values, whatever refuses them", async () => {
+  await accounts.sql`CREATE TABLE picky (uuid integer PRIMARY KEY, event varchar(3), other integer NOT NULL UNIQUE)`;
+  await accounts.sql`ALTER TABLE picky ADD CONSTRAINT known CHECK (other <> 13)`;
+  await accounts.sql`INSERT INTO picky VALUES (77, 'old', 707)`;
+  const rows = Array.from({ length: 3000 }, (_, i) => `${i + 100}\tok\t${i + 1000}\n`);
+  rows[0] = "1\tsecret-value\t1\n";
+  rows[1500] = "2\tok\t13\n";
+  rows[1501] = "3\tok\t\\N\n";
+  rows[2000] = "4\tok\t707\n";
+  rows[2999] = "5\tok\tsecret-number\n";
+  const { copied, lines } = await replaceAccepted(3000, "picky", ["uuid", "event", "other"], rows.join(""));
+  expect(copied).toBe(2995);
+  expect(lines).toEqual([
+    "Refused because of column event: value too long for type character varying(3): 1",
+    'Refused because of new row for relation "picky" violates check constraint "known": 2',
+    'Refused because of column other: null value in column "other" of relation "picky" ' +
+      "violates not-null constraint: 3",
+    'Refused because of duplicate key value violates unique constraint "picky_other_key": 4',
+    "Refused because of column other: invalid input syntax for type integer: 5",
+  ]);
+  const [counted] = await accounts.sql<{ rows: number }[]>`SELECT count(*)::integer AS rows FROM picky`;
+  expect(counted?.rows).toBe(2996);
+  expect((await replaceAccepted(3000, "picky", ["uuid", "event", "other"], rows.join(""))).copied).toBe(2995);
+});
+
+test("more refused rows than a run tolerates change nothing, and the reason is the last row's", async () => {
+  await accounts.sql`CREATE TABLE wrong (uuid integer, event integer)`;
+  const rows = Array.from({ length: 500 }, (_, i) => `${i}\t${i < 300 ? i : "text"}\n`).join("");
+  await expect(replaceAccepted(500, "wrong", ["uuid", "event"], rows)).rejects.toThrow(
+    "refused more than 100 rows, the last one because of column event: invalid input syntax for type integer",
+  );
+  expect(await accounts.sql`SELECT FROM wrong`).toHaveLength(0);
+});
+
+test("numbers in JSON that Postgres refuses are bounded, and no other text is", async () => {
+  await accounts.sql`CREATE TABLE jsons (uuid text, a jsonb, b json, c text)`;
+  const text = String.raw`{"n":1e200000, "s":"\\"1e999\\\\", "t":"a\\tb\\n1e999", "d":1234567890123456789012345,\n"u":[1e-20000,\t1]}`;
+  const rows = `1e999\t${text}\t[1e999]\t{"n":1e200000}\n2\t1e999\t\\N\t1e999\n3\t{"a":1}\t"1e999"\t\\\\N\n`;
+  const columns = ["uuid", "a", "b", "c"];
+  const chunks = chunksOf(...rows.split(/(?<=1e9)/));
+  const table = { schema: "public", table_name: "jsons" };
+  expect(await replaceRows(accounts.sql, table, { columns, identity: ["uuid"], chunks, expected: 3 })).toBe(
+    3,
+  );
+  const stored = await accounts.sql<object[]>`SELECT uuid, a, b::text AS b, c FROM jsons ORDER BY uuid`;
+  expect([...stored]).toEqual([
+    {
+      uuid: "1e999",
+      a: { n: null, s: '"1e999\\', t: "a\tb\n1e999", d: 1.2345678901234568e24, u: [0, 1] },
+      b: "[null]",
+      c: '{"n":1e200000}',
+    },
+    { uuid: "2", a: null, b: null, c: "1e999" },
+    { uuid: "3", a: { a: 1 }, b: '"1e999"', c: "\\N" },
+  ]);
 });
