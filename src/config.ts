@@ -32,9 +32,8 @@ export function readConfig(environment: Environment, terminal = false) {
     flushIntervalMs: read.integer("FLUSH_INTERVAL_MS", 1000, 10, 3_600_000),
     workers: read.optionalInteger("WORKERS", 1, 256),
     managementRateLimit: read.optionalInteger("MANAGEMENT_RATE_LIMIT", 1, 1_000_000),
-    /** The time of a query on an idle machine. */
-    querySecondsMax: read.integer("QUERY_SECONDS_MAX", 60, 1, 3600),
-    queryThreadsMax: read.optionalInteger("QUERY_THREADS_MAX", 1, 256),
+    /** By default as many as the cores of the store allow. */
+    queryCpuSecondsMax: read.optionalInteger("QUERY_CPU_SECONDS_MAX", 1, 1_000_000),
     exportFileDir: read.text("EXPORT_FILE_DIR"),
     bodyBytesMax: read.integer("BODY_BYTES_MAX", limits.bodyBytesUsual, 1024, 1_073_741_824),
     journalBytesMax: read.integer("JOURNAL_BYTES_MAX", 10_737_418_240, 1_048_576, Number.MAX_SAFE_INTEGER),
@@ -76,6 +75,9 @@ export function readConfig(environment: Environment, terminal = false) {
   }
   if (config.secretKeyBefore && !config.secretKey) {
     read.wrong("SECRET_KEY_BEFORE: needs SECRET_KEY, the key that replaces it");
+  }
+  for (const name of ["QUERY_SECONDS_MAX", "QUERY_THREADS_MAX"]) {
+    if (read.text(name)) read.wrong(`${name}: replaced by QUERY_CPU_SECONDS_MAX, what one question may cost`);
   }
   if (/[*?{}]/.test(config.exportFileDir ?? "")) {
     read.wrong("EXPORT_FILE_DIR: must not contain * ? { }, which ClickHouse reads as a pattern of names");

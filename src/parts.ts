@@ -100,7 +100,7 @@ export function openRooms({ config, dataDir, metrics, log }: Opening, stores: St
   const addresses = openAddresses({ allowPrivate: config.allowPrivateDestinations });
   const secrets = openSecrets({ ...config, dataDir });
   const shared = { sql, clock: systemClock, log, metrics, addresses, secrets };
-  const engine = openQueries({ ...shared, clickhouse, settings: config });
+  const engine = openQueries({ ...shared, clickhouse, cpuSecondsMax: config.queryCpuSecondsMax });
   const reader = openInsightReader({ sql, queries: engine });
   const subscriptions = openSubscriptions({ ...config, ...shared, reader, siteUrl });
   const exports = openBatchExports({ ...config, ...shared, clickhouse, parse: engine.parse });

@@ -57,7 +57,7 @@ test("every wrong value has its line, in one refusal", () => {
 
 test("bounds are part of what they bound", () => {
   expect(
-    wrongLines({ PORT: "0", WORKERS: "256", BODY_BYTES_MAX: "1024", QUERY_SECONDS_MAX: "3600" }),
+    wrongLines({ PORT: "0", WORKERS: "256", BODY_BYTES_MAX: "1024", QUERY_CPU_SECONDS_MAX: "3600" }),
   ).toEqual([]);
   expect(wrongLines({ PORT: "-1" })).toEqual(['PORT: expected a whole number from 0 to 65535, got "-1"']);
 });

@@ -72,8 +72,8 @@ export const limits = {
   healthMsMax: 2000,
   /** Seconds after which a server that does not report is shown as unavailable: it reports once a second. */
   serverSilentSecondsMax: 60,
-  /** How long one management query may run in ClickHouse, in seconds. */
-  querySecondsMax: 10,
+  /** How long one management query may run in ClickHouse, in seconds: without enough CPU-seconds to end it. */
+  querySecondsMax: 60,
   /** How long connecting to a store may take, in ms. */
   connectMsMax: 5000,
   /** How long a statement may run without output, in ms: a day, for the longest export. */

@@ -45,7 +45,8 @@ export function eventRoutes({ gate, clickhouse, clock, engine }: EventParts) {
         }
         const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
         await refuseUnset(reads.query, project.id, personKeysIn(query.properties), "properties");
-        const within: Within = (work) => engine.within(project.id, { scopes, abort: request.signal }, work);
+        const caller = { scopes, abort: request.signal, person: access.user.id };
+        const within: Within = (work) => engine.within(project.id, caller, work);
         if (select.length > 0) {
           return await selectedReply({ url, page: query, isTable }, (page) =>
             within((context) => eventColumnRows(context, query, page)),

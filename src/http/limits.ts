@@ -8,6 +8,8 @@ const heldReplyBytesMax = 2 * clickhouseLimits.readResultBytesMax;
 export const httpLimits = {
   /** Seconds for which a connection may send nothing: slow uploads continue, dead clients are closed. */
   idleSecondsMax: 60,
+  /** Seconds until an operation of the API begins its reply: longer than queries wait and run by default. */
+  answerSecondsMax: 900,
   /** Segments of a path: the longest route has 9, and files of posthog-js are no deeper. */
   pathSegmentsMax: 16,
   /** Rows of a page; pageBytesMax bounds their bytes. */

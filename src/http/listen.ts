@@ -7,7 +7,7 @@ import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { codeOf, reasonOf } from "../core/log.ts";
 import { httpLimits } from "./limits.ts";
-import { copyPeer, type PeerAddresses } from "./peer.ts";
+import { copyPeer, type PeerAddresses, receivedOf } from "./peer.ts";
 import { plainHeaders } from "./problem.ts";
 import { targetRoutes, withRequestId } from "./target.ts";
 
@@ -50,6 +50,20 @@ export function listen(
   app.compile();
   const trusts = (request: Request) => isProxy(peers.of(request));
   const paths = app.routes.map(({ path }) => path);
+  let server: Bun.Server<undefined>;
+  const idleTimeout = httpLimits.idleSecondsMax;
+  /** A question may wait and run for longer than a connection may be idle. */
+  const answerPatiently = async (request: Request): Promise<Response> => {
+    const received = receivedOf(request);
+    server.timeout(received, httpLimits.answerSecondsMax);
+    try {
+      return await app.fetch(request);
+    } finally {
+      server.timeout(received, idleTimeout);
+    }
+  };
+  const answer = (request: Request) =>
+    request.url.includes("/api/") ? answerPatiently(request) : app.fetch(request);
   const options: Bun.Serve.Options<undefined> = {
     hostname: host,
     port,
@@ -59,10 +73,9 @@ export function listen(
     development: false,
     // The application refuses first, with a reason; Bun would send an empty 413.
     maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
-    idleTimeout: httpLimits.idleSecondsMax,
-    ...targetRoutes(paths, (request) => app.fetch(request), trusts),
+    idleTimeout,
+    ...targetRoutes(paths, answer, trusts),
   };
-  let server: Bun.Server<undefined>;
   try {
     server = Bun.serve(options);
   } catch (thrown) {

@@ -4,7 +4,7 @@
 import { Fault, type FaultCode, faultCodes, type FaultType, unavailable } from "../core/fault.ts";
 import { codeOf, type Log, reasonOf } from "../core/log.ts";
 import { wordsIn } from "../core/words.ts";
-import { ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
+import { ClickHouseError, describeExcess, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
 import { preflight, withCors } from "./cors.ts";
 import type { Registry } from "./metrics/metrics.ts";
 import { requestIdOf } from "./peer.ts";
@@ -175,8 +175,9 @@ function matches(pattern: readonly string[], requested: readonly string[]): bool
 /** A fault for a store that is unreachable or too slow: neither our error nor the client's. */
 export function storeFault(error: unknown): Fault | undefined {
   if (error instanceof ClickHouseError) {
-    // No Retry-After: a retry would load the engine again.
-    if (isTooHeavy(error)) return new Fault("invalid_input", heavyQuery);
+    // No Retry-After: the same request would be refused again, at rest, too.
+    if (isTooHeavy(error))
+      return new Fault("invalid_input", `The query ${describeExcess(error)}. ${narrower}`);
     const detail = clickhouseUnavailable.get(error.type);
     return detail === undefined ? undefined : unavailable(detail);
   }
@@ -186,12 +187,13 @@ export function storeFault(error: unknown): Fault | undefined {
   return undefined;
 }
 
-/** Whether our queue, or the engine's, was full. */
+/** Whether our queue, or the engine's, was full, or others left no time for the statement. */
 function isBusy(error: unknown): boolean {
-  return error instanceof ClickHouseError && error.type === "TOO_MANY_SIMULTANEOUS_QUERIES";
+  return error instanceof ClickHouseError && clickhouseUnavailable.get(error.type) === busyStore;
 }
 
-const heavyQuery = "The query needs too much time or memory. Narrow it, for example with after and before.";
+const narrower = "Narrow it, for example with after and before.";
+const busyStore = "The event store is busy. Please retry.";
 
 /** MEMORY_LIMIT_EXCEEDED: of all statements together; a single heavy statement is handled above. */
 const unreachable = wordsIn(`
@@ -204,7 +206,9 @@ const clickhouseUnavailable: ReadonlyMap<string, string> = new Map([
   // Its operator can give the grant that the log names.
   ["ACCESS_DENIED", "The event store denies this to the server, whose log names the missing grant."],
   ["TIMEOUT", "The event store does not answer. Please retry."],
-  ["TOO_MANY_SIMULTANEOUS_QUERIES", "The event store is busy. Please retry."],
+  ...["QUERY_WAS_CANCELLED", "TIMEOUT_EXCEEDED", "TOO_MANY_SIMULTANEOUS_QUERIES"].map(
+    (type) => [type, busyStore] as const,
+  ),
 ]);
 
 /**

@@ -130,9 +130,10 @@ function insightOperations(parts: InsightParts) {
 }
 
 /** SQL requires scopes of its own. */
-const callerOf = ({ key }: Access, { signal }: Request): QueryCaller => ({
+const callerOf = ({ key, user }: Access, { signal }: Request): QueryCaller => ({
   scopes: key.scopes,
   abort: signal,
+  person: user.id,
 });
 
 const description = "`id` is its number or its short id. A short id of digits alone is not issued.";

@@ -89,7 +89,9 @@ async function answerOf(queries: QueryEngine, row: InsightRow, inTime: boolean):
   try {
     if (queries.check(row.query).type === "table") return { results: [], error: listOfEvents };
     if (!inTime) return { results: [], error: "The dashboard's other insights took too long." };
-    const { results, timezone } = await queries.run(row.project_id, row.query);
+    const { results, timezone } = await queries.run(row.project_id, row.query, {
+      abort: AbortSignal.timeout(sharingLimits.insightMsMax),
+    });
     return { results: await mapInSlices(results, withoutOthers), timezone };
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;

@@ -1,75 +1,69 @@
-// What one query may use of the machine: more while no other runs and the machine is idle.
+// What one question may cost in the measure of its store: CPU-seconds, and threads by the store's cores.
 
-import { cpus, loadavg } from "node:os";
-import type { Clock } from "../core/clock.ts";
-import { limits } from "../core/limits.ts";
-import { coresHere } from "../core/machine.ts";
+import { Fault } from "../core/fault.ts";
+import {
+  type ClickHouseError,
+  describeExcess,
+  type Work,
+  WorkExceeded,
+} from "../storage/clickhouse/clickhouse.ts";
 import { queryLimits } from "./limits.ts";
 
-export interface QueryBounds {
-  seconds: number;
-  threads: number;
-  /** Whether it is less than on an idle machine. */
-  isBusy: boolean;
+/** The store, as far as it decides what a question may cost. A figure that it does not give is 0. */
+export interface QueryStore {
+  countCores(): Promise<number>;
+  /** Rows of a project's events. */
+  countRows(project_id: number): Promise<number>;
+  /** Rows of all parts that a statement reads. */
+  countRead(text: string, params: Record<string, unknown>): Promise<number>;
 }
 
-export type QueryMachine = ReturnType<typeof openMachine>;
-
-/** What operators set: QUERY_SECONDS_MAX, QUERY_THREADS_MAX. */
-export interface QuerySettings {
-  querySecondsMax: number;
-  /** By default as many as there are cores. */
-  queryThreadsMax?: number | undefined;
+export interface QueryBounds {
+  work: Work;
+  /** How long it may take, whatever it costs. */
+  seconds: number;
+  /** Those of its next statement. */
+  threads: () => number;
+  /** @throws Fault invalid_input when the statement cannot be run with so many CPU-seconds. */
+  check: (text: string, params: Record<string, unknown>) => Promise<void>;
 }
 
 /**
- * The machine of this process. Its load is measured for 100 ms, and the result serves all queries of the next two
- * seconds: a query that waited for its own measurement took four times as long as its answer.
+ * Bounds of a question that starts now.
+ * @param cpuSecondsMax QUERY_CPU_SECONDS_MAX; by default it follows from the store's cores.
+ * @param running how many run, with this one.
  */
-export function openMachine({ elapsed }: Pick<Clock, "elapsed">, measure = measureWorking) {
-  let measured: { at: number; working: Promise<number> } | undefined;
+export async function chooseBounds(
+  store: QueryStore,
+  cpuSecondsMax?: number,
+  running: () => number = () => 1,
+): Promise<QueryBounds> {
+  const cores = Math.max(1, await store.countCores());
+  const { cpuSecondsMin, cpuSecondsPerCore, secondsMin, waitsPerSecond } = queryLimits;
+  const secondsMax = cpuSecondsMax ?? Math.max(cpuSecondsMin, cores * cpuSecondsPerCore);
   return {
-    cores: coresHere(),
-    /** The average number of processes that wanted a core in the last minute; queries that have ended count, too. */
-    load: () => loadavg()[0] ?? 0,
-    /** How many cores work at this moment. */
-    working: () => {
-      const at = elapsed();
-      if (!measured || at - measured.at >= queryLimits.machineSeenForMs)
-        measured = { at, working: measure() };
-      return measured.working;
+    work: { secondsMax, seconds: 0 },
+    seconds: Math.max(secondsMin, (secondsMax / cores) * waitsPerSecond),
+    threads: () => Math.max(1, Math.floor(cores / running())),
+    check: async (text, params) => {
+      if ((await countUsual(store, params["project_id"])) <= secondsMax) return;
+      const { rowSecondsMin, propertiesSecondsMin } = queryLimits;
+      // Refuses what even the cheapest way of reading its rows would not finish. Others run, and are watched.
+      const rowSeconds = text.includes("properties") ? propertiesSecondsMin : rowSecondsMin;
+      const seconds = (await store.countRead(text, params)) * rowSeconds;
+      if (seconds > secondsMax) throw tooHeavy(new WorkExceeded(seconds, secondsMax));
     },
   };
 }
 
-async function measureWorking(): Promise<number> {
-  const began = performance.now();
-  const before = workedMs();
-  await Bun.sleep(queryLimits.machineSeenMs);
-  return (workedMs() - before) / (performance.now() - began);
+/** The CPU-seconds of a usual question about all of a project's events. */
+export async function countUsual(store: QueryStore, project_id: unknown): Promise<number> {
+  return typeof project_id === "number"
+    ? (await store.countRows(project_id)) * queryLimits.rowSecondsUsual
+    : 0;
 }
 
-/** The time that all cores have worked since the machine's start, in ms. */
-function workedMs(): number {
-  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
-}
-
-/** The bounds on the busiest machine. */
-export const leastBounds: QueryBounds = { seconds: limits.querySecondsMax, threads: 1, isBusy: false };
-
-/** @param others queries that run at this moment. */
-export async function boundsOfQuery(
-  { querySecondsMax: seconds, queryThreadsMax: threads }: QuerySettings,
-  machine: QueryMachine,
-  others: number,
-): Promise<QueryBounds> {
-  const isBusy = others > 0 || !(await isIdle(machine));
-  if (!isBusy) return { seconds, threads: threads ?? machine.cores, isBusy };
-  return { ...leastBounds, seconds: Math.min(seconds, leastBounds.seconds), isBusy };
-}
-
-/** The last minute may have been busy with a query that has ended: then the present load decides. */
-async function isIdle({ cores, load, working }: QueryMachine): Promise<boolean> {
-  const most = cores * queryLimits.idleLoadMax;
-  return load() <= most || (await working()) <= most;
+export function tooHeavy(error: ClickHouseError): Fault {
+  const detail = `The query ${describeExcess(error)}. Narrow it, for example with a shorter date range.`;
+  return new Fault("invalid_input", detail, { attr: "query" });
 }

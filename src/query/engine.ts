@@ -4,22 +4,28 @@
 import type { Clock } from "../core/clock.ts";
 import { Fault, unavailable } from "../core/fault.ts";
 import { hashKey } from "../core/id.ts";
-import { limits } from "../core/limits.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { readStoredZone, tooManyZones } from "../storage/clickhouse/zones.ts";
 import type { PropertyFilter } from "../storage/events/property_filter.ts";
 import { testAccountFilters } from "../storage/events/test_accounts.ts";
 import type { Uses } from "../storage/services.ts";
 import { MemoryBudget } from "../work/bodies/memory_budget.ts";
+import type { Owner } from "../work/fair_share.ts";
 import { Semaphore } from "../work/semaphore.ts";
-import { boundsOfQuery, openMachine, type QueryMachine, type QuerySettings } from "./bounds.ts";
+import { chooseBounds, countUsual, type QueryStore } from "./bounds.ts";
 import { checkQuery, type KnownQuery, storedQuery } from "./check.ts";
 import { nowOf, zonedIso } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
 import type { QueryResult } from "./results/query_result.ts";
 import { type CachedResult, ResultCache, writtenResult } from "./results/result_cache.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
-import { openQueryRunners, type QueriedProject, queriedProject, type QueryContext } from "./store.ts";
+import {
+  openQueryRunners,
+  openQueryStore,
+  type QueriedProject,
+  queriedProject,
+  type QueryContext,
+} from "./store.ts";
 
 export type QueryEngine = ReturnType<typeof openQueryEngine>;
 
@@ -27,9 +33,10 @@ export interface EngineOptions extends Uses<"sql" | "clickhouse" | "clock"> {
   parser: SqlParser;
   /** A new one by default. */
   results?: ResultCache;
-  /** As limits.querySecondsMax and one thread by default. */
-  settings?: QuerySettings;
-  machine?: QueryMachine;
+  /** QUERY_CPU_SECONDS_MAX; by default it follows from the store's cores. */
+  cpuSecondsMax?: number | undefined;
+  /** What is known of the store; by default it is asked. */
+  store?: QueryStore;
   /** Counts the bytes of queries that wait or run; one of its own by default. */
   texts?: MemoryBudget;
 }
@@ -39,6 +46,8 @@ export interface QueryCaller {
   /** Scopes of the request's key. */
   scopes?: readonly string[];
   abort?: AbortSignal;
+  /** Who asks: the people of a project take turns. */
+  person?: Owner;
 }
 
 /** What a request has besides the query. */
@@ -47,6 +56,8 @@ interface AnswerOptions extends QueryCaller {
   mayBeCached: boolean;
   /** How long it may wait to run, in ms; queryLimits.queriesWaitMsMax by default. */
   waitMsMax?: number;
+  /** Called when it begins to run. */
+  onBegin?: () => void;
   /** Whether its bytes are counted already. */
   isCounted?: boolean;
 }
@@ -56,8 +67,8 @@ export function openQueryEngine({
   clickhouse,
   clock,
   parser,
-  settings = { querySecondsMax: limits.querySecondsMax, queryThreadsMax: 1 },
-  machine = openMachine(clock),
+  cpuSecondsMax,
+  store = openQueryStore(clickhouse, clock),
   results: cache = new ResultCache(clock),
   texts = openQueryTexts(clock),
 }: EngineOptions) {
@@ -76,12 +87,15 @@ export function openQueryEngine({
     const timezone = readStoredZone(scope.timezone);
     if (!zones.admit(project_id, timezone, true)) throw new Fault("invalid_input", tooManyZones);
     const admitZone = (zone: string) => zones.admit(project_id, zone);
-    const bounds = await boundsOfQuery(settings, machine, running++);
-    const runners = openQueryRunners(abort ? readsUntil(clickhouse, abort) : clickhouse, clock, bounds);
-    const { parse } = parser;
-    return await work({ ...runners, parse, scopes, project_id, timezone, admitZone, now }).finally(
-      () => running--,
-    );
+    running++;
+    try {
+      const bounds = await chooseBounds(store, cpuSecondsMax, () => running);
+      const runners = openQueryRunners(abort ? readsUntil(clickhouse, abort) : clickhouse, clock, bounds);
+      const { parse } = parser;
+      return await work({ ...runners, parse, scopes, project_id, timezone, admitZone, now });
+    } finally {
+      running--;
+    }
   };
 
   const compute = async (prepared: PreparedQuery, abort?: AbortSignal): Promise<QueryResult> => {
@@ -117,12 +131,17 @@ export function openQueryEngine({
     return { ...project, query, project_id, now: clock.now(), filters, scopes };
   };
 
-  const withPermit = <Value>(
+  const withPermit = async <Value>(
     owner: number,
-    abort: AbortSignal | undefined,
+    { abort, person, waitMsMax: msMax = queryLimits.queriesWaitMsMax }: QueryCaller & { waitMsMax?: number },
     work: () => Promise<Value>,
-    msMax: number = queryLimits.queriesWaitMsMax,
-  ): Promise<Value> => semaphore.run({ owner, ...(abort && { abort }), msMax, busy: tooManyQueries }, work);
+  ): Promise<Value> => {
+    const spare = (await countUsual(store, owner)) > queryLimits.lightCpuSecondsMax ? 1 : 0;
+    return await semaphore.run(
+      { owner, person, spare, ...(abort && { abort }), msMax, busy: tooManyQueries },
+      work,
+    );
+  };
 
   const cachedResult = (key: string, { isDeleting }: QueriedProject) => {
     const result = isDeleting ? undefined : cache.find(key);
@@ -131,21 +150,22 @@ export function openQueryEngine({
 
   const answer = async (
     { project_id, query, checked }: { project_id: number; query: unknown; checked: KnownQuery },
-    { mayBeCached, scopes, abort, waitMsMax }: AnswerOptions,
+    { mayBeCached, onBegin, ...caller }: AnswerOptions,
   ): Promise<(QueryResult | CachedResult) & { is_cached: boolean }> => {
-    const prepared = await prepare(project_id, checked, scopes);
+    const prepared = await prepare(project_id, checked, caller.scopes);
     const key = cacheKeyOf(prepared, query);
     const cached = mayBeCached ? cachedResult(key, prepared) : undefined;
     if (cached) return cached;
     const work = async () => {
+      onBegin?.();
       const began = clock.elapsed();
-      const result = await compute({ ...prepared, now: clock.now() }, abort);
+      const result = await compute({ ...prepared, now: clock.now() }, caller.abort);
       const isWorthCaching = clock.elapsed() - began >= queryLimits.resultWorthMsMin;
       // A deletion that is requested meanwhile changes the key.
       if (isWorthCaching && !prepared.isDeleting) cache.retain(key, project_id, await writtenResult(result));
       return { ...result, is_cached: false };
     };
-    return await withPermit(project_id, abort, work, waitMsMax);
+    return await withPermit(project_id, caller, work);
   };
 
   return {
@@ -164,14 +184,14 @@ export function openQueryEngine({
      */
     read: (project_id: number, query: unknown) => checkQuery(query).read({ parse: parser.parse, project_id }),
     /**
-     * Runs a query over one project's events, for at most limits.querySecondsMax.
+     * Runs a query over one project's events.
      * @throws Fault for what is wrong in it, when it is too heavy, and `unavailable` when too many queries wait.
      */
-    run: async (project_id: number, query: unknown, { scopes, abort }: QueryCaller = {}) => {
+    run: async (project_id: number, query: unknown, caller: QueryCaller = {}) => {
       const checked = checkQuery(query);
       const releaseCount = countQuery(texts, project_id, query);
-      return await withPermit(project_id, abort, async () =>
-        compute(await prepare(project_id, checked, scopes), abort),
+      return await withPermit(project_id, caller, async () =>
+        compute(await prepare(project_id, checked, caller.scopes), caller.abort),
       ).finally(releaseCount);
     },
     /** The query's cached result, if any. @throws Fault for what is wrong in the query. */
@@ -195,11 +215,12 @@ export function openQueryEngine({
      */
     within: async <Value>(
       project_id: number,
-      { scopes = [], abort }: QueryCaller,
+      caller: QueryCaller,
       work: (context: QueryContext) => Promise<Value>,
     ) =>
-      await withPermit(project_id, abort, async () => {
+      await withPermit(project_id, caller, async () => {
         const { timezone } = await projectOf(project_id);
+        const { scopes = [], abort } = caller;
         return await withBounds({ project_id, timezone, now: clock.now(), scopes }, abort, work);
       }),
     /** Drops all cached results: events that they count were deleted. */

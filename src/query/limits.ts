@@ -9,15 +9,33 @@ const queriesBytesMax = memoryShares.queries / 4;
 const { filterExpressionCharsMax: expressionCharsMax } = storageLimits;
 
 export const queryLimits = {
-  /** Queries that run at the same time: two of one project, so that another's always gets a permit. */
+  /**
+   * Queries that run at the same time: two of one project, so that another's always gets a permit. Those that may cost
+   * more than so many CPU-seconds leave one permit to the others.
+   */
   queriesRunningMax: 4,
   queriesRunningFreeMultiple: 1,
-  /** The load, for each core, up to which a machine is idle. */
-  idleLoadMax: 0.5,
-  /** For how long a machine whose last minute was busy is observed, in ms: its counters have steps of 10. */
-  machineSeenMs: 100,
-  /** For how long that is believed, in ms: a query that it lets have all cores may run longer. */
-  machineSeenForMs: 2000,
+  lightCpuSecondsMax: 2,
+  /** CPU-seconds of one query by default: half a minute of the whole store, and at least so many. */
+  cpuSecondsPerCore: 30,
+  cpuSecondsMin: 60,
+  /**
+   * How long it may take in all, in seconds: so many times what it would take alone on an idle store, and at least so
+   * long. Beside others and other programs it waits; this ends what would never come to an end.
+   */
+  waitsPerSecond: 10,
+  secondsMin: 120,
+  /**
+   * CPU-seconds of reading a row: of the usual question, and at least, without and with its properties (a million
+   * events took 0.03 to 2 and 0.36 to 2).
+   */
+  rowSecondsUsual: 1.5e-6,
+  rowSecondsMin: 0.03e-6,
+  propertiesSecondsMin: 0.3e-6,
+  /** For how long the number of a project's rows is believed, in ms, of how many projects, and how long it may take. */
+  rowsKeptMs: 60_000,
+  rowsKeptMax: 1000,
+  estimateMsMax: limits.engineSaysMsMax + 2000,
   /** After how long a query that a busy machine had no time for may be sent again, in seconds. */
   busyRetrySeconds: 15,
   /** Queries that wait to run, at most half of them of one project; more get 503. */
@@ -28,8 +46,8 @@ export const queryLimits = {
    */
   queriesBytesMax,
   queriesOfProjectBytesMax: queriesBytesMax / 2,
-  /** How long a query waits to run before it gets 503, in ms: shorter than clients and proxies wait. */
-  queriesWaitMsMax: 25_000,
+  /** How long a query waits to run before it gets 503, in ms: shorter than most clients and proxies wait. */
+  queriesWaitMsMax: 50_000,
   /** How old a result may be that is returned again, and how long computing it must have taken to be kept, in ms. */
   resultKeptMs: 600_000,
   resultWorthMsMin: 1000,

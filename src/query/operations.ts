@@ -38,24 +38,31 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
       answer: async ({ access, project, query: { format }, body, request, readmit }) => {
         const { query, refresh, client_query_id } = body;
         const { isForced, isAsync } = refreshMode(refresh, body.async === true);
-        const { scopes } = access.key;
+        const caller = { scopes: access.key.scopes, person: access.user.id };
         const mayBeCached = !isForced;
         const table = wantedTable(request, format);
         if (table) refuseTable(engine.check(query), isAsync);
         const name = { project_id: project.id, access, id: client_query_id ?? crypto.randomUUID() };
         if (!isAsync) {
           const result = await background.attend(name, request.signal, (abort) =>
-            engine.answer(project.id, query, { mayBeCached, scopes, abort }),
+            engine.answer(project.id, query, { ...caller, mayBeCached, abort }),
           );
           return table ? await tableReply(result, table) : await slicedJson(resultReply(result));
         }
         // Problems of the query are returned at once.
         engine.check(query);
-        const cached = mayBeCached ? await engine.findCached(project.id, query, { scopes }) : undefined;
+        const cached = mayBeCached ? await engine.findCached(project.id, query, caller) : undefined;
         if (cached) return await slicedJson(resultReply(cached));
         const waitMsMax = queryLimits.backgroundWaitMsMax;
-        const compute = (abort: AbortSignal) =>
-          engine.answer(project.id, query, { mayBeCached, scopes, abort, waitMsMax, isCounted: true });
+        const compute = (abort: AbortSignal, onBegin: () => void) =>
+          engine.answer(project.id, query, {
+            ...caller,
+            mayBeCached,
+            abort,
+            onBegin,
+            waitMsMax,
+            isCounted: true,
+          });
         return await statusReply(await background.begin(name, { query, readmit, compute }));
       },
     }),

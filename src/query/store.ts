@@ -10,6 +10,7 @@ import {
   ClickHouseError,
   isTooHeavy,
   type QueryOptions,
+  WorkExceeded,
 } from "../storage/clickhouse/clickhouse.ts";
 import { queryOptions } from "../storage/clickhouse/query_options.ts";
 import {
@@ -19,7 +20,8 @@ import {
   readsPersons,
 } from "../storage/events/property_filter.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { leastBounds, type QueryBounds } from "./bounds.ts";
+import { putNewest } from "../work/maps.ts";
+import { type QueryBounds, type QueryStore, tooHeavy } from "./bounds.ts";
 import { clickhouseTime, type DateSpan, dateSpanOf } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
 import type { DateRange, Interval } from "./parts/model.ts";
@@ -29,9 +31,9 @@ import { type SqlTableRows, tableRowSettings, tableRowsOf } from "./results/tabl
 import type { SqlParser } from "./sql/parser/parser.ts";
 
 /**
- * Runs a statement and returns its rows. All statements of one query share its seconds.
- * @throws Fault invalid_input when the query is too heavy or has a wrong regular expression; unavailable when it ran
- *   out of the time that a busy machine has for it.
+ * Runs a statement and returns its rows. All statements of one query share its CPU-seconds, and its time.
+ * @throws Fault invalid_input when the query is too heavy or has a wrong regular expression; unavailable when a busy
+ *   store did not come to its end in time.
  */
 export type QueryRunner = <Row>(text: string, params: Record<string, unknown>) => Promise<Row[]>;
 
@@ -55,36 +57,42 @@ export class SqlFailure extends Error {
 export function openQueryRunners(
   clickhouse: ClickHouse,
   clock: Clock,
-  { seconds, threads, isBusy }: QueryBounds = leastBounds,
+  { work, seconds, threads, check }: QueryBounds,
 ): Pick<QueryContext, "run" | "table" | "elapsed"> {
   const began = clock.elapsed();
   const end = began + seconds * 1000;
-  const late = (): Fault => (isBusy ? tooBusy() : tooHeavy());
-  const within = async <Answer>(send: (options: QueryOptions) => Promise<Answer>): Promise<Answer> => {
+  const within = async <Answer>(
+    text: string,
+    params: Record<string, unknown>,
+    send: (options: QueryOptions) => Promise<Answer>,
+  ): Promise<Answer> => {
+    const { secondsMax, seconds: used = 0 } = work;
+    if (used >= secondsMax) throw tooHeavy(new WorkExceeded(used, secondsMax));
+    await check(text, params);
     const leftMs = end - clock.elapsed();
-    if (leftMs <= 0) throw late();
+    if (leftMs <= 0) throw tooBusy();
     try {
       return await send({
         // ClickHouse's own limit ends first, with a reason; the client's is for a server that does not answer.
         timeoutMs: leftMs + limits.engineSaysMsMax,
         kind: "query",
+        work,
         settings: {
           ...queryOptions.settings,
-          max_threads: threads,
+          max_threads: threads(),
           max_execution_time: Math.ceil(leftMs / 1000),
           do_not_merge_across_partitions_select_final: 1,
         },
       });
     } catch (thrown) {
-      if (thrown instanceof ClickHouseError && thrown.type === "TIMEOUT_EXCEEDED") throw late();
       throw faultOf(thrown);
     }
   };
   return {
     elapsed: () => clock.elapsed() - began,
-    run: (text, params) => within((options) => clickhouse.query(text, params, options)),
+    run: (text, params) => within(text, params, (options) => clickhouse.query(text, params, options)),
     table: async (text, params) => {
-      const bytes = await within(({ settings, ...options }) =>
+      const bytes = await within(text, params, ({ settings, ...options }) =>
         clickhouse.bytes(`${text}\nFORMAT JSONCompactEachRowWithNamesAndTypes`, params, {
           ...options,
           settings: { ...settings, ...tableRowSettings },
@@ -112,23 +120,42 @@ const ofServer: ReadonlySet<string> = new Set(
   `),
 );
 
+export function openQueryStore(clickhouse: ClickHouse, { elapsed }: Pick<Clock, "elapsed">): QueryStore {
+  const kept = new Map<number, { at: number; figure: Promise<number> }>();
+  const options = { ...queryOptions, timeoutMs: queryLimits.estimateMsMax, settings: {} };
+  const count = async (text: string, params: Record<string, unknown>): Promise<number> => {
+    const parts = await clickhouse.query<{ rows: string }>(text, params, options).catch(() => []);
+    return parts.reduce((sum, { rows }) => sum + Number(rows), 0);
+  };
+  const countOnce = (key: number, text: string, params: Record<string, unknown>): Promise<number> => {
+    const found = kept.get(key);
+    if (found && elapsed() - found.at < queryLimits.rowsKeptMs) return found.figure;
+    const figure = count(text, params);
+    putNewest(kept, key, { at: elapsed(), figure }, queryLimits.rowsKeptMax);
+    return figure;
+  };
+  const ofProject = "SELECT event FROM event_rows WHERE project_id = {project_id:UInt32}";
+  return {
+    // The engine's default, which its operator may have lowered: no setting of ours goes with it.
+    countCores: () => countOnce(0, "SELECT getSetting('max_threads') AS rows", {}),
+    countRows: (project_id) => countOnce(project_id, `EXPLAIN ESTIMATE ${ofProject}`, { project_id }),
+    countRead: (text, params) => count(`EXPLAIN ESTIMATE ${text}`, params),
+  };
+}
+
 /** The fault for an error that the client can correct; any other error unchanged. */
 function faultOf(thrown: unknown): unknown {
   if (!(thrown instanceof ClickHouseError)) return thrown;
-  if (isTooHeavy(thrown)) return tooHeavy();
+  if (isTooHeavy(thrown)) return tooHeavy(thrown);
+  if (thrown.type === "TIMEOUT_EXCEEDED") return tooBusy();
   if (thrown.type !== "CANNOT_COMPILE_REGEXP") return thrown;
   return new Fault("invalid_input", "A regular expression in the query is not valid (RE2 syntax).", {
     attr: "query",
   });
 }
 
-function tooHeavy(): Fault {
-  const detail = "The query exceeds its limits. Narrow it, for example with a shorter date range.";
-  return new Fault("invalid_input", detail, { attr: "query" });
-}
-
 function tooBusy(): Fault {
-  const detail = "The server is busy, and had less time for this query than it has at rest. Please retry.";
+  const detail = "The event store is busy, and did not finish this query in time. Please retry.";
   return unavailable(detail, queryLimits.busyRetrySeconds);
 }
 

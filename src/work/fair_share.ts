@@ -14,6 +14,7 @@ export type Owner = number | string;
 export class FairShare {
   #free: number;
   readonly #freeMultiple: number;
+  /** By owner, and by person of an owner. */
   readonly #held = new Tally<Owner>();
   /**
    * Owners that had a permit, the latest last: of two owners with as many permits, the one served longer ago is first.
@@ -31,10 +32,10 @@ export class FairShare {
     return this.#free;
   }
 
-  /** `weight`: how many permits one permit of this owner counts as. */
-  mayTake(owner: Owner, weight = 1): boolean {
+  /** `weight`, `spare`: as in FairWaiter. */
+  mayTake(owner: Owner, weight = 1, spare = 0): boolean {
     const free = this.#free;
-    if (free <= 0) return false;
+    if (free <= spare) return false;
     return (
       this.#freeMultiple === Number.POSITIVE_INFINITY ||
       this.heldBy(owner) * weight < this.#freeMultiple * free
@@ -45,22 +46,26 @@ export class FairShare {
     return this.#held.of(owner);
   }
 
-  acquire(owner: Owner): void {
+  acquire(owner: Owner, person?: Owner): void {
     this.#free--;
-    this.#held.add(owner, 1);
-    putNewest(this.#served, owner, ++this.#order, workLimits.shareOwnersMax);
+    this.#order++;
+    for (const key of keysOf(owner, person)) {
+      this.#held.add(key, 1);
+      putNewest(this.#served, key, this.#order, workLimits.shareOwnersMax);
+    }
   }
 
-  leave(owner: Owner): void {
+  leave(owner: Owner, person?: Owner): void {
     this.#free++;
-    this.#held.add(owner, -1);
+    for (const key of keysOf(owner, person)) this.#held.add(key, -1);
   }
 
   /** The next one of those that wait; undefined when none of them may acquire a permit. */
   next<One extends FairWaiter>(waiting: Iterable<One>): One | undefined {
     let best: One | undefined;
     for (const one of waiting) {
-      if (this.mayTake(one.owner, one.weight) && (!best || this.#isBefore(one.owner, best.owner))) best = one;
+      if (!this.mayTake(one.owner, one.weight, one.spare)) continue;
+      if (!best || this.#isBefore(one, best)) best = one;
     }
     return best;
   }
@@ -71,22 +76,40 @@ export class FairShare {
     const admitted: One[] = [];
     for (let one = this.next(left); one; one = this.next(left)) {
       left.delete(one);
-      this.acquire(one.owner);
+      this.acquire(one.owner, one.person);
       admitted.push(one);
     }
     return admitted;
   }
 
-  #isBefore(owner: Owner, other: Owner): boolean {
-    if (owner === other) return false;
+  #isBefore(waiter: FairWaiter, other: FairWaiter): boolean {
+    if (waiter.owner !== other.owner) return this.#isServedLess(waiter.owner, other.owner);
+    const [person, otherPerson] = [waiter, other].map(({ owner, person }) => personKey(owner, person));
+    return person !== otherPerson && this.#isServedLess(person!, otherPerson!);
+  }
+
+  #isServedLess(owner: Owner, other: Owner): boolean {
     const [held, otherHeld] = [this.heldBy(owner), this.heldBy(other)];
     if (held !== otherHeld) return held < otherHeld;
     return (this.#served.get(owner) ?? 0) < (this.#served.get(other) ?? 0);
   }
 }
 
+/** A key that no owner has. */
+export function personKey(owner: Owner, person: Owner = ""): string {
+  return JSON.stringify([owner, person]);
+}
+
+function keysOf(owner: Owner, person?: Owner): Owner[] {
+  return person === undefined ? [owner] : [owner, personKey(owner, person)];
+}
+
 export interface FairWaiter {
   owner: Owner;
-  /** As in FairShare.mayTake(); 1 by default. */
+  /** Who of the owner's people it is for: those of one owner take turns. */
+  person?: Owner | undefined;
+  /** How many permits one permit of this owner counts as; 1 by default. */
   weight?: number;
+  /** How many permits it leaves free for others, which need them for less; 0 by default. */
+  spare?: number;
 }

@@ -1,9 +1,9 @@
 // A semaphore: how many may work at once, and how many may wait for it, shared fairly among owners.
 
-import { FairShare, type Owner } from "./fair_share.ts";
+import { FairShare, type FairWaiter, type Owner } from "./fair_share.ts";
 import { WaitingLine } from "./waiting_line.ts";
 
-interface SemaphoreWait {
+interface SemaphoreWait extends Omit<FairWaiter, "owner"> {
   owner?: Owner;
   abort?: AbortSignal;
   /** How long a permit is waited for, in ms; for ever by default. */
@@ -30,29 +30,37 @@ export class Semaphore {
    * all.
    * @throws the signal's reason when it aborts while waiting.
    */
-  async enter(owner: Owner = "", abort: AbortSignal = never): Promise<(() => void) | undefined> {
+  async enter(
+    owner: Owner = "",
+    abort: AbortSignal = never,
+    more: Omit<FairWaiter, "owner"> = {},
+  ): Promise<(() => void) | undefined> {
     abort.throwIfAborted();
+    const { person, weight, spare } = more;
     // No queue to check first: those that wait are held back by their own shares, and may not acquire this permit.
-    if (this.#permits.mayTake(owner)) this.#permits.acquire(owner);
+    if (this.#permits.mayTake(owner, weight, spare)) this.#permits.acquire(owner, person);
     else {
-      if (this.#isLineFull(owner)) return undefined;
-      await this.#line.enter(owner, undefined, abort);
+      if (this.#isLineFull(owner, person)) return undefined;
+      await this.#line.enter(owner, undefined, abort, more);
     }
     let left = false;
     return () => {
       if (left) return;
       left = true;
-      this.#permits.leave(owner);
+      this.#permits.leave(owner, person);
       this.#letIn();
     };
   }
 
   /** Runs `work` with a permit. @throws what `busy` makes when none is to be had; what `work` throws. */
-  async run<T>({ owner, abort = never, msMax, busy }: SemaphoreWait, work: () => Promise<T>): Promise<T> {
+  async run<T>(
+    { owner, abort = never, msMax, busy, ...more }: SemaphoreWait,
+    work: () => Promise<T>,
+  ): Promise<T> {
     const late = new AbortController();
     const timer = msMax === undefined ? undefined : setTimeout(() => late.abort(), msMax);
     const waiting = AbortSignal.any([abort, late.signal]);
-    const leave = await this.enter(owner, waiting)
+    const leave = await this.enter(owner, waiting, more)
       .catch((thrown: unknown) => {
         if (!waiting.aborted) throw thrown;
       })
@@ -65,17 +73,19 @@ export class Semaphore {
     }
   }
 
-  #isLineFull(owner: Owner): boolean {
+  #isLineFull(owner: Owner, person: Owner | undefined): boolean {
     const free = this.#waitingMax - this.#line.all.size;
     if (free <= 0) return true;
-    return this.#freeMultiple !== Number.POSITIVE_INFINITY && this.#line.countOf(owner) >= free;
+    if (this.#freeMultiple === Number.POSITIVE_INFINITY) return false;
+    const left = free - this.#line.countOf(owner);
+    return left <= 0 || (person !== undefined && this.#line.countOf(owner, person) >= left);
   }
 
   /** One free permit may admit several: the shares of all owners grow with it. */
   #letIn(): void {
     const { all } = this.#line;
     for (let next = this.#permits.next(all); next; next = this.#permits.next(all)) {
-      this.#permits.acquire(next.owner);
+      this.#permits.acquire(next.owner, next.person);
       this.#line.admit(next);
     }
   }

@@ -1,7 +1,7 @@
 // Those that wait for something that is used up, in order of arrival. Who is admitted next, and how many may wait, is
 // decided by the caller.
 
-import type { FairWaiter, Owner } from "./fair_share.ts";
+import { type FairWaiter, type Owner, personKey } from "./fair_share.ts";
 import { Tally } from "./maps.ts";
 
 export interface Waiting<Need> extends FairWaiter {
@@ -14,20 +14,25 @@ export class WaitingLine<Need = undefined> {
   readonly all = new Set<Waiting<Need>>();
   readonly #counts = new Tally<Owner>();
 
-  /** How many of one owner wait. */
-  countOf(owner: Owner): number {
-    return this.#counts.of(owner);
+  /** How many of one owner, or of one of its people, wait. */
+  countOf(owner: Owner, person?: Owner): number {
+    return this.#counts.of(person === undefined ? owner : personKey(owner, person));
   }
 
   /** Resolves when it is admitted. @throws the signal's reason when it aborts before. */
-  async enter(owner: Owner, need: Need, abort: AbortSignal): Promise<void> {
+  async enter(
+    owner: Owner,
+    need: Need,
+    abort: AbortSignal,
+    more: Omit<FairWaiter, "owner"> = {},
+  ): Promise<void> {
     const { promise, resolve: begin, reject } = Promise.withResolvers<void>();
-    const waiting: Waiting<Need> = { owner, need, begin };
+    const waiting: Waiting<Need> = { ...more, owner, need, begin };
     const onAbort = (): void => {
       if (this.#delete(waiting)) reject(abort.reason);
     };
     this.all.add(waiting);
-    this.#counts.add(owner, 1);
+    this.#count(waiting, 1);
     abort.addEventListener("abort", onAbort, { once: true });
     if (abort.aborted) onAbort();
     await promise.finally(() => abort.removeEventListener("abort", onAbort));
@@ -39,7 +44,12 @@ export class WaitingLine<Need = undefined> {
 
   #delete(waiting: Waiting<Need>): boolean {
     if (!this.all.delete(waiting)) return false;
-    this.#counts.add(waiting.owner, -1);
+    this.#count(waiting, -1);
     return true;
+  }
+
+  #count({ owner, person }: Waiting<Need>, by: number): void {
+    this.#counts.add(owner, by);
+    if (person !== undefined) this.#counts.add(personKey(owner, person), by);
   }
 }

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Clock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
-import { limits } from "../../src/core/limits.ts";
-import { boundsOfQuery, openMachine, type QueryMachine } from "../../src/query/bounds.ts";
+import { chooseBounds, type QueryStore } from "../../src/query/bounds.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
 import { queryLimits } from "../../src/query/limits.ts";
 import { openQueryRunners } from "../../src/query/store.ts";
 import { openEngineZones } from "../../src/storage/clickhouse/zones.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
+import { emptyStore, usualBounds } from "../support/query_bounds.ts";
 import { noSqlParser } from "../support/sql_parser.ts";
 import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
@@ -21,10 +21,6 @@ const sql = (() => Promise.resolve([{ timezone: "UTC" }])) as never;
 
 const clock: Clock = { now: () => 0, elapsed: () => 0 };
 
-const idle: QueryMachine = { cores: 2, load: () => 0, working: async () => 0 };
-
-const busy: QueryMachine = { cores: 2, load: () => 2, working: async () => 2 };
-
 async function faultOf(act: Promise<unknown>): Promise<unknown[]> {
   const thrown: unknown = await act.then(
     () => undefined,
@@ -34,14 +30,16 @@ async function faultOf(act: Promise<unknown>): Promise<unknown[]> {
 }
 
 /** An engine whose statements end when told to, the oldest first, and say for which project they are. */
-function openHeldEngine() {
+function openHeldEngine(store = emptyStore) {
   const held: (() => void)[] = [];
   const begun: number[] = [];
+  const of: string[] = [];
   let running = 0;
   const clickhouse = {
     zones: openEngineZones(1),
-    query: async (_text: string, params: { project_id: number }) => {
+    query: async (_text: string, params: { project_id: number; event_0: string }) => {
       begun.push(params.project_id);
+      of.push(params.event_0);
       running++;
       await new Promise<void>((resolve) => held.push(resolve));
       running--;
@@ -49,13 +47,13 @@ function openHeldEngine() {
     },
   } as never;
   const engine = openQueryEngine({
-    machine: idle,
+    store,
     parser: noSqlParser,
     sql,
     clickhouse,
     clock: { now: () => Date.UTC(2024, 4, 1), elapsed: () => 0 },
   });
-  return { engine, begun, running: () => running, end: () => held.shift()?.() };
+  return { engine, begun, of, running: () => running, end: () => held.shift()?.() };
 }
 
 test("a few queries run at once, some wait, more are refused with a time to retry", async () => {
@@ -80,7 +78,7 @@ test("queries that wait or run are counted by their bytes, and a project's leave
   const { promise, resolve } = Promise.withResolvers();
   const clickhouse = { query: () => promise, zones: openEngineZones(1) } as never;
   const today: Clock = { ...clock, now: () => Date.UTC(2024, 4, 1) };
-  const engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock: today, machine: idle });
+  const engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock: today, store: emptyStore });
   const long = { kind: "TrendsQuery", series: [{ event: "x".repeat(1_000_000) }] };
   const ask = (project_id: number) => engine.answer(project_id, long, { mayBeCached: false });
   const ofProject = Math.floor(queryLimits.queriesOfProjectBytesMax / 1_000_000);
@@ -109,36 +107,98 @@ test("one project has two queries at once, and others' find a place beside its c
   }
 });
 
-test("a query has all cores and the longest time while there is no other caller and the machine is idle", async () => {
-  const settings = { querySecondsMax: 60 };
-  expect(await boundsOfQuery(settings, idle, 0)).toEqual({ seconds: 60, threads: 2, isBusy: false });
-  expect(await boundsOfQuery({ querySecondsMax: 60, queryThreadsMax: 1 }, idle, 0)).toEqual({
-    seconds: 60,
-    threads: 1,
-    isBusy: false,
+test("a question may cost half a minute of its store, whatever else runs, or what operators set", async () => {
+  const cost = async (cores: number, queryCpuSecondsMax?: number, running = 1) => {
+    const store = { ...emptyStore, countCores: async () => cores };
+    const { work, seconds, threads } = await chooseBounds(store, queryCpuSecondsMax, () => running);
+    return [work.secondsMax, seconds, threads()];
+  };
+  expect(await cost(1)).toEqual([60, 600, 1]);
+  expect(await cost(2)).toEqual([60, 300, 2]);
+  expect(await cost(32)).toEqual([960, 300, 32]);
+  expect(await cost(32, 5)).toEqual([5, 120, 32]);
+  expect(await cost(2, 3600)).toEqual([3600, 18_000, 2]);
+  expect(await cost(32, undefined, 4)).toEqual([960, 300, 8]);
+  expect(await cost(2, undefined, 3)).toEqual([60, 300, 1]);
+});
+
+test("the next statement of a question has the threads that are left now", async () => {
+  let running = 1;
+  const { threads } = await chooseBounds(
+    { ...emptyStore, countCores: async () => 8 },
+    undefined,
+    () => running,
+  );
+  const found = [1, 2, 3, 9].map((now) => {
+    running = now;
+    return threads();
   });
-  for (const less of [boundsOfQuery(settings, idle, 1), boundsOfQuery(settings, busy, 0)]) {
-    expect(await less).toEqual({ seconds: limits.querySecondsMax, threads: 1, isBusy: true });
+  expect(found).toEqual([8, 4, 2, 1]);
+});
+
+test("what its rows alone make too expensive is refused before it runs, with what it would need", async () => {
+  const asked: string[] = [];
+  const store: QueryStore = {
+    ...emptyStore,
+    countRows: async () => 500_000_000,
+    countRead: async (text) => {
+      asked.push(text);
+      return 466_000_000;
+    },
+  };
+  const { check } = await chooseBounds(store);
+  const of = { project_id: 1 };
+  expect(await faultOf(check("SELECT JSONExtractString(properties, 'a') FROM event_rows", of))).toEqual([
+    "invalid_input",
+    "The query needs about 140 CPU-seconds; the limit is 60. Narrow it, for example with a shorter date range.",
+  ]);
+  await check("SELECT count() FROM event_rows", of);
+  expect(asked).toHaveLength(2);
+});
+
+test("a statement of a project with few rows is not estimated at all", async () => {
+  const countRead = (): never => {
+    throw new Error("it costs nothing to speak of");
+  };
+  const { check } = await chooseBounds({ ...emptyStore, countRows: async () => 1_000_000, countRead });
+  await check("SELECT properties FROM event_rows", { project_id: 1 });
+});
+
+test("questions that may cost more leave a permit to those that cost little", async () => {
+  const rows = (project_id: number) => (project_id < 9 ? 100_000_000 : 1000);
+  const { engine, begun, running, end } = openHeldEngine({
+    ...emptyStore,
+    countRows: async (id) => rows(id),
+  });
+  const heavy = [1, 2, 3, 4].map((project_id) => engine.run(project_id, trend));
+  while (running() < queryLimits.queriesRunningMax - 1) await Bun.sleep(0);
+  const light = engine.run(9, trend);
+  while (running() < queryLimits.queriesRunningMax) await Bun.sleep(0);
+  expect(begun).toEqual([1, 2, 3, 9]);
+  let done = 0;
+  for (const one of [...heavy, light]) void one.then(() => done++);
+  while (done < 5) {
+    await Bun.sleep(0);
+    end();
   }
-  expect((await boundsOfQuery({ querySecondsMax: 5 }, busy, 0)).seconds).toBe(5);
 });
 
-test("a machine that was busy in the last minute is idle when it does not work now", async () => {
-  const settings = { querySecondsMax: 60 };
-  const isBusy = async (load: number, works: number) =>
-    (await boundsOfQuery(settings, { cores: 2, load: () => load, working: async () => works }, 0)).isBusy;
-  expect([await isBusy(2, 0), await isBusy(2, 2), await isBusy(0, 2)]).toEqual([false, true, false]);
-});
-
-test("what the machine does is measured once for all queries of two seconds", async () => {
-  let elapsed = 0;
-  let measures = 0;
-  const { working } = openMachine({ elapsed: () => elapsed }, async () => ++measures);
-  expect(await Promise.all([working(), working()])).toEqual([1, 1]);
-  elapsed = queryLimits.machineSeenForMs - 1;
-  expect(await working()).toBe(1);
-  elapsed++;
-  expect(await working()).toBe(2);
+test("the people of a project take turns, however many questions one of them has", async () => {
+  const { engine, running, end, of } = openHeldEngine();
+  const ask = (person: number) => {
+    const query = { ...trend, series: [{ event: `of ${person}` }] };
+    return engine.run(1, query, { person });
+  };
+  const runs = Array.from({ length: 10 }, () => ask(7));
+  while (running() < 2) await Bun.sleep(0);
+  runs.push(ask(8), ask(9));
+  let done = 0;
+  for (const one of runs) void one.then(() => done++);
+  while (done < runs.length) {
+    await Bun.sleep(0);
+    end();
+  }
+  expect(of.slice(0, 4)).toEqual(["of 7", "of 7", "of 8", "of 9"]);
 });
 
 describe("the real engine", () => {
@@ -147,14 +207,23 @@ describe("the real engine", () => {
     stores = await openMadeStores();
   }, storesStartMsMax);
 
-  test("gives up on a statement that takes too long", async () => {
-    let elapsed = 0;
-    const { run } = openQueryRunners(stores.clickhouse, { now: () => 0, elapsed: () => elapsed });
-    elapsed = limits.querySecondsMax * 1000 - 900;
+  test("ends a statement that costs too much, whatever the clock says, and says what it would need", async () => {
+    const bounds = usualBounds({ work: { secondsMax: 1, seconds: 0 } });
+    const { run } = openQueryRunners(stores.clickhouse, { now: () => 0, elapsed: () => 0 }, bounds);
     const slow = "SELECT count() AS n FROM numbers(1000000000000) WHERE sipHash64(number) = 1";
-    expect((await faultOf(run(slow, {})))[0]).toBe("invalid_input");
-    elapsed = 0;
-    expect(await run("SELECT 1 AS n", {})).toEqual([{ n: 1 }] as never);
+    const [code, detail] = await faultOf(run(slow, {}));
+    expect([code, detail]).toEqual([
+      "invalid_input",
+      expect.stringMatching(/^The query needs about \d+ CPU-seconds; the limit is 1\. Narrow it/),
+    ]);
+    // A question that has used its share begins no further statement.
+    expect((await faultOf(run("SELECT 1 AS n", {})))[0]).toBe("invalid_input");
+    const { run: next } = openQueryRunners(
+      stores.clickhouse,
+      { now: () => 0, elapsed: () => 0 },
+      usualBounds(),
+    );
+    expect(await next("SELECT 1 AS n", {})).toEqual([{ n: 1 }] as never);
   });
 
   test("refuses a page of events whose properties are too big, and shows a smaller one", async () => {
@@ -164,7 +233,7 @@ describe("the real engine", () => {
       SELECT generateUUIDv4(), 1, 'big', 'ann', concat('{"p":"', repeat('x', 900000), '"}'), 1714500000, now64(6)
       FROM numbers(${count})`);
     const engine = openQueryEngine({
-      machine: idle,
+      store: emptyStore,
       parser: noSqlParser,
       sql,
       clickhouse: stores.clickhouse,

@@ -3,13 +3,17 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import type { Clock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
-import { type QueryMachine } from "../../src/query/bounds.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
 import { queryLimits } from "../../src/query/limits.ts";
 import { Draft, openQueryRunners, type QueryContext } from "../../src/query/store.ts";
-import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
+import {
+  type ClickHouse,
+  ClickHouseError,
+  type QueryOptions,
+} from "../../src/storage/clickhouse/clickhouse.ts";
 import { openEngineZones } from "../../src/storage/clickhouse/zones.ts";
 import { cleanUp } from "../support/cleanup.ts";
+import { emptyStore, usualBounds } from "../support/query_bounds.ts";
 import { noSqlParser } from "../support/sql_parser.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
@@ -21,10 +25,6 @@ const trend = { kind: "TrendsQuery", series: [{}] };
 const sql = (() => Promise.resolve([{ timezone: "UTC" }])) as never;
 
 const clock: Clock = { now: () => 0, elapsed: () => 0 };
-
-const idle: QueryMachine = { cores: 2, load: () => 0, working: async () => 0 };
-
-const busy: QueryMachine = { cores: 2, load: () => 2, working: async () => 2 };
 
 function failing(type: string): ClickHouse {
   const query = () => Promise.reject(new ClickHouseError("Code: 1, in SELECT", "1", type));
@@ -42,38 +42,27 @@ async function faultOf(act: Promise<unknown>): Promise<unknown[]> {
 describe("what the engine says of a query", () => {
   const today: Clock = { ...clock, now: () => Date.UTC(2024, 4, 1) };
 
-  test("too heavy for time, memory or an answer is the caller's to correct", async () => {
-    for (const type of ["TIMEOUT_EXCEEDED", "MEMORY_LIMIT_EXCEEDED"]) {
-      const engine = openQueryEngine({
-        parser: noSqlParser,
-        sql,
-        clickhouse: failing(type),
-        clock: today,
-        machine: idle,
-      });
-      const [code, detail] = await faultOf(engine.run(1, trend));
+  const engineThat = (fails: string) =>
+    openQueryEngine({
+      parser: noSqlParser,
+      sql,
+      clickhouse: failing(fails),
+      clock: today,
+      store: emptyStore,
+    });
+
+  test("too heavy for its share, memory or an answer is the caller's to correct", async () => {
+    for (const type of ["TOO_SLOW", "MEMORY_LIMIT_EXCEEDED", "TOO_MANY_ROWS_OR_BYTES"]) {
+      const [code, detail] = await faultOf(engineThat(type).run(1, trend));
       expect([code, detail]).toEqual(["invalid_input", expect.stringContaining("Narrow it")]);
     }
   });
 
-  test("out of time on a busy machine is not: it is refused with a time to retry", async () => {
-    const engine = openQueryEngine({
-      parser: noSqlParser,
-      sql,
-      clickhouse: failing("TIMEOUT_EXCEEDED"),
-      clock: today,
-      machine: busy,
-    });
-    const thrown: unknown = await engine.run(1, trend).catch((reason: unknown) => reason);
+  test("out of time is not, since a busy store gives it less: it is refused with a time to retry", async () => {
+    const thrown: unknown = await engineThat("TIMEOUT_EXCEEDED")
+      .run(1, trend)
+      .catch((reason: unknown) => reason);
     expect(thrown).toMatchObject({ code: "unavailable", retryAfterSeconds: queryLimits.busyRetrySeconds });
-    const heavy = openQueryEngine({
-      parser: noSqlParser,
-      sql,
-      clickhouse: failing("MEMORY_LIMIT_EXCEEDED"),
-      clock: today,
-      machine: busy,
-    });
-    expect((await faultOf(heavy.run(1, trend)))[0]).toBe("invalid_input");
   });
 
   test("that it is unavailable, or does not answer, is passed on", async () => {
@@ -83,7 +72,7 @@ describe("what the engine says of a query", () => {
         sql,
         clickhouse: failing(type),
         clock: today,
-        machine: idle,
+        store: emptyStore,
       });
       const [thrown] = await faultOf(engine.run(1, trend));
       expect(thrown).toBeInstanceOf(ClickHouseError);
@@ -92,19 +81,27 @@ describe("what the engine says of a query", () => {
   });
 });
 
-test("all statements of a query share its time, and none starts when it is over", async () => {
+test("all statements of a query share its time and its work, and none starts when one is used up", async () => {
   let elapsed = 0;
   const seconds: unknown[] = [];
+  const works = new Set<unknown>();
   const clickhouse = {
-    query: (_: string, __: unknown, { settings = {} }: { settings?: Record<string, unknown> }) => {
+    query: (_: string, __: unknown, { settings = {}, work }: QueryOptions) => {
       seconds.push(settings["max_execution_time"]);
+      works.add(work);
       elapsed += 4000;
       return Promise.resolve([]);
     },
   } as never;
-  const { run } = openQueryRunners(clickhouse, { now: () => 0, elapsed: () => elapsed });
+  const bounds = usualBounds({ seconds: 10 });
+  const { run } = openQueryRunners(clickhouse, { now: () => 0, elapsed: () => elapsed }, bounds);
   for (let i = 0; i < 3; i++) await run("SELECT 1", {});
   expect(seconds).toEqual([10, 6, 2]);
+  expect((await faultOf(run("SELECT 1", {})))[0]).toBe("unavailable");
+  expect(seconds).toHaveLength(3);
+  expect([...works]).toEqual([bounds.work]);
+  elapsed = 0;
+  bounds.work.seconds = bounds.work.secondsMax;
   expect((await faultOf(run("SELECT 1", {})))[0]).toBe("invalid_input");
   expect(seconds).toHaveLength(3);
 });

@@ -59,3 +59,28 @@ test("a place that is given back is there for the next", () => {
   expect(share.heldBy(1)).toBe(0);
   expect(share.mayTake(1)).toBe(true);
 });
+
+test("the people of one owner take turns, and do not count for other owners", () => {
+  const share = new FairShare(2);
+  const waiting = [
+    ...Array.from({ length: 5 }, (_, i) => ({ owner: 1, person: "ann", i })),
+    ...Array.from({ length: 2 }, (_, i) => ({ owner: 1, person: "bob", i })),
+    { owner: 2, person: "ann", i: 0 },
+  ];
+  const order: string[] = [];
+  for (let next = share.next(waiting); next; next = share.next(waiting)) {
+    waiting.splice(waiting.indexOf(next), 1);
+    share.acquire(next.owner, next.person);
+    order.push(`${next.owner} ${next.person}`);
+    share.leave(next.owner, next.person);
+  }
+  expect(order.slice(0, 4)).toEqual(["1 ann", "2 ann", "1 bob", "1 ann"]);
+  expect(order.slice(4)).toEqual(["1 bob", "1 ann", "1 ann", "1 ann"]);
+});
+
+test("who leaves permits spare gets none of the last ones, which others may still have", () => {
+  const share = new FairShare(3);
+  const heavy = Array.from({ length: 5 }, (_, i) => ({ owner: i, spare: 1 }));
+  expect(share.acquireFor(heavy)).toHaveLength(2);
+  expect(share.next([{ owner: 7, spare: 1 }, { owner: 8 }])?.owner).toBe(8);
+});

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import fc from "fast-check";
 import { Semaphore } from "../../src/work/semaphore.ts";
 
 test("places are given to who waited longest, and too many waiters are turned away", async () => {
@@ -79,4 +80,53 @@ test("work runs on a place that is left behind it, and not at all when there is 
   expect(ran).toBe(false);
   leave?.();
   expect(await places.run({ msMax: 1000, busy }, work)).toBe(true);
+});
+
+test("one person's crowd leaves room in the line for others of the same owner", async () => {
+  const permits = new Semaphore(1, 32, 1);
+  await permits.enter(0);
+  const turnedAway = async (person: string, count: number) => {
+    const entering = Array.from({ length: count }, () =>
+      permits.enter(1, undefined, { person }).then((leave) => leave ?? "refused"),
+    );
+    const settled = await Promise.all(
+      entering.map((one) => Promise.race([one, Bun.sleep(0).then(() => "waits")])),
+    );
+    return settled.filter((one) => one === "refused").length;
+  };
+  expect(await turnedAway("ann", 30)).toBe(30 - 11);
+  expect(await turnedAway("bob", 30)).toBe(30 - 4);
+  expect(await turnedAway("eve", 1)).toBe(0);
+});
+
+test("whatever arrives, no owner or person waits while another has more, and every permit is used", async () => {
+  const owner = fc.integer({ min: 1, max: 4 });
+  const arrival = fc.record({ owner, person: fc.integer({ min: 1, max: 3 }), spare: fc.constantFrom(0, 1) });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(arrival, { minLength: 1, maxLength: 40 }),
+      fc.infiniteStream(fc.nat()),
+      async (arrivals, picks) => {
+        const permits = new Semaphore(4, 100, 1);
+        const running: { owner: number; leave: () => void }[] = [];
+        let ended = 0;
+        for (const { owner, ...more } of arrivals) {
+          void permits.enter(owner, undefined, more).then((leave) => running.push({ owner, leave: leave! }));
+        }
+        while (ended < arrivals.length) {
+          await Bun.sleep(0);
+          expect(running.length).toBeGreaterThan(0);
+          expect(running.length).toBeLessThanOrEqual(4);
+          // Another owner always finds a permit.
+          for (const { owner } of running) {
+            expect(running.filter((one) => one.owner === owner).length).toBeLessThanOrEqual(2);
+          }
+          const [ending] = running.splice(Number(picks.next().value) % running.length, 1);
+          ending!.leave();
+          ended++;
+        }
+      },
+    ),
+    { numRuns: 50 },
+  );
 });

@@ -36,7 +36,7 @@ interface BackgroundAsk {
   /** The key's access as the gate decides now; undefined where it is refused. */
   readmit: () => Promise<{ access: Access; project: { id: number } } | undefined>;
   /** Computes the result until the signal aborts; the query's bytes are counted. */
-  compute: (abort: AbortSignal) => Promise<QueryResult | CachedResult>;
+  compute: (abort: AbortSignal, onBegin: () => void) => Promise<QueryResult | CachedResult>;
 }
 
 interface BackgroundQuery {
@@ -50,6 +50,8 @@ interface BackgroundQuery {
   /** Undefined when it has ended: it refers to the query, whose text is no longer counted. */
   running: { cancel: AbortController; readmit: BackgroundAsk["readmit"] } | undefined;
   startedAt: Date;
+  /** When it got a permit; until then it waits for others. */
+  begunAt?: Date;
   /** As QueriedProject had them when the query began. */
   deletion: string;
   wasDeleting: boolean;
@@ -59,7 +61,7 @@ interface BackgroundQuery {
 }
 
 /** The current state of a query. */
-export interface FoundQuery extends Pick<BackgroundQuery, "id" | "project_id" | "startedAt"> {
+export interface FoundQuery extends Pick<BackgroundQuery, "id" | "project_id" | "startedAt" | "begunAt"> {
   endedAt?: Date;
   result?: CachedResult;
   fault?: Fault;
@@ -103,7 +105,17 @@ export class BackgroundQueries {
     const { deletion, isDeleting: wasDeleting } = project;
     const { scopes } = access.key;
     const running = { cancel, readmit };
-    const started = { key, id, project_id, scopes, hash, running, startedAt, deletion, wasDeleting };
+    const started: BackgroundQuery = {
+      key,
+      id,
+      project_id,
+      scopes,
+      hash,
+      running,
+      startedAt,
+      deletion,
+      wasDeleting,
+    };
     this.#drop(key);
     this.#queries.set(key, started);
     this.#permits.acquire(project_id);
@@ -195,7 +207,8 @@ export class BackgroundQueries {
     const { clock, results } = this.#parts;
     let fault: Fault | undefined;
     try {
-      const result = await writtenResult(await compute(abort));
+      const onBegin = () => void (query.begunAt = new Date(clock.now()));
+      const result = await writtenResult(await compute(abort, onBegin));
       if (abort.aborted) return;
       if (!results.retain(query.key, query.project_id, result)) fault = tooLong();
     } catch (thrown) {
@@ -242,11 +255,12 @@ function keyOf({ project_id, access, id }: QueryName): string {
   return JSON.stringify(["background", project_id, access.key.id, id]);
 }
 
-function found({ id, project_id, startedAt, end }: BackgroundQuery): FoundQuery {
+function found({ id, project_id, startedAt, begunAt, end }: BackgroundQuery): FoundQuery {
   return {
     id,
     project_id,
     startedAt,
+    ...(begunAt && { begunAt }),
     ...(end && { endedAt: end.at, ...(end.fault && { fault: end.fault }) }),
   };
 }

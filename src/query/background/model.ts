@@ -15,6 +15,9 @@ export const queryStatusReply = model("QueryStatusResponse", {
       description: "Once it is complete: what the query is answered without `async`.",
     }),
     start_time: moment(),
+    pickup_time: nullable(moment(), {
+      description: "When it began to run: until then it waits for other queries.",
+    }),
     end_time: nullable(moment()),
     expiration_time: nullable(moment(), { description: "When its result is forgotten, at the latest." }),
   }),

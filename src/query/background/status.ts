@@ -20,7 +20,7 @@ export async function statusReply(query: FoundQuery): Promise<Response> {
   return Response.json({ type: problems[code].type, code, detail, attr, query_status }, { status });
 }
 
-function statusOf({ id, project_id, startedAt, endedAt, result, fault }: FoundQuery) {
+function statusOf({ id, project_id, startedAt, begunAt, endedAt, result, fault }: FoundQuery) {
   const keptUntil = endedAt && new Date(endedAt.getTime() + queryLimits.resultKeptMs);
   return {
     id,
@@ -31,6 +31,7 @@ function statusOf({ id, project_id, startedAt, endedAt, result, fault }: FoundQu
     error_message: fault?.detail ?? null,
     results: result ? resultReply(result) : null,
     start_time: startedAt.toISOString(),
+    pickup_time: begunAt?.toISOString() ?? null,
     end_time: endedAt?.toISOString() ?? null,
     expiration_time: keptUntil?.toISOString() ?? null,
     ...notKnown,
@@ -42,7 +43,6 @@ const notKnown = {
   insight_id: null,
   dashboard_id: null,
   labels: null,
-  pickup_time: null,
   query_progress: null,
   task_id: null,
 };

@@ -9,6 +9,7 @@ import { ClickHouseLogLevel, createClient, parseError } from "@clickhouse/client
 import { limits } from "../../core/limits.ts";
 import type { Cluster } from "../cluster/placement.ts";
 import { ownTables, type Tables } from "../cluster/tables.ts";
+import type { Work } from "../work_watch.ts";
 import { classified, ClickHouseError } from "./error.ts";
 import { type HiddenRows, HiddenRowsOfProjects } from "./hidden_rows.ts";
 import { clickhouseLimits } from "./limits.ts";
@@ -18,7 +19,15 @@ import { withShortParams } from "./short_params.ts";
 import { quoteName, quoteText } from "./statement.ts";
 import { countFittingZones, type EngineZones, openEngineZones } from "./zones.ts";
 
-export { ClickHouseError, isTooBig, isTooHeavy, unlessTooBig } from "./error.ts";
+export {
+  ClickHouseError,
+  describeExcess,
+  isTooBig,
+  isTooHeavy,
+  unlessTooBig,
+  WorkExceeded,
+} from "./error.ts";
+export type { Work } from "../work_watch.ts";
 
 export interface QueryOptions {
   /** How long the whole answer may take, in ms; clickhouseLimits.statementMsMax by default. */
@@ -28,6 +37,8 @@ export interface QueryOptions {
   /** Ends the wait; a writing statement continues in ClickHouse. */
   abort?: AbortSignal;
   kind?: ReadKind;
+  /** For reads: the CPU-seconds that they may use; without a bound by default. */
+  work?: Work;
 }
 
 /**
@@ -184,7 +195,7 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
 function sendRead<Taken>(
   read: Reader,
   [text, params]: [text: string, params: Record<string, unknown> | undefined],
-  { timeoutMs, settings, abort, kind }: QueryOptions = {},
+  { timeoutMs, settings, abort, kind, work }: QueryOptions = {},
   readReply: (reply: Response) => Promise<Taken>,
 ): Promise<Taken> {
   // The engine's own time limit comes first and gives a reason; this one is for an engine that does not answer.
@@ -192,10 +203,7 @@ function sendRead<Taken>(
   const max_execution_time = Math.max(1, Math.floor(engineMs / 1000));
   const all = { ...reading, max_execution_time, ...settings };
   const run = (abort_signal: AbortSignal) =>
-    read(
-      { text, ...(params && { params }), settings: all, abort: abort_signal, ...(kind && { kind }) },
-      readReply,
-    );
+    read({ text, params, settings: all, abort: abort_signal, kind, work }, readReply);
   return within(timeoutMs, run, abort);
 }
 

@@ -24,6 +24,20 @@ export class ClickHouseError extends Error {
   }
 }
 
+/** The error of a statement that was ended because it, or its question, had used up its CPU-seconds. */
+export class WorkExceeded extends ClickHouseError {
+  constructor(neededSeconds: number, secondsMax: number) {
+    const needed = Math.ceil(Math.max(neededSeconds, secondsMax + 1));
+    super(`needs about ${needed} CPU-seconds; the limit is ${secondsMax}`, "160", "TOO_SLOW");
+  }
+}
+
+/** The reason of an error for which isTooHeavy() holds, as a predicate of what was asked. */
+export function describeExcess(error: ClickHouseError): string {
+  if (error instanceof WorkExceeded) return error.message;
+  return exceedsItsMemory(error) ? "needs too much memory" : "has too long an answer";
+}
+
 /**
  * Codes that concern only the statement's text or the rows' bytes. Not in the list are errors that time or an operator
  * can resolve: unknown tables, databases, columns and types (a migration may be running), limits of memory, time, parts
@@ -41,8 +55,8 @@ const refusals: ReadonlySet<string> = new Set(
 );
 
 /**
- * Whether the statement exceeded a limit, so that repeating it makes things worse. TIMEOUT is not among them: an engine
- * that does not answer may be frozen, unreachable or busy with others.
+ * Whether the statement exceeded a limit that is the same at rest, so that repeating it makes things worse. No limit of
+ * time is: an engine may be frozen, unreachable or busy with others.
  */
 export function isTooHeavy(error: ClickHouseError): boolean {
   return heavy.has(error.type) || exceedsItsMemory(error);
@@ -77,7 +91,7 @@ const sharedLimit =
   /^(?:Code: \d+\. DB::Exception: )?(?:\(total\)|User memory|Memory limit \((?:total|for user)\))/;
 
 const heavy: ReadonlySet<string> = new Set(
-  wordsIn("TIMEOUT_EXCEEDED TOO_SLOW TOO_MANY_ROWS TOO_MANY_BYTES TOO_MANY_ROWS_OR_BYTES"),
+  wordsIn("TOO_SLOW TOO_MANY_ROWS TOO_MANY_BYTES TOO_MANY_ROWS_OR_BYTES"),
 );
 
 /** Errors of the client carry code and type; those of sockets only a code. */

@@ -71,6 +71,9 @@ export const clickhouseLimits = {
   zonesMemoryFraction: 0.25,
   /** Zones that one project may add beside its own: it has people in several, and none needs all 446. */
   zonesOfProjectMax: 3,
+  /** CPU-seconds of one statement of a page; and how often they are counted of those that run for longer, in ms. */
+  pageCpuSecondsMax: 10,
+  workPollMs: 1000,
   /** How often an abandoned statement is killed and searched for, in ms; its permit is held meanwhile. */
   readKillAgainMs: 200,
   /** For how long, in ms; then the permit is released even if the user may not kill or list statements. */

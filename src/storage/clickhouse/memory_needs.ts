@@ -6,7 +6,7 @@ import { clickhouseLimits } from "./limits.ts";
 
 interface Statement {
   text: string;
-  params?: Record<string, unknown>;
+  params?: Record<string, unknown> | undefined;
 }
 
 export class MemoryNeeds {

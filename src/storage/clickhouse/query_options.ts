@@ -2,10 +2,12 @@
 
 import { limits } from "../../core/limits.ts";
 import type { ClickHouse, QueryOptions } from "./clickhouse.ts";
+import { clickhouseLimits } from "./limits.ts";
 
 export const queryOptions: QueryOptions = {
   // The engine's own limit is reached first, with a reason; this timeout is for an engine that does not answer.
   timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,
+  work: { secondsMax: clickhouseLimits.pageCpuSecondsMax },
   // One thread: all cores for a page would slow capture down.
   settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
 };

@@ -8,6 +8,7 @@ import { codeOf } from "../../core/log.ts";
 import { memoryHere } from "../../core/machine.ts";
 import type { Owner } from "../../work/fair_share.ts";
 import { Semaphore } from "../../work/semaphore.ts";
+import { type CountedWork, type Work, WorkWatch } from "../work_watch.ts";
 import { exceedsItsMemory, tooManyWait } from "./error.ts";
 import { clickhouseLimits } from "./limits.ts";
 import { MemoryNeeds } from "./memory_needs.ts";
@@ -35,12 +36,14 @@ interface ReadRequest {
   /** A statement that names its FORMAT. */
   text: string;
   /** Values of `{name:Type}`: texts, numbers, booleans, null, and arrays of these. */
-  params?: Record<string, unknown>;
+  params?: Record<string, unknown> | undefined;
   /** A `max_memory_usage` below that of the level is kept. */
   settings: Record<string, string | number>;
   abort: AbortSignal;
   /** "page" by default. */
-  kind?: ReadKind;
+  kind?: ReadKind | undefined;
+  /** Without a bound by default. */
+  work?: Work | undefined;
 }
 
 /** Sends a read; `readReply` reads the body while the permit is held. */
@@ -58,6 +61,7 @@ export function openReader(options: ReaderOptions): Reader {
   const allowances = openAllowances();
   const needs = new MemoryNeeds();
   const transport = openTransport(options);
+  const watch = new WorkWatch(transport.count);
 
   async function attempt<Taken>(
     { permits, bytes }: Allowance,
@@ -65,16 +69,21 @@ export function openReader(options: ReaderOptions): Reader {
     readReply: (reply: Response) => Promise<Taken>,
   ): Promise<Taken> {
     // A read that timed out in the queue gets the error that allows a retry.
-    const release = await permits.enter(ownerOf(reading), reading.abort).catch(() => undefined);
+    const release = await permits
+      .enter(ownerOf(reading), reading.abort, reading.kind === "query" ? queryShare : {})
+      .catch(() => undefined);
     if (!release) throw tooManyWait();
     const tag = crypto.randomUUID();
+    const stop = new AbortController();
+    const abort = AbortSignal.any([reading.abort, stop.signal]);
+    if (reading.work) watch.begin(tag, reading.work, (reason) => stop.abort(reason));
     let ended = false;
     try {
       const max_memory_usage = Math.min(ownBytes(reading), bytes);
       const limited = reading.kind === "query" ? queryBounds : {};
       const bounds = { ...boundsOf(max_memory_usage), ...limited, log_comment: tag };
       const settings = { ...bounds, ...reading.settings, max_memory_usage };
-      const reply = await transport.send({ ...reading, settings });
+      const reply = await transport.send({ ...reading, settings, abort });
       if (reply.status !== 200) {
         const text = await reply.text();
         ended = true;
@@ -83,7 +92,10 @@ export function openReader(options: ReaderOptions): Reader {
       const result = await readReply(reply);
       ended = true;
       return result;
+    } catch (thrown) {
+      throw stop.signal.aborted ? stop.signal.reason : thrown;
     } finally {
+      watch.end(tag);
       if (ended) release();
       else void transport.end(tag).finally(release);
     }
@@ -145,6 +157,9 @@ function boundsOf(bytes: number): Record<string, string | number> {
   };
 }
 
+/** The queries of a project have one of the two large permits: the other is for pages, and for other projects. */
+const queryShare = { weight: 2 };
+
 /** A client's query changes nothing, and the disk space that it uses is bounded. */
 const queryBounds = {
   readonly: 2,
@@ -166,29 +181,38 @@ function without(settings: ReadRequest["settings"], began: number): ReadRequest[
 
 function openTransport(options: ReaderOptions) {
   const send = (reading: ReadRequest): Promise<Response> => fetchAgain(...fetchArguments(options, reading));
-  const queryText = async (text: string, tag: string): Promise<string> => {
+  const queryText = async (text: string, params: ReadRequest["params"] & object): Promise<string> => {
     const abort = AbortSignal.timeout(clickhouseLimits.readKillMsMax);
-    const reply = await send({ text, params: { tag }, settings: { wait_end_of_query: 1 }, abort });
+    const reply = await send({ text, params, settings: { wait_end_of_query: 1 }, abort });
     return (await reply.text()).trim();
   };
   /** Resolves when the statement has left the engine, or after clickhouseLimits.readGoneMsMax. */
   const end = async (tag: string): Promise<void> => {
     const until = systemClock.elapsed() + clickhouseLimits.readGoneMsMax;
     for (;;) {
-      const left = await queryText(killTagged, tag).then(
-        () => queryText(countTagged, tag),
+      const left = await queryText(killTagged, { tag }).then(
+        () => queryText(countTagged, { tag }),
         () => "unknown",
       );
       if (left === "0" || systemClock.elapsed() > until) return;
       await sleep(clickhouseLimits.readKillAgainMs);
     }
   };
-  return { send, end: (tag: string) => end(tag).catch(() => {}) };
+  const count = async (tags: readonly string[]): Promise<CountedWork[]> => {
+    const lines = await queryText(countWork, { tags });
+    return lines === "" ? [] : lines.split("\n").map((line) => JSON.parse(line) as CountedWork);
+  };
+  return { send, count, end: (tag: string) => end(tag).catch(() => {}) };
 }
 
 const killTagged = "KILL QUERY WHERE Settings['log_comment'] = {tag:String} ASYNC FORMAT Null";
 const countTagged =
   "SELECT count() FROM system.processes WHERE Settings['log_comment'] = {tag:String} FORMAT TabSeparated";
+
+const countWork = `SELECT Settings['log_comment'] AS tag, toString(sum(total_rows_approx)) AS rows,
+  toString(sum(ProfileEvents['UserTimeMicroseconds'] + ProfileEvents['SystemTimeMicroseconds'])) AS micros,
+  toString(sum(read_rows)) AS rows_read
+FROM system.processes WHERE has({tags:Array(String)}, tag) GROUP BY tag FORMAT JSONEachRow`;
 
 /** The project in a statement's parameters; statements without one share an owner. */
 function ownerOf({ params }: ReadRequest): Owner {

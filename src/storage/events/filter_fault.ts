@@ -1,7 +1,7 @@
 // The fault of filters that the engine refuses.
 
 import { Fault } from "../../core/fault.ts";
-import { ClickHouseError, isTooHeavy } from "../clickhouse/clickhouse.ts";
+import { ClickHouseError, describeExcess, isTooHeavy } from "../clickhouse/clickhouse.ts";
 
 /**
  * A fault for an error of the engine that the client's filters caused; any other error as it is.
@@ -15,6 +15,6 @@ export function filterFault(thrown: unknown, attr: string, narrower: string): un
     return new Fault("invalid_input", detail, { attr });
   }
   if (!isTooHeavy(thrown)) return thrown;
-  const detail = `These filters need too much time or memory. Narrow them with ${narrower}.`;
+  const detail = `The request with these filters ${describeExcess(thrown)}. Narrow it with ${narrower}.`;
   return new Fault("invalid_input", detail, { attr });
 }

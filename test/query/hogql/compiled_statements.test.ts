@@ -12,6 +12,7 @@ import { openQueryRunners } from "../../../src/query/store.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { checkPropertyFilters } from "../../../src/storage/events/property_filter.ts";
 import { cleanUp } from "../../support/cleanup.ts";
+import { usualBounds } from "../../support/query_bounds.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
 import { publicContext, publicQueries } from "../sql/public_queries.ts";
 import { openCompiler } from "../sql/sql_world.ts";
@@ -26,7 +27,7 @@ beforeAll(async () => {
 
 async function outcome(query: string, filters: SqlFilters = publicContext.filters): Promise<string> {
   const { statement, parameters } = await compile(query, { ...publicContext, filters });
-  const { run } = openQueryRunners(clickhouse, systemClock);
+  const { run } = openQueryRunners(clickhouse, systemClock, usualBounds());
   return checkStatement({ run, project_id: 1 }, statement, parameters).then(
     () => "passed",
     (thrown: unknown) => String(thrown),

@@ -137,7 +137,7 @@ test("what is not of the language is refused, with the reason", async () => {
 
 test("bombs end, by a bound, and nobody else waits for them", async () => {
   // Of its own: a bomb may take a second, of one core.
-  app = await startApp({ QUERY_SECONDS_MAX: "1", QUERY_THREADS_MAX: "1" });
+  app = await startApp({ QUERY_CPU_SECONDS_MAX: "1" });
   loop.enable();
   const before = process.memoryUsage().rss;
   let most = before;

@@ -5,13 +5,14 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { checkStatement } from "../../../src/query/hogql/statement_check.ts";
 import { openQueryRunners, type QueryRunner } from "../../../src/query/store.ts";
 import { cleanUp } from "../../support/cleanup.ts";
+import { usualBounds } from "../../support/query_bounds.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
 
 afterAll(cleanUp, storesStartMsMax);
 
 let run: QueryRunner;
 beforeAll(async () => {
-  run = openQueryRunners((await openMadeStores()).clickhouse, systemClock).run;
+  run = openQueryRunners((await openMadeStores()).clickhouse, systemClock, usualBounds()).run;
 }, storesStartMsMax);
 
 const outcome = (text: string): Promise<string> =>

@@ -12,6 +12,7 @@ import { resultReply } from "../../../src/query/results/reply.ts";
 import { ResultCache, writtenResult } from "../../../src/query/results/result_cache.ts";
 import { tableReply } from "../../../src/query/results/table_reply.ts";
 import { openEngineZones } from "../../../src/storage/clickhouse/zones.ts";
+import { emptyStore } from "../../support/query_bounds.ts";
 import { noSqlParser } from "../../support/sql_parser.ts";
 
 function openRoom() {
@@ -120,7 +121,7 @@ function openTimedEngine() {
   const sql = (() => Promise.resolve([state])) as never;
   let now = Date.UTC(2024, 4, 1, 23);
   const clock: Clock = { now: () => now, elapsed: () => elapsed };
-  const engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock });
+  const engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock, store: emptyStore });
   const trend = { kind: "TrendsQuery", series: [{}] };
   const isCached = async (query: object = trend, mayBeCached = true, project_id = 1) =>
     (await engine.answer(project_id, query, { mayBeCached })).is_cached;

@@ -5,6 +5,7 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { tableRowsOf } from "../../../src/query/results/table_rows.ts";
 import { openQueryRunners, type TableRunner } from "../../../src/query/store.ts";
 import { cleanUp } from "../../support/cleanup.ts";
+import { usualBounds } from "../../support/query_bounds.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
 import { countTurns } from "../../support/turns.ts";
 
@@ -13,7 +14,7 @@ afterAll(cleanUp, storesStartMsMax);
 let table: TableRunner;
 beforeAll(async () => {
   const { clickhouse } = await openMadeStores();
-  table = openQueryRunners(clickhouse, systemClock).table;
+  table = openQueryRunners(clickhouse, systemClock, usualBounds()).table;
 }, storesStartMsMax);
 
 const berlin = "'Europe/Berlin'";

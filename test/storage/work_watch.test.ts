@@ -1,0 +1,113 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { WorkExceeded } from "../../src/storage/clickhouse/error.ts";
+import { clickhouseLimits } from "../../src/storage/clickhouse/limits.ts";
+import { type CountedWork, type Work, WorkWatch } from "../../src/storage/work_watch.ts";
+
+const { workPollMs } = clickhouseLimits;
+
+/** An engine whose counters are set by hand. */
+function openCounted() {
+  let elapsed = 0;
+  const counters = new Map<string, { seconds: number; share: number }>();
+  const asked: string[][] = [];
+  const count = async (tags: readonly string[]): Promise<CountedWork[]> => {
+    asked.push([...tags]);
+    return tags.flatMap((tag) => {
+      const counter = counters.get(tag);
+      if (!counter) return [];
+      return [
+        { tag, micros: String(counter.seconds * 1e6), rows: "1000", rows_read: String(1000 * counter.share) },
+      ];
+    });
+  };
+  const watch = new WorkWatch(count, { elapsed: () => elapsed });
+  return {
+    watch,
+    asked,
+    /** Lets time pass, and polls. */
+    pass: async (seconds: number) => {
+      elapsed += seconds * 1000;
+      await watch.poll();
+    },
+    use: (tag: string, seconds: number, share = 1) => void counters.set(tag, { seconds, share }),
+  };
+}
+
+test("a statement ends when it has used its CPU-seconds, however long that takes", async () => {
+  const { watch, pass, use } = openCounted();
+  const reasons: WorkExceeded[] = [];
+  watch.begin("a", { secondsMax: 10 }, (reason) => reasons.push(reason));
+  use("a", 9.9, 0.5);
+  await pass(10_000);
+  expect(reasons).toEqual([]);
+  use("a", 15, 0.1);
+  await pass(1);
+  expect(reasons.map(({ message }) => message)).toEqual(["needs about 150 CPU-seconds; the limit is 10"]);
+  watch.end("a");
+});
+
+test("a short statement costs no count, and a store that does not count ends none", async () => {
+  const { watch, pass, asked } = openCounted();
+  watch.begin("a", { secondsMax: 1 }, () => expect.unreachable());
+  await pass((workPollMs - 1) / 1000);
+  expect(asked).toEqual([]);
+  await pass(100);
+  expect(asked).toEqual([["a"]]);
+  watch.end("a");
+  const blind = new WorkWatch(() => Promise.reject(new Error("denied")), { elapsed: () => 0 });
+  blind.begin("a", { secondsMax: 1 }, () => expect.unreachable());
+  await blind.poll();
+  blind.end("a");
+});
+
+test("a page's statements have their CPU-seconds each, a question's share them", async () => {
+  const { watch, pass, use } = openCounted();
+  const ended: string[] = [];
+  const page: Work = { secondsMax: 10 };
+  const question: Work = { secondsMax: 10, seconds: 0 };
+  for (const [tag, work] of Object.entries({ p1: page, p2: page, q1: question, q2: question }))
+    watch.begin(tag, work, () => ended.push(tag));
+  for (const tag of ["p1", "p2", "q1", "q2"]) use(tag, 6);
+  await pass(60);
+  expect(ended).toEqual(["q2"]);
+  for (const tag of ["p1", "p2", "q1", "q2"]) watch.end(tag);
+  expect([page.seconds, question.seconds]).toEqual([undefined, 12]);
+});
+
+test("a question never uses more than its share, and what one poll may miss of each statement", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.record({
+          cores: fc.double({ min: 0, max: 2, noNaN: true }),
+          seconds: fc.integer({ min: 1, max: 50 }),
+        }),
+        {
+          minLength: 1,
+          maxLength: 20,
+        },
+      ),
+      async (statements) => {
+        const { watch, pass, use } = openCounted();
+        const work = { secondsMax: 30, seconds: 0 };
+        let used = 0;
+        for (const [i, { cores, seconds }] of statements.entries()) {
+          if (work.seconds >= work.secondsMax) break;
+          let isStopped = false;
+          watch.begin(`${i}`, work, () => (isStopped = true));
+          for (let second = 1; second <= seconds && !isStopped; second++) {
+            used += cores;
+            use(`${i}`, second * cores);
+            await pass(1);
+          }
+          watch.end(`${i}`);
+          // What was counted is charged: no less than was used.
+          expect(work.seconds).toBeGreaterThanOrEqual(used - 1e-6);
+        }
+        expect(used).toBeLessThanOrEqual(work.secondsMax + 2);
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
