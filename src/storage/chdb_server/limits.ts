@@ -22,6 +22,12 @@ export const chdbServerLimits = {
   /** As insertLateMs, while reads run: they keep the cores busy themselves, but an import beside them continues. */
   insertLateBesideReadsMs: 10_000,
   /**
+   * A read that takes longer, in ms, is late if the engine had less than so many cores meanwhile: beside other programs
+   * it has a tenth of a core at the lower rank.
+   */
+  readLateMs: 500,
+  readStarvedCores: 0.5,
+  /**
    * How long the engine then has the server's rank, in ms: a busy machine stays busy, and INSERTs of an import follow.
    */
   frontMs: 10_000,

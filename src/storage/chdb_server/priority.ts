@@ -2,7 +2,7 @@
 // several times for an INSERT's threads (socket, write, sync, answer): its p99 at 500 a second was 20 to 40 ms, and is
 // 5. An INSERT that takes too long, because other programs keep the cores busy, gives the engine its usual priority
 // back. Beside the engine's own reads, which would delay captures at that priority, an INSERT gets more time, but not
-// without limit.
+// without limit. A late read does so only where the engine has had hardly any CPU time: one that is merely long has it.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";
@@ -12,6 +12,8 @@ interface EnginePriorityOptions {
   /** Sets by how many steps of nice the engine's priority is lower: 0 or chdbServerLimits.stepsBehind. */
   set: (steps: number) => void;
   clock: Clock;
+  /** The CPU time that the engine has used, in ms. */
+  usedMs?: () => number;
   /** Calls `run` after so many ms, unless the returned function is called before. */
   after?: (ms: number, run: () => void) => () => void;
 }
@@ -30,14 +32,11 @@ export class EnginePriority {
 
   /** Runs an INSERT, at the lower priority unless one was late before. */
   async during<T>(insert: () => Promise<T>): Promise<T> {
-    const { clock, after = afterTimer } = this.#options;
+    const { after = afterTimer } = this.#options;
     this.#hasStored = true;
     this.#stepBack();
-    const { insertLateMs, insertLateBesideReadsMs, frontMs } = chdbServerLimits;
-    const toFront = (): void => {
-      this.#frontUntil = clock.elapsed() + frontMs;
-      this.#set(0);
-    };
+    const { insertLateMs, insertLateBesideReadsMs } = chdbServerLimits;
+    const toFront = () => this.#toFront();
     let forget = after(insertLateMs, () => {
       if (this.#reads === 0) toFront();
       else forget = after(insertLateBesideReadsMs - insertLateMs, toFront);
@@ -53,11 +52,30 @@ export class EnginePriority {
   async beside<T>(read: () => Promise<T>): Promise<T> {
     if (this.#hasStored) this.#stepBack();
     this.#reads++;
+    const forget = this.#liftWhenStarved();
     try {
       return await read();
     } finally {
+      forget();
       this.#reads--;
     }
+  }
+
+  /** Checks again and again whether others keep the cores busy, until the returned function is called. */
+  #liftWhenStarved(): () => void {
+    const { after = afterTimer, usedMs = readUsedMs } = this.#options;
+    const { readLateMs, readStarvedCores } = chdbServerLimits;
+    const before = usedMs();
+    let forget = after(readLateMs, () => {
+      if (usedMs() - before < readLateMs * readStarvedCores) this.#toFront();
+      forget = this.#liftWhenStarved();
+    });
+    return () => forget();
+  }
+
+  #toFront(): void {
+    this.#frontUntil = this.#options.clock.elapsed() + chdbServerLimits.frontMs;
+    this.#set(0);
   }
 
   #stepBack(): void {
@@ -69,6 +87,11 @@ export class EnginePriority {
     this.#steps = steps;
     this.#options.set(steps);
   }
+}
+
+function readUsedMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 function afterTimer(ms: number, run: () => void): () => void {

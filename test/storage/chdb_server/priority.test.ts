@@ -5,15 +5,17 @@ import { chdbServerLimits } from "../../../src/storage/chdb_server/limits.ts";
 import { EnginePriority } from "../../../src/storage/chdb_server/priority.ts";
 
 const { frontMs, insertLateBesideReadsMs, insertLateMs, stepsBehind } = chdbServerLimits;
+const { readLateMs, readStarvedCores } = chdbServerLimits;
 
-/** A priority on a clock of its own. */
-function openPriority() {
+/** A priority on a clock of its own, of an engine that gets so many cores. */
+function openPriority(cores = 1) {
   const set: number[] = [];
   let now = 0;
   const timers = new Map<() => void, number>();
   const priority = new EnginePriority({
     set: (steps) => void set.push(steps),
     clock: { now: () => now, elapsed: () => now },
+    usedMs: () => now * cores,
     after: (ms, run) => {
       timers.set(run, now + ms);
       return () => void timers.delete(run);
@@ -84,4 +86,31 @@ test("an INSERT that is late beside reads brings the engine to the front later",
   expect(set).toEqual([stepsBehind, 0]);
   pass(frontMs + insertLateBesideReadsMs);
   expect(set).toEqual([stepsBehind, 0]);
+});
+
+test("a read that others starve brings it to the front, where it stays for a while", async () => {
+  const { set, pass, priority } = openPriority(readStarvedCores / 2);
+  await priority.during(async () => {});
+  await priority.beside(async () => pass(readLateMs - 1));
+  expect(set).toEqual([stepsBehind]);
+  await priority.beside(async () => pass(readLateMs));
+  expect(set).toEqual([stepsBehind, 0]);
+  pass(frontMs - 1);
+  await priority.beside(async () => {});
+  expect(set).toEqual([stepsBehind, 0]);
+  pass(1);
+  await priority.beside(async () => {});
+  expect(set).toEqual([stepsBehind, 0, stepsBehind]);
+});
+
+test("a read that is long and has the cores leaves it behind, also where it fails", async () => {
+  const { set, pass, priority } = openPriority(readStarvedCores);
+  await priority.during(async () => {});
+  const fail = () => {
+    for (let i = 0; i < 20; i++) pass(readLateMs);
+    return Promise.reject(new Error("too much"));
+  };
+  await priority.beside(fail).catch(() => {});
+  pass(10 * readLateMs);
+  expect(set).toEqual([stepsBehind]);
 });
