@@ -49,6 +49,7 @@ import { organizationRoutes } from "./organizations/operations.ts";
 import {
   type Closers,
   openCapturing,
+  openEngineWatch,
   type Opening,
   openRooms,
   openWorkers,
@@ -135,11 +136,22 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
   followJournal(metrics, capture);
   followShared(metrics, capture);
   const site = { url: config.siteUrl };
+  const watch = openEngineWatch(opening, stores, pool);
+  closers.push(() => watch.ticking.close());
   const rooms = openRooms(opening, stores, () => site.url ?? "");
   const peers = new PeerAddresses();
   const processes = async () => [metrics.registry.read(), ...(await pool.read())];
   const consoleRoom = openConsole({ ...stores, metrics: processes, clock: systemClock, log });
-  const parts: ServerParts = { ...opening, ...capturing, ...rooms, pool, memory, peers, consoleRoom };
+  const parts: ServerParts = {
+    ...opening,
+    ...capturing,
+    ...rooms,
+    watch,
+    pool,
+    memory,
+    peers,
+    consoleRoom,
+  };
   closers.push(rooms.engine.close);
   const working = openWorkers(parts);
   closers.push(() => endAll(working, leftMs(limits.stopStoresMsMax + limits.stopFlushMsMin), log));
@@ -199,7 +211,7 @@ async function serve(
 }
 
 /** The routes for load balancers and Prometheus. */
-function health({ stores: { sql, clickhouse }, capture, pool, metrics, config, log }: ServerParts) {
+function health({ stores: { sql, clickhouse }, capture, watch, pool, metrics, config, log }: ServerParts) {
   const checks = {
     journal: async () => {
       await Promise.all([capture.check(), pool.check()]);
@@ -207,10 +219,14 @@ function health({ stores: { sql, clickhouse }, capture, pool, metrics, config, l
       return batches === 0 ? undefined : `sessions of ${batches} batches are not derived`;
     },
     postgres: followSilence(metrics.registry, sql, systemClock),
-    clickhouse: () => checkClickHouse(clickhouse),
+    clickhouse: async () => {
+      watch.check();
+      return await checkClickHouse(clickhouse);
+    },
   };
   return healthRoutes({
     checks,
+    captureChecks: config.captureAck === "stored" ? ["journal", "clickhouse"] : ["journal"],
     storedUntil: async () => (await readWatermarks(sql, systemClock.now())).through,
     metrics: () => pool.metrics(),
     metricsToken: config.metricsToken,

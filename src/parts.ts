@@ -24,9 +24,12 @@ import { openRemoval } from "./session_recordings/remove.ts";
 import { openSharing } from "./sharing/route.ts";
 import { databaseOf, isSameDatabase } from "./storage/embedded/connection.ts";
 import { reportLeftBehind } from "./storage/embedded/left_behind.ts";
+import { EngineWatch } from "./storage/engine_watch.ts";
+import { storageLimits } from "./storage/limits.ts";
 import { openStores, type Stores } from "./storage/stores.ts";
 import { openSubscriptions } from "./subscriptions/open.ts";
 import type { MemoryBudget } from "./work/bodies/memory_budget.ts";
+import { startInterval } from "./work/interval.ts";
 import { type Worker } from "./work/worker.ts";
 
 export type Closers = (() => Promise<void> | void)[];
@@ -107,10 +110,22 @@ export function openRooms({ config, dataDir, metrics, log }: Opening, stores: St
   return { exports, subscriptions, engine, addresses, secrets, sharing: openSharing(shared) };
 }
 
+/** Watches ClickHouse for the flushes of all workers. */
+export function openEngineWatch({ metrics, log }: Opening, stores: Stores, pool: WorkerPool) {
+  const readTrouble = () => pool.readTrouble();
+  const watch = new EngineWatch({ ...stores, engine: stores.engine, readTrouble, clock: systemClock, log });
+  const help = "Restarts of an embedded ClickHouse that was stuck.";
+  metrics.registry.followed("counter", "sluice_engine_restarts_total", help, () => watch.restarts);
+  const poll = () => watch.poll();
+  const ticking = startInterval(storageLimits.engineWatchMs, "watching ClickHouse", poll, log);
+  return { check: () => watch.check(), ticking };
+}
+
 type Rooms = ReturnType<typeof openRooms>;
 type Capturing = Awaited<ReturnType<typeof openCapturing>>;
 
 export interface ServerParts extends Opening, Rooms, Capturing {
+  watch: ReturnType<typeof openEngineWatch>;
   pool: WorkerPool;
   memory: MemoryBudget;
   peers: PeerAddresses;

@@ -7,6 +7,7 @@ import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { followGroupTypes, KnownGroupTypes } from "../persons/group_types.ts";
 import type { Applied } from "../persons/store.ts";
+import { statementsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { embeddedAddress } from "../storage/embedded/connection.ts";
 import type { Uses } from "../storage/services.ts";
 import type { Stores } from "../storage/stores.ts";
@@ -73,8 +74,7 @@ export async function openCapture(options: OpenCaptureOptions) {
   if (!shared) ownership.logCopy();
   await settleJournal(ownership, journal);
   const book = openBook(options, journal);
-  const definitions = openDefinitions(options);
-  const { flush, merges } = openFlushes(options, { journal, book, definitions });
+  const { definitions, flush, merges } = openFlushes(options, { journal, book });
   const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
   const learning = followGroupTypes(groupTypes, stores.sql, log);
   const polls = openPolls(reserve, book, log);
@@ -109,6 +109,8 @@ export async function openCapture(options: OpenCaptureOptions) {
     freeBytes: () => reserve.freeBytes ?? Number.NaN,
     /** Batches whose sessions could not be derived yet, of all servers. */
     sessionBacklog: () => flush.sessionBacklog,
+    /** How the flush fares. */
+    trouble: () => flush.trouble,
     /** Resolves when captures can be stored; throws otherwise. */
     check: () => checkJournal(journal),
     /** Writes and flushes what is pending, for at most `ms`, publishes the watermark, releases the journal. */
@@ -149,23 +151,26 @@ function openBook(
   return new WarningBook({ lane: warnings, spiked, ...(shared && { shared }), clock, log });
 }
 
-/** The book of names; counts those that it does not record. */
-function openDefinitions({ stores: { clickhouse }, counts, clock, log }: OpenCaptureOptions): DefinitionBook {
-  const unrecorded = (why: Unrecorded, names: number) => counts.unrecorded(why, names);
-  return new DefinitionBook({ clickhouse, unrecorded, clock, log });
-}
-
-/** The flush of rows, and the flush of merges. */
+/** The book of names, the flush of rows, and the flush of merges. */
 function openFlushes(
   { dataDir, ownDir = dataDir, stores: { sql, clickhouse }, counts, clock, log }: OpenCaptureOptions,
-  { journal, book, definitions }: { journal: CaptureJournal; book: WarningBook; definitions: DefinitionBook },
-): { flush: Flush; merges: MergeFlush } {
+  { journal, book }: { journal: CaptureJournal; book: WarningBook },
+) {
+  const leaving = new AbortController();
+  const definitions = new DefinitionBook({
+    clickhouse: statementsUntil(clickhouse, leaving.signal),
+    unrecorded: (why, names) => counts.unrecorded(why, names),
+    clock,
+    log,
+  });
   const quarantine = new Quarantine(captureSetup, dataDir);
   const backlog = openSessionBacklog(sql);
-  const parts = { journal, definitions, quarantine, backlog, folder: `${ownDir}/flush` };
+  const parts = { journal, definitions, quarantine, backlog, folder: `${ownDir}/flush`, leaving };
   const flush = new Flush({ ...parts, clickhouse, counts, clock, log });
   const onApplied = (applied: Applied) => book.recordRefused(applied);
-  return { flush, merges: new MergeFlush({ journal, sql, clickhouse, onApplied, log }) };
+  const readTrouble = () => flush.trouble;
+  const merges = new MergeFlush({ journal, sql, clickhouse, onApplied, readTrouble, log });
+  return { definitions, flush, merges };
 }
 
 /** Starts to watch for spikes, with the counts of the hour before this start. */

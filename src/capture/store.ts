@@ -109,37 +109,28 @@ export interface BatchPart {
   part: number;
 }
 
-/**
- * Derives the sessions of the journal's blocks, or the days of their events. Doing so again changes nothing; `abort`
- * ends the wait for it.
- */
+/** Derives the sessions of the journal's blocks, or the days of their events. Doing so again changes nothing. */
 export async function deriveBlocks(
   clickhouse: ClickHouse,
   insert: DerivedInsert,
   body: NativeBody,
-  abort: AbortSignal,
 ): Promise<void> {
-  const options = { timeoutMs: captureLimits.insertMsMax, settings: sessionSettings, abort };
+  const options = { timeoutMs: captureLimits.insertMsMax, settings: sessionSettings };
   await clickhouse.insertDerived(insert, body, options);
 }
 
 /**
  * Derives sessions and days of stored batches, or of a part of them, from event_rows. That reads every event of their
- * years once these are merged: it is for rows whose blocks cannot be sent again. `abort` ends the wait for it.
+ * years once these are merged: it is for rows whose blocks cannot be sent again.
  */
 export async function deriveStored(
   clickhouse: ClickHouse,
   batches: bigint[],
   { parts, part }: BatchPart = { parts: 1, part: 0 },
-  abort?: AbortSignal,
 ): Promise<void> {
   const own = "_batch IN {batches:Array(UInt64)}";
   const which = parts === 1 ? own : `${own} AND _row % {parts:UInt32} = {part:UInt32}`;
-  const options = {
-    timeoutMs: captureLimits.insertMsMax,
-    settings: sessionSettings,
-    ...(abort && { abort }),
-  };
+  const options = { timeoutMs: captureLimits.insertMsMax, settings: sessionSettings };
   for (const text of [sessionsOfStored(which), eventDaysOfStored(which)])
     await clickhouse.command(text, { batches, parts, part }, options);
 }

@@ -39,6 +39,25 @@ export const storageLimits = {
   passBeatMs: 5000,
   /** Statements the embedded engine runs at once; exports may hold several for minutes. */
   engineStatementsMax: 16,
+  /** How often ClickHouse is watched, in ms. */
+  engineWatchMs: 1000,
+  /** How long a flush may have no answer, in ms: at rest the largest INSERT takes half a second. */
+  flushSilentMsMax: 60_000,
+  /** How long flushes may be refused for all of the engine's memory, in ms: statements free theirs within that time. */
+  flushMemoryMsMax: 30_000,
+  /** For how long a statement may outlive its limit, in ms: the engine checks it between two blocks. */
+  statementOverdueMsMax: 10_000,
+  /**
+   * An engine that gets less than so many cores while its threads wait for as many may take so many times as long. At
+   * a load of 60 on two cores an INSERT takes up to a minute.
+   */
+  engineStarvedCores: 0.25,
+  engineStarvedFactor: 5,
+  /** For how long at least it is watched before it counts as stuck, in ms. */
+  engineWatchedMsMin: 4000,
+  /** The pause after a restart before the next one, in ms: doubled each time, up to the second. */
+  engineRestartPauseMsMin: 60_000,
+  engineRestartPauseMsMax: 1_800_000,
   /** Filters on properties in one query; each one reads every event's properties again. */
   propertyFiltersMax: 50,
   /** Values of one filter: enough for a pasted list of ids. */

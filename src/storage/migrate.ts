@@ -31,6 +31,7 @@ import { writeFolderVersion } from "./migrations/folder_version.ts";
 import { type BlockingServers, type OlderOptions, OlderServers } from "./migrations/older_servers.ts";
 import { listUnknown, recordBegun } from "./migrations/versions_store.ts";
 import { type Postgres, reserve } from "./postgres/postgres.ts";
+import { storeLocks } from "./postgres/store_locks.ts";
 import type { Stores } from "./stores.ts";
 
 interface MigrateOptions extends OlderOptions {
@@ -185,19 +186,16 @@ async function findCompatible(
 
 type Reserved = Awaited<ReturnType<Postgres["reserve"]>>;
 
-/** The advisory lock's number: the letters of "sluice", which no other program has by chance. */
-const lockKey = "126943754085221";
-
 /** Runs work under the lock. The lock is the connection's: if that breaks, so does the migration. */
 async function exclusively<T>(sql: Postgres, run: (connection: Reserved) => Promise<T>): Promise<T> {
   using connection = await reserve(sql);
   await connection`SELECT set_config('lock_timeout', ${String(storageLimits.migrateMsMax)}, false)`;
-  await connection`SELECT pg_advisory_lock(${lockKey}::bigint)`;
+  await connection`SELECT pg_advisory_lock(${storeLocks.migration}::bigint)`;
   try {
     return await run(connection);
   } finally {
     const unlocked = connection`
-      SELECT pg_advisory_unlock(${lockKey}::bigint), set_config('lock_timeout', '0', false)`;
+      SELECT pg_advisory_unlock(${storeLocks.migration}::bigint), set_config('lock_timeout', '0', false)`;
     await unlocked.catch(() => {});
   }
 }

@@ -9,6 +9,7 @@ import { type Log, reasonOf } from "../core/log.ts";
 import { type ClickHouse, openClickHouse } from "./clickhouse/clickhouse.ts";
 import { openClusterClient } from "./cluster/cluster_client.ts";
 import { checkReplicas } from "./cluster/cluster_health.ts";
+import type { Child } from "./embedded/child.ts";
 import { startEmbeddedClickHouse } from "./embedded/clickhouse.ts";
 import { type Connection, readConnection, removeConnection, writeConnection } from "./embedded/connection.ts";
 import { startEmbeddedPostgres } from "./embedded/postgres.ts";
@@ -22,6 +23,8 @@ export interface Stores extends AsyncDisposable {
   clickhouse: ClickHouse;
   /** The DATA_DIR of an embedded Postgres that this process has started. */
   folder?: string;
+  /** The process of an embedded ClickHouse that this process has started. */
+  engine?: Child;
   close(): Promise<void>;
 }
 
@@ -59,6 +62,7 @@ export async function openStores(options: StoreOptions): Promise<Stores> {
   if (database_url || clickhouse_url) writeConnection(dataDir, embedded.connection);
   const stores = connectStores(options, embedded.connection, opening.move());
   if (database_url) stores.folder = dataDir;
+  if (embedded.engine) stores.engine = embedded.engine;
   return options.requireReachable ? reachable(stores, options) : stores;
 }
 
@@ -130,6 +134,7 @@ export function joinStores(
 
 interface Embedded {
   connection: Connection;
+  engine: Child | undefined;
   stop(): Promise<void>;
 }
 
@@ -156,7 +161,7 @@ async function startEmbedded(options: StoreOptions): Promise<Embedded> {
     ...(postgres && { database_url: postgres.url }),
     ...(clickhouse && { clickhouse_url: clickhouse.url }),
   };
-  return { connection, stop };
+  return { connection, engine: clickhouse, stop };
 }
 
 /** Opens clients of remote and embedded stores; what `opened` has is disposed of when they are closed. */

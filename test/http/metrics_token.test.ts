@@ -22,6 +22,7 @@ async function metricsOf(metricsToken: string | undefined, authorization?: strin
   const app = new Elysia().onError(openProblems({ log: silentLog, routes: () => [] })).use(
     healthRoutes({
       checks: {},
+      captureChecks: ["journal"],
       storedUntil: async () => 0,
       registry: openMetrics().registry,
       clock: systemClock,

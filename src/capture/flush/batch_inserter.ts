@@ -11,6 +11,7 @@ import type { Quarantine } from "../journal/quarantine.ts";
 import { type Batch, batchId, type Segment } from "../journal/segments/segment.ts";
 import { deriveAgain, storedBatches } from "../store.ts";
 import type { BatchSender } from "./batch_sender.ts";
+import { FlushState } from "./flush_state.ts";
 import { cutBatch, type LoadedBatch, planInserts, readBatches } from "./insert_plan.ts";
 import { flushLimits } from "./limits.ts";
 
@@ -34,11 +35,13 @@ type Origin = Pick<Segment, "lane" | "oldest">;
 
 export class BatchInserter {
   readonly #options: BatchInserterOptions;
+  readonly state: FlushState;
   /** The batches of the present segment that are stored. */
   #stored: bigint[] = [];
 
   constructor(options: BatchInserterOptions) {
     this.#options = options;
+    this.state = new FlushState(options.clock);
   }
 
   /**
@@ -71,15 +74,19 @@ export class BatchInserter {
     send: (missing: B[]) => Promise<number>,
   ): Promise<number | undefined> {
     const { clickhouse, onAttempt, stopping, log } = this.#options;
+    const { state } = this;
     const { name, table } = lane;
     let mayBeStored = isUncertain;
     const sendMissing = async (): Promise<number> => {
+      state.begin();
       const present = mayBeStored ? await storedBatches(clickhouse, table, batches) : new Set<bigint>();
+      state.answered();
       // The engine may have died after storing a batch and before running its views.
       if (present.size > 0) await deriveAgain(clickhouse, table, [...present]);
       const missing = batches.filter(({ id }) => !present.has(id));
       // After a failure from here on, the batches may be stored all the same.
       mayBeStored = true;
+      state.begin();
       this.#stored.push(...present);
       const sent = missing.length > 0 ? await send(missing) : 0;
       return rowsOf(batches) - rowsOf(missing) + sent;
@@ -87,9 +94,11 @@ export class BatchInserter {
     const attempt = async (): Promise<number> => {
       try {
         const stored = await sendMissing();
+        state.stored();
         onAttempt?.(true);
         return stored;
       } catch (thrown) {
+        state.failed(thrown);
         onAttempt?.(false);
         throw thrown;
       }
@@ -130,6 +139,8 @@ export class BatchInserter {
   /** @throws unless ClickHouse refused permanently, and the quarantine has space. */
   #refusal(thrown: unknown): ClickHouseError {
     if (!(thrown instanceof ClickHouseError && thrown.kind === "refused")) throw thrown;
+    // Its halves are sent as batches of their own.
+    this.state.stored();
     if (this.#options.quarantine.count >= flushLimits.quarantineRowsMax) {
       throw new Error(`quarantine is full, and ClickHouse refuses a batch: ${thrown.message}`);
     }

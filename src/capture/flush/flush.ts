@@ -1,6 +1,8 @@
 // The flush: sends sealed segments to ClickHouse, and removes each once ClickHouse has all of it (J-6).
 
-import type { DerivedInsert } from "../../storage/clickhouse/clickhouse.ts";
+import { type DerivedInsert, statementsUntil } from "../../storage/clickhouse/clickhouse.ts";
+import { isUnanswered } from "../../storage/clickhouse/error.ts";
+import { type FlushTrouble, worstTrouble } from "../../storage/engine_watch.ts";
 import { eventDaysOfBlocks } from "../../storage/events/event_days.ts";
 import { sessionsOfBlocks, sessionsOfFolds } from "../../storage/events/sessions.ts";
 import { retryUntilDone } from "../../work/retry.ts";
@@ -11,6 +13,7 @@ import type { Segment } from "../journal/segments/segment.ts";
 import { deriveBlocks } from "../store.ts";
 import { BatchInserter, type BatchInserterOptions } from "./batch_inserter.ts";
 import { BatchSender } from "./batch_sender.ts";
+import { FlushState, stopAfter } from "./flush_state.ts";
 import { flushLimits } from "./limits.ts";
 import type { SessionBacklog } from "./session_backlog_store.ts";
 import { SessionDeriver } from "./session_deriver.ts";
@@ -27,25 +30,42 @@ interface FlushOptions extends Omit<
   /** A folder for files that an embedded engine reads by name; emptied at the start. */
   folder: string;
   backlog?: SessionBacklog;
+  /** Aborted when the flush no longer waits for ClickHouse. */
+  leaving?: AbortController;
 }
 
 export class Flush {
   readonly #options: FlushOptions;
-  readonly #stopping = new AbortController();
+  readonly #stopping: AbortController;
   readonly #inserting = new Set<Segment>();
+  readonly #states: FlushState[] = [];
   #isDraining = false;
   #loops: Promise<void>[] = [];
   #sessionsLoop: Promise<void> | undefined;
   readonly #sessions: SessionDeriver;
 
   constructor(options: FlushOptions) {
-    this.#options = options;
-    const { journal, clickhouse, backlog, definitions, clock, log } = options;
+    this.#stopping = options.leaving ?? new AbortController();
     const stopping = this.#stopping.signal;
-    const senderOf = (insert: DerivedInsert, spool: string) =>
-      new BatchSender(journal.io, clickhouse, `${options.folder}/${spool}`, (_lane, body) =>
-        deriveBlocks(clickhouse, insert, body, stopping),
-      );
+    // The next start finds whether an INSERT that is left was stored.
+    const clickhouse = statementsUntil(options.clickhouse, stopping);
+    this.#options = { ...options, clickhouse };
+    const { journal, backlog, definitions, clock, log } = options;
+    const senderOf = (insert: DerivedInsert, spool: string) => {
+      const state = new FlushState(clock);
+      this.#states.push(state);
+      return new BatchSender(journal.io, clickhouse, `${options.folder}/${spool}`, async (_lane, body) => {
+        state.begin();
+        try {
+          await deriveBlocks(clickhouse, insert, body);
+          state.stored();
+        } catch (thrown) {
+          // What is refused waits in the backlog.
+          if (!isUnanswered(thrown)) state.stored();
+          throw thrown;
+        }
+      });
+    };
     this.#sessions = new SessionDeriver({
       journal,
       clickhouse,
@@ -69,6 +89,11 @@ export class Flush {
     return this.#sessions.backlogCount;
   }
 
+  /** The trouble of all loops. */
+  get trouble(): FlushTrouble {
+    return worstTrouble(this.#states.map((state) => state.read()));
+  }
+
   /** Starts loops for each lane, so that an import never makes a live event wait. */
   start(): void {
     const { journal, clickhouse, folder } = this.#options;
@@ -89,11 +114,11 @@ export class Flush {
   async drain(ms: number): Promise<void> {
     this.#isDraining = true;
     this.#options.journal.nudge();
-    const timer = setTimeout(() => this.#stopping.abort(), ms);
+    const callOff = stopAfter(this.#stopping, ms, () => this.trouble);
     await Promise.all(this.#loops);
     this.#sessions.drain();
     await this.#sessionsLoop;
-    clearTimeout(timer);
+    callOff();
   }
 
   #inserter(lane: LaneKind, sender: BatchSender): BatchInserter {
@@ -101,7 +126,9 @@ export class Flush {
     const nextId = () => journal.lastingId();
     const options = { ...this.#options, io: journal.io, sender, nextId, stopping: this.#stopping.signal };
     const onAttempt = (isStored: boolean): void => void (journal.quota.isStoreUnavailable = !isStored);
-    return new BatchInserter(lane.isNative ? { ...options, onAttempt } : options);
+    const inserter = new BatchInserter(lane.isNative ? { ...options, onAttempt } : options);
+    this.#states.push(inserter.state);
+    return inserter;
   }
 
   async #run(lane: LaneKind, sender: BatchSender): Promise<void> {

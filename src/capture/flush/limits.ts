@@ -20,6 +20,12 @@ export const flushLimits = {
   daysSegmentsMax: 16,
   /** Rows in quarantine: past this, a refused batch waits for an operator instead of being bisected. */
   quarantineRowsMax: 10_000,
+  /**
+   * For how long a flush of a server that stops may have no answer, in ms, and how often that is checked: a stop beside
+   * a hung engine leaves the events in the journal, and ends in time.
+   */
+  drainSilentMsMax: 8000,
+  drainPollMs: 100,
   /** How often an idle flush polls for rows returned from quarantine, in ms. */
   returnedPollMs: 1000,
   /** How often sessions are derived while events arrive and nothing waits, in ms: a step costs 20 ms, however small. */

@@ -6,16 +6,21 @@ import { basename } from "node:path";
 import type { AnnouncedType } from "../../persons/group_type_store.ts";
 import { mirrorMerges } from "../../persons/mirror_store.ts";
 import { type Applied, applyMerges, forgetSegment, forgetSegments } from "../../persons/store.ts";
+import { statementsUntil } from "../../storage/clickhouse/clickhouse.ts";
+import type { FlushTrouble } from "../../storage/engine_watch.ts";
 import type { Uses } from "../../storage/services.ts";
 import { retryUntilDone } from "../../work/retry.ts";
 import type { CaptureJournal } from "../capture_journal.ts";
 import { readMergeRows } from "../event/merge_row.ts";
 import { type Segment, segmentEnding } from "../journal/segments/segment.ts";
+import { stopAfter } from "./flush_state.ts";
 import { flushLimits } from "./limits.ts";
 
 interface MergeFlushOptions extends Uses<"sql" | "clickhouse" | "log"> {
   journal: CaptureJournal;
   onApplied(applied: Applied): void;
+  /** The trouble of the flush of rows. */
+  readTrouble(): FlushTrouble;
 }
 
 export class MergeFlush {
@@ -38,9 +43,9 @@ export class MergeFlush {
   async drain(ms: number): Promise<void> {
     this.#isDraining = true;
     this.#options.journal.nudge();
-    const timer = setTimeout(() => this.#stopping.abort(), ms);
+    const callOff = stopAfter(this.#stopping, ms, this.#options.readTrouble);
     await this.#loop;
-    clearTimeout(timer);
+    callOff();
   }
 
   async #run(): Promise<void> {
@@ -73,7 +78,7 @@ export class MergeFlush {
       types,
     );
     onApplied(applied);
-    await mirrorMerges(sql, clickhouse, applied.version);
+    await mirrorMerges(sql, statementsUntil(clickhouse, this.#stopping.signal), applied.version);
     // Retried apart from the other steps, which need the file. Postgres forgets the name only when the file is gone.
     const finished = await retryUntilDone(() => journal.finish(segment).then(() => true), this.#retrying);
     if (finished) await forgetSegment(sql, name).catch(() => (this.#mayKnowFinished = true));

@@ -47,7 +47,7 @@ export class StoredSessions {
     const { clickhouse, stopping, log } = this.#options;
     const step = async (): Promise<StoredRows[]> => {
       try {
-        await deriveStored(clickhouse, rows.batches, rows, stopping);
+        await deriveStored(clickhouse, rows.batches, rows);
         return [];
       } catch (thrown) {
         const error = thrown instanceof ClickHouseError ? thrown : undefined;

@@ -145,6 +145,7 @@ async function main(): Promise<void> {
   const link = openRpc((message) => process.send!(message), {
     metrics: () => metrics.registry.read(),
     check: () => working?.capture.check(),
+    trouble: () => working?.capture.trouble(),
     flush: () => working?.capture.startFlush(),
     stop: async () => {
       stopping = true;

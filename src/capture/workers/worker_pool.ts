@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import type { Log } from "../../core/log.ts";
 import { coresHere } from "../../core/machine.ts";
 import type { Metrics, MetricsRead } from "../../http/metrics/metrics.ts";
+import { type FlushTrouble, worstTrouble } from "../../storage/engine_watch.ts";
 import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import type { Answers } from "../../work/rpc.ts";
 import type { MergeRow } from "../event/merge_row.ts";
@@ -73,6 +74,12 @@ export class WorkerPool {
   /** @throws when one of the workers that serve cannot write its journal. */
   async check(): Promise<void> {
     await Promise.all(this.#members.map((member) => member.check()));
+  }
+
+  /** The worst trouble of all flushes, worker 1's included. */
+  async readTrouble(): Promise<FlushTrouble> {
+    const others = this.#members.map((member) => member.readTrouble());
+    return worstTrouble([this.#options.capture.trouble(), ...(await Promise.all(others))]);
   }
 
   /** Resolves when all have answered their requests; then they flush and end. */

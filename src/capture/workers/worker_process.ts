@@ -7,6 +7,7 @@ import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import { countedBy, type MetricsRead } from "../../http/metrics/metrics.ts";
 import { type Child, type ChildPlan, type ChildProcess, startChild } from "../../storage/embedded/child.ts";
+import { type FlushTrouble, noTrouble } from "../../storage/engine_watch.ts";
 import { type Answers, openRpc, type Rpc, type RpcMessage } from "../../work/rpc.ts";
 import { captureSetup } from "../capture_journal.ts";
 import { Ledger } from "../journal/ledger.ts";
@@ -66,6 +67,12 @@ export class WorkerProcess {
   /** @throws when it serves and cannot write its journal. */
   async check(): Promise<void> {
     await this.#link?.request("check");
+  }
+
+  /** The trouble of its flush; none while the process is down. */
+  async readTrouble(): Promise<FlushTrouble> {
+    const trouble = this.#link?.request("trouble").catch(() => undefined);
+    return ((await trouble) as FlushTrouble | undefined) ?? noTrouble;
   }
 
   /** Resolves when it has answered its requests; then it flushes its journal. */

@@ -6,6 +6,7 @@
 import { UserError } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
+import { storeLocks } from "../../storage/postgres/store_locks.ts";
 import { backupLimits } from "./limits.ts";
 
 /** A reserved connection. */
@@ -17,13 +18,10 @@ export type HeldConnection = Awaited<ReturnType<Postgres["reserve"]>>;
  */
 const leftOut: ReadonlySet<string> = new Set(["schema_migrations", "migrations_begun", "cookieless_salts"]);
 
-/** The letters of "backup". */
-const lockKey = "108171129042288";
-
 /** One backup at a time; the lock is the connection's. @throws UserError when another one runs. */
 export async function lockBackups(connection: HeldConnection): Promise<void> {
   const [got] = await connection<{ locked: boolean }[]>`
-    SELECT pg_try_advisory_lock(${lockKey}::bigint) AS locked`;
+    SELECT pg_try_advisory_lock(${storeLocks.backup}::bigint) AS locked`;
   if (got?.locked !== true) throw new UserError("another backup of this DATA_DIR is running");
 }
 

@@ -6,7 +6,7 @@ import type { Clock } from "../../core/clock.ts";
 import { withinMs } from "../../core/deadline.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { codeOf, type Log, reasonOf } from "../../core/log.ts";
+import { codeOf, type Log, reasonOf, silentLog } from "../../core/log.ts";
 import type { Uses } from "../../storage/services.ts";
 import { httpLimits } from "../limits.ts";
 import type { Registry } from "./metrics.ts";
@@ -20,6 +20,8 @@ type HealthCheck = () => Promise<string | undefined | void>;
 export interface HealthOptions extends Uses<"clock" | "log"> {
   /** The checks by the name that replies show, in that order. */
   checks: Readonly<Record<string, HealthCheck>>;
+  /** Those of them without which no capture is acknowledged. */
+  captureChecks: readonly string[];
   /** Every event accepted before this time, in ms since 1970, can be read. */
   storedUntil(): Promise<number>;
   /** What `/metrics` shows. */
@@ -43,6 +45,8 @@ interface PartHealth {
 export function healthRoutes(options: HealthOptions) {
   const { checks, metrics, metricsToken, registry, clock, log, checkMsMax = limits.healthMsMax } = options;
   const readiness = openReadiness(checks, checkMsMax, log);
+  const ofCapture = Object.entries(checks).filter(([part]) => options.captureChecks.includes(part));
+  const captureReadiness = openReadiness(Object.fromEntries(ofCapture), checkMsMax, silentLog);
   const stored = openStored(options.storedUntil, clock, checkMsMax);
   const latest = { parts: [] as PartHealth[], at: Number.NEGATIVE_INFINITY };
   const wellness = (): [string, number][] => latest.parts.map(({ part, ok }) => [part, ok ? 1 : 0]);
@@ -54,8 +58,8 @@ export function healthRoutes(options: HealthOptions) {
     if (isOld) await withinMs(refresh(), httpLimits.readinessWaitMs).catch(() => {});
     return await metrics();
   };
-  const ready = async (): Promise<Response> => {
-    const parts = await readiness();
+  const answerReady = (check: () => Promise<PartHealth[]>) => async (): Promise<Response> => {
+    const parts = await check();
     const status = parts.every((part) => part.ok) ? 200 : 503;
     const lines = parts.map((part) => `${JSON.stringify(part)}\n`).join("");
     return new Response(lines, { status, headers: { "content-type": "application/x-ndjson" } });
@@ -65,7 +69,8 @@ export function healthRoutes(options: HealthOptions) {
   const app = new Elysia({ name: "health" });
   const hidden = { detail: { hide: true } };
   for (const path of ["/_health", "/_livez", "/_liveness"]) app.get(path, alive, hidden);
-  for (const path of ["/_readiness", "/_readyz"]) app.get(path, ready, hidden);
+  for (const path of ["/_readiness", "/_readyz"]) app.get(path, answerReady(readiness), hidden);
+  app.get("/_readiness/capture", answerReady(captureReadiness), hidden);
   app.get("/_stored", stored, hidden);
   return app.get(
     "/metrics",

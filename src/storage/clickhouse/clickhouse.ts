@@ -9,6 +9,7 @@ import { ClickHouseLogLevel, createClient, parseError } from "@clickhouse/client
 import { limits } from "../../core/limits.ts";
 import type { Cluster } from "../cluster/placement.ts";
 import { ownTables, type Tables } from "../cluster/tables.ts";
+import { RunningStatements } from "../running_statements.ts";
 import type { Work } from "../work_watch.ts";
 import { classified, ClickHouseError } from "./error.ts";
 import { type HiddenRows, HiddenRowsOfProjects } from "./hidden_rows.ts";
@@ -79,6 +80,7 @@ export interface ClickHouse {
   hide(rows: ReadonlyMap<number, HiddenRows>): void;
   /** Whether the engine can. */
   canHide(): Promise<boolean>;
+  readonly running: RunningStatements;
   /** Permits for pages that are read block by block. */
   readonly longReads: LongReads;
   /** The time zones that the engine was sent. */
@@ -122,7 +124,7 @@ type Client = ReturnType<typeof createClient>;
 
 /** Opens a client of `http(s)://user:password@host:port/database`; it connects on first use. */
 export function openClickHouse(url: string, { embedded = false }: { embedded?: boolean } = {}): ClickHouse {
-  const { database, client, admin, read, write } = connect(url);
+  const { database, client, admin, read, write, running } = connect(url);
 
   async function command(
     on: Client,
@@ -140,7 +142,7 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
         if (answer.includes("DB::Exception")) throw parseError(answer);
       }
     };
-    await within(timeoutMs, send, abort);
+    await running.during(text, () => within(timeoutMs, send, abort));
   }
 
   const knownSettings = findKnown(admin);
@@ -151,6 +153,7 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
     database,
     embedded,
     tables: ownTables,
+    running,
     longReads: openLongReads(),
     zones: openEngineZones(embedded ? countFittingZones() : Number.POSITIVE_INFINITY),
     ping: (timeoutMs = limits.healthMsMax) =>
@@ -209,15 +212,30 @@ function sendRead<Taken>(
 
 /** A client whose reads end when the signal aborts. */
 export function readsUntil(clickhouse: ClickHouse, end: AbortSignal): ClickHouse {
-  const ended = ({ abort, ...options }: QueryOptions = {}): QueryOptions => ({
-    ...options,
-    abort: abort ? AbortSignal.any([abort, end]) : end,
-  });
+  const ended = endedBy(end);
   return {
     ...clickhouse,
     query: (text, params, options) => clickhouse.query(text, params, ended(options)),
     bytes: (text, params, options) => clickhouse.bytes(text, params, ended(options)),
   };
+}
+
+/** A client whose statements are waited for until the signal aborts; those that write go on in ClickHouse. */
+export function statementsUntil(clickhouse: ClickHouse, end: AbortSignal): ClickHouse {
+  const ended = endedBy(end);
+  return {
+    ...readsUntil(clickhouse, end),
+    command: (text, params, options) => clickhouse.command(text, params, ended(options)),
+    insertNative: (table, body, options) => clickhouse.insertNative(table, body, ended(options)),
+    insertDerived: (insert, body, options) => clickhouse.insertDerived(insert, body, ended(options)),
+  };
+}
+
+function endedBy(end: AbortSignal) {
+  return ({ abort, ...options }: QueryOptions = {}): QueryOptions => ({
+    ...options,
+    abort: abort ? AbortSignal.any([abort, end]) : end,
+  });
 }
 
 /** Settings of an INSERT that only some engine versions have; used where they exist and can be set. */
@@ -342,9 +360,11 @@ function connect(url: string) {
       log: { level: ClickHouseLogLevel.OFF },
     });
   const client = open(database, clickhouseLimits.clickhouseConnectionsMax);
-  const server = { origin, username, password, database, failure: parseError };
+  const running = new RunningStatements();
+  const { killed } = running;
+  const server = { origin, username, password, database, failure: parseError, killed };
   const [read, write] = [openReader(server), openWriter(server)];
-  return { database, client, admin: open("default", 1), read, write };
+  return { database, client, admin: open("default", 1), read, write, running };
 }
 
 async function within<T>(

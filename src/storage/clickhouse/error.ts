@@ -81,10 +81,24 @@ export function isTooBig(thrown: unknown): boolean {
  * same statement may succeed a moment later.
  */
 export function exceedsItsMemory(thrown: unknown): boolean {
-  if (!(thrown instanceof Error) || !("type" in thrown) || thrown.type !== "MEMORY_LIMIT_EXCEEDED")
-    return false;
-  return !sharedLimit.test(thrown.message);
+  return isOfMemory(thrown) && !sharedLimit.test(thrown.message);
 }
+
+/** Whether the memory of the whole server was exceeded. */
+export function exceedsSharedMemory(thrown: unknown): boolean {
+  return isOfMemory(thrown) && sharedLimit.test(thrown.message);
+}
+
+function isOfMemory(thrown: unknown): thrown is Error {
+  return thrown instanceof Error && "type" in thrown && thrown.type === "MEMORY_LIMIT_EXCEEDED";
+}
+
+/** Whether this is no answer of ClickHouse: it came too late, or no statement was sent because others wait. */
+export function isUnanswered(thrown: unknown): boolean {
+  return thrown instanceof ClickHouseError && unanswered.has(thrown.type);
+}
+
+const unanswered: ReadonlySet<string> = new Set(wordsIn("TIMEOUT ABORTED TOO_MANY_SIMULTANEOUS_QUERIES"));
 
 /** How messages about the memory of the server or of a user begin, in all versions. */
 const sharedLimit =

@@ -30,6 +30,8 @@ interface ReaderOptions {
   database: string;
   /** The error of an answer whose status is not 200. */
   failure(text: string): Error;
+  /** Statements that are being killed, by tag, each with when its limit was over, by systemClock.elapsed(). */
+  killed?: Map<string, number>;
 }
 
 interface ReadRequest {
@@ -77,6 +79,7 @@ export function openReader(options: ReaderOptions): Reader {
     const stop = new AbortController();
     const abort = AbortSignal.any([reading.abort, stop.signal]);
     if (reading.work) watch.begin(tag, reading.work, (reason) => stop.abort(reason));
+    const limitMs = systemClock.elapsed() + 1000 * Number(reading.settings["max_execution_time"] ?? 0);
     let ended = false;
     try {
       const max_memory_usage = Math.min(ownBytes(reading), bytes);
@@ -97,7 +100,7 @@ export function openReader(options: ReaderOptions): Reader {
     } finally {
       watch.end(tag);
       if (ended) release();
-      else void transport.end(tag).finally(release);
+      else void transport.end(tag, stop.signal.aborted ? systemClock.elapsed() : limitMs).finally(release);
     }
   }
 
@@ -187,8 +190,10 @@ function openTransport(options: ReaderOptions) {
     return (await reply.text()).trim();
   };
   /** Resolves when the statement has left the engine, or after clickhouseLimits.readGoneMsMax. */
-  const end = async (tag: string): Promise<void> => {
-    const until = systemClock.elapsed() + clickhouseLimits.readGoneMsMax;
+  const end = async (tag: string, limitMs: number): Promise<void> => {
+    const began = systemClock.elapsed();
+    const until = began + clickhouseLimits.readGoneMsMax;
+    options.killed?.set(tag, Math.max(limitMs, began - limits.engineSaysMsMax));
     for (;;) {
       const left = await queryText(killTagged, { tag }).then(
         () => queryText(countTagged, { tag }),
@@ -202,7 +207,11 @@ function openTransport(options: ReaderOptions) {
     const lines = await queryText(countWork, { tags });
     return lines === "" ? [] : lines.split("\n").map((line) => JSON.parse(line) as CountedWork);
   };
-  return { send, count, end: (tag: string) => end(tag).catch(() => {}) };
+  const endAndForget = (tag: string, limitMs: number) =>
+    end(tag, limitMs)
+      .catch(() => {})
+      .finally(() => options.killed?.delete(tag));
+  return { send, count, end: endAndForget };
 }
 
 const killTagged = "KILL QUERY WHERE Settings['log_comment'] = {tag:String} ASYNC FORMAT Null";

@@ -41,6 +41,10 @@ export interface ChildPlan {
 }
 
 export interface Child {
+  /** The process that is ready; undefined while there is none. */
+  readonly pid: number | undefined;
+  /** Ends the process, by a kill if it does not stop in time; another one is started. */
+  restart(reason: string): Promise<void>;
   /** Resolves when the process has ended. */
   stop(): Promise<void>;
 }
@@ -53,15 +57,18 @@ export interface Child {
  */
 export async function startChild(plan: ChildPlan): Promise<Child> {
   const { name, log, insist = true } = plan;
-  const course: ChildState = { stopping: false, child: undefined };
+  const course: ChildState = { stopping: false, child: undefined, isReady: false, isRestarted: false };
   let stopped: Promise<void> | undefined;
 
   async function watch(life: Life | undefined): Promise<void> {
     for (let now = life; now;) {
       const upSince = performance.now();
       const code = await now.child.exited;
+      course.isReady = false;
       if (course.stopping) return;
-      log.warn(`${name} died; restarting`, { code, last_words: now.words.join("\n") });
+      if (!course.isRestarted)
+        log.warn(`${name} died; restarting`, { code, last_words: now.words.join("\n") });
+      course.isRestarted = false;
       // A child that ran for a while is restarted at once.
       const livedLong = performance.now() - upSince > limits.childRestartMsMax;
       now = await revive(livedLong ? 0 : firstPauseMs);
@@ -108,13 +115,22 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
     await watching;
     if (course.child) await endLife(plan, course.child);
   };
-  return { stop: () => (stopped ??= stop()) };
+  return {
+    get pid() {
+      return course.isReady ? course.child?.pid : undefined;
+    },
+    restart: (reason) => restart(plan, course, reason),
+    stop: () => (stopped ??= stop()),
+  };
 }
 
 /** State that the processes of one child share. */
 interface ChildState {
   stopping: boolean;
   child: ChildProcess | undefined;
+  isReady: boolean;
+  /** Whether its present process is ended in order to start another one. */
+  isRestarted: boolean;
 }
 
 const firstPauseMs = 100;
@@ -177,7 +193,16 @@ async function startLife(plan: ChildPlan, course: ChildState): Promise<Life> {
     await endLife(plan, child);
     throw thrown;
   }
+  course.isReady = true;
   return { child, words };
+}
+
+async function restart(plan: ChildPlan, course: ChildState, reason: string): Promise<void> {
+  if (course.stopping || !course.isReady || !course.child) return;
+  plan.log.warn(`${plan.name} is restarted`, { reason });
+  course.isReady = false;
+  course.isRestarted = true;
+  await endLife(plan, course.child);
 }
 
 async function endLife(plan: ChildPlan, child: ChildProcess): Promise<void> {

@@ -7,13 +7,12 @@ import { UserError } from "../../core/fault.ts";
 import { randomBase62 } from "../../core/id.ts";
 import { type Log } from "../../core/log.ts";
 import { storageLimits } from "../limits.ts";
-import { type ChildPlan, startChild } from "./child.ts";
+import { type Child, type ChildPlan, startChild } from "./child.ts";
 import { embeddedLimits } from "./limits.ts";
 
-export interface EmbeddedStore {
+export interface EmbeddedStore extends Child {
   /** As in CLICKHOUSE_URL or DATABASE_URL, with the password. It does not change when the child restarts. */
   url: string;
-  stop(): Promise<void>;
 }
 
 export interface EmbeddedOptions {
@@ -55,7 +54,7 @@ export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions)
     log,
   };
   const child = await startChild(plan);
-  return { url: `http://default:${password}@127.0.0.1:${port}/sluice`, stop: () => child.stop() };
+  return Object.assign(child, { url: `http://default:${password}@127.0.0.1:${port}/sluice` });
 }
 
 const serverEntry = fileURLToPath(new URL("../chdb_server/server.ts", import.meta.url));

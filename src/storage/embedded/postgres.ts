@@ -36,7 +36,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     const port = findFreePort();
     try {
       const child = await startChild(planOf(folder, port, password, insist, log));
-      return { url: `postgres://${user}:${password}@127.0.0.1:${port}/postgres`, stop: () => child.stop() };
+      return Object.assign(child, { url: `postgres://${user}:${password}@127.0.0.1:${port}/postgres` });
     } catch (thrown) {
       if (attempt === portAttemptsMax || !reasonOf(thrown).includes("Address already in use")) throw thrown;
     }

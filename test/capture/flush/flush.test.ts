@@ -21,6 +21,7 @@ import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
 import { openEngineZones } from "../../../src/storage/clickhouse/zones.ts";
 import { ownTables } from "../../../src/storage/cluster/tables.ts";
 import { cutBlock, lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
+import { RunningStatements } from "../../../src/storage/running_statements.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { noDefinitions } from "../../support/definitions.ts";
 import { makeFolder } from "../../support/folder.ts";
@@ -36,6 +37,7 @@ class FaultyEngine implements ClickHouse {
   readonly longReads = openLongReads();
   readonly zones = openEngineZones(1);
   readonly hide = () => {};
+  readonly running = new RunningStatements();
   readonly canHide = async () => true;
   readonly tables = ownTables;
   readonly database = "sluice";

@@ -4,6 +4,7 @@ import type { CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { mergeLane } from "../../../src/capture/event/merge_row.ts";
 import { MergeFlush } from "../../../src/capture/flush/merges.ts";
 import { silentLog as log } from "../../../src/core/log.ts";
+import { noTrouble } from "../../../src/storage/engine_watch.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
@@ -19,7 +20,14 @@ afterAll(cleanUp);
 
 function openFlush(journal: CaptureJournal): MergeFlush {
   const { sql, clickhouse } = stores;
-  const flush = new MergeFlush({ journal, sql, clickhouse, onApplied: () => {}, log });
+  const flush = new MergeFlush({
+    journal,
+    sql,
+    clickhouse,
+    onApplied: () => {},
+    readTrouble: () => noTrouble,
+    log,
+  });
   later(async () => {
     await journal.close();
     await flush.drain(1000);

@@ -19,6 +19,7 @@ import { openEngineZones } from "../../../src/storage/clickhouse/zones.ts";
 import { ownTables } from "../../../src/storage/cluster/tables.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
 import { lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
+import { RunningStatements } from "../../../src/storage/running_statements.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { noDefinitions } from "../../support/definitions.ts";
 import { makeFolder } from "../../support/folder.ts";
@@ -63,6 +64,7 @@ class FaultyEngine implements ClickHouse {
   readonly longReads = openLongReads();
   readonly zones = openEngineZones(1);
   readonly hide = () => {};
+  readonly running = new RunningStatements();
   readonly canHide = async () => true;
   readonly tables = ownTables;
   readonly database = "sluice";

@@ -82,7 +82,7 @@ async function mustBeUndamaged(url: string): Promise<void> {
 }
 
 /** Starts once more and lets everything be stored. */
-export async function storeAll(place: Place): Promise<void> {
+export async function storeAll(place: Pick<Place, "start">): Promise<void> {
   const server = place.start();
   await mustBeUndamaged(await addressOf(server));
   await server.finish();

@@ -82,6 +82,23 @@ export async function openPlace(
   };
 }
 
+/** Servers on embedded stores, which end with each of them. */
+export async function openEmbeddedPlace(): Promise<Omit<Place, "clickhouse" | "sql">> {
+  const environment = {
+    SECRET_KEY: "a secret for the proof",
+    BOOTSTRAP_PROJECT_API_KEY: projectKey,
+    FLUSH_INTERVAL_MS: "50",
+  };
+  const [startedMs, dataDir, s3] = [Date.now(), await makeStoresFolder(), await startS3("proof")];
+  return {
+    dataDir,
+    startedMs,
+    environment,
+    s3,
+    start: (options = {}) => start(dataDir, environment, options),
+  };
+}
+
 function start(dataDir: string, all: Record<string, string>, options: StartOptions): Running {
   const { prefix = [], environment = {} } = options;
   const child = Bun.spawn([...prefix, ...program, "serve"], {

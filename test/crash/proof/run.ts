@@ -10,6 +10,7 @@ import { makeFolder } from "../../support/folder.ts";
 import { answerWrongly, outlast } from "./answers.ts";
 import { type CallsResult, canTrace, failCalls, killAtCalls } from "./calls.ts";
 import { damageEverywhere } from "./damage.ts";
+import { hangEngine } from "./hangs.ts";
 import { judge, type Verdict } from "./judge.ts";
 import { addressOf, killAtRandom } from "./kills.ts";
 import { ProofLedger } from "./ledger.ts";
@@ -80,6 +81,14 @@ const parts: Record<string, Part> = {
       // Printed before the judge, which may take longer.
       console.log(`  ${await outlast(place, ledger, proxy, length)}`);
       return { cycles: 1, verdict: await judge(place, ledger) };
+    },
+  },
+  hangs: {
+    run: async ({ isLong, progress }) => {
+      const ledger = new ProofLedger(makeFolder());
+      const { restarts, verdict } = await hangEngine(ledger, isLong ? 10 : 2, progress);
+      const isSound = verdict.isSound && restarts > 0;
+      return { cycles: restarts, verdict: { ...verdict, isSound } };
     },
   },
   damage: {

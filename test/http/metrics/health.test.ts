@@ -18,6 +18,7 @@ async function ask(
   const { registry } = openMetrics();
   const app = healthRoutes({
     checks,
+    captureChecks: ["journal"],
     storedUntil,
     metrics: () => registry.render(),
     registry,
@@ -68,6 +69,18 @@ test("a part that fails or hangs makes it unready, and shows no more than a code
       "",
     ].join("\n"),
   );
+});
+
+test("captures are ready whatever the stores do, and not when the journal refuses them", async () => {
+  const away = { journal: well, postgres: refused, clickhouse: hanging };
+  const reply = await ask("/_readiness/capture", away);
+  expect([reply.status, await reply.text()]).toEqual([200, '{"part":"journal","ok":true}\n']);
+  const full = () => Promise.reject(Object.assign(new Error("full"), { code: "JOURNAL_FULL" }));
+  const other = await ask("/_readiness/capture", { ...away, journal: full });
+  expect([other.status, await other.text()]).toEqual([
+    503,
+    '{"part":"journal","ok":false,"error":"JOURNAL_FULL"}\n',
+  ]);
 });
 
 test("a check that throws at once is a part that fails", async () => {
@@ -132,6 +145,7 @@ test("metrics show each part's readiness, and wait for none that hangs", async (
   const checks = { journal: () => journal(), postgres: refused, clickhouse: hanging };
   const clock = { now: () => now, elapsed: () => now };
   const app = healthRoutes({
+    captureChecks: ["journal"],
     storedUntil: async () => 0,
     checks,
     metrics: () => registry.render(),

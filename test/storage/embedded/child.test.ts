@@ -90,6 +90,25 @@ test("a child that dies is started again, and what it said last is in the log", 
   expect(lives).toBe(2);
 });
 
+test("a child that is restarted ends, by a kill where it ignores its end, and another one is started", async () => {
+  const { plan, lines } = planOf("trap '' TERM; echo ready; while :; do sleep 1; done", { stopMsMax: 50 });
+  const child = await startChild(plan);
+  const before = child.pid;
+  await Promise.all([child.restart("it hangs"), child.restart("again")]);
+  expect(child.pid).toBeUndefined();
+  await until(() => child.pid !== undefined);
+  expect(child.pid).not.toBe(before);
+  await child.stop();
+  await child.restart("it was stopped");
+  expect(child.pid).toBeUndefined();
+  expect(lines.map(({ message, fields }) => [message, fields["reason"]])).toEqual([
+    ["the child is restarted", "it hangs"],
+    ["the child did not stop; killing it", undefined],
+    ["the child is back", undefined],
+    ["the child did not stop; killing it", undefined],
+  ]);
+});
+
 test("without insisting a start goes on in the background, and says why it is not there yet", async () => {
   let lives = 0;
   const { plan, lines } = planOf("", {
