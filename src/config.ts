@@ -6,6 +6,7 @@ import { wrongKey } from "./core/id.ts";
 import { limits } from "./core/limits.ts";
 import { logLevels } from "./core/log.ts";
 import { withoutLast } from "./core/trim.ts";
+import { httpLimits } from "./http/limits.ts";
 
 const captureAcks = ["journal", "stored", "memory"] as const;
 
@@ -35,6 +36,7 @@ export function readConfig(environment: Environment, terminal = false) {
     /** By default as many as the cores of the store allow. */
     queryCpuSecondsMax: read.optionalInteger("QUERY_CPU_SECONDS_MAX", 1, 1_000_000),
     exportFileDir: read.text("EXPORT_FILE_DIR"),
+    idleTimeoutSeconds: read.integer("IDLE_TIMEOUT_SECONDS", httpLimits.idleSecondsUsual, 5, 240),
     bodyBytesMax: read.integer("BODY_BYTES_MAX", limits.bodyBytesUsual, 1024, 1_073_741_824),
     journalBytesMax: read.integer("JOURNAL_BYTES_MAX", 10_737_418_240, 1_048_576, Number.MAX_SAFE_INTEGER),
     bootstrapProjectApiKey: read.key("BOOTSTRAP_PROJECT_API_KEY"),

@@ -7,7 +7,13 @@
 export function corsHeaders(request: Request): Record<string, string> {
   const origin = request.headers.get("origin");
   if (origin === null) return { vary };
-  return { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", vary };
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-allow-credentials": "true",
+    // Without it a page cannot see how long a 503 asks it to wait.
+    "access-control-expose-headers": "Retry-After",
+    vary,
+  };
 }
 
 /** The reply with CORS headers; applying it twice changes nothing. */

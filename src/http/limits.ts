@@ -6,10 +6,14 @@ import { clickhouseLimits } from "../storage/clickhouse/limits.ts";
 const heldReplyBytesMax = 2 * clickhouseLimits.readResultBytesMax;
 
 export const httpLimits = {
-  /** Seconds for which a connection may send nothing: slow uploads continue, dead clients are closed. */
-  idleSecondsMax: 60,
   /** Seconds until an operation of the API begins its reply: longer than queries wait and run by default. */
   answerSecondsMax: 900,
+  /** IDLE_TIMEOUT_SECONDS by default: longer than the 60 s of AWS's balancers and of nginx. */
+  idleSecondsUsual: 65,
+  /** The runtime closes an idle connection up to this many seconds early. */
+  idleEarlySeconds: 5,
+  /** Bytes of a request's line and headers: cookies of a whole domain, or events in a pixel's query. */
+  headBytesMax: 65_536,
   /** Segments of a path: the longest route has 9, and files of posthog-js are no deeper. */
   pathSegmentsMax: 16,
   /** Rows of a page; pageBytesMax bounds their bytes. */

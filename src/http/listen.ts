@@ -1,5 +1,6 @@
 // Binds the application to its address.
 
+import http from "node:http";
 import { type AnyElysia, Elysia } from "elysia";
 import { sleep } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
@@ -34,6 +35,8 @@ interface ListenOptions {
   host: string;
   port: number;
   bodyBytesMax: number;
+  /** Seconds for which a connection may send nothing: slow uploads continue, dead clients are closed. */
+  idleTimeoutSeconds: number;
   /** Whether other processes of this server listen on the port too; each connection then goes to one of them. */
   shared?: boolean;
   /** Gets the server, to look up addresses of clients. */
@@ -45,13 +48,13 @@ interface ListenOptions {
 /** @throws UserError when the address cannot be bound. */
 export function listen(
   app: AnyElysia,
-  { host, port, bodyBytesMax, shared = false, peers, isProxy }: ListenOptions,
+  { host, port, bodyBytesMax, idleTimeoutSeconds, shared = false, peers, isProxy }: ListenOptions,
 ): Listening {
   app.compile();
   const trusts = (request: Request) => isProxy(peers.of(request));
   const paths = app.routes.map(({ path }) => path);
   let server: Bun.Server<undefined>;
-  const idleTimeout = httpLimits.idleSecondsMax;
+  const idleTimeout = idleTimeoutSeconds + httpLimits.idleEarlySeconds;
   /** A question may wait and run for longer than a connection may be idle. */
   const answerPatiently = async (request: Request): Promise<Response> => {
     const received = receivedOf(request);
@@ -76,6 +79,8 @@ export function listen(
     idleTimeout,
     ...targetRoutes(paths, answer, trusts),
   };
+  // The types of Node have it read only; the runtime uses what it is set to.
+  Object.assign(http, { maxHeaderSize: httpLimits.headBytesMax });
   try {
     server = Bun.serve(options);
   } catch (thrown) {

@@ -11,6 +11,7 @@ test("the origin is mirrored with credentials, since a star is not allowed with 
   expect(corsHeaders(request({ origin: "https://shop.example" }))).toEqual({
     "access-control-allow-origin": "https://shop.example",
     "access-control-allow-credentials": "true",
+    "access-control-expose-headers": "Retry-After",
     vary,
   });
 });

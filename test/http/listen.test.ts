@@ -48,3 +48,17 @@ test("what is no host is refused as such, and shows nothing of the program", asy
     expect(text).toContain('"code":"parse_error","detail":"The Host header names no host."');
   }
 });
+
+test("cookies of a whole domain, a pixel full of events and a chain of proxies fit a request's head", async () => {
+  const cookies = `Cookie: ${Array.from({ length: 20 }, (_, i) => `session_${i}=${"x".repeat(3000)}`).join("; ")}`;
+  expect((await send(["POST /e/ HTTP/1.1", "Host: s", cookies], event)).status).toBe(200);
+  const pixel = encodeURIComponent(
+    Buffer.from(event.replace("}", `,"pad":"${"x".repeat(30_000)}"}`)).toString("base64"),
+  );
+  expect((await send([`GET /e/?data=${pixel} HTTP/1.1`, "Host: s"])).status).toBe(200);
+  const hops = Array.from({ length: 180 }, (_, i) => `X-Hop-${i}: ${i}`);
+  expect((await send(["POST /e/ HTTP/1.1", "Host: s", ...hops], event)).status).toBe(200);
+  expect((await send(["POST /e/ HTTP/1.1", "Host: s", `Cookie: ${"x".repeat(70_000)}`], event)).status).toBe(
+    431,
+  );
+});

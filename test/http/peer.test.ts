@@ -14,7 +14,14 @@ function open(): { url: string; peers: PeerAddresses } {
     return new Response(peers.of(request) ?? "nobody");
   };
   const app = openApplication().post("/asked", ({ request }) => answer(request), { parse: "none" });
-  const server = listen(app, { host: "127.0.0.1", port: 0, bodyBytesMax: 1000, peers, isProxy: () => false });
+  const server = listen(app, {
+    host: "127.0.0.1",
+    port: 0,
+    bodyBytesMax: 1000,
+    idleTimeoutSeconds: 60,
+    peers,
+    isProxy: () => false,
+  });
   later(() => server.stop());
   return { url: server.url, peers };
 }

@@ -26,7 +26,14 @@ function serve(isProxy: boolean, forward?: string) {
       throw new TypeError("broken");
     });
   const peers = new PeerAddresses();
-  const options = { host: "127.0.0.1", port: 0, bodyBytesMax: 1000, peers, isProxy: () => isProxy };
+  const options = {
+    host: "127.0.0.1",
+    port: 0,
+    bodyBytesMax: 1000,
+    idleTimeoutSeconds: 60,
+    peers,
+    isProxy: () => isProxy,
+  };
   const server = listen(app, options);
   later(() => server.stop());
   return server.url;

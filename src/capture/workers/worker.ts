@@ -52,6 +52,7 @@ export interface WorkerConfig {
   /** How many workers there are: memory for bodies is divided among them. */
   workers: number;
   bodyBytesMax: number;
+  idleTimeoutSeconds: number;
   trustedProxies: readonly string[];
   recordingRetentionDays: number;
   logLevel: LogLevel;

@@ -113,11 +113,12 @@ export class WorkerPool {
 /** Only what a worker needs: the rest of the configuration has secrets. */
 function configOf(common: CommonConfig, number: number): WorkerConfig {
   const { dataDir, databaseUrl, postgres, clickhouseUrl, embedded, host, port, inside, captureAck } = common;
-  const { flushIntervalMs, journalBytesMax, workers, bodyBytesMax, trustedProxies } = common;
+  const { flushIntervalMs, journalBytesMax, workers, bodyBytesMax, idleTimeoutSeconds, trustedProxies } =
+    common;
   const { clickhouseCluster, recordingRetentionDays, logLevel } = common;
   const ownDir = workerDir(dataDir, number);
   const stores = { dataDir, ownDir, databaseUrl, postgres, clickhouseUrl, clickhouseCluster, embedded };
-  const sizes = { journalBytesMax, workers, bodyBytesMax };
+  const sizes = { journalBytesMax, workers, bodyBytesMax, idleTimeoutSeconds };
   const bounds = { captureAck, flushIntervalMs, ...sizes, recordingRetentionDays };
   return { number, host, port, inside, trustedProxies, logLevel, ...stores, ...bounds };
 }
