@@ -32,6 +32,7 @@ export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
   persons: async (scale) => await (await import("./persons.ts")).personsBench(scale),
   management: async (scale) => await (await import("./management.ts")).managementBench(scale),
   consoles: async (scale) => await (await import("./consoles.ts")).consolesBench(scale),
+  people: async (scale) => await (await import("./people.ts")).peopleBench(scale),
   trends: async (scale) => await (await import("./trends.ts")).trendsBench(scale),
   recordings: async (scale) => await (await import("./recordings.ts")).recordingsBench(scale),
   deliveries: async (scale) => await (await import("./deliveries.ts")).deliveriesBench(scale),
