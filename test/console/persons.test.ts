@@ -202,6 +202,33 @@ inBrowser(
 );
 
 inBrowser(
+  "a list that a busy server refuses for long has a button that asks now, and says meanwhile that it waits",
+  async () => {
+    const page = await opened("start");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let isBusy = true;
+    await page.route(/session_recordings\//, async (route) => {
+      if (!isBusy) {
+        await promise;
+        return await route.continue();
+      }
+      const json = { type: "server_error", code: "unavailable", detail: "Busy. Please retry.", attr: null };
+      await route.fulfill({ status: 503, json, headers: { "retry-after": "3600" } });
+    });
+    await page.getByRole("link", { name: "Recordings", exact: true }).click();
+    const again = page.getByRole("button", { name: "Ask again now" });
+    await again.waitFor();
+    isBusy = false;
+    await again.click();
+    await page.getByText("Waiting: the server answers a few questions at a time").waitFor();
+    resolve();
+    await page.locator("tbody tr").nth(1).waitFor();
+    expect(await again.count()).toBe(0);
+  },
+  msMax,
+);
+
+inBrowser(
   "recordings are found by person, length, page, event and day, and the address keeps what was asked",
   async () => {
     const page = await opened("recordings");

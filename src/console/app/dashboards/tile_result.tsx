@@ -5,7 +5,7 @@ import { InsightResult, type InsightRow } from "../insights/insight_row.tsx";
 import type { Api } from "../session/api.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
-import { ErrorText } from "../ui/parts.tsx";
+import { LoadError, Loading } from "../ui/parts.tsx";
 import { sourceOf } from "../values.ts";
 import { type Scope, scopedQuery } from "./scope.ts";
 
@@ -50,14 +50,14 @@ export function TileResult({ insight, scope, height, reloaded }: TileProps) {
   // The height of a picture with its number and its legend: what is below does not move when it appears.
   return (
     <div style={{ minHeight: height + aroundPicture }}>
-      <ErrorText error={loaded.error} />
+      <LoadError loaded={loaded} />
       {without !== "" && <p class="quiet">Shown without {without} of this page.</p>}
       {row ? (
         <div aria-busy={loaded.loading}>
           <InsightResult insight={row} small height={height} />
         </div>
       ) : (
-        loaded.loading && <p class="quiet">Loading …</p>
+        loaded.loading && <Loading />
       )}
     </div>
   );

@@ -10,7 +10,7 @@ import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { useAnswer, useRead } from "../session/use_loaded.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
-import { Card, PageHead, PageLink, WhenLoaded } from "../ui/parts.tsx";
+import { Card, PageHead, PageLink, useWaitText, WhenLoaded } from "../ui/parts.tsx";
 import { RangeField } from "../ui/range_field.tsx";
 import { SiteCard } from "./site_card.tsx";
 import {
@@ -214,13 +214,14 @@ function Figures({ site, drawn, draw }: FiguresProps) {
 
 /** Keeps the figures' space until they are loaded. */
 function FiguresToCome() {
+  const text = useWaitText();
   return (
     <dl class="figures" aria-busy="true">
       {Object.entries(titles).map(([key, title]) => (
         <div key={key} class="figure">
           <dt class="quiet">{title}</dt>
           <dd class="big">…</dd>
-          <dd class="change quiet">Loading …</dd>
+          <dd class="change quiet">{text}</dd>
         </div>
       ))}
     </dl>

@@ -3,10 +3,13 @@
 /** The API refused the request, with a reason. */
 export class Refusal extends Error {
   readonly status: number;
+  /** After how long a busy server answers again, in ms, as it says; 0 when it does not. */
+  readonly retryMs: number;
 
-  constructor(status: number, detail: string) {
+  constructor(status: number, detail: string, retryMs = 0) {
     super(detail);
     this.status = status;
+    this.retryMs = retryMs;
   }
 }
 
@@ -101,7 +104,8 @@ export async function sendSigning(
 
 export async function refusalOf(reply: Response): Promise<Refusal> {
   const refused = (await reply.json().catch(() => null)) as { detail?: string } | null;
-  return new Refusal(reply.status, refused?.detail ?? `The server answered ${reply.status}.`);
+  const retryMs = 1000 * Number(reply.headers.get("retry-after") ?? 0);
+  return new Refusal(reply.status, refused?.detail ?? `The server answered ${reply.status}.`, retryMs);
 }
 
 function addressOf(path: string, query: Query): string {

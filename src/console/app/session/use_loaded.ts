@@ -43,8 +43,9 @@ export function useLoaded<Value>(
         if (stop.signal.aborted) return;
         setState((before) => ({ ...before, error, loading: false }));
         const isBusy = error instanceof Refusal && error.status === 503 && retries.current++ < busyRetriesMax;
+        const waitMs = isBusy ? Math.max(retryMs, error.retryMs) : retryMs;
         if (error instanceof ServerUnreachable || isBusy)
-          timer = setTimeout(() => setReloads((before) => before + 1), retryMs);
+          timer = setTimeout(() => setReloads((before) => before + 1), waitMs);
       },
     );
     return () => {

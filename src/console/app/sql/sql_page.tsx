@@ -11,7 +11,7 @@ import { useProjectNames } from "../session/project_names.ts";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { type Loaded, useLoaded, useRead } from "../session/use_loaded.ts";
-import { Button, Card, ErrorText, PageHead, WhenLoaded } from "../ui/parts.tsx";
+import { Button, Card, LoadError, Loading, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import type { SqlWords } from "./completion.ts";
 import { SqlEditor } from "./editor.tsx";
 import { displays, errorRangeIn, nodeWith, savedSqlOf, sourceWith } from "./sql_query.ts";
@@ -91,7 +91,7 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
       </Card>
       {given !== "" && (
         <Card>
-          <div id={errorId}>{!loaded.loading && <ErrorText error={loaded.error} />}</div>
+          <div id={errorId}>{!loaded.loading && <LoadError loaded={loaded} />}</div>
           <Answer loaded={loaded} display={display} choose={(drawn) => show(given, drawn)} />
         </Card>
       )}
@@ -107,7 +107,7 @@ interface AnswerProps {
 
 function Answer({ loaded, display, choose }: AnswerProps) {
   const reply = loaded.value;
-  if (loaded.loading && !reply) return <p class="quiet">Loading …</p>;
+  if (loaded.loading && !reply) return <Loading />;
   if (!reply || loaded.error) return null;
   const { results, columns, hasMore, limit } = reply;
   const types = reply.types.map(([, type]) => type);

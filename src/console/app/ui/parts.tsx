@@ -2,7 +2,7 @@
 
 import { type ComponentChildren, type JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { messageOf } from "../session/api.ts";
+import { messageOf, Refusal } from "../session/api.ts";
 import { navigate } from "../session/route.ts";
 import { type PageAddress, useAllowed, useHref } from "../session/session.ts";
 import type { Action, Loaded } from "../session/use_loaded.ts";
@@ -73,6 +73,33 @@ export function ErrorText({ error }: { error: unknown }) {
   );
 }
 
+/** The error of a reply. One of a busy server, which is asked again by itself, has a button that asks it now. */
+export function LoadError({ loaded: { error, reload } }: { loaded: Loaded<unknown> }) {
+  return (
+    <>
+      <ErrorText error={error} />
+      {error instanceof Refusal && error.status === 503 && <Button onClick={reload}>Ask again now</Button>}
+    </>
+  );
+}
+
+/** After how long a reply is said to wait, in ms. */
+const waitShownMs = 5000;
+
+/** What stands for a reply until it comes. */
+export function useWaitText(): string {
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLong(true), waitShownMs);
+    return () => clearTimeout(timer);
+  }, []);
+  return isLong ? "Waiting: the server answers a few questions at a time …" : "Loading …";
+}
+
+export function Loading() {
+  return <p class="quiet">{useWaitText()}</p>;
+}
+
 interface WhenLoadedProps<Value> {
   loaded: Loaded<Value>;
   children: (value: Value) => ComponentChildren;
@@ -82,13 +109,13 @@ interface WhenLoadedProps<Value> {
 export function WhenLoaded<Value>({ loaded, children }: WhenLoadedProps<Value>) {
   return (
     <>
-      <ErrorText error={loaded.error} />
+      <LoadError loaded={loaded} />
       {loaded.value !== undefined ? (
         <div aria-busy={loaded.loading} {...(loaded.isOld && { class: "old", onClickCapture: refuseClick })}>
           {children(loaded.value)}
         </div>
       ) : (
-        loaded.loading && <p class="quiet">Loading …</p>
+        loaded.loading && <Loading />
       )}
     </>
   );
