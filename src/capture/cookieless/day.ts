@@ -1,5 +1,6 @@
 // Calendar days in time zones, and the days whose events are accepted.
 
+import { findEngineZone } from "../../storage/clickhouse/zones.ts";
 import { cookielessLimits } from "./limits.ts";
 
 export interface Day {
@@ -12,31 +13,24 @@ export interface Day {
 export const dayMs = 86_400_000;
 
 export class Zones {
-  /** The day of the last call, by the zone's name in lower case; there are some 600. */
+  /** The day of the last call, by the zone's canonical name; there are some 440. */
   readonly #last = new Map<string, Day>();
 
   /**
-   * The day of `millis` in a zone of the time zone database; undefined when there is no such zone. Where clocks jump
-   * over midnight, the day begins after the jump.
+   * The day of `millis` in a zone of the time zone database, in any case; undefined when there is no such zone. Where
+   * clocks jump over midnight, the day begins after the jump.
    */
   dayIn(zone: string, millis: number): Day | undefined {
-    // There are no longer names.
-    if (zone.length > zoneCharsMax) return undefined;
-    const name = zone.toLowerCase();
+    const name = findEngineZone(zone);
+    if (name === undefined) return undefined;
     const last = this.#last.get(name);
     // Nearly all events of a zone are of the same day.
     if (last && millis >= last.from && millis < last.from + shortestDayMs) return last;
-    // The runtime also accepts offsets like +01:00, which are no zones.
-    if (!/^[a-z][a-z0-9_+\-/]*$/.test(name)) return undefined;
-    try {
-      const at = Temporal.Instant.fromEpochMilliseconds(Math.floor(millis));
-      const start = at.toZonedDateTimeISO(name).startOfDay();
-      const day = { date: start.toPlainDate().toString(), from: start.epochMilliseconds };
-      this.#last.set(name, day);
-      return day;
-    } catch {
-      return undefined;
-    }
+    const at = Temporal.Instant.fromEpochMilliseconds(Math.floor(millis));
+    const start = at.toZonedDateTimeISO(name).startOfDay();
+    const day = { date: start.toPlainDate().toString(), from: start.epochMilliseconds };
+    this.#last.set(name, day);
+    return day;
   }
 }
 
@@ -67,5 +61,3 @@ export function saltedDays(now: number): string[] {
   }
   return days;
 }
-
-const zoneCharsMax = 64;

@@ -11,17 +11,15 @@ import { clickhouseLimits } from "./limits.ts";
  * for any other text.
  */
 export function toEngineZone(name: string): string | undefined {
-  return name.length > clickhouseLimits.zoneCharsMax ? undefined : engineNames.get(name);
+  const zone = findZone(name);
+  return zone?.name === name ? zone.engineName : undefined;
 }
 
-/** As toEngineZone(), for a stored name: earlier versions stored any case. A name that is none is read as UTC. */
-export function readStoredZone(name: string): string {
-  const engineName = toEngineZone(name);
-  if (engineName !== undefined) return engineName;
-  const lower = name.toLowerCase();
-  for (const [known, canonical] of engineNames) if (known.toLowerCase() === lower) return canonical;
-  return "UTC";
-}
+/** As toEngineZone(), in any case: earlier versions stored zones so. */
+export const findEngineZone = (name: string): string | undefined => findZone(name)?.engineName;
+
+/** The canonical name of a stored zone; UTC when it is none. */
+export const readStoredZone = (name: string): string => findEngineZone(name) ?? "UTC";
 
 export type EngineZones = ReturnType<typeof openEngineZones>;
 
@@ -63,53 +61,42 @@ export function countFittingZones(memoryBytes: number = memoryHere()): number {
   return Math.floor((engineBounds(memoryBytes).serverBytes * zonesMemoryFraction) / zoneBytes);
 }
 
-/**
- * Canonical names, each with its aliases. America/Coyhaique is too new for the engine; the other has its clock.
- */
+/** Zones that the engine does not know yet, and those with their clock since they were made. */
+const tooNew: Readonly<Record<string, string>> = { "America/Coyhaique": "America/Punta_Arenas" };
+
+/** Names of the database beside those that the runtime lists. */
 const aliases = `
-  Africa/Asmara: Africa/Asmera Africa/Bamako: Africa/Timbuktu Africa/Cairo: Egypt Africa/Tripoli: Libya America/Adak:
-  America/Atka US/Aleutian America/Anchorage: US/Alaska America/Argentina/Buenos_Aires: America/Buenos_Aires
-  America/Argentina/Catamarca: America/Argentina/ComodRivadavia America/Catamarca America/Argentina/Cordoba:
-  America/Cordoba America/Rosario America/Argentina/Jujuy: America/Jujuy America/Argentina/Mendoza: America/Mendoza
-  America/Atikokan: America/Coral_Harbour America/Chicago: CST6CDT US/Central America/Denver: America/Shiprock MST7MDT
-  Navajo US/Mountain America/Detroit: US/Michigan America/Edmonton: America/Yellowknife Canada/Mountain
-  America/Halifax: Canada/Atlantic America/Havana: Cuba America/Indiana/Indianapolis: America/Fort_Wayne
-  America/Indianapolis US/East-Indiana America/Indiana/Knox: America/Knox_IN US/Indiana-Starke America/Iqaluit:
-  America/Pangnirtung America/Jamaica: Jamaica America/Kentucky/Louisville: America/Louisville America/Los_Angeles:
-  PST8PDT US/Pacific America/Manaus: Brazil/West America/Mazatlan: Mexico/BajaSur America/Mexico_City: Mexico/General
-  America/New_York: EST5EDT US/Eastern America/Noronha: Brazil/DeNoronha America/Nuuk: America/Godthab America/Panama:
-  EST America/Phoenix: MST US/Arizona America/Regina: Canada/Saskatchewan America/Rio_Branco: America/Porto_Acre
-  Brazil/Acre America/Santiago: Chile/Continental America/Sao_Paulo: Brazil/East America/St_Johns: Canada/Newfoundland
-  America/St_Thomas: America/Virgin America/Tijuana: America/Ensenada America/Santa_Isabel Mexico/BajaNorte
-  America/Toronto: America/Montreal America/Nipigon America/Thunder_Bay Canada/Eastern America/Vancouver:
-  Canada/Pacific America/Whitehorse: Canada/Yukon America/Winnipeg: America/Rainy_River Canada/Central
-  Antarctica/McMurdo: Antarctica/South_Pole Arctic/Longyearbyen: Atlantic/Jan_Mayen Asia/Ashgabat: Asia/Ashkhabad
-  Asia/Dhaka: Asia/Dacca Asia/Ho_Chi_Minh: Asia/Saigon Asia/Hong_Kong: Hongkong Asia/Jerusalem: Asia/Tel_Aviv Israel
-  Asia/Kathmandu: Asia/Katmandu Asia/Kolkata: Asia/Calcutta Asia/Macau: Asia/Macao Asia/Makassar: Asia/Ujung_Pandang
-  Asia/Nicosia: Europe/Nicosia Asia/Seoul: ROK Asia/Shanghai: Asia/Chongqing Asia/Chungking Asia/Harbin PRC
-  Asia/Singapore: Singapore Asia/Taipei: ROC Asia/Tehran: Iran Asia/Thimphu: Asia/Thimbu Asia/Tokyo: Japan
-  Asia/Ulaanbaatar: Asia/Choibalsan Asia/Ulan_Bator Asia/Urumqi: Asia/Kashgar Asia/Yangon: Asia/Rangoon
-  Atlantic/Faroe: Atlantic/Faeroe Atlantic/Reykjavik: Iceland Australia/Adelaide: Australia/South Australia/Brisbane:
-  Australia/Queensland Australia/Broken_Hill: Australia/Yancowinna Australia/Darwin: Australia/North Australia/Hobart:
-  Australia/Currie Australia/Tasmania Australia/Lord_Howe: Australia/LHI Australia/Melbourne: Australia/Victoria
-  Australia/Perth: Australia/West Australia/Sydney: Australia/ACT Australia/Canberra Australia/NSW Europe/Athens: EET
-  Europe/Brussels: CET MET Europe/Chisinau: Europe/Tiraspol Europe/Dublin: Eire Europe/Istanbul: Asia/Istanbul Turkey
-  Europe/Kyiv: Europe/Kiev Europe/Uzhgorod Europe/Zaporozhye Europe/Lisbon: Portugal WET Europe/London: Europe/Belfast
-  GB GB-Eire Europe/Moscow: W-SU Europe/Warsaw: Poland Pacific/Auckland: NZ Pacific/Chatham: NZ-CHAT Pacific/Chuuk:
-  Pacific/Truk Pacific/Yap Pacific/Easter: Chile/EasterIsland Pacific/Honolulu: HST Pacific/Johnston US/Hawaii
-  Pacific/Kanton: Pacific/Enderbury Pacific/Kwajalein: Kwajalein Pacific/Pago_Pago: Pacific/Samoa US/Samoa
-  Pacific/Pohnpei: Pacific/Ponape UTC: Etc/GMT Etc/GMT+0 Etc/GMT-0 Etc/GMT0 Etc/Greenwich Etc/UCT Etc/UTC
-  Etc/Universal Etc/Zulu GMT GMT+0 GMT-0 GMT0 Greenwich UCT Universal Zulu
-  America/Punta_Arenas: America/Coyhaique`;
+  Africa/Asmera Africa/Timbuktu America/Argentina/ComodRivadavia America/Atka America/Buenos_Aires America/Catamarca
+  America/Coral_Harbour America/Cordoba America/Ensenada America/Fort_Wayne America/Godthab America/Indianapolis
+  America/Jujuy America/Knox_IN America/Louisville America/Mendoza America/Montreal America/Nipigon
+  America/Pangnirtung America/Porto_Acre America/Rainy_River America/Rosario America/Santa_Isabel America/Shiprock
+  America/Thunder_Bay America/Virgin America/Yellowknife Antarctica/South_Pole Asia/Ashkhabad Asia/Calcutta
+  Asia/Choibalsan Asia/Chongqing Asia/Chungking Asia/Dacca Asia/Harbin Asia/Istanbul Asia/Kashgar Asia/Katmandu
+  Asia/Macao Asia/Rangoon Asia/Saigon Asia/Tel_Aviv Asia/Thimbu Asia/Ujung_Pandang Asia/Ulan_Bator Atlantic/Faeroe
+  Atlantic/Jan_Mayen Australia/ACT Australia/Canberra Australia/Currie Australia/LHI Australia/NSW Australia/North
+  Australia/Queensland Australia/South Australia/Tasmania Australia/Victoria Australia/West Australia/Yancowinna
+  Brazil/Acre Brazil/DeNoronha Brazil/East Brazil/West CET CST6CDT Canada/Atlantic Canada/Central Canada/Eastern
+  Canada/Mountain Canada/Newfoundland Canada/Pacific Canada/Saskatchewan Canada/Yukon Chile/Continental
+  Chile/EasterIsland Cuba EET EST EST5EDT Egypt Eire Etc/GMT Etc/GMT+0 Etc/GMT-0 Etc/GMT0 Etc/Greenwich Etc/UCT
+  Etc/UTC Etc/Universal Etc/Zulu Europe/Belfast Europe/Kiev Europe/Nicosia Europe/Tiraspol Europe/Uzhgorod
+  Europe/Zaporozhye GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong Iceland Iran Israel Jamaica Japan Kwajalein
+  Libya MET MST MST7MDT Mexico/BajaNorte Mexico/BajaSur Mexico/General NZ NZ-CHAT Navajo PRC PST8PDT Pacific/Enderbury
+  Pacific/Johnston Pacific/Ponape Pacific/Samoa Pacific/Truk Pacific/Yap Poland Portugal ROC ROK Singapore Turkey UCT
+  US/Alaska US/Aleutian US/Arizona US/Central US/East-Indiana US/Eastern US/Hawaii US/Indiana-Starke US/Michigan
+  US/Mountain US/Pacific US/Samoa Universal W-SU WET Zulu`;
 
-const engineNames: ReadonlyMap<string, string> = readNames();
+const knownZones = new Map(listZones().map((zone) => [zone.name.toLowerCase(), zone]));
 
-function readNames(): Map<string, string> {
-  const names = new Map(Intl.supportedValuesOf("timeZone").map((name) => [name, name]));
-  let canonical = "";
-  for (const word of wordsIn<string>(aliases)) {
-    if (word.endsWith(":")) canonical = word.slice(0, -1);
-    else names.set(word, canonical);
-  }
-  return names;
+function listZones(): { name: string; engineName: string }[] {
+  const begin = Temporal.Instant.fromEpochMilliseconds(0);
+  const listed = Intl.supportedValuesOf("timeZone").map((name) => begin.toZonedDateTimeISO(name));
+  const findListed = (name: string) => listed.find((zone) => zone.equals(begin.toZonedDateTimeISO(name)))!;
+  return [
+    ...listed.map(({ timeZoneId: name }) => ({ name, engineName: tooNew[name] ?? name })),
+    ...wordsIn<string>(aliases).map((name) => ({ name, engineName: findListed(name).timeZoneId })),
+  ];
+}
+
+function findZone(name: string) {
+  return name.length > clickhouseLimits.zoneCharsMax ? undefined : knownZones.get(name.toLowerCase());
 }
