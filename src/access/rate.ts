@@ -60,7 +60,7 @@ export function openRateLimit(
     read: (key_id: string) => {
       const now = clock.elapsed();
       const window = windows.get(key_id);
-      window?.forget(now - accessLimits.rateWindowMs);
+      window?.forget(now - windowMs);
       return budgetOf(window, now);
     },
     /** Keys with a request in the window, as of the last request. */

@@ -13,6 +13,8 @@ export interface KeyHolder {
     /** Empty: not restricted. */
     scoped_organizations: string[];
     last_used_at: Date | null;
+    /** The key without limits whose organizations it reaches; null: all of its user, or those of its limits. */
+    reach_key_id: string | null;
     /** Whether it is a browser's session, used in place of a key. */
     is_session: boolean;
   };
@@ -69,7 +71,7 @@ export async function findKeyHolder(
 ): Promise<Lookup | undefined> {
   const { project_id = null, organization_id = null } = named;
   const [row] = await sql<KeyRow[]>`
-    SELECT k.id, k.scopes, k.scoped_teams, k.scoped_organizations, k.last_used_at, k.is_session,
+    SELECT k.id, k.scopes, k.scoped_teams, k.scoped_organizations, k.last_used_at, k.is_session, k.reach_key_id,
            u.id AS user_id, u.uuid, u.email, u.current_organization_id, u.current_project_id,
            to_json(p) AS project, to_json(o) AS organization
     FROM credentials k
@@ -90,26 +92,31 @@ export async function findKeyHolder(
   };
 }
 
-// Parts of the statement above, about its key `k` and user `u`; the level is null for strangers.
+// Parts of the statement above, about its key `k` and user `u`; the level is null for strangers, and where the key does
+// not reach.
+
+function isReached(sql: Postgres) {
+  return sql`m.user_id = u.id AND reaches(k.reach_key_id, m.organization_id)`;
+}
 
 function projectById(sql: Postgres, id: number | null) {
   return sql`
     SELECT p.id, p.organization_id, m.level AS membership_level FROM projects p
-    LEFT JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = u.id
+    LEFT JOIN organization_memberships m ON m.organization_id = p.organization_id AND ${isReached(sql)}
     WHERE p.id = ${id}::integer`;
 }
 
 function organizationById(sql: Postgres, id: string | null) {
   return sql`
     SELECT o.id, m.level AS membership_level FROM organizations o
-    LEFT JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = u.id
+    LEFT JOIN organization_memberships m ON m.organization_id = o.id AND ${isReached(sql)}
     WHERE o.id = ${id}::uuid`;
 }
 
 function itsProject(sql: Postgres) {
   return sql`
     SELECT p.id, p.organization_id, m.level AS membership_level FROM projects p
-    JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = u.id
+    JOIN organization_memberships m ON m.organization_id = p.organization_id AND ${isReached(sql)}
     WHERE (k.scoped_teams = '{}' OR p.id = ANY(k.scoped_teams))
       AND (k.scoped_organizations = '{}' OR p.organization_id = ANY(k.scoped_organizations))
     ORDER BY p.id = u.current_project_id DESC NULLS LAST, p.id
@@ -119,10 +126,16 @@ function itsProject(sql: Postgres) {
 function itsOrganization(sql: Postgres) {
   return sql`
     SELECT o.id, m.level AS membership_level FROM organizations o
-    JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = u.id
+    JOIN organization_memberships m ON m.organization_id = o.id AND ${isReached(sql)}
     WHERE k.scoped_organizations = '{}' OR o.id = ANY(k.scoped_organizations)
     ORDER BY o.id = u.current_organization_id DESC NULLS LAST, o.created_at, o.id
     LIMIT 1`;
+}
+
+/** The further condition that a key reaches the organization of the membership `m` of its user. */
+export function withinReach(sql: Postgres, { reach_key_id }: Pick<KeyHolder["key"], "reach_key_id">) {
+  // A condition that restricts nothing would make Postgres plan the query again at each request.
+  return reach_key_id === null ? sql`` : sql`AND reaches(${reach_key_id}, m.organization_id)`;
 }
 
 /** Stores when a key or a session was used, unless a time later than `unless_after` is stored. */

@@ -36,10 +36,8 @@ function listOperations(sql: Postgres) {
       summary: "List organizations",
       query: pageParameters("Rows"),
       replies: { 200: reply("The user's organizations.", listSchema(organizationModel)) },
-      answer: async ({ access, query, url }) => {
-        const reader = { user_id: access.user.id, scoped_organizations: access.key.scoped_organizations };
-        return pageReply(url, query, await listOrganizations(sql, reader, query));
-      },
+      answer: async ({ access, query, url }) =>
+        pageReply(url, query, await listOrganizations(sql, access, query)),
     }),
     operation("POST /", "organization:write", {
       summary: "Create an organization, with a first project",
@@ -51,7 +49,9 @@ function listOperations(sql: Postgres) {
       replies: { 201: reply("The organization.", organizationModel) },
       answer: async ({ access, body }) => {
         const owner_id = access.user.id;
-        const id = await createOrganization(sql, { ...body, owner_id, project_name: firstProjectName });
+        const { reach_key_id } = access.key;
+        const founding = { ...body, owner_id, project_name: firstProjectName, reach_key_id };
+        const id = await createOrganization(sql, founding);
         return present(await getOrganization(sql, id, owner_id));
       },
     }),

@@ -2,6 +2,7 @@
 // deleted with everything that belongs to it in one statement.
 
 import { membershipLevels } from "../access/people/levels.ts";
+import { type KeyHolder, withinReach } from "../access/store.ts";
 import { newProjectKey, newUuid } from "../core/id.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
@@ -22,6 +23,8 @@ type NewOrganization = Partial<OrganizationInput> & {
   name: string;
   owner_id: number;
   project_name: string;
+  /** The key without limits that creates it, and reaches it from then on. */
+  reach_key_id?: string | null;
 };
 
 /**
@@ -29,7 +32,7 @@ type NewOrganization = Partial<OrganizationInput> & {
  * Resolves to its id. The name must be checked before: 1 to 64 characters, trimmed.
  */
 export async function createOrganization(sql: Postgres, founding: NewOrganization): Promise<string> {
-  const { owner_id, project_name, ...fields } = founding;
+  const { owner_id, project_name, reach_key_id = null, ...fields } = founding;
   const id = newUuid();
   let slug = slugOf(fields.name);
   // Slugs are unique, names are not. Four random letters collide once in a million tries.
@@ -39,7 +42,10 @@ export async function createOrganization(sql: Postgres, founding: NewOrganizatio
         INSERT INTO organizations ${sql({ ...fields, id, slug })} ON CONFLICT (slug) DO NOTHING RETURNING id
       ), membership AS (
         INSERT INTO organization_memberships (organization_id, user_id, level)
-        SELECT id, ${owner_id}, ${membershipLevels.owner} FROM organization
+        SELECT id, ${owner_id}, ${membershipLevels.owner} FROM organization RETURNING organization_id, user_id
+      ), reach AS (
+        INSERT INTO key_organizations (personal_api_key_id, organization_id, user_id)
+        SELECT k.id, organization_id, m.user_id FROM membership m, personal_api_keys k WHERE k.id = ${reach_key_id}
       ), project AS (
         INSERT INTO projects (uuid, organization_id, name, api_token)
         SELECT ${newUuid()}, id, ${project_name}, ${newProjectKey()} FROM organization
@@ -57,19 +63,16 @@ export async function createOrganization(sql: Postgres, founding: NewOrganizatio
 
 type OrganizationRow = Stored<Organization, "created_at" | "updated_at">;
 
-/**
- * A page of the organizations that a reader may see, oldest first, and how many there are. An empty
- * `scoped_organizations` restricts nothing.
- */
+/** A page of the organizations that a key reaches, oldest first, and how many there are. */
 export async function listOrganizations(
   sql: Postgres,
-  reader: { user_id: number; scoped_organizations: string[] },
+  { key, user }: KeyHolder,
   page: Page,
 ): Promise<Counted<Organization>> {
   const from = sql`
     FROM organizations o
-    JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${reader.user_id}
-    WHERE (${reader.scoped_organizations.length === 0} OR o.id = ANY(${reader.scoped_organizations}::uuid[]))`;
+    JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${user.id} ${withinReach(sql, key)}
+    WHERE (${key.scoped_organizations.length === 0} OR o.id = ANY(${key.scoped_organizations}::uuid[]))`;
   const listing = { columns: columns(sql), from, order: sql`o.created_at, o.id`, page };
   const { count, rows } = await countedPage(sql, { ...listing, show: (row: OrganizationRow) => row });
   return { count, rows: await withTeams(sql, rows) };

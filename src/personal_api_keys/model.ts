@@ -35,12 +35,13 @@ export const personalKeyModel = model("PersonalAPIKey", {
   scoped_teams: Type.Array(integer(), {
     maxItems: personalKeyLimits.keyScopesMax,
     default: [],
-    description: "Projects it is restricted to; empty: every project of its user.",
+    description: "Projects it is restricted to; empty: every project of its organizations.",
   }),
   scoped_organizations: Type.Array(uuid(), {
     maxItems: personalKeyLimits.keyScopesMax,
     default: [],
-    description: "Organizations it is restricted to; empty: every organization of its user.",
+    description:
+      "Organizations it is restricted to; empty: those that its user had when it was made, and those it creates.",
   }),
 });
 

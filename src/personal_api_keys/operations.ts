@@ -21,6 +21,7 @@ import {
 } from "./model.ts";
 import {
   getKey,
+  isKeyReached,
   isMemberOfAll,
   issueKeyWithin,
   listKeysPage,
@@ -58,7 +59,9 @@ function listOperations(sql: Postgres) {
       answer: async ({ access, body }) => {
         await checkReach(sql, access, body);
         if (!isWithin(body, access.key)) throw tooWide();
-        const issued = await issueKeyWithin(sql, access.user.id, body, personalKeyLimits.personalKeysMax);
+        const { reach_key_id } = access.key;
+        const bounds = { keysMax: personalKeyLimits.personalKeysMax, reach_key_id };
+        const issued = await issueKeyWithin(sql, access.user.id, body, bounds);
         if (!issued) throw new Fault("invalid_input", tooMany);
         return issued;
       },
@@ -95,7 +98,7 @@ function changeOperations(sql: Postgres) {
       answer: async ({ access, found, body }) => {
         await checkReach(sql, access, body);
         if (!isWithin({ ...found, ...body }, access.key)) throw tooWide();
-        return present(await updateKey(sql, found.id, access.user.id, body));
+        return present(await updateKey(sql, found.id, access, body));
       },
     }),
     operation("DELETE /:id/", "*", {
@@ -127,20 +130,20 @@ async function findKey(sql: Postgres, access: Access, id: string): Promise<Perso
 
 async function findTouchable(sql: Postgres, access: Access, id: string): Promise<PersonalKey> {
   const key = present(await findKey(sql, access, id));
-  if (!isWithin(key, access.key)) throw tooWide();
+  if (!isWithin(key, access.key) || !(await isKeyReached(sql, id, access.key))) throw tooWide();
   return key;
 }
 
 /** Checks what the schema cannot: that the scopes exist, and the projects and organizations are the user's. */
-async function checkReach(sql: Postgres, { user }: Access, input: PersonalKeyUpdate): Promise<void> {
+async function checkReach(sql: Postgres, access: Access, input: PersonalKeyUpdate): Promise<void> {
   const { scopes = [], scoped_teams = [], scoped_organizations = [] } = input;
   const wrong = wrongScope(scopes);
   if (wrong !== undefined) throw new Fault("invalid_input", `Invalid scope: ${wrong}`, { attr: "scopes" });
-  if (scoped_teams.length > 0 && !(await reachesAll(sql, user.id, scoped_teams))) {
+  if (scoped_teams.length > 0 && !(await reachesAll(sql, access, scoped_teams))) {
     const detail = "You must be a member of all teams that you are scoping the key to.";
     throw new Fault("invalid_input", detail, { attr: "scoped_teams" });
   }
-  if (scoped_organizations.length > 0 && !(await isMemberOfAll(sql, user.id, scoped_organizations))) {
+  if (scoped_organizations.length > 0 && !(await isMemberOfAll(sql, access, scoped_organizations))) {
     const detail = "You must be a member of all organizations that you are scoping the key to.";
     throw new Fault("invalid_input", detail, { attr: "scoped_organizations" });
   }

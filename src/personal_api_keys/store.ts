@@ -1,5 +1,6 @@
 // The table of personal API keys, stored as hashes. A key's value is known only to the caller of issueKey or rollKey.
 
+import { type KeyHolder, withinReach } from "../access/store.ts";
 import { hashKey, maskKey, newPersonalKey, randomBase62 } from "../core/id.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
@@ -22,25 +23,28 @@ export async function issueKey(
   user_id: number,
   input: PersonalKeyInput,
 ): Promise<PersonalKey & { value: string }> {
-  const issued = await issueKeyWithin(sql, user_id, input, null);
+  const issued = await issueKeyWithin(sql, user_id, input, { keysMax: null, reach_key_id: null });
   if (!issued) throw new Error("Postgres inserted a key and returned none");
   return issued;
 }
 
-/** Like issueKey(), but undefined when the user already has `keysMax` keys, also under concurrent calls. */
+/**
+ * Like issueKey(), but undefined when the user already has `keysMax` keys, also under concurrent calls.
+ * @param reach_key_id the key without limits that issues it, and whose organizations it reaches.
+ */
 export async function issueKeyWithin(
   sql: Postgres,
   user_id: number,
   input: PersonalKeyInput,
-  keysMax: number | null,
+  { keysMax, reach_key_id }: { keysMax: number | null; reach_key_id: string | null },
 ): Promise<(PersonalKey & { value: string }) | undefined> {
   const value = newPersonalKey();
   const { label, scopes, scoped_teams = [], scoped_organizations = [] } = input;
   const [row] = await sql<KeyRow[]>`
     INSERT INTO personal_api_keys AS k
-      (id, user_id, label, secure_value, mask_value, scopes, scoped_teams, scoped_organizations)
+      (id, user_id, label, secure_value, mask_value, scopes, scoped_teams, scoped_organizations, issuer_id)
     SELECT ${randomBase62(22)}, ${user_id}, ${label}, ${hashKey(value)}, ${maskKey(value)},
-      ${scopes}::text[], ${scoped_teams}::integer[], ${scoped_organizations}::uuid[]
+      ${scopes}::text[], ${scoped_teams}::integer[], ${scoped_organizations}::uuid[], ${reach_key_id}
     WHERE CASE WHEN ${keysMax}::integer IS NULL THEN true ELSE has_key_place(${user_id}, ${keysMax}) END
     RETURNING ${columns(sql)}`;
   return row && { ...shownRow(row), value };
@@ -69,16 +73,20 @@ export async function getKey(
   return row && shownRow(row);
 }
 
-/** Changes fields of a user's key; undefined when there is none. Writes nothing without changes. */
+/**
+ * Changes fields of a user's key; undefined when there is none. Writes nothing without changes. A key whose limits are
+ * removed reaches what the key or session `by` reaches.
+ */
 export async function updateKey(
   sql: Postgres,
   id: string,
-  user_id: number,
+  { key: by, user: { id: user_id } }: KeyHolder,
   changes: PersonalKeyUpdate,
 ): Promise<PersonalKey | undefined> {
   if (Object.keys(changes).length === 0) return await getKey(sql, id, user_id);
   const [row] = await sql<KeyRow[]>`
-    UPDATE personal_api_keys k SET ${sql(changes)} WHERE id = ${id} AND user_id = ${user_id}
+    UPDATE personal_api_keys k SET ${sql({ ...changes, issuer_id: by.reach_key_id })}
+    WHERE id = ${id} AND user_id = ${user_id}
     RETURNING ${columns(sql)}`;
   return row && shownRow(row);
 }
@@ -98,20 +106,38 @@ export async function rollKey(
   return row && { ...shownRow(row), value };
 }
 
-/** Whether the user is a member of all these organizations. */
-export async function isMemberOfAll(sql: Postgres, user_id: number, ids: string[]): Promise<boolean> {
+/** Whether the holder is a member of all these organizations, and the key reaches them. */
+export async function isMemberOfAll(
+  sql: Postgres,
+  { key, user }: KeyHolder,
+  ids: string[],
+): Promise<boolean> {
   const [row] = await sql<{ count: number }[]>`
-    SELECT count(*)::integer AS count FROM organization_memberships
-    WHERE user_id = ${user_id} AND organization_id = ANY(${ids}::uuid[])`;
+    SELECT count(*)::integer AS count FROM organization_memberships m
+    WHERE user_id = ${user.id} AND organization_id = ANY(${ids}::uuid[]) ${withinReach(sql, key)}`;
   return row?.count === new Set(ids).size;
 }
 
-/** Whether all these projects exist, in organizations that the user is a member of. */
-export async function reachesAll(sql: Postgres, user_id: number, ids: number[]): Promise<boolean> {
+/** Whether all these projects exist, in organizations that the holder is a member of and the key reaches. */
+export async function reachesAll(sql: Postgres, { key, user }: KeyHolder, ids: number[]): Promise<boolean> {
   const [row] = await sql<{ count: number }[]>`
     SELECT count(*)::integer AS count FROM projects p JOIN organization_memberships m USING (organization_id)
-    WHERE m.user_id = ${user_id} AND p.id = ANY(${ids}::integer[])`;
+    WHERE m.user_id = ${user.id} AND p.id = ANY(${ids}::integer[]) ${withinReach(sql, key)}`;
   return row?.count === new Set(ids).size;
+}
+
+/** Whether a user's key reaches no organization that the key or session `by` of the same user does not. */
+export async function isKeyReached(sql: Postgres, id: string, by: KeyHolder["key"]): Promise<boolean> {
+  if (by.reach_key_id === null) return true;
+  const further = await sql`
+    SELECT FROM organization_memberships m JOIN personal_api_keys k USING (user_id)
+    WHERE k.id = ${id} AND NOT reaches(${by.reach_key_id}, m.organization_id) AND CASE
+      WHEN k.scoped_organizations <> '{}' THEN m.organization_id = ANY(k.scoped_organizations)
+      WHEN k.scoped_teams <> '{}' THEN EXISTS (
+        SELECT FROM projects p WHERE p.organization_id = m.organization_id AND p.id = ANY(k.scoped_teams))
+      ELSE reaches(k.id, m.organization_id) END
+    LIMIT 1`;
+  return further.length === 0;
 }
 
 /** Every key with its user's e-mail address, oldest first; for commands of the operator. */

@@ -49,10 +49,8 @@ function listOperations(parts: ProjectParts) {
       query: pageParameters("Rows"),
       replies: { 200: reply("The projects.", listSchema(projectModel)) },
       answer: async ({ access, organization, query, url }) => {
-        const { scoped_teams, scoped_organizations } = access.key;
-        const within = organization ? [organization.id] : scoped_organizations;
-        const reader = { user_id: access.user.id, scoped_teams, scoped_organizations: within };
-        return pageReply(url, query, await listProjects(sql, reader, query));
+        const key = organization ? { ...access.key, scoped_organizations: [organization.id] } : access.key;
+        return pageReply(url, query, await listProjects(sql, { ...access, key }, query));
       },
     }),
     operation("POST /", "project:write", {

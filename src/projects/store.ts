@@ -1,5 +1,6 @@
 // The table of projects. Users see the projects of organizations that they are members of.
 
+import { type KeyHolder, withinReach } from "../access/store.ts";
 import { Fault } from "../core/fault.ts";
 import { newProjectKey, newUuid } from "../core/id.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
@@ -34,21 +35,13 @@ function columns(sql: Postgres | PostgresTransaction) {
     p.test_account_filters, p.settings, p.created_at, p.updated_at`;
 }
 
-/** The user, and what their key is restricted to; empty for no restriction. */
-interface ProjectReader {
-  user_id: number;
-  scoped_teams: number[];
-  scoped_organizations: string[];
-}
-
-/** A page of the projects that a reader may see, oldest first, and how many there are. */
+/** A page of the projects that a key reaches, oldest first, and how many there are. */
 export async function listProjects(
   sql: Postgres,
-  reader: ProjectReader,
+  { key, user }: KeyHolder,
   page: Page,
 ): Promise<Counted<Project>> {
-  const { user_id, scoped_teams, scoped_organizations } = reader;
-  // A condition that restricts nothing would make Postgres plan the query again at each request.
+  const { scoped_teams, scoped_organizations } = key;
   const ofTeams = scoped_teams.length > 0 ? sql`AND p.id = ANY(${scoped_teams}::integer[])` : sql``;
   const ofOrganizations =
     scoped_organizations.length > 0
@@ -56,8 +49,8 @@ export async function listProjects(
       : sql``;
   const from = sql`
     FROM projects p
-    JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = ${user_id}
-    WHERE true ${ofTeams} ${ofOrganizations}`;
+    JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = ${user.id}
+    WHERE true ${ofTeams} ${ofOrganizations} ${withinReach(sql, key)}`;
   const listing = { columns: columns(sql), from, order: sql`p.id`, page };
   const check = page.limit > projectLimits.uncheckedRowsMax ? { check: checkFits } : {};
   return await countedPage(sql, { ...listing, ...check, show: projectOf });

@@ -1,7 +1,7 @@
 // A user with the organizations and the project that their key reaches.
 
 import type { Access } from "../access/gate.ts";
-import { currentOrganization, currentProject } from "../access/store.ts";
+import { currentOrganization, currentProject, withinReach } from "../access/store.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { User } from "../http/fields/user.ts";
 import { httpLimits } from "../http/limits.ts";
@@ -47,5 +47,6 @@ function reachedOrganizations(sql: Postgres, { key, user }: Access) {
     FROM organizations o
     JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${user.id}
     WHERE true ${scoped_teams.length > 0 ? ofTeams : sql``} ${scoped_organizations.length > 0 ? ofOrganizations : sql``}
+      ${withinReach(sql, key)}
     ORDER BY o.created_at, o.id LIMIT ${httpLimits.pageMax}`;
 }

@@ -25,6 +25,7 @@ function foundOf(id: string): Lookup {
     scoped_teams: [],
     scoped_organizations: [],
     last_used_at: null,
+    reach_key_id: null,
     is_session: false,
   };
   const user = { id: 1, uuid: "", email: "", current_organization_id: null, current_project_id: null };
@@ -114,8 +115,15 @@ const member = () => addMember(accounts.sql);
 const changes: Record<string, (one: Member) => Promise<unknown>> = {
   "the key is revoked": ({ key_id, user_id }) => revokeKey(accounts.sql, key_id, user_id),
   "the key is rolled": ({ key_id, user_id }) => rollKey(accounts.sql, key_id, user_id),
-  "the key's scopes change": ({ key_id, user_id }) =>
-    updateKey(accounts.sql, key_id, user_id, { scopes: ["query:read"] }),
+  "the key's scopes change": ({ key_id, user_id }) => {
+    const { key, user } = foundOf(key_id).holder;
+    return updateKey(
+      accounts.sql,
+      key_id,
+      { key, user: { ...user, id: user_id } },
+      { scopes: ["query:read"] },
+    );
+  },
   "the user is deactivated": ({ user_id }) =>
     accounts.sql`UPDATE users SET is_active = false WHERE id = ${user_id}`,
   "the user is deleted": ({ user_id }) => accounts.sql`DELETE FROM users WHERE id = ${user_id}`,

@@ -3,7 +3,7 @@ import { networkOfClient } from "../../src/access/client_address.ts";
 import { openRateLimit } from "../../src/access/rate.ts";
 import { openAttempts } from "../../src/accounts/sign_in/attempts.ts";
 import { signInLimits } from "../../src/accounts/sign_in/limits.ts";
-import { openPasswords } from "../../src/accounts/sign_in/passwords.ts";
+import { openPasswords, type PasswordCaller } from "../../src/accounts/sign_in/passwords.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Fault } from "../../src/core/fault.ts";
 
@@ -76,6 +76,26 @@ test("after a stranger's password the next one waits, and nobody who is known", 
   expect(times.length).toBe(clockReads);
 });
 
+test("passwords of slowed addresses wait for each other, a second each, and nobody else for them", async () => {
+  const { matches } = openPasswords(stopped);
+  const done: string[] = [];
+  const ask = (caller: PasswordCaller) =>
+    matches(right, null, caller).then(
+      () => void done.push(caller.owner),
+      ({ code }: Fault) => void done.push(code),
+    );
+  const slowed = (owner: string) => ask({ owner, isKnown: false, isSlowed: true });
+  const flood = Array.from({ length: 8 }, () => slowed("proxy a@example.com"));
+  await flood[0];
+  // Another account behind the same proxy comes before the flood's next ones.
+  await Promise.all([slowed("proxy b@example.com"), ask(stranger("10.0.0.1")), ask(operator)]);
+  expect(done.filter((owner) => owner.startsWith("proxy a")).length).toBeLessThanOrEqual(2);
+  await Promise.all(flood);
+  // In the time that a password waits at most, one a second is checked.
+  expect(done.filter((owner) => owner.startsWith("proxy a")).length).toBeLessThanOrEqual(7);
+  expect(done).toContain("unavailable");
+}, 30_000);
+
 test("tries are forgotten after ten minutes, and a household's network is one address", () => {
   const clock = { time: 0, now: () => clock.time, elapsed: () => clock.time };
   const attempts = openAttempts(clock);
@@ -93,9 +113,22 @@ test("tries are forgotten after ten minutes, and a household's network is one ad
   attempts.count({ address: "10.0.1.1", email, known: "browser" });
   clock.time += signInLimits.attemptsWindowMs;
   attempts.count({ address: "10.0.1.1", email });
-  for (let i = 0; i < addressAttemptsMax; i++) attempts.count({ address: `2001:db8::${i.toString(16)}` });
-  expect(() => attempts.count({ address: "2001:db8::ffff:ffff:ffff:ffff" })).toThrow(throttled);
-  attempts.count({ address: "2001:db8:0:1::1" });
+  // An address that has tried many accounts is slowed, and refuses no other account: it may be a proxy's.
+  const tried = (i: number, address: string) => attempts.count({ address, email: `${i}@example.com` });
+  for (let i = 0; i < addressAttemptsMax; i++) {
+    expect(tried(i, `2001:db8::${i.toString(16)}`)).toEqual({ owner: "2001:db8:0:0", isKnown: false });
+  }
+  const slowed = { owner: "2001:db8:0:0 x@example.com", isKnown: false, isSlowed: true };
+  const last = "2001:db8::ffff:ffff:ffff:ffff";
+  for (let i = 0; i < accountAttemptsMax; i++) {
+    expect(attempts.count({ address: last, email: "x@example.com" })).toEqual(slowed);
+  }
+  expect(() => attempts.count({ address: last, email: "x@example.com" })).toThrow(throttled);
+  expect(tried(0, "2001:db8:0:1::1")).not.toHaveProperty("isSlowed");
+  clock.time += signInLimits.attemptsWindowMs - 1;
+  expect(tried(0, last)).toHaveProperty("isSlowed");
+  clock.time += 1;
+  expect(tried(0, last)).not.toHaveProperty("isSlowed");
   expect(networkOfClient("192.0.2.7")).toBe("192.0.2.7");
 });
 

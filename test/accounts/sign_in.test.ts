@@ -193,14 +193,24 @@ describe("tries", () => {
   });
 
   test(
-    "are counted by address, over all accounts",
+    "of one visitor behind a proxy that is not named lock out no other account, no key and no invitation",
     async () => {
       const other = await startApp();
-      const tries = Array.from({ length: signInLimits.addressAttemptsMax }, (_, i) =>
-        new Person(other).ask("POST", "/api/login/", { personal_api_key: `phx_wrong_${i}` }),
-      );
-      for (const { status } of await Promise.all(tries)) expect(status).toBe(400);
-      expect((await new Person(other).signIn("somebody@example.com", right)).status).toBe(429);
+      const { sql } = await storesOf(other);
+      const email = "late@example.com";
+      const membership = { organization_id: other.bootstrapped!.organization_id, level: 1 };
+      const { key } = await addAccount(sql, email, membership);
+      await givePassword(other, key, right);
+      for (let i = 0; i < signInLimits.addressAttemptsMax / signInLimits.accountAttemptsMax; i++) {
+        for (let n = 0; n < signInLimits.accountAttemptsMax; n++) {
+          expect((await new Person(other).signIn(`victim-${i}@example.com`, wrong)).status).toBe(400);
+        }
+        expect((await new Person(other).signIn(`victim-${i}@example.com`, wrong)).status).toBe(429);
+      }
+      expect((await new Person(other).signIn(email, wrong)).status).toBe(400);
+      expect((await new Person(other).signIn(email, right)).status).toBe(200);
+      const byKey = await new Person(other).ask("POST", "/api/login/", { personal_api_key: key });
+      expect(byKey.status).toBe(200);
     },
     startMsMax,
   );
@@ -417,6 +427,28 @@ describe("one's own account", () => {
     await until(async () => (await statusOf(other)) === 401);
     expect((await new Person(app).signIn(email, right)).status).toBe(400);
     expect((await new Person(app).signIn(email, next)).status).toBe(200);
+  });
+
+  test("keeps its keys when its owner changes the password", async () => {
+    const { person, key } = await signedIn();
+    const change = { password: "another horse battery", current_password: right };
+    expect((await person.ask("PATCH", me, change)).status).toBe(200);
+    expect((await ask(app, "GET", me, undefined, key)).status).toBe(200);
+  });
+
+  test("gets a first password by a session, and by no key", async () => {
+    const { key } = await addAccount(stores.sql, `first-${++round}@example.com`, {
+      organization_id,
+      level: 1,
+    });
+    const refused = await ask(app, "PATCH", me, { password: right }, key);
+    expect([refused.status, refused.body["code"]]).toEqual([403, "permission_denied"]);
+    expect((await ask(app, "GET", me, undefined, key)).body["has_password"]).toBe(false);
+    const email = await givePassword(app, key, right);
+    expect((await new Person(app).signIn(email, right)).status).toBe(200);
+    // Another one by a key with the current one, as in the console.
+    const next = { password: "another horse battery", current_password: right };
+    expect((await ask(app, "PATCH", me, next, key)).status).toBe(200);
   });
 
   test("takes a password of 8 to 128 characters, however many bytes", async () => {

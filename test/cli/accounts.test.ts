@@ -9,6 +9,7 @@ import { readConfig } from "../../src/config.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { UserError } from "../../src/core/fault.ts";
 import { hashKey } from "../../src/core/id.ts";
+import { issueKey } from "../../src/personal_api_keys/store.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 
 let accounts: FirstAccounts;
@@ -154,7 +155,7 @@ test("a database without tables is explained", async () => {
   expect(message).toContain("sluice migrate");
 });
 
-test("user password gives a user a password that signs in, and ends their sessions", async () => {
+test("user password gives a user a password that signs in, and ends their sessions, keys and invitations", async () => {
   const { sql, user_id } = accounts;
   const [user] = await sql<{ email: string }[]>`SELECT email FROM users WHERE id = ${user_id}`;
   const [key] = await sql<
@@ -172,6 +173,12 @@ test("user password gives a user a password that signs in, and ends their sessio
     await openPasswords(systemClock).matches(text, found?.password_hash, { owner: "", isKnown: true });
   expect([await matches(password), await matches(`${password}x`)]).toEqual([true, false]);
   expect(await listSessions(sql, user_id, "")).toEqual([]);
+  expect((await sql`SELECT FROM personal_api_keys WHERE user_id = ${user_id}`).length).toBe(0);
+  expect(errors.at(-1)).toBe("ended: personal API keys 2, sessions 1, invitations 0");
+  await issueKey(sql, user_id, { label: "ci", scopes: ["*"] });
+  expect(await run(userCommand, "password", "--email", user!.email, "--keep-keys")).toBe(0);
+  expect(errors.at(-1)).toBe("ended: personal API keys 0, sessions 0, invitations 0");
+  expect((await sql`SELECT FROM personal_api_keys WHERE user_id = ${user_id}`).length).toBe(1);
   printed = [];
   expect(await run(userCommand, "list", "--json")).toBe(0);
   expect(JSON.parse(printed[0] ?? "")).toMatchObject([{ email: user!.email, has_password: true }]);

@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { addAccount, ask } from "../support/ask.ts";
+import { addAccount, addStranger, ask } from "../support/ask.ts";
 import { allFindings } from "../support/axe.ts";
 import { noBrowser, openBrowser, openSite, visit } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
@@ -135,6 +135,38 @@ inBrowser(
 );
 
 inBrowser(
+  "somebody with an account joins by its own password, and sees the keys and browsers that it had",
+  async () => {
+    const { sql } = await storesOf(server);
+    const { key } = await addStranger(sql);
+    const email = await givePassword(server, key, right);
+    const elsewhere = await visit(browser, `${server.url}/`);
+    await signIn(elsewhere.page, email);
+    await settled(elsewhere.page);
+    const path = `/api/organizations/${organization_id}/invites/`;
+    const { body } = await ask(server, "POST", path, { target_email: email });
+    const { page } = await visit(browser, String(body["link"]));
+    await page.getByLabel("Password").fill("another horse battery");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    expect(await page.getByRole("alert").innerText()).toBe("Invalid email or password.");
+    await page.getByLabel("Password").fill(right);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Are these yours?" }).waitFor();
+    const had = await page.getByRole("listitem").allInnerTexts();
+    expect(had[0]).toMatch(/^Key “all” phx_\.\.\.\w{4}, never used$/);
+    expect(had[1]).toMatch(/^Chrom.*, signed in, used /);
+    expect(had).toHaveLength(2);
+    expect(await allFindings(page)).toEqual([]);
+    await page.getByRole("button", { name: "Continue" }).click();
+    await settled(page);
+    await page.goto(`${server.url}/#/1/members`);
+    await page.getByRole("cell", { name: email }).waitFor();
+  },
+  msMax,
+);
+
+inBrowser(
   "another password is chosen with the current one, and other browsers are signed out",
   async () => {
     const { email } = await addPerson();
@@ -147,7 +179,7 @@ inBrowser(
     await page.getByLabel("Current password").fill(right);
     await page.getByLabel("New password").fill("another horse battery");
     await page.getByRole("button", { name: "Change the password" }).click();
-    await page.getByText("Changed. Your other browsers are signed out.").waitFor();
+    await page.getByText("Changed. Your other browsers are signed out; your keys stay.").waitFor();
     await page.reload();
     await page.getByText("this browser").waitFor();
     await other.page.reload();

@@ -6,7 +6,7 @@ import {
   oldestOrganizationId,
 } from "../../src/organizations/store.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
-import { addUser, type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
+import { addUser, type FirstAccounts, holderOf, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 
 let accounts: FirstAccounts;
 
@@ -103,7 +103,7 @@ test("a page of organizations reads all projects once, even if one organization 
       return row!.rows;
     };
     const before = await readSoFar();
-    const reader = { user_id, scoped_organizations: [] };
+    const reader = holderOf(user_id);
     const page = { limit: many, offset: 0 };
     const listed = await listOrganizations(transaction as unknown as Postgres, reader, page);
     return { listed, read: (await readSoFar()) - before };

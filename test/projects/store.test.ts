@@ -8,7 +8,7 @@ import {
   removeProject,
   updateProject,
 } from "../../src/projects/store.ts";
-import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
+import { type FirstAccounts, holderOf, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 
 let accounts: FirstAccounts;
 
@@ -65,7 +65,7 @@ test("a removed project is gone, and can be removed once", async () => {
 
 test("the list is planned for its first five readers, and not for each", async () => {
   const { sql, user_id } = accounts;
-  const reader = { user_id, scoped_teams: [], scoped_organizations: [] };
+  const reader = holderOf(user_id);
   for (let i = 0; i < 20; i++) await listProjects(sql, reader, { limit: 100, offset: 0 });
   // One after the other, all of them went to one backend, and so does this.
   const planned = await sql<{ generic: number; custom: number }[]>`

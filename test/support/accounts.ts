@@ -2,6 +2,7 @@
 // between files.
 
 import { rmSync } from "node:fs";
+import type { KeyHolder } from "../../src/access/store.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { findUserId } from "../../src/personal_api_keys/store.ts";
@@ -68,4 +69,13 @@ export async function addUser(sql: Postgres, email: string): Promise<number> {
     RETURNING id`;
   if (!row) throw new Error("no user was made");
   return row.id;
+}
+
+/** A session by a password of the user, as lists have it. */
+export function holderOf(id: number): KeyHolder {
+  const limits = { scoped_teams: [], scoped_organizations: [], reach_key_id: null };
+  return {
+    key: { id: "session", scopes: ["*"], ...limits, last_used_at: null, is_session: true },
+    user: { id, uuid: "", email: "", current_organization_id: null, current_project_id: null },
+  };
 }

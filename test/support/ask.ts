@@ -64,11 +64,10 @@ export async function addAccount(
 
 /** A user with an organization of their own. */
 export async function addStranger(sql: Postgres): Promise<Account & { organization_id: string }> {
-  const account = await addAccount(sql, `stranger-${crypto.randomUUID()}@example.com`);
-  const organization_id = await createOrganization(sql, {
-    name: "Strangers",
-    owner_id: account.user_id,
-    project_name: "Theirs",
-  });
-  return { ...account, organization_id };
+  const user_id = await addUser(sql, `stranger-${crypto.randomUUID()}@example.com`);
+  const founding = { name: "Strangers", owner_id: user_id, project_name: "Theirs" };
+  const organization_id = await createOrganization(sql, founding);
+  // A key reaches the organizations that its user has when it is made.
+  const { value } = await issueKey(sql, user_id, { label: "all", scopes: ["*"] });
+  return { user_id, key: value, organization_id };
 }

@@ -1,7 +1,5 @@
 // The browser of a signed-in person, without a browser: the headers that the console's script sends, and its cookie.
 
-import { ask } from "./ask.ts";
-
 export interface Answered {
   status: number;
   body: Record<string, unknown>;
@@ -61,9 +59,12 @@ export class Person {
   }
 }
 
-/** Gives the user of a key a password; their address. */
+/** Gives the user of a key a first password, by a session of the key that ends then; their address. */
 export async function givePassword(server: { url: string }, key: string, password: string): Promise<string> {
-  const { status, body, text } = await ask(server, "PATCH", "/api/users/@me/", { password }, key);
+  const person = new Person(server);
+  await person.ask("POST", "/api/login/", { personal_api_key: key });
+  const { status, body, text } = await person.ask("PATCH", "/api/users/@me/", { password });
   if (status !== 200) throw new Error(`no password was set: ${status} ${text}`);
+  await person.ask("POST", "/api/logout/");
   return String(body["email"]);
 }

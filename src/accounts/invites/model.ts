@@ -4,7 +4,8 @@ import Type, { type Static } from "typebox";
 import { membershipLevels } from "../../access/people/levels.ts";
 import { line, model, moment, readOnly, strictModel, strictWritable, uuid } from "../../http/fields/field.ts";
 import { userModel } from "../../http/fields/user.ts";
-import { email, password } from "../sign_in/model.ts";
+import { personalKeyModel } from "../../personal_api_keys/model.ts";
+import { email, loggedInModel, password, sessionModel } from "../sign_in/model.ts";
 
 /** Open invitations of one organization; further ones are refused. */
 export const invitesMax = 100;
@@ -49,4 +50,11 @@ export type ShownInvite = Static<typeof shownInviteModel>;
 export const signupBody = strictModel("SignupRequest", {
   first_name: Type.Optional(line({ maxLength: 30, blank: true })),
   password: password("For a new account; for an account that has the address already, its own."),
+});
+
+/** What the account had before it accepted: who knew it earlier may hold them. */
+export const acceptedModel = model("InvitationAccepted", {
+  ...loggedInModel.properties,
+  personal_api_keys: Type.Array(personalKeyModel, { description: "The account's, without their values." }),
+  sessions: Type.Array(sessionModel, { description: "Of browsers, without the new one." }),
 });

@@ -10,11 +10,13 @@ import { gone, listSchema, reply } from "../../http/fields/schema.ts";
 import { notFound, uuidOf } from "../../http/found.ts";
 import { operationsOf } from "../../http/operation.ts";
 import { pageReply } from "../../http/pages/page.ts";
+import { listKeysPage } from "../../personal_api_keys/store.ts";
 import { checkedEmail, normalizedEmail } from "../sign_in/attempts.ts";
-import { consoleRefusals, loggedInModel } from "../sign_in/model.ts";
-import { findSigningUser } from "../sign_in/session_store.ts";
+import { consoleRefusals } from "../sign_in/model.ts";
+import { findSigningUser, listSessions } from "../sign_in/session_store.ts";
 import type { Signing } from "../sign_in/signing.ts";
 import {
+  acceptedModel,
   inviteBody,
   inviteModel,
   invitesMax,
@@ -80,10 +82,8 @@ export function inviteOperations(signing: Signing) {
 
 function signupOperations(signing: Signing) {
   const { sql, passwords } = signing;
-  const find = async ({ request, params }: { request: Request; params: { invite_id: string } }) => {
-    signing.count(request);
-    return await requireInvite(signing, request, params.invite_id);
-  };
+  const find = async ({ request, params }: { request: Request; params: { invite_id: string } }) =>
+    await requireInvite(signing, request, params.invite_id);
   return [
     forPeople("GET /signup/:invite_id/", null, {
       summary: "Show an invitation by its link",
@@ -96,11 +96,11 @@ function signupOperations(signing: Signing) {
       summary: "Accept an invitation, and sign in",
       description:
         "The token of the link is the bearer of the Authorization header. A person without an account gets one with " +
-        "this password; others sign in with theirs.",
+        "this password; others sign in with theirs, and see what keys and sessions their account had.",
       find,
       body: signupBody,
       replies: {
-        201: reply("Accepted, and signed in.", loggedInModel),
+        201: reply("Accepted, and signed in.", acceptedModel),
         401: refusal(401),
         ...consoleRefusals,
       },
@@ -115,12 +115,17 @@ function signupOperations(signing: Signing) {
         const joining = user ? { user_id: user.user_id } : { first_name, password_hash };
         const user_id = await acceptInvite(sql, { id, token, joining });
         if (user_id === undefined) throw notValid();
-        const accepted = Response.json({ success: true }, { status: 201 });
+        const personal_api_keys = (await listKeysPage(sql, user_id, ownedShown)).rows;
+        const sessions = await listSessions(sql, user_id, "");
+        const accepted = Response.json({ success: true, personal_api_keys, sessions }, { status: 201 });
         return await signing.signedIn(request, { user_id, email, password_hash }, accepted);
       },
     }),
   ];
 }
+
+/** An account's own keys are few; the operator may have issued more. */
+const ownedShown = { limit: 100, offset: 0 };
 
 /** @throws Fault authentication_failed when the link is not valid, for whatever reason. */
 async function requireInvite(

@@ -1,5 +1,6 @@
 // Bounds attempts to sign in, by account and by address, in this process. Successful attempts count, too, so that many
-// at once do not evade the bound. Known users are counted separately, so that strangers cannot block them.
+// at once do not evade the bound. Known users are counted separately, so that strangers cannot block them; an address
+// with many attempts is slowed and not refused, since it may be a proxy's.
 
 import { networkOfClient } from "../../access/client_address.ts";
 import { openRateLimit } from "../../access/rate.ts";
@@ -10,8 +11,8 @@ import { signInLimits } from "./limits.ts";
 export interface Attempt {
   /** The client's address, where it is known. */
   address: string | undefined;
-  /** The address of the account, if one is named. */
-  email?: string | undefined;
+  /** The address of the account. */
+  email: string;
   /** The id of a proved owner of the account: a browser in which it signed in, or a user with a session or a key. */
   known?: string | undefined;
 }
@@ -27,7 +28,7 @@ export function openAttempts(clock: Clock) {
   const byKnown = limit(signInLimits.accountAttemptsMax);
   return {
     /**
-     * Counts one attempt, and returns for whom: the owner of a place in the queue of passwords.
+     * Counts one attempt, and returns for whom: the owner of a place in a queue of passwords.
      * @throws Fault throttled, with the time after which one more is allowed.
      */
     count: ({ address, email, known }: Attempt) => {
@@ -35,14 +36,14 @@ export function openAttempts(clock: Clock) {
         byKnown.count(known);
         return { owner: known, isKnown: true };
       }
-      const owner = address === undefined ? "" : networkOfClient(address);
-      byAddress.count(owner);
-      if (email !== undefined) {
-        const account = normalizedEmail(email);
-        byBoth.count(`${owner} ${account}`);
-        byAccount.count(account);
-      }
-      return { owner, isKnown: false };
+      const client = address === undefined ? "" : networkOfClient(address);
+      const account = normalizedEmail(email);
+      const owner = `${client} ${account}`;
+      byBoth.count(owner);
+      byAccount.count(account);
+      if (byAddress.read(client).remaining <= 0) return { owner, isKnown: false, isSlowed: true };
+      byAddress.count(client);
+      return { owner: client, isKnown: false };
     },
   };
 }

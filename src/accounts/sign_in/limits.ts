@@ -26,12 +26,15 @@ export const signInLimits = {
   /** The longest pause, in ms: where hashing is slow because the machine is busy, longer pauses would not help. */
   strangersRestMsMax: 300,
   /**
-   * Attempts in any attemptsWindowMs, of strangers: for one account, whether it exists or not, from one address; for
-   * one account from all addresses; and from one address. Known users have the first number, each counted alone.
+   * Attempts in any attemptsWindowMs, of strangers: for one account, whether it exists or not, from one address; and
+   * for one account from all addresses. Known users have the first number, each counted alone.
    */
   accountAttemptsMax: 10,
   accountAttemptsAnywhereMax: 50,
+  /** Attempts of strangers from one address in any attemptsWindowMs before its next ones are slowed. */
   addressAttemptsMax: 60,
+  /** The pause after a hash of a slowed address, in ms: all of them get one password a second together. */
+  slowedRestMs: 1000,
   attemptsWindowMs: 600_000,
   /** How long a browser is known after a sign-in, in s: half a year. */
   browserKnownSeconds: (180 * limits.dayMs) / 1000,

@@ -38,12 +38,10 @@ export function signInOperations(signing: Signing) {
         "most 30 days. Wrong and unknown accounts are answered alike.",
       body: loginBody,
       replies: { 200: reply("Signed in.", loggedInModel), ...consoleRefusals },
-      answer: async ({ request, body }) =>
-        await signing.signedIn(
-          request,
-          await signerOf(signing, request, body),
-          Response.json({ success: true }),
-        ),
+      answer: async ({ request, body }) => {
+        const signer = await signerOf(signing, request, body);
+        return await signing.signedIn(request, signer, Response.json({ success: true }));
+      },
     }),
     forPeople("POST /logout/", null, {
       summary: "Sign out of the console",
@@ -68,7 +66,6 @@ async function signerOf(
     if (missing) throw new Fault("required", "This field is required.", { attr: missing });
     return await signing.authenticate(request, email!, password!);
   }
-  signing.count(request);
   const secure_value = hashKey(key.trim());
   const found = await findKeyHolder(signing.sql, secure_value);
   if (!found) throw invalidKey();
@@ -81,27 +78,24 @@ function accountOperations(signing: Signing) {
     ofUser("PATCH /:uuid/", "*", {
       summary: "Change one's own account",
       description:
-        "Another address or password needs the current password, where there is one. A new password ends all " +
-        "sessions; the one of this request is replaced.",
+        "Another address or password needs the current password, where there is one; a first password, a session. A " +
+        "new password ends all sessions; the one of this request is replaced. Keys stay.",
       find: isOwn,
       body: ownUserBody,
       replies: { 200: reply("The user.", ownUserModel) },
-      answer: async ({ access, request, body: { password, current_password = "", ...changes } }) => {
+      answer: async ({ access, request, body }) => {
+        const { password, current_password: _, ...changes } = body;
         const { id: user_id } = access.user;
         if (password !== undefined || changes.email !== undefined) {
-          await requireCurrent(signing, access, current_password);
+          await requireCurrent(signing, access, body);
         }
         const email = changes.email === undefined ? undefined : checkedEmail(changes.email);
         const caller = { owner: `user ${user_id}`, isKnown: true };
         const password_hash =
           password === undefined ? undefined : await signing.passwords.hash(password, caller);
-        const changed = await changeUser(sql, user_id, {
-          ...changes,
-          ...(email !== undefined && { email }),
-          ...(password_hash !== undefined && { password_hash }),
-        });
-        if (!changed)
-          throw new Fault("invalid_input", "This e-mail address cannot be used here.", { attr: "email" });
+        const signsInBy = { ...(email !== undefined && { email }), ...(password_hash && { password_hash }) };
+        const changed = await changeUser(sql, user_id, { ...changes, ...signsInBy });
+        if (!changed) throw new Fault("invalid_input", taken, { attr: "email" });
         const user = Response.json(present(await getOwnUser(sql, access)));
         if (password_hash === undefined || !access.key.is_session) return user;
         const signer = { user_id, email: email ?? normalizedEmail(access.user.email), password_hash };
@@ -132,18 +126,25 @@ function accountOperations(signing: Signing) {
   ];
 }
 
+const taken = "This e-mail address cannot be used here.";
+const byLimitedKey = "API keys with scoped organizations cannot change how their user signs in.";
+type OwnChanges = CreateInput<typeof ownUserBody>;
+
+/** Who steals a key would keep a way in when the key is revoked. */
+const firstByPerson =
+  "A first password is set in the console or by `sluice user password`, not by an API key.";
+
 /** @throws Fault for a key that is restricted, which a password is not, and without the right password. */
-async function requireCurrent(signing: Signing, access: Access, given: string): Promise<void> {
+async function requireCurrent(signing: Signing, access: Access, body: OwnChanges): Promise<void> {
   refuseRestrictedToProjects(access);
-  if (access.key.scoped_organizations.length > 0) {
-    throw new Fault(
-      "permission_denied",
-      "API keys with scoped organizations cannot change how their user signs in.",
-    );
-  }
+  if (access.key.scoped_organizations.length > 0) throw new Fault("permission_denied", byLimitedKey);
   const user = await findSigningUser(signing.sql, normalizedEmail(access.user.email));
-  if (!user || user.password_hash === null) return;
-  const caller = signing.countOwn(user.id);
-  if (await signing.passwords.matches(given, user.password_hash, caller)) return;
+  if (!user || user.password_hash === null) {
+    if (body.password !== undefined && !access.key.is_session)
+      throw new Fault("permission_denied", firstByPerson);
+    return;
+  }
+  const caller = signing.countOwn(user);
+  if (await signing.passwords.matches(body.current_password ?? "", user.password_hash, caller)) return;
   throw new Fault("invalid_credentials", "Your current password is incorrect.", { attr: "current_password" });
 }

@@ -6,10 +6,11 @@ import { Fault, unavailable } from "../../core/fault.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { signInLimits } from "./limits.ts";
 
-/** The caller for whom a password is hashed: known users share one queue, strangers another. */
+/** The caller for whom a password is hashed: known users share one queue, strangers another, slowed ones a third. */
 export interface PasswordCaller {
   owner: string;
   isKnown: boolean;
+  isSlowed?: boolean;
 }
 
 const { hashKibibytes: memoryCost, hashPasses: timeCost } = signInLimits;
@@ -41,15 +42,18 @@ export function openPasswords(clock: Clock) {
 function openQueues(clock: Clock) {
   const { hashesMax, hashesWaitingMax, hashWaitMsMax: msMax } = signInLimits;
   const queue = () => new Semaphore(hashesMax, hashesWaitingMax, 1);
-  const [known, strangers] = [queue(), queue()];
-  return async <T>({ owner, isKnown }: PasswordCaller, work: () => Promise<T>): Promise<T> => {
+  const [known, strangers, slowed] = [queue(), queue(), queue()];
+  return async <T>(
+    { owner, isKnown, isSlowed = false }: PasswordCaller,
+    work: () => Promise<T>,
+  ): Promise<T> => {
     if (isKnown) return await known.run({ owner, busy, msMax }, work);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const hashed = strangers.run({ owner, busy, msMax }, async () => {
+    const hashed = (isSlowed ? slowed : strangers).run({ owner, busy, msMax }, async () => {
       const began = clock.elapsed();
       await work().then(resolve, reject);
       const restMs = (clock.elapsed() - began) * signInLimits.strangersRestFactor;
-      await sleep(Math.min(restMs, signInLimits.strangersRestMsMax));
+      await sleep(isSlowed ? signInLimits.slowedRestMs : Math.min(restMs, signInLimits.strangersRestMsMax));
     });
     hashed.catch(reject);
     return await promise;

@@ -126,6 +126,18 @@ export async function changeUser(sql: Postgres, id: number, changes: UserChanges
   });
 }
 
+/** Sets a password, ends what who knew the old one may hold, and counts it. `keepsKeys`: personal keys stay. */
+export async function resetPassword(sql: Postgres, id: number, password_hash: string, keepsKeys: boolean) {
+  return await sql.begin(async (tx) => {
+    await tx`UPDATE users SET password_hash = ${password_hash} WHERE id = ${id}`;
+    const { count: sessions } = await tx`DELETE FROM user_sessions WHERE user_id = ${id}`;
+    const { count: invitations } = await tx`DELETE FROM organization_invites WHERE created_by_id = ${id}`;
+    const { count: keys } =
+      await tx`DELETE FROM personal_api_keys WHERE user_id = ${id} AND NOT ${keepsKeys}`;
+    return { sessions, invitations, keys };
+  });
+}
+
 /** Every user, the oldest first; for commands of the operator. */
 export async function listAllUsers(
   sql: Postgres,

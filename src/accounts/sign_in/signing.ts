@@ -28,10 +28,9 @@ export function openSigning(options: SigningOptions) {
   return {
     ...options,
     passwords,
-    /** Counts an attempt of a stranger. @throws Fault throttled. */
-    count: (request: Request) => void attempts.count({ address: addressOf(request) }),
     /** Counts an attempt of a user who is signed in. @throws Fault throttled. */
-    countOwn: (user_id: number) => attempts.count({ address: undefined, known: `user ${user_id}` }),
+    countOwn: ({ id, email }: { id: number; email: string }) =>
+      attempts.count({ address: undefined, email, known: `user ${id}` }),
     /**
      * The user of an address and a password.
      * @throws Fault throttled, unavailable, invalid_credentials, invalid_input for what is no address.

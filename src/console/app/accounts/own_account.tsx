@@ -60,7 +60,7 @@ export function PasswordCard({ user, changed, title }: PasswordProps) {
   const action = useAction();
   const body = { password, ...(has ? { current_password } : { email }) };
   const done = has
-    ? "Changed. Your other browsers are signed out."
+    ? "Changed. Your other browsers are signed out; your keys stay."
     : `Password set. Sign in as ${email} from now on.`;
   const save = () =>
     action.send("PATCH", path, body, done, () => {

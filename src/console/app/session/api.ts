@@ -90,7 +90,7 @@ export async function sendSigning(
   path: string,
   body: object,
   more: Record<string, string> = {},
-): Promise<void> {
+): Promise<Response> {
   const { headers, ...credentials } = credentialsOf(null);
   const sent = { ...headers, ...more, "content-type": "application/json" };
   const reply = await sendRequest(path, {
@@ -100,6 +100,7 @@ export async function sendSigning(
     body: JSON.stringify(body),
   });
   if (!reply.ok) throw await refusalOf(reply);
+  return reply;
 }
 
 export async function refusalOf(reply: Response): Promise<Refusal> {

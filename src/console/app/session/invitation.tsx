@@ -1,6 +1,7 @@
 // The page of an invitation's link: who is invited to what, and the password that accepts it.
 
 import { useEffect, useState } from "preact/hooks";
+import { agoText, browserText } from "../ui/format.ts";
 import { passwordNew, useFields } from "../ui/inputs.tsx";
 import { Button, ErrorText, Form } from "../ui/parts.tsx";
 import { credentialsOf, refusalOf, sendRequest, sendSigning } from "./api.ts";
@@ -20,11 +21,46 @@ async function shownOf({ id, token }: Invitation): Promise<Shown> {
   return (await reply.json()) as Shown;
 }
 
+/** What the account had before: who knew its password earlier may hold it. */
+interface Had {
+  personal_api_keys: { id: string; label: string; mask_value: string; last_used_at: string | null }[];
+  sessions: { id: string; user_agent: string; last_used_at: string | null }[];
+}
+
+function ReviewAccount({ personal_api_keys: keys, sessions, next }: Had & { next: () => void }) {
+  const usedText = (at: string | null) => (at === null ? "never used" : `used ${agoText(at)}`);
+  return (
+    <>
+      <h2>Are these yours?</h2>
+      <p>
+        You have joined. Your account has these keys and browsers. Revoke what you do not know on the pages
+        Keys and Account, and change the password.
+      </p>
+      <ul>
+        {keys.map(({ id, label, mask_value, last_used_at }) => (
+          <li key={id}>
+            Key “{label}” <code>{mask_value}</code>, {usedText(last_used_at)}
+          </li>
+        ))}
+        {sessions.map(({ id, user_agent, last_used_at }) => (
+          <li key={id}>
+            {browserText(user_agent)}, signed in, {usedText(last_used_at)}
+          </li>
+        ))}
+      </ul>
+      <Button kind="primary" onClick={next}>
+        Continue
+      </Button>
+    </>
+  );
+}
+
 export function AcceptInvitation({ invitation, accepted }: { invitation: Invitation; accepted: () => void }) {
   const { id, token } = invitation;
   const [shown, setShown] = useState<Shown>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
+  const [had, setHad] = useState<Had>();
   const { fields, change, text } = useFields({ first_name: "", password: "" });
   useEffect(() => {
     document.title = "Invitation · Sluice";
@@ -37,9 +73,15 @@ export function AcceptInvitation({ invitation, accepted }: { invitation: Invitat
     setBusy(true);
     setError(undefined);
     sendSigning(`/api/signup/${id}/`, fields, { authorization: `Bearer ${token}` })
-      .then(accepted, setError)
+      .then(async (reply) => {
+        const found = (await reply.json()) as Had;
+        if (found.personal_api_keys.length + found.sessions.length > 0) setHad(found);
+        else accepted();
+      })
+      .catch(setError)
       .finally(() => setBusy(false));
   };
+  if (had) return <ReviewAccount {...had} next={accepted} />;
   if (!shown) {
     return (
       <>

@@ -184,7 +184,7 @@ function SignInForms({ error, busy, signIn }: SigningIn) {
       <p class="quiet">On the server, these commands make a password and a key:</p>
       <pre tabIndex={0} role="group" aria-label="Commands on the server">
         <code>
-          bun run sluice user password --email YOU{"\n"}
+          bun run sluice user password --email YOU --keep-keys{"\n"}
           bun run sluice key issue --label me --scopes "*"
         </code>
       </pre>

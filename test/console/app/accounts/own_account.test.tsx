@@ -29,7 +29,7 @@ test("another password needs the current one, and both fields are empty afterwar
     current_password: "old secret",
   });
   expect([page.valueOf("Current password"), page.valueOf("New password")]).toEqual(["", ""]);
-  expect(page.text()).toContain("Changed. Your other browsers are signed out.");
+  expect(page.text()).toContain("Changed. Your other browsers are signed out; your keys stay.");
 });
 
 test("a first password comes with the address that signs in", async () => {
