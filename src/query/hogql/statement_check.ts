@@ -4,7 +4,7 @@
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { wordsIn } from "../../core/words.ts";
 import type { QueryContext } from "../store.ts";
-import { mayCall } from "./statement_functions.ts";
+import { findWrong } from "./statement_functions.ts";
 
 /** The tables and views that compiled statements read; all have a project_id. */
 const tables: ReadonlySet<string> = new Set(
@@ -48,7 +48,8 @@ export function wrongIn(printed: readonly string[], project_id: number): string 
   if (lines[0] === undefined || !/^(?:QUERY|UNION) id: /.test(lines[0].text)) return "it has no tree";
   for (const [i, { text, depth }] of lines.entries()) {
     const functionName = valueOf(text, "FUNCTION", "function_name");
-    if (functionName !== undefined && !mayCall(functionName)) return `the function ${functionName}`;
+    const wrong = functionName && findWrong(functionName, () => constantsBelow(lines, i));
+    if (wrong) return wrong;
     const tableFunction = valueOf(text, "TABLE_FUNCTION", "table_function_name");
     if (tableFunction !== undefined && !tableFunctions.has(tableFunction))
       return `the table ${tableFunction}()`;
@@ -80,6 +81,18 @@ function valueOf(text: string, node: string, name: string): string | undefined {
   if (!text.startsWith(`${node} id: `)) return undefined;
   const at = text.indexOf(` ${name}: `);
   return at < 0 ? undefined : text.slice(at + name.length + 3).split(",", 1)[0];
+}
+
+/** The arguments of a call: texts of constants, undefined for any other. FUNCTION → ARGUMENTS → LIST → its members. */
+function constantsBelow(lines: readonly TreeLine[], i: number): (string | undefined)[] {
+  const constants: (string | undefined)[] = [];
+  const { depth } = lines[i]!;
+  for (let at = i + 3; at < lines.length && lines[at]!.depth > depth; at++) {
+    if (lines[at]!.depth !== depth + 3) continue;
+    const [, value] = lines[at]!.text.split(" constant_value: '");
+    constants.push(value?.split("', constant_value_type: String", 1)[0]);
+  }
+  return constants;
 }
 
 const tableNodes = /^(?:JOIN TREE|(?:LEFT |RIGHT )?TABLE EXPRESSION)$/;

@@ -4,9 +4,6 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { systemClock } from "../../../src/core/clock.ts";
 import { checkStatement } from "../../../src/query/hogql/statement_check.ts";
 import type { SqlFilters } from "../../../src/query/sql/compile/compile.ts";
-import { aggregateNames, sqlAggregate } from "../../../src/query/sql/compile/lists/aggregates.ts";
-import { functionShapes } from "../../../src/query/sql/compile/lists/function_shapes.ts";
-import { sqlFunctions } from "../../../src/query/sql/compile/lists/functions.ts";
 import { sqlTables } from "../../../src/query/sql/compile/lists/tables.ts";
 import { openQueryRunners } from "../../../src/query/store.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
@@ -14,6 +11,7 @@ import { checkPropertyFilters } from "../../../src/storage/events/property_filte
 import { cleanUp } from "../../support/cleanup.ts";
 import { usualBounds } from "../../support/query_bounds.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
+import { callables, callText, countsOf } from "../sql/compile/lists/arguments.ts";
 import { publicContext, publicQueries } from "../sql/public_queries.ts";
 import { openCompiler } from "../sql/sql_world.ts";
 
@@ -40,20 +38,8 @@ test("every query of PostHog's documents passes", async () => {
   }
 }, 60_000);
 
-/** `name(1, 2, …)` */
-const call = (name: string, count: number): string =>
-  `${name}(${Array.from({ length: count }, (_, i) => i + 1).join(", ")})`;
-
-const special: Readonly<Record<string, string>> = {
-  jsonextract: "jsonextract(properties, 'Int64')",
-  dateadd: "dateadd('day', 1, timestamp)",
-  datesub: "datesub('week', 1, timestamp)",
-};
-
 const calls = [
-  ...[...sqlFunctions].map(([name, { argsMin }]) => call(name, argsMin)),
-  ...[...aggregateNames()].map((name) => call(name, sqlAggregate(name)!.argsMin)),
-  ...Object.entries(functionShapes).map(([name, { argsMin }]) => special[name] ?? call(name, argsMin)),
+  ...callables.flatMap(([name, args]) => countsOf(args).map((count) => callText(name, args, count))),
   "toDateTime(timestamp), toDateTime(today()), toDateTime(event), toDateTime('2024-01-01')",
   "toDate(timestamp), toDate(event), toDate('2024-01-01'), toDate('2024-01-01T00:00:00Z')",
   "count(distinct event), sum(distinct 1), sumIf(distinct 1, 1), sum(distinct 1) filter (where true)",

@@ -66,6 +66,15 @@ test("other tables, functions, and tables without their project are not run", as
     "SELECT hostName()",
     "SELECT currentDatabase()",
     `SELECT t0.v0 FROM ${table} ORDER BY sleepEachRow(1)`,
+    "SELECT toTimeZone(toDateTime(0, 'UTC'), 'file:/proc/self/fd/7')",
+    "SELECT toTimeZone(toDateTime(0, 'UTC'), concat('U', 'TC'))",
+    "SELECT toDateTime(0, 'Fixed/UTC+00:00:01')",
+    "SELECT toDateTime64(0, 6, 'US/Pacific')",
+    "SELECT toString(toDateTime(0, 'UTC'), {v:String})",
+    "SELECT dateDiff('day', toDateTime(0, 'UTC'), toDateTime(0, 'UTC'), 'localtime')",
+    "SELECT formatDateTime(toDateTime(0, 'UTC'), concat('%', 'Y'))",
+    "SELECT JSONExtract('{}', 'a', 'AggregateFunction(sum, Int64)')",
+    "SELECT CAST(1, 'DateTime(\\'Fixed/UTC+00:00:01\\')')",
     "SELECT arrayMap(x -> getSetting('max_threads'), [1])",
   ];
   for (const text of wrong) {

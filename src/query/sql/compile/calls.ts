@@ -2,10 +2,13 @@
 
 import type { CallNode, ExpressionNode, WindowFunction } from "../tree.ts";
 import { comparison, truth } from "./compare.ts";
-import { asType, midnightOf, type SqlScope } from "./draft.ts";
+import { asType, constantSql, midnightOf, type SqlScope } from "./draft.ts";
 import { aggregateNames, type SqlAggregate, sqlAggregate } from "./lists/aggregates.ts";
+import { checkArguments } from "./lists/arguments.ts";
 import { functionShapes, refuseFunction } from "./lists/function_shapes.ts";
 import { functionNames, type SqlFunction, sqlFunction } from "./lists/functions.ts";
+import { countKinds } from "./lists/kinds.ts";
+import { functionLimits } from "./lists/limits.ts";
 import { quotedName, refuse, suggestion } from "./problem.ts";
 import type { Sql, SqlType } from "./value.ts";
 
@@ -28,7 +31,7 @@ export function callSql(node: CallNode, scope: SqlScope): Sql {
   const name = node.name.toLowerCase();
   const args = node.args;
   if (node.order_by) refuse("ORDER BY within a function is not supported.", node);
-  const requireArguments = (count: number) => arity(node, args.length, count, count);
+  const requireArguments = (kinds: string) => arity(node, args.length, kinds);
   const inner = (i: number): Sql => scope.expression(args[i]!);
   const aggregate = sqlAggregate(name);
   if (!aggregate && (node.params || node.distinct || node.filter_expr)) {
@@ -37,14 +40,14 @@ export function callSql(node: CallNode, scope: SqlScope): Sql {
   }
   const sign = Object.hasOwn(signs, name) ? signs[name] : undefined;
   if (sign !== undefined) {
-    requireArguments(2);
+    requireArguments("vv");
     return comparison(draft, sign, inner(0), inner(1), node);
   }
   if (name === "and" || name === "or") {
     return logic(name === "and" ? "And" : "Or", args, scope);
   }
   if (name === "not") {
-    requireArguments(1);
+    requireArguments("v");
     return truth(`(NOT ${condition(inner(0))})`);
   }
   if (name === "exists") {
@@ -57,8 +60,8 @@ export function callSql(node: CallNode, scope: SqlScope): Sql {
   if (values.length < args.length && name !== "count") refuse('"*" is taken by count() only.', node);
   const shape = Object.hasOwn(functionShapes, name) ? functionShapes[name] : undefined;
   if (shape) {
-    arity(node, values.length, shape.argsMin, shape.argsMax);
-    return shape.sql(draft, values, node);
+    arity(node, values.length, shape.args);
+    return shape.sql(draft, checkArguments(draft, { ...shape, name: node.name }, values, node), node);
   }
   // An aggregate's name before a function's: first_value is one without a window.
   if (aggregate) return aggregateSql(node, aggregate, values, scope);
@@ -68,12 +71,12 @@ export function callSql(node: CallNode, scope: SqlScope): Sql {
     const names = [...functionNames(), ...aggregates, "toDateTime", "toDate"];
     return refuseFunction(node.name, suggestion(node.name, names), node);
   }
-  arity(node, values.length, callee.argsMin, callee.argsMax);
-  return plainCall(callee, values);
+  arity(node, values.length, callee.args);
+  const converted = values.map((one) => argument(callee, one));
+  return plainCall(callee, checkArguments(draft, callee, converted, node));
 }
 
-function plainCall(callee: SqlFunction, args: readonly Sql[]): Sql {
-  const converted = args.map((one) => argument(callee, one));
+function plainCall(callee: SqlFunction, converted: readonly Sql[]): Sql {
   const texts = converted.map(({ sql, type, nullable }) =>
     callee.noNulls && nullable && type === "string" ? `ifNull(${sql}, '')` : sql,
   );
@@ -119,8 +122,8 @@ const floorDays: Readonly<Record<string, number>> = {
 };
 
 function aggregateSql(node: CallNode, aggregate: SqlAggregate, args: readonly Sql[], scope: SqlScope): Sql {
-  arity(node, args.length, aggregate.argsMin, aggregate.argsMax);
-  const params = parametersOf(node, node.params ?? [], aggregate.paramsMax ?? 0);
+  arity(node, args.length, aggregate.args);
+  const params = parametersText(node, node.params ?? [], aggregate, scope);
   const [first, ...rest] = args;
   const converted = first ? [aggregate.isNumeric ? asType(first, "number") : first, ...rest] : [];
   let { name } = aggregate;
@@ -143,25 +146,25 @@ function aggregateSql(node: CallNode, aggregate: SqlAggregate, args: readonly Sq
   };
 }
 
-/** Parameters before the arguments, as literals for the engine; `windowFunnel` accepts names of modes, too. */
-export function parametersOf(
+/** Parameters before the arguments, as literals for the engine. */
+export function parametersText(
   node: CallNode | WindowFunction,
-  params: readonly ExpressionNode[],
-  most: number,
+  nodes: readonly ExpressionNode[],
+  { params, name }: SqlAggregate,
+  { draft }: SqlScope,
 ): string {
-  if (params.length === 0) return "";
-  if (params.length > most) refuse(`${quotedName(node.name)} has at most ${most} parameters.`, node);
-  const modes = ["strict_deduplication", "strict_order", "strict_increase", "strict_once"];
-  const written = params.map((one) => {
-    const value = one.node === "Constant" ? one.value : undefined;
-    if (typeof value === "number" && Number.isFinite(value)) return String(value);
-    const mode = modes.find((known) => known === value);
-    return mode ? `'${mode}'` : refuse("A parameter of an aggregate is a number.", one);
-  });
+  if (nodes.length === 0) return "";
+  const most = params === undefined ? 0 : Math.min(countKinds(params).most, functionLimits.parametersMax);
+  if (params === undefined || nodes.length > most)
+    refuse(`${quotedName(node.name)} has at most ${most} parameters.`, node);
+  const values = nodes.map((one) => constantSql(draft, one.node === "Constant" ? one.value : null, one));
+  const checked = checkArguments(draft, { args: params, name }, values, node);
+  const written = checked.map(({ constant }) => (typeof constant === "string" ? `'${constant}'` : constant));
   return `(${written.join(", ")})`;
 }
 
-export function arity(node: CallNode | WindowFunction, count: number, least: number, most: number): void {
+export function arity(node: CallNode | WindowFunction, count: number, kinds: string): void {
+  const { least, most } = countKinds(kinds);
   if (count >= least && count <= most) return;
   const expected = least === most ? String(least) : count < least ? `at least ${least}` : `at most ${most}`;
   refuse(`${quotedName(node.name)} takes ${expected} arguments, not ${count}.`, node);

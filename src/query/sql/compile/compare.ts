@@ -3,6 +3,7 @@
 
 import type { ExpressionNode, Placed } from "../tree.ts";
 import { asType, midnightOf, type SqlDraft, type SqlScope } from "./draft.ts";
+import { checkArguments } from "./lists/arguments.ts";
 import { refuse } from "./problem.ts";
 import type { Sql } from "./value.ts";
 
@@ -34,7 +35,10 @@ export function comparison(draft: SqlDraft, op: string, left: Sql, right: Sql, a
 
 function compared(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed): Sql {
   const pattern = patterns[op];
-  if (pattern) return regexMatch(pattern, left, right);
+  if (pattern) {
+    const [checked] = checkArguments(draft, { args: "r", name: op }, [right], at);
+    return regexMatch(pattern, left, checked!);
+  }
   const entry = signs[op];
   if (!entry) refuse(`The operator ${op.toUpperCase()} is not supported.`, at);
   const [sign, resultForNull] = entry;

@@ -12,9 +12,11 @@ import type {
   SelectSetQuery,
   WindowExpr,
 } from "../tree.ts";
+import { costOf } from "./lists/cost.ts";
+import { functionLimits } from "./lists/limits.ts";
 import type { SqlTable } from "./lists/table.ts";
 import { quotedName, refuse } from "./problem.ts";
-import type { KnownType, PathKey, Sql, SqlType } from "./value.ts";
+import type { Cost, KnownType, PathKey, Sql, SqlType } from "./value.ts";
 
 /** The known type of an owner's property. */
 export type PropertyTypes = (owner: "event" | "person" | "group", name: string) => KnownType | undefined;
@@ -118,7 +120,10 @@ export class SqlScope {
   }
 
   expression(node: ExpressionNode): Sql {
-    return this.draft.bounded(this.draft.compilers.expression(node, this), node);
+    const { draft } = this;
+    return draft.countCost(node, this.tables.length === 0, () =>
+      draft.bounded(draft.compilers.expression(node, this), node),
+    );
   }
 
   /** A SELECT within the statement. */
@@ -148,6 +153,12 @@ export class SqlDraft {
   canUseIndex = true;
   readonly #writtenValues = new Map<string, string>();
   #characters: readonly string[] | undefined;
+  /** The values within the expression that is compiled. */
+  #within: Sql[] = [];
+  #depth = 0;
+  /** What all expressions take for each row, and as many rows as a block has. */
+  readonly #all = { steps: 0, chars: 0 };
+  #blockRows = functionLimits.blockRowsMin;
   #names = 0;
   #parts = 0;
   #valueChars = 0;
@@ -195,6 +206,40 @@ export class SqlDraft {
     return this.bind("String", zone);
   }
 
+  /** The rows of a table, or the items of an array, which are rows of one block. */
+  joinItems({ count = 0 }: Partial<Cost> = {}): void {
+    this.#blockRows = Math.max(this.#blockRows, functionLimits.blockRows, count);
+  }
+
+  /**
+   * Returns what `compile` does, with its cost.
+   * @param isOfOneRow whether its SELECT has no table.
+   * @throws SqlProblem where the query takes too long for a row.
+   */
+  countCost(node: ExpressionNode, isOfOneRow: boolean, compile: () => Sql): Sql {
+    const outer = this.#within;
+    this.#within = [];
+    this.#depth++;
+    const value = compile();
+    this.#depth--;
+    const cost = costOf(node, value, this.#within);
+    this.#within = outer;
+    if (node.node === "Call" && node.name.toLowerCase() === "arrayjoin") this.joinItems(cost);
+    if (!isOfOneRow) this.joinItems();
+    for (const [name, what, most] of blockBounds) {
+      const total = cost[name] + this.#all[name];
+      if (total * this.#blockRows > most)
+        refuse(
+          `The query takes too long: here its ${what} exceed ${Math.floor(most / this.#blockRows)} a row.`,
+          node,
+        );
+      if (this.#depth === 0) this.#all[name] = total;
+    }
+    const measured = { ...value, cost };
+    if (this.#depth > 0) outer.push(measured);
+    return measured;
+  }
+
   /** Counts a part of the query. @throws SqlProblem beyond queryLimits.sqlPartsMax. */
   countPart(at: Placed | undefined): void {
     if (++this.#parts <= queryLimits.sqlPartsMax) return;
@@ -214,6 +259,11 @@ export class SqlDraft {
     return part;
   }
 }
+
+const blockBounds = [
+  ["steps", "calls", functionLimits.blockStepsMax],
+  ["chars", "readings of characters that it makes", functionLimits.blockCharsMax],
+] as const;
 
 /** The engine's type of a whole number; functions depend on it. */
 function wholeType(value: bigint, { wholeNumbers }: SqlContext): string {
@@ -248,7 +298,9 @@ export function constantSql(draft: SqlDraft, value: unknown, at?: Placed): Sql {
       draft.countPart(at);
       return constantSql(draft, one, at).sql;
     });
-    return { sql: `[${items.join(", ")}]`, type: "array", nullable: false };
+    const size = JSON.stringify(value).length;
+    const cost = { size, count: items.length, steps: 1, chars: 0, isFixed: true };
+    return { sql: `[${items.join(", ")}]`, type: "array", nullable: false, cost };
   }
   return refuse("A value is a text, a number, true, false, null or a list of these.", at);
 }

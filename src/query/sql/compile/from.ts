@@ -118,7 +118,7 @@ function subquery(draft: SqlDraft, name: string | undefined, select: SelectSql):
   return { name, read: new SubqueryRead(draft, select), using: [] };
 }
 
-/** `numbers(n)`, `numbers(from, n)` and `generateSeries(from, to)`, made of an array. */
+/** `numbers(n)`, `numbers(from, n)` and `generateSeries(from, to)`. */
 function series(node: JoinExpr, name: string, scope: SqlScope): NamedTable {
   const { draft } = scope;
   const isSeries = /^generate_?series$/i.test(name);
@@ -141,8 +141,9 @@ function series(node: JoinExpr, name: string, scope: SqlScope): NamedTable {
     refuse(`A series has at most ${queryLimits.sqlSeriesMax} numbers.`, node);
   }
   const column = draft.fresh("c");
-  const range = `range(${draft.bind("Int64", from)}, ${draft.bind("Int64", from + count)})`;
-  const sql = `SELECT arrayJoin(${range}) AS ${column}`;
+  // The engine makes it block by block; the items of one array would be one block.
+  const value = from === 0 ? "toInt64(number)" : `toInt64(number) + ${draft.bind("Int64", from)}`;
+  const sql = `SELECT ${value} AS ${column} FROM numbers(${draft.bind("UInt64", count)})`;
   const number: Sql = { sql: column, type: "number", nullable: false };
   const columns = [{ name: isSeries ? "generate_series" : "number", column: number }];
   return subquery(draft, node.alias ?? name, { sql, columns });
@@ -160,8 +161,10 @@ export function arrayJoinText(node: SelectQuery, scope: SqlScope): string {
   if (!node.array_join_list?.length) return "";
   const parts = node.array_join_list.map((one) => {
     const value = scope.expression(one.node === "Alias" ? one.expr : one);
+    scope.draft.joinItems(value.cost);
     const sql = scope.draft.fresh("c");
-    if (one.node === "Alias") scope.aliases.set(one.alias, { sql, type: "unknown", nullable: true });
+    if (one.node === "Alias")
+      scope.aliases.set(one.alias, { sql, type: "unknown", nullable: true, cost: value.cost });
     return `${value.sql} AS ${sql}`;
   });
   return ` ${node.array_join_op === "LEFT ARRAY JOIN" ? "LEFT " : ""}ARRAY JOIN ${parts.join(", ")}`;

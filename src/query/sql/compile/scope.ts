@@ -72,12 +72,12 @@ export class SubqueryRead implements TableLike {
       const hint = suggestion(String(name), this.names());
       return refuse(`There is no ${quotedName(String(name))} in this subquery.${hint}`, node);
     }
-    const { type, nullable } = column;
+    const { type, nullable, cost } = column;
     const sql = `${this.alias}.${column.sql}`;
     const text = column.text === undefined || type !== "string" ? {} : { text: sql };
     const raw = column.floor?.raw();
     const floor = raw === undefined ? {} : { floor: { raw: () => `${this.alias}.${raw}`, days: 0 } };
-    return jsonMember(this.#draft, { sql, type, nullable, ...text, ...floor }, rest, node);
+    return jsonMember(this.#draft, { sql, type, nullable, cost, ...text, ...floor }, rest, node);
   }
 
   filters(at: Placed): never {

@@ -104,8 +104,8 @@ function selectQuerySql(node: SelectQuery, outer: SqlScope): SelectSql {
     }
     columns.push({ name, column });
     const text = value.text === undefined || value.type !== "string" ? {} : { text: sql };
-    const { type, nullable } = value;
-    if (isNamed) scope.aliases.set(name, { sql, type, nullable, ...text, ...(floor && { floor }) });
+    const { type, nullable, cost } = value;
+    if (isNamed) scope.aliases.set(name, { sql, type, nullable, cost, ...text, ...(floor && { floor }) });
   };
   draft.canUseIndex = false;
   for (const one of node.select) {
@@ -173,9 +173,9 @@ function ordersText(orders: readonly OrderExpr[], columns: SelectSql["columns"],
 
 function limitByText({ limit_by: by }: SelectQuery, scope: SqlScope): string {
   if (!by) return "";
-  const skipped = by.offset_value ? ` OFFSET ${scope.expression(by.offset_value).sql}` : "";
+  const skipped = by.offset_value ? ` OFFSET ${limitRows(by.offset_value, scope)}` : "";
   const exprs = by.exprs.map((one) => scope.expression(one).sql).join(", ");
-  return ` LIMIT ${scope.expression(by.n).sql}${skipped} BY ${exprs}`;
+  return ` LIMIT ${limitRows(by.n, scope)}${skipped} BY ${exprs}`;
 }
 
 function limitText({ limit, offset }: Pick<SelectQuery, "limit" | "offset">, scope: SqlScope): string {

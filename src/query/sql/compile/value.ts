@@ -18,8 +18,23 @@ export interface Sql {
   text?: string;
   /** Of a constant: its value. */
   constant?: string | number | bigint | boolean | null;
+  /** What it takes, once its expression is compiled. */
+  cost?: Cost | undefined;
   /** Of an event's moment, or a rounded one: the column of the engine's index. */
   floor?: Floor;
+}
+
+export interface Cost {
+  /** Characters of the value, or items of an array with theirs. */
+  size: number;
+  /** Items of an array, where the query says how many. */
+  count?: number | undefined;
+  /** Calls that it takes for one row. */
+  steps: number;
+  /** Characters that these read of what the query itself makes. */
+  chars: number;
+  /** Whether it is one value for all rows. */
+  isFixed: boolean;
 }
 
 export interface Floor {

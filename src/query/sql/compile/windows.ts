@@ -1,9 +1,10 @@
 // Functions over windows.
 
 import type { ExpressionNode, WindowExpr, WindowFrame, WindowFunction } from "../tree.ts";
-import { arity, isStar, parametersOf } from "./calls.ts";
+import { arity, isStar, parametersText } from "./calls.ts";
 import { asType, type SqlScope } from "./draft.ts";
 import { sqlAggregate } from "./lists/aggregates.ts";
+import { checkArguments } from "./lists/arguments.ts";
 import { refuseFunction } from "./lists/function_shapes.ts";
 import { sqlFunction } from "./lists/functions.ts";
 import { quotedName, refuse, suggestion } from "./problem.ts";
@@ -12,15 +13,15 @@ import type { Sql } from "./value.ts";
 export function windowSql(node: WindowFunction, scope: SqlScope): Sql {
   const name = node.name.toLowerCase();
   const aggregate = sqlAggregate(name);
-  const { paramsMax = 0 } = aggregate ?? {};
-  const hasParameters = paramsMax > 0 && (node.args ?? []).length > 0;
+  const hasParameters = aggregate?.params !== undefined && (node.args ?? []).length > 0;
   const nodes = hasParameters ? (node.args ?? []) : [...(node.exprs ?? []), ...(node.args ?? [])];
   const args = nodes.filter((one) => !isStar(one)).map((one) => scope.expression(one));
   const callee = aggregate ?? sqlFunction(name);
   if (!callee) return refuseFunction(node.name, "", { ...node, node: "Call", args: [] });
-  arity(node, args.length, callee.argsMin, callee.argsMax);
-  const params = hasParameters ? parametersOf(node, node.exprs ?? [], paramsMax) : "";
-  const converted = args.map((one, i) => (callee.isNumeric && i === 0 ? asType(one, "number") : one));
+  arity(node, args.length, callee.args);
+  const params = hasParameters ? parametersText(node, node.exprs ?? [], aggregate, scope) : "";
+  const checked = checkArguments(scope.draft, callee, args, node);
+  const converted = checked.map((one, i) => (callee.isNumeric && i === 0 ? asType(one, "number") : one));
   const called = `${callee.name}${params}(${converted.map((one) => one.sql).join(", ")})`;
   const type = callee.type === "unknown" ? (converted[0]?.type ?? "unknown") : callee.type;
   const isShifted = callee.name === "lagInFrame" || callee.name === "leadInFrame";

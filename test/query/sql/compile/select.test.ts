@@ -33,7 +33,7 @@ test("clauses stand in the engine's order, whatever they are", () => {
   );
   expect(text.replaceAll(/\bc\d+/g, "c")).toBe(
     'SELECT DISTINCT text AS c, count() AS c FROM rows WHERE (n = "1") AND (n = "2") GROUP BY text ' +
-      'HAVING (c > "3") ORDER BY c DESC, c ASC LIMIT "4" BY text LIMIT 6 OFFSET 6',
+      'HAVING (c > "3") ORDER BY c DESC, c ASC LIMIT 4 BY text LIMIT 6 OFFSET 6',
   );
 });
 

@@ -4,38 +4,37 @@ import type { SqlType } from "../value.ts";
 import { functionsIn, type SqlFunction } from "./functions.ts";
 
 export interface SqlAggregate extends SqlFunction {
-  /** Parameters in brackets before the arguments; none where it is absent. */
-  paramsMax?: number;
+  /** Kinds of the parameters in brackets before the arguments; none where it is absent. */
+  params?: string;
 }
 
 /** The engine's spelling of a name includes what follows it. A numeric one reads its first argument as a number. */
-const aggregates = functionsIn<Pick<SqlAggregate, "paramsMax">>(
+const aggregates = functionsIn<Pick<SqlAggregate, "params">>(
   `
-number 0-1: count
-number 1-*: uniq uniqExact uniqHLL12 uniqTheta uniqCombined uniqCombined64 countDistinct=uniqExact boolAnd=min
-number 1-*: boolOr=max
-number 1: approx_distinct=uniq medianExact medianTDigest medianDeterministic
-number 1 isNumeric: sum avg median sumWithOverflow stddevPop stddevSamp varPop varSamp sumKahan stddev=stddevSamp
-number 1 isNumeric: variance=varSamp skewSamp skewPop kurtSamp kurtPop deltaSum groupBitAnd groupBitOr groupBitXor
-number 1 isNumeric: entropy boundingRatio
-number 1 isNumeric paramsMax-1: quantile quantileExact quantileTDigest quantileTiming quantileExactLow
-number 1 isNumeric paramsMax-1: quantileExactHigh quantileBFloat16
-array 1 isNumeric paramsMax-20: quantiles quantilesExact quantilesTDigest quantilesTiming
-number 2 isNumeric paramsMax-1: quantileExactWeighted quantileTDigestWeighted
-number 2 isNumeric: avgWeighted corr covarPop covarSamp deltaSumTimestamp
-unknown 1: min max any any_value=any anyHeavy anyLast first_value last_value singleValueOrNull
-unknown 2: argMin argMax min_by=argMin max_by=argMax
-array 1 paramsMax-1: groupArray groupUniqArray groupArraySorted array_agg=groupArray topK
-array 1 paramsMax-2: groupArraySample
-array 1 isNumeric paramsMax-1: groupArrayMovingAvg groupArrayMovingSum
-array 2 paramsMax-2: groupArrayInsertAt
-array 2 paramsMax-1: topKWeighted
-unknown 1-2: sumMap minMap maxMap
-number 2-* paramsMax-5: windowFunnel
-array 1-*: retention
-array 2 isNumeric: simpleLinearRegression
+number ?v: count
+number v*: uniq uniqExact uniqHLL12 uniqTheta uniqCombined uniqCombined64 countDistinct=uniqExact boolAnd=min
+number v*: boolOr=max
+number v: approx_distinct=uniq medianExact medianTDigest medianDeterministic
+number v isNumeric: sum avg median sumWithOverflow stddevPop stddevSamp varPop varSamp sumKahan stddev=stddevSamp
+number v isNumeric: variance=varSamp skewSamp skewPop kurtSamp kurtPop deltaSum groupBitAnd groupBitOr groupBitXor
+number v isNumeric: entropy boundingRatio
+number v isNumeric params-?x: quantile quantileExact quantileTDigest quantileTiming quantileExactLow
+number v isNumeric params-?x: quantileExactHigh quantileBFloat16
+array v isNumeric params-?x*: quantiles quantilesExact quantilesTDigest quantilesTiming
+number vv isNumeric params-?x: quantileExactWeighted quantileTDigestWeighted
+number vv isNumeric: avgWeighted corr covarPop covarSamp deltaSumTimestamp
+unknown v: min max any any_value=any anyHeavy anyLast first_value last_value singleValueOrNull
+unknown vv: argMin argMax min_by=argMin max_by=argMax
+array v params-?x: groupArray groupUniqArray groupArraySorted array_agg=groupArray topK
+array v params-?xx: groupArraySample
+array v isNumeric params-?x: groupArrayMovingAvg groupArrayMovingSum
+array vv params-?xx: groupArrayInsertAt
+array vv params-?x: topKWeighted
+unknown v?v: sumMap minMap maxMap
+number vv* params-?xw*: windowFunnel
+array v*: retention
+array vv isNumeric: simpleLinearRegression
 `,
-  100,
 );
 
 /** What may follow the name of an aggregate, and how many more arguments it requires. */
@@ -67,8 +66,7 @@ export function sqlAggregate(calledName: string, suffixes = 0): SqlAggregate | u
     return {
       ...base,
       name: `${base.name}${suffix}`,
-      argsMin: base.argsMin + args,
-      argsMax: base.argsMax + args,
+      args: `${"v".repeat(args)}${base.args}`,
       type: type ?? base.type,
       isNumeric,
     };

@@ -5,10 +5,12 @@ import { momentOf } from "../compare.ts";
 import { asType, midnightOf, nowSql, type SqlDraft, textAs } from "../draft.ts";
 import { quotedName, refuse } from "../problem.ts";
 import type { Sql, SqlType } from "../value.ts";
+import { toIntervalUnit } from "./arguments.ts";
+import { checkKinds } from "./kinds.ts";
 
 interface Shape {
-  argsMin: number;
-  argsMax: number;
+  /** The kind of each argument, as `arguments.ts` reads it. */
+  args: string;
   sql: (draft: SqlDraft, args: readonly Sql[], at: CallNode) => Sql;
 }
 
@@ -48,21 +50,13 @@ function toDay(draft: SqlDraft, args: readonly Sql[], at: CallNode): Sql {
   return of(textAs(`toString(${one!.text ?? one!.sql})`, "date"), "date", true);
 }
 
-const units = ["second", "minute", "hour", "day", "week", "month", "quarter", "year"];
-
-function unitOf(one: Sql | undefined, at: CallNode): string {
-  const unit = String(one?.constant).toLowerCase().replace(/s$/, "");
-  if (!units.includes(unit)) refuse(`The unit is one of ${units.join(", ")}.`, at);
-  return `${unit[0]!.toUpperCase()}${unit.slice(1)}`;
-}
-
 /** `f('day', 3, moment)` and `f(moment, interval)`. */
 const shifted =
   (sign: "+" | "-"): Shape["sql"] =>
   (_, args, at) => {
     const [one, two, three] = args;
     if (!three) return of(`(${one!.sql} ${sign} ${two!.sql})`, one!.type, anyNull(args));
-    const unit = unitOf(one, at);
+    const unit = toIntervalUnit(one!, at);
     const moment = /Second|Minute|Hour/.test(unit) ? midnightOf(three) : three;
     const interval = `toInterval${unit}(${asType(two!, "number").sql})`;
     return of(`(${moment.sql} ${sign} ${interval})`, moment.type, two!.nullable || three.nullable);
@@ -101,86 +95,77 @@ const concat: Shape["sql"] = (_, args) => {
   return of(`concat(${texts.join(", ")}, '')`, "string", false);
 };
 
-/** Only these types: the engine's parsers of other types are less tested. */
-const plainType =
-  /^(?:(?:Array|Nullable|Tuple|Map)\(|\)|, ?|U?Int(?:8|16|32|64)|Float(?:32|64)|String|Bool|Date|DateTime|UUID)+$/;
-
-const jsonExtract: Shape["sql"] = (draft, args, at) => {
-  const type = args.at(-1)?.constant;
-  if (typeof type !== "string" || type.length > 200 || !plainType.test(type)) {
-    refuse(
-      "The type is a text of String, Int64, Float64, Bool, UUID, Array(…), Nullable(…), Tuple(…), Map(…).",
-      at,
-    );
-  }
-  const inner = args
-    .slice(0, -1)
-    .map((one, i) => (i === 0 && one.nullable ? `ifNull(${one.sql}, '')` : one.sql));
-  return of(`JSONExtract(${inner.join(", ")}, ${draft.bind("String", type)})`, "unknown", true);
+const jsonExtract: Shape["sql"] = (_, [json, ...path]) => {
+  const from = json!.nullable ? `ifNull(${json!.sql}, '')` : json!.sql;
+  return of(`JSONExtract(${[from, ...path.map(({ sql }) => sql)].join(", ")})`, "unknown", true);
 };
 
-const shape = (argsMin: number, argsMax: number, sql: Shape["sql"]): Shape => ({ argsMin, argsMax, sql });
-const now = shape(0, 1, () => of(nowSql, "datetime", false));
-const today = shape(0, 0, () => of(`toDate(${nowSql})`, "date", false));
-const trailing = shape(1, 2, toMoment);
-const day = shape(1, 1, toDay);
+const shape = (args: string, sql: Shape["sql"]): Shape => ({ args: checkKinds(args), sql });
+const now = (args: string): Shape =>
+  shape(args, (_, values) => {
+    const { sql = "{tz:String}" } = values.find(({ type }) => type === "string") ?? {};
+    return of(nowSql.replace(/\{tz:String\}\)$/, `${sql})`), "datetime", false);
+  });
+const today = shape("-", () => of(`toDate(${nowSql})`, "date", false));
+const trailing = shape("v?z", toMoment);
+const day = shape("v", toDay);
 
 /** By their names in small letters. */
 export const functionShapes: Readonly<Record<string, Shape>> = {
-  now,
-  now64: now,
-  current_timestamp: now,
+  now: now("?z"),
+  now64: now("?iz"),
+  current_timestamp: now("?i"),
   today,
   current_date: today,
-  yesterday: shape(0, 0, () => of(`(toDate(${nowSql}) - 1)`, "date", false)),
+  yesterday: shape("-", () => of(`(toDate(${nowSql}) - 1)`, "date", false)),
   todatetime: trailing,
-  todatetime64: shape(1, 3, (draft, args, at) =>
+  todatetime64: shape("v?iz", (draft, args, at) =>
     toMoment(draft, args[2] ? [args[0]!, args[2]] : [args[0]!], at),
   ),
   parsedatetimebesteffort: trailing,
   parsedatetime64besteffort: trailing,
   to_timestamp: trailing,
   fromunixtimestamp: trailing,
-  fromunixtimestamp64milli: shape(1, 1, (_, [one]) =>
+  fromunixtimestamp64milli: shape("v", (_, [one]) =>
     of(
       `fromUnixTimestamp64Milli(toInt64(${asType(one!, "number").sql}), {tz:String})`,
       "datetime",
       one!.nullable,
     ),
   ),
-  totimezone: shape(2, 2, (_, args) =>
+  totimezone: shape("vz", (_, args) =>
     of(`toTimeZone(${args[0]!.sql}, ${args[1]!.sql})`, "datetime", args[0]!.nullable),
   ),
   todate: day,
   to_date: day,
   date: day,
-  toint: shape(1, 1, (_, args) => cast(args, "Int64", "number")),
-  tofloat: shape(1, 1, (_, args) => cast(args, "Float64", "number")),
-  todecimal: shape(2, 2, (_, args) => cast(args, "Float64", "number")),
-  tobool: shape(1, 1, (_, args) => cast(args, "Bool", "boolean")),
-  touuid: shape(1, 1, (_, args) => cast(args, "UUID", "uuid")),
-  dateadd: shape(2, 3, shifted("+")),
-  datesub: shape(2, 3, shifted("-")),
-  timestampadd: shape(2, 3, shifted("+")),
-  timestampsub: shape(2, 3, shifted("-")),
-  if: shape(3, 3, alike("if", 1)),
-  multiif: shape(3, 200, alike("multiIf", 1, 2)),
-  coalesce: shape(1, 200, alike("coalesce", 0)),
-  ifnull: shape(2, 2, alike("ifNull", 0)),
-  nullif: shape(2, 2, (draft, args, at) => {
+  toint: shape("v", (_, args) => cast(args, "Int64", "number")),
+  tofloat: shape("v", (_, args) => cast(args, "Float64", "number")),
+  todecimal: shape("vi", (_, args) => cast(args, "Float64", "number")),
+  tobool: shape("v", (_, args) => cast(args, "Bool", "boolean")),
+  touuid: shape("v", (_, args) => cast(args, "UUID", "uuid")),
+  dateadd: shape("vv|uvv", shifted("+")),
+  datesub: shape("vv|uvv", shifted("-")),
+  timestampadd: shape("vv|uvv", shifted("+")),
+  timestampsub: shape("vv|uvv", shifted("-")),
+  if: shape("vvv", alike("if", 1)),
+  multiif: shape("vvv*", alike("multiIf", 1, 2)),
+  coalesce: shape("v*", alike("coalesce", 0)),
+  ifnull: shape("vv", alike("ifNull", 0)),
+  nullif: shape("vv", (draft, args, at) => {
     const call = alike("nullIf", 0)(draft, args, at);
     return { ...call, nullable: true };
   }),
-  greatest: shape(1, 200, alike("greatest", 0)),
-  least: shape(1, 200, alike("least", 0)),
-  concat: shape(1, 200, concat),
-  jsonextract: shape(2, 100, jsonExtract),
-  split_part: shape(3, 3, (_, [text, by, at]) => {
+  greatest: shape("v*", alike("greatest", 0)),
+  least: shape("v*", alike("least", 0)),
+  concat: shape("v*", concat),
+  jsonextract: shape("v*t", jsonExtract),
+  split_part: shape("vvv", (_, [text, by, at]) => {
     const parts = `splitByString(${by!.sql}, ${text!.nullable ? `ifNull(${text!.sql}, '')` : text!.sql})`;
     return of(`arrayElement(${parts}, ${at!.sql})`, "string", false);
   }),
-  json_agg: shape(1, 1, (_, [one]) => of(`toJSONString(groupArray(${one!.sql}))`, "string", false)),
-  string_agg: shape(2, 2, (_, [one, by]) =>
+  json_agg: shape("v", (_, [one]) => of(`toJSONString(groupArray(${one!.sql}))`, "string", false)),
+  string_agg: shape("vv", (_, [one, by]) =>
     of(`arrayStringConcat(groupArray(toString(${one!.sql})), ${by!.sql})`, "string", false),
   ),
 };

@@ -1,7 +1,9 @@
-// The functions that a query may call: PostHog's, except those that read more than their arguments, or run long on few
-// of them. Those of another name or shape than the engine's are in `function_shapes.ts`, aggregates in `aggregates.ts`.
+// The functions that a query may call, and the kinds of their arguments: PostHog's, except those that read more than
+// their arguments, or run long on few of them. Those of another name or shape than the engine's are in
+// `function_shapes.ts`, aggregates in `aggregates.ts`.
 
 import type { SqlType } from "../value.ts";
+import { checkKinds } from "./kinds.ts";
 
 interface Traits {
   /** Properties among the arguments are read as numbers. */
@@ -21,29 +23,26 @@ interface Traits {
 export interface SqlFunction extends Traits {
   /** The engine's spelling. */
   name: string;
-  argsMin: number;
-  argsMax: number;
+  /** The kind of each argument, as `arguments.ts` reads it. */
+  args: string;
   type: SqlType;
 }
 
 /**
  * The functions of a list, by their names in small letters: case does not matter. A line has the result's type, the
- * number of arguments (* is any) and traits; then names, `known=name` where the engine has another one.
+ * kinds of arguments, and traits; then names, `known=name` where the engine has another one.
  */
-export function functionsIn<More>(list: string, any: number): Map<string, SqlFunction & More> {
+export function functionsIn<More>(list: string): Map<string, SqlFunction & More> {
   const functions = new Map<string, SqlFunction & More>();
   for (const line of list.split("\n")) {
     const [head = "", names] = line.split(": ");
     if (names === undefined || head.startsWith("#")) continue;
     const [type, args = "", ...traitTexts] = head.split(" ");
-    const [min, max = min] = args.split("-");
-    const traits = traitTexts
-      .map((trait) => trait.split("-"))
-      .map(([name, value]) => [name, value ? Number(value) : true]);
-    const shape = { argsMin: Number(min), argsMax: max === "*" ? any : Number(max), type: type as SqlType };
+    const traits = traitTexts.map((trait) => trait.split("-")).map(([name, value]) => [name, value ?? true]);
+    const shape = { ...(Object.fromEntries(traits) as More), args: checkKinds(args), type: type as SqlType };
     for (const one of names.split(" ")) {
       const [alias = "", name = alias] = one.split("=");
-      functions.set(alias.toLowerCase(), { ...(Object.fromEntries(traits) as More), ...shape, name });
+      functions.set(alias.toLowerCase(), { ...shape, name });
     }
   }
   return functions;
@@ -52,128 +51,144 @@ export function functionsIn<More>(list: string, any: number): Map<string, SqlFun
 export const sqlFunctions = functionsIn<object>(
   `
 # Numbers.
-number 1 isNumeric: abs negate sign sqrt cbrt exp exp2 exp10 log ln=log log2 log10 sin cos tan asin acos atan sinh
-number 1 isNumeric: cosh tanh asinh acosh atanh log1p degrees radians factorial erf erfc lgamma tgamma bitNot
-number 1 isNumeric: bitCount
-boolean 1 isNumeric: isFinite isInfinite isNaN
-number 1-2 isNumeric: round floor ceil ceiling=ceil trunc truncate=trunc roundBankers
-number 2 isNumeric: plus minus multiply divide intDiv intDivOrZero modulo moduloOrZero positiveModulo pow power=pow
-number 2 isNumeric: atan2 hypot gcd lcm bitAnd bitOr bitXor bitShiftLeft bitShiftRight
-number 2-3 isNumeric: ifNotFinite
-number 4 isNumeric: widthBucket width_bucket=widthBucket
-number 0 neverNull: pi e rand rand32 rand64 randCanonical
-boolean 1-*: xor
+number v isNumeric: abs negate sign sqrt cbrt exp exp2 exp10 log ln=log log2 log10 sin cos tan asin acos atan sinh
+number v isNumeric: cosh tanh asinh acosh atanh log1p degrees radians factorial erf erfc lgamma tgamma bitNot bitCount
+boolean v isNumeric: isFinite isInfinite isNaN
+number v?v isNumeric: round floor ceil ceiling=ceil trunc truncate=trunc roundBankers
+number vv isNumeric: plus minus multiply divide intDiv intDivOrZero modulo moduloOrZero positiveModulo pow power=pow
+number vv isNumeric: atan2 hypot gcd lcm bitAnd bitOr bitXor
+number vn isNumeric: bitShiftLeft bitShiftRight
+number vv?v isNumeric: ifNotFinite
+number vvvv isNumeric: widthBucket width_bucket=widthBucket
+number - neverNull: pi e rand rand32 rand64 randCanonical
+boolean v*: xor
 # Texts.
-string 1: lower lcase=lower upper ucase=upper lowerUTF8 upperUTF8 reverse reverseUTF8 toValidUTF8 initcap
-string 1: initcapUTF8 hex unhex base58Encode base64Encode base64Decode tryBase64Decode tryBase58Decode
-string 1: encodeXMLComponent decodeXMLComponent extractTextFromHTML soundex encodeURLComponent decodeURLComponent
-string 1: encodeURLFormComponent decodeURLFormComponent normalizeQuery normalizedQueryHash regexpQuoteMeta
-string 1: punycodeEncode idnaEncode
-number 1: length char_length=lengthUTF8 lengthUTF8 ascii
-boolean 1: empty isEmpty=empty notEmpty isNotEmpty=notEmpty isValidUTF8 isValidJSON
-string 2: left=leftUTF8 right=rightUTF8 leftUTF8 rightUTF8 repeat appendTrailingCharIfAbsent format extract
-string 2-3: leftPad rightPad lpad=leftPad rpad=rightPad leftPadUTF8 rightPadUTF8 substring substr=substring
-string 2-3: substringUTF8 mid=substring regexpExtract
-string 4: substringIndex
-string 2-*: concatWithSeparator concat_ws=concatWithSeparator
-string 1-2: trim=trimBoth btrim=trimBoth trimBoth ltrim=trimLeft trimLeft rtrim=trimRight trimRight
-boolean 2: startsWith endsWith startsWithUTF8 endsWithUTF8 hasToken hasTokenCaseInsensitive hasSubsequence
-boolean 2: hasSubsequenceCaseInsensitive multiSearchAny multiSearchAnyCaseInsensitive multiSearchAnyUTF8
-boolean 2: multiSearchAnyCaseInsensitiveUTF8 match
-number 2-3: position positionCaseInsensitive positionUTF8 positionCaseInsensitiveUTF8 locate countSubstrings
-number 2-3: countSubstringsCaseInsensitive countSubstringsCaseInsensitiveUTF8
-number 2: multiSearchFirstPosition multiSearchFirstIndex countMatches countMatchesCaseInsensitive ngramDistance
-number 2: ngramDistanceCaseInsensitive ngramSearch ngramSearchCaseInsensitive jaroSimilarity
+string v: lower lcase=lower upper ucase=upper lowerUTF8 upperUTF8 reverse reverseUTF8 toValidUTF8 initcap
+string v: initcapUTF8 hex unhex base64Encode base64Decode tryBase64Decode
+string v: encodeXMLComponent decodeXMLComponent extractTextFromHTML encodeURLComponent decodeURLComponent
+string v: encodeURLFormComponent decodeURLFormComponent normalizeQuery normalizedQueryHash regexpQuoteMeta
+string s: base58Encode tryBase58Decode soundex
+number v: length char_length=lengthUTF8 lengthUTF8 ascii
+boolean v: empty isEmpty=empty notEmpty isNotEmpty=notEmpty isValidUTF8 isValidJSON
+string vv: left=leftUTF8 right=rightUTF8 leftUTF8 rightUTF8 appendTrailingCharIfAbsent
+string vn: repeat
+string mv: format
+string vr: extract
+string vv?v: substring substr=substring substringUTF8 mid=substring
+string vn?v: leftPad rightPad lpad=leftPad rpad=rightPad leftPadUTF8 rightPadUTF8
+string vr?v: regexpExtract
+string vvvv: substringIndex
+string vv*: concatWithSeparator concat_ws=concatWithSeparator
+string v?v: trim=trimBoth btrim=trimBoth trimBoth ltrim=trimLeft trimLeft rtrim=trimRight trimRight
+boolean vv: startsWith endsWith startsWithUTF8 endsWithUTF8 hasToken hasTokenCaseInsensitive hasSubsequence
+boolean vv: hasSubsequenceCaseInsensitive
+boolean vk: multiSearchAny multiSearchAnyCaseInsensitive multiSearchAnyUTF8 multiSearchAnyCaseInsensitiveUTF8
+boolean vr: match
+number vv?v: position positionCaseInsensitive positionUTF8 positionCaseInsensitiveUTF8 locate countSubstrings
+number vv?v: countSubstringsCaseInsensitive countSubstringsCaseInsensitiveUTF8
+number vk: multiSearchFirstPosition multiSearchFirstIndex
+number vr: countMatches countMatchesCaseInsensitive
+number vv: ngramDistance ngramDistanceCaseInsensitive ngramSearch ngramSearchCaseInsensitive
+number ss: jaroSimilarity
 # Edit distances are left out: one of two long texts takes seconds, in which the engine looks at no bound.
-string 3: replace=replaceAll replaceAll replaceOne replaceRegexpAll replaceRegexpOne translate
-string 3: regexp_replace=replaceRegexpAll translateUTF8
-array 2 noNulls: extractAll extractAllGroups extractAllGroupsHorizontal extractAllGroupsVertical extractGroups
-array 2 noNulls: ngrams
-array 2-3 noNulls: splitByChar splitByString splitByRegexp
-array 1-2 noNulls: splitByWhitespace splitByNonAlpha alphaTokens tokens
+string vvv: replace=replaceAll replaceAll replaceOne translate translateUTF8
+string vrv: replaceRegexpAll replaceRegexpOne regexp_replace=replaceRegexpAll
+array vr noNulls: extractAll extractAllGroups extractAllGroupsHorizontal extractAllGroupsVertical extractGroups
+array vi noNulls: ngrams
+array vv?v noNulls: splitByChar splitByString
+array rv?v noNulls: splitByRegexp
+array v?v noNulls: splitByWhitespace splitByNonAlpha alphaTokens
+array v noNulls: tokens
 # URLs.
-string 1: protocol domain domainWithoutWWW topLevelDomain firstSignificantSubdomain cutToFirstSignificantSubdomain
-string 1: cutToFirstSignificantSubdomainWithWWW path pathFull queryString fragment queryStringAndFragment cutWWW
-string 1: cutQueryString cutFragment cutQueryStringAndFragment netloc
-number 1-2: port
-array 1 noNulls: extractURLParameters extractURLParameterNames URLHierarchy URLPathHierarchy
-string 2: extractURLParameter cutURLParameter
+string v: protocol domain domainWithoutWWW topLevelDomain firstSignificantSubdomain cutToFirstSignificantSubdomain
+string v: cutToFirstSignificantSubdomainWithWWW path pathFull queryString fragment queryStringAndFragment cutWWW
+string v: cutQueryString cutFragment cutQueryStringAndFragment netloc
+number v?v: port
+array v noNulls: extractURLParameters extractURLParameterNames URLHierarchy URLPathHierarchy
+string vv: extractURLParameter cutURLParameter
 # JSON.
-string 1-*: JSONExtractString JSONExtractRaw JSON_VALUE JSON_QUERY JSONType JSONExtractKey
-number 1-*: JSONExtractInt JSONExtractUInt JSONExtractFloat JSONLength
-number 1-* givesNull: JSONArrayLength
-boolean 1-*: JSONExtractBool JSONHas JSON_EXISTS
-array 1-* noNulls: JSONExtractArrayRaw JSONExtractKeys JSONExtractKeysAndValuesRaw
-string 1: toJSONString
+string v*: JSONExtractString JSONExtractRaw JSONType JSONExtractKey
+string vp: JSON_VALUE JSON_QUERY
+number v*: JSONExtractInt JSONExtractUInt JSONExtractFloat JSONLength
+number v* givesNull: JSONArrayLength
+boolean v*: JSONExtractBool JSONHas
+boolean vp: JSON_EXISTS
+array v* noNulls: JSONExtractArrayRaw JSONExtractKeys JSONExtractKeysAndValuesRaw
+string v: toJSONString
 # Conversions.
-string 1-2: toString toFixedString
-number 1: toIntOrZero=toInt64OrZero toFloatOrZero=toFloat64OrZero
-number 1-2 isNumeric: toFloatOrDefault=toFloat64OrDefault toIntOrDefault=toInt64OrDefault
-unknown 1: toNullable toLowCardinality materialize
-string 1 neverNull: toTypeName
-unknown 2: toUUIDOrDefault
-uuid 0: generateUUIDv4
-datetime 1-2: UUIDv7ToDateTime
+string v?z: toString
+string vi: toFixedString
+number v: toIntOrZero=toInt64OrZero toFloatOrZero=toFloat64OrZero
+number v?v isNumeric: toFloatOrDefault=toFloat64OrDefault toIntOrDefault=toInt64OrDefault
+unknown v: toNullable toLowCardinality materialize
+string v neverNull: toTypeName
+unknown vv: toUUIDOrDefault
+uuid -: generateUUIDv4
+datetime v?z: UUIDv7ToDateTime
 # Nulls.
-boolean 1 neverNull: isNull isNotNull
-unknown 1 neverNull: assumeNotNull
+boolean v neverNull: isNull isNotNull
+unknown v neverNull: assumeNotNull
 # Hashes, which read their arguments only.
-number 1-*: cityHash64 sipHash64 xxHash64 xxHash32 farmHash64 murmurHash2_64 murmurHash3_64 javaHash
-string 1: MD5 SHA1 SHA224 SHA256 SHA384 SHA512
+number v*: cityHash64 sipHash64 xxHash64 xxHash32 farmHash64 murmurHash2_64 murmurHash3_64 javaHash
+string v: MD5 SHA1 SHA224 SHA256 SHA384 SHA512
 # Moments.
-number 1: toYear toQuarter toMonth toDayOfYear toDayOfMonth toHour toMinute toSecond toISOYear toISOWeek toYYYYMM
-number 1: toYYYYMMDD toYYYYMMDDhhmmss timeZoneOffset toMillisecond year=toYear quarter=toQuarter month=toMonth
-number 1: day=toDayOfMonth hour=toHour minute=toMinute second=toSecond DAYOFWEEK=toDayOfWeek DAYOFMONTH=toDayOfMonth
-number 1: DAYOFYEAR=toDayOfYear toRelativeYearNum toRelativeMonthNum toRelativeWeekNum toRelativeDayNum
-number 1: toRelativeHourNum toUnixTimestamp64Milli toUnixTimestamp64Micro
-number 1-3: toDayOfWeek toWeek toYearWeek
-number 1-2: toUnixTimestamp
-date 1: toStartOfYear toStartOfISOYear toStartOfQuarter toStartOfMonth toLastDayOfMonth toMonday
-date 1-2: toStartOfWeek toLastDayOfWeek LAST_DAY=toLastDayOfMonth
-datetime 1 needsMoment: toStartOfDay toStartOfHour toStartOfMinute toStartOfSecond toStartOfFiveMinutes timeSlot
-datetime 1 needsMoment: toStartOfTenMinutes toStartOfFifteenMinutes toTime
-datetime 2-3 needsMoment: toStartOfInterval dateTrunc date_trunc=dateTrunc
-number 3-4: dateDiff date_diff=dateDiff age
-string 2-3 isOfMoments: formatDateTime to_char=formatDateTime dateName date_format=formatDateTime
-string 1 isOfMoments: monthName timeZoneOf
-datetime 2: addYears addQuarters addMonths addWeeks addDays subtractYears subtractQuarters subtractMonths
-datetime 2: subtractWeeks subtractDays
-datetime 2 needsMoment: addHours addMinutes addSeconds subtractHours subtractMinutes subtractSeconds
-datetime 2: date_add=plus date_subtract=minus
-interval 1 isNumeric: toIntervalSecond toIntervalMinute toIntervalHour toIntervalDay toIntervalWeek toIntervalMonth
-interval 1 isNumeric: toIntervalQuarter toIntervalYear
-date 3 isNumeric: makeDate make_date=makeDate
+number v: toYear toQuarter toMonth toDayOfYear toDayOfMonth toHour toMinute toSecond toISOYear toISOWeek toYYYYMM
+number v: toYYYYMMDD toYYYYMMDDhhmmss timeZoneOffset toMillisecond year=toYear quarter=toQuarter month=toMonth
+number v: day=toDayOfMonth hour=toHour minute=toMinute second=toSecond DAYOFWEEK=toDayOfWeek DAYOFMONTH=toDayOfMonth
+number v: DAYOFYEAR=toDayOfYear toRelativeYearNum toRelativeMonthNum toRelativeWeekNum toRelativeDayNum
+number v: toRelativeHourNum toUnixTimestamp64Milli toUnixTimestamp64Micro
+number v?iz: toDayOfWeek toWeek toYearWeek
+number v?z: toUnixTimestamp
+date v: toStartOfYear toStartOfISOYear toStartOfQuarter toStartOfMonth toLastDayOfMonth toMonday
+date v?z: LAST_DAY=toLastDayOfMonth
+date v?i: toStartOfWeek toLastDayOfWeek
+datetime v needsMoment: toStartOfDay toStartOfHour toStartOfMinute toStartOfSecond toStartOfFiveMinutes timeSlot
+datetime v needsMoment: toStartOfTenMinutes toStartOfFifteenMinutes toTime
+datetime vv?o needsMoment: toStartOfInterval
+datetime uv?z needsMoment: dateTrunc date_trunc=dateTrunc
+number uvv?z: dateDiff date_diff=dateDiff age
+string vf?z isOfMoments: formatDateTime to_char=formatDateTime date_format=formatDateTime
+string uv?z isOfMoments: dateName
+string v isOfMoments: monthName timeZoneOf
+datetime vv: addYears addQuarters addMonths addWeeks addDays subtractYears subtractQuarters subtractMonths
+datetime vv: subtractWeeks subtractDays
+datetime vv needsMoment: addHours addMinutes addSeconds subtractHours subtractMinutes subtractSeconds
+datetime vv: date_add=plus date_subtract=minus
+interval v isNumeric: toIntervalSecond toIntervalMinute toIntervalHour toIntervalDay toIntervalWeek toIntervalMonth
+interval v isNumeric: toIntervalQuarter toIntervalYear
+date vvv isNumeric: makeDate make_date=makeDate
 # Arrays, tuples and maps.
-array 0-*: array
-unknown 0-*: tuple map
-array 1-3 isNumeric: range
-array 2-*: arrayConcat arrayMap arrayFilter arrayFill arrayReverseFill arraySplit arrayReverseSplit arrayZip
-array 1-*: arraySort arrayReverseSort arrayEnumerateUniq arrayIntersect arrayCumSum arrayCumSumNonNegative
-array 1-*: arrayEnumerateDense arrayEnumerate arrayPartialSort
-array 1: arrayPopBack arrayPopFront arrayDistinct arrayDifference arrayReverse arrayFlatten arrayCompact mapKeys
-array 1: mapValues
-array 2: arrayPushBack arrayPushFront arrayWithConstant arrayRotateLeft arrayRotateRight
-array 2-3: arraySlice arrayResize
-unknown 1: arrayJoin untuple finalizeAggregation
-unknown 2-*: arrayFirst arrayLast arrayFirstOrNull arrayLastOrNull arrayElement arrayElementOrNull
-boolean 2 neverNull: has hasAll hasAny hasSubstr
-number 2: indexOf countEqual arrayAUC dotProduct L2Distance cosineDistance
-number 1-*: arrayCount arrayUniq arrayFirstIndex arrayLastIndex arraySum arrayAvg arrayProduct
-boolean 1-*: arrayExists arrayAll
-unknown 1-*: arrayMin arrayMax mapFromArrays mapContains mapFilter mapApply mapAdd mapSubtract mapUpdate
-string 1-2 noNulls: arrayStringConcat
-unknown 2-3: tupleElement
-unknown 3-4: transform
+array ?v*: array
+unknown ?v*: tuple map
+array g?gg isNumeric: range
+array vv*: arrayConcat arrayMap arrayFilter arrayFill arrayReverseFill arraySplit arrayReverseSplit arrayZip
+array v*: arraySort arrayReverseSort arrayEnumerateUniq arrayIntersect arrayCumSum arrayCumSumNonNegative
+array v*: arrayEnumerateDense arrayEnumerate arrayPartialSort
+array v: arrayPopBack arrayPopFront arrayDistinct arrayDifference arrayReverse arrayFlatten arrayCompact mapKeys
+array v: mapValues
+array vv: arrayPushBack arrayPushFront arrayRotateLeft arrayRotateRight
+array nv: arrayWithConstant
+array vv?v: arraySlice
+array vn?v: arrayResize
+unknown v: arrayJoin untuple finalizeAggregation
+unknown vv*: arrayFirst arrayLast arrayFirstOrNull arrayLastOrNull arrayElement arrayElementOrNull
+boolean vv neverNull: has hasAll hasAny hasSubstr
+number vv: indexOf countEqual arrayAUC dotProduct L2Distance cosineDistance
+number v*: arrayCount arrayUniq arrayFirstIndex arrayLastIndex arraySum arrayAvg arrayProduct
+boolean v*: arrayExists arrayAll
+unknown v*: arrayMin arrayMax mapFromArrays mapContains mapFilter mapApply mapAdd mapSubtract mapUpdate
+string v?v noNulls: arrayStringConcat
+unknown vv?v: tupleElement
+unknown vvv?v: transform
 # Addresses.
-string 1: IPv4NumToString IPv6NumToString IPv4StringToNumOrNull IPv4StringToNum
-boolean 1-2: isIPv4String isIPv6String isIPAddressInRange
+string v: IPv4NumToString IPv6NumToString IPv4StringToNumOrNull IPv4StringToNum
+boolean v?v: isIPv4String isIPv6String isIPAddressInRange
 # Windows only.
-number 0-1 neverNull: row_number rank dense_rank denseRank=dense_rank percent_rank ntile cume_dist
-unknown 1-3 givesNull: lag=lagInFrame lead=leadInFrame lagInFrame leadInFrame
-unknown 1-2 givesNull: first_value last_value nth_value
-number 0-*: grouping
+number ?v neverNull: row_number rank dense_rank denseRank=dense_rank percent_rank ntile cume_dist
+unknown v?vv givesNull: lag=lagInFrame lead=leadInFrame lagInFrame leadInFrame
+unknown v?v givesNull: nth_value
+number ?v*: grouping
 `,
-  500,
 );
 
 /** The function of a name, whatever its case. */

@@ -1,0 +1,31 @@
+// Kinds of arguments in the lists of functions, a letter each; `arguments.ts` says what they are.
+
+import { functionLimits } from "./limits.ts";
+
+const letters = "vzoufmrpkintgsxw";
+
+/** @throws Error where a line has none, or one that is no kind. */
+export function checkKinds(args: string): string {
+  const wrong = args === "" ? "nothing" : [...args].find((one) => !`${letters}?*|-`.includes(one));
+  if (wrong !== undefined) throw new Error(`${wrong} is no kind of argument`);
+  return args;
+}
+
+/**
+ * The kinds of so many arguments. Those after ? may be absent, the one before * is repeated; | parts two ways to call,
+ * the shorter first; - stands for no arguments.
+ */
+export function kindsOf(args: string, count: number): string {
+  const ways = args.split("|");
+  const way = ways.find((one) => one.length >= count) ?? ways.at(-1)!;
+  const [head = "", tail = ""] = way.replace(/[?-]/, "").split("*");
+  const repeated = way.includes("*") ? Math.max(0, count - head.length - tail.length) : 0;
+  return `${head}${head.slice(-1).repeat(repeated)}${tail}`;
+}
+
+/** The fewest and the most arguments. */
+export function countKinds(args: string): { least: number; most: number } {
+  const [required = ""] = args.split(/[?|]/);
+  const most = args.includes("*") ? functionLimits.argumentsMax : kindsOf(args, args.length).length;
+  return { least: required.replace(/[-*]/g, "").length, most };
+}
