@@ -9,7 +9,7 @@ import { storageLimits } from "./limits.ts";
 import { isStoreLocked } from "./postgres/store_locks.ts";
 import type { Uses } from "./services.ts";
 
-/** For how long, in ms, a flush that has something to store has had no success; 0 without trouble. */
+/** For how long, in ms, a flush has had no success; 0 without trouble. */
 export interface FlushTrouble {
   /** Nothing was stored. */
   failingMs: number;
@@ -23,17 +23,13 @@ export interface FlushTrouble {
 
 export const noTrouble: FlushTrouble = { failingMs: 0, silentMs: 0, memoryMs: 0, code: "" };
 
-/** Each figure of the flush that has the worst one. */
+/** The worst figures of several flushes. */
 export function worstTrouble(troubles: readonly FlushTrouble[]): FlushTrouble {
-  return troubles.reduce(
-    (worst, next) => ({
-      failingMs: Math.max(worst.failingMs, next.failingMs),
-      silentMs: Math.max(worst.silentMs, next.silentMs),
-      memoryMs: Math.max(worst.memoryMs, next.memoryMs),
-      code: next.failingMs > worst.failingMs ? next.code : worst.code,
-    }),
-    noTrouble,
-  );
+  const mostOf = (figure: "failingMs" | "silentMs" | "memoryMs") =>
+    Math.max(0, ...troubles.map((trouble) => trouble[figure]));
+  const failingMs = mostOf("failingMs");
+  const code = troubles.find((trouble) => trouble.failingMs === failingMs)?.code ?? "";
+  return { failingMs, silentMs: mostOf("silentMs"), memoryMs: mostOf("memoryMs"), code };
 }
 
 interface EngineWatchOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
@@ -41,30 +37,23 @@ interface EngineWatchOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"
   engine: Pick<Child, "pid" | "restart"> | undefined;
   /** Resolves to the trouble of all flushes that use this engine. */
   readTrouble(): Promise<FlushTrouble>;
-  /** The CPU time of a process, by default as Linux shows it. */
-  readCpu?: (pid: number) => CpuTime;
-}
-
-interface CpuTime {
-  usedMs: number;
-  /** The time that its threads waited for a core, added up. */
-  delayedMs: number;
+  readCpu?: typeof readCpuTime;
 }
 
 export class EngineWatch {
   /** How many times the engine was restarted. */
   restarts = 0;
-  readonly #options: EngineWatchOptions;
+  readonly #options: EngineWatchOptions & { readCpu: typeof readCpuTime };
   #trouble = noTrouble;
-  /** The engine's CPU time when it was halfway to a restart. */
-  #halfway: (CpuTime & { at: number }) | undefined;
+  /** When the engine was halfway to a restart, and its CPU time then. */
+  #halfway: { at: number; usedMs: number; delayedMs: number } | undefined;
   #isReported = false;
   #pauseMs = 0;
   /** No restart comes before this time, by clock.elapsed(). */
   #notBefore = 0;
 
   constructor(options: EngineWatchOptions) {
-    this.#options = options;
+    this.#options = { readCpu: readCpuTime, ...options };
   }
 
   /** @throws an error with a code when a flush has failed or hung for too long. */
@@ -72,18 +61,17 @@ export class EngineWatch {
     const { failingMs, silentMs, code } = this.#trouble;
     if (failingMs < storageLimits.flushSilentMsMax) return;
     const shown = silentMs >= storageLimits.flushSilentMsMax ? "FLUSH_HUNG" : `FLUSH_FAILED_${code}`;
-    const message = `nothing was stored for ${Math.floor(failingMs / 1000)} s`;
-    throw Object.assign(new Error(message), { code: shown.slice(0, 40) });
+    throw Object.assign(new Error("nothing is stored"), { code: shown.slice(0, 40) });
   }
 
   async poll(): Promise<void> {
-    const { engine, clock, log } = this.#options;
+    const { engine, readCpu, clock, log } = this.#options;
     this.#trouble = await this.#options.readTrouble();
     const { lateness, reason } = this.#findLatest();
     const pid = engine?.pid;
     if (lateness < 0.5) this.#isReported = false;
     if (lateness < 0.5 || (engine && pid === undefined)) return void (this.#halfway = undefined);
-    if (pid !== undefined) this.#halfway ??= { ...this.#readCpu(pid), at: clock.elapsed() };
+    if (pid !== undefined) this.#halfway ??= { ...readCpu(pid), at: clock.elapsed() };
     if (lateness < 1 || (lateness < storageLimits.engineStarvedFactor && this.#isStarved(pid))) return;
     const hindrance = await this.#findHindrance();
     if (hindrance === undefined) return this.#restart(reason);
@@ -91,15 +79,14 @@ export class EngineWatch {
     this.#isReported = true;
   }
 
-  /** What has lasted longest, measured by how long it may; 1 is the limit. */
+  /** What has lasted longest, as a part of what is allowed. */
   #findLatest(): { lateness: number; reason: string } {
-    const { flushSilentMsMax, flushMemoryMsMax, statementOverdueMsMax } = storageLimits;
     const { silentMs, memoryMs } = this.#trouble;
-    const overdueMs = this.#options.clickhouse.running.overdueMs;
+    const { overdueMs } = this.#options.clickhouse.running;
     const found = [
-      { lateness: silentMs / flushSilentMsMax, reason: "a flush has no answer" },
-      { lateness: memoryMs / flushMemoryMsMax, reason: "flushes are refused: its memory is used up" },
-      { lateness: overdueMs / statementOverdueMsMax, reason: "a statement outlives its limit and its kill" },
+      { lateness: silentMs / storageLimits.flushSilentMsMax, reason: "a flush has no answer" },
+      { lateness: memoryMs / storageLimits.flushMemoryMsMax, reason: "its memory is used up" },
+      { lateness: overdueMs / storageLimits.statementOverdueMsMax, reason: "a statement outlives its kill" },
     ];
     return found.reduce((worst, next) => (next.lateness > worst.lateness ? next : worst));
   }
@@ -111,16 +98,11 @@ export class EngineWatch {
   #isStarved(pid: number | undefined): boolean {
     if (!this.#halfway || pid === undefined) return false;
     const passedMs = this.#options.clock.elapsed() - this.#halfway.at;
-    const { usedMs, delayedMs } = this.#readCpu(pid);
-    const used = (usedMs - this.#halfway.usedMs) / passedMs;
-    const delayed = (delayedMs - this.#halfway.delayedMs) / passedMs;
     // This process may have been stopped itself, and has just begun to watch.
     if (passedMs < storageLimits.engineWatchedMsMin) return true;
-    return used < storageLimits.engineStarvedCores && delayed > storageLimits.engineStarvedCores;
-  }
-
-  #readCpu(pid: number): CpuTime {
-    return (this.#options.readCpu ?? readCpuTime)(pid);
+    const { usedMs, delayedMs } = this.#options.readCpu(pid);
+    const leastMs = passedMs * storageLimits.engineStarvedCores;
+    return usedMs - this.#halfway.usedMs < leastMs && delayedMs - this.#halfway.delayedMs > leastMs;
   }
 
   /** Why it must not be restarted now. */
@@ -129,36 +111,42 @@ export class EngineWatch {
     if (!engine) return "it is not embedded";
     if (clickhouse.running.isRewriting) return "tables are being changed";
     // A backup or migration whose Postgres does not answer has failed.
-    if (await withinMs(isStoreLocked(sql), limits.healthMsMax).catch(() => false))
-      return "a backup or a migration runs";
+    const isLocked = await withinMs(isStoreLocked(sql), limits.healthMsMax).catch(() => false);
+    if (isLocked) return "a backup or a migration runs";
     return clock.elapsed() < this.#notBefore ? "it was restarted a short time ago" : undefined;
   }
 
   #restart(reason: string): void {
-    const { engine, clock } = this.#options;
     const { engineRestartPauseMsMin, engineRestartPauseMsMax } = storageLimits;
-    const now = clock.elapsed();
-    const isSound = now - this.#notBefore > engineRestartPauseMsMax;
-    const doubledMs = isSound ? 0 : 2 * this.#pauseMs;
-    this.#pauseMs = Math.min(Math.max(engineRestartPauseMsMin, doubledMs), engineRestartPauseMsMax);
+    const now = this.#options.clock.elapsed();
+    if (now - this.#notBefore > engineRestartPauseMsMax) this.#pauseMs = 0;
+    this.#pauseMs = Math.min(Math.max(engineRestartPauseMsMin, 2 * this.#pauseMs), engineRestartPauseMsMax);
     this.#notBefore = now + this.#pauseMs;
     this.#halfway = undefined;
     this.restarts++;
-    void engine?.restart(reason);
+    void this.#options.engine?.restart(reason);
   }
 }
 
-/** Where the system does not show it, a process counts as one that does not wait for a core. */
-function readCpuTime(pid: number): CpuTime {
+/** CPU time of a process, and the time that its threads waited for a core, added up; 0 where it is not shown. */
+function readCpuTime(pid: number): { usedMs: number; delayedMs: number } {
   const time = { usedMs: 0, delayedMs: 0 };
-  try {
-    for (const thread of readdirSync(`/proc/${pid}/task`)) {
-      const [used, delayed] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ");
+  for (const thread of listThreads(pid)) {
+    try {
+      const [used, delayed] = readFileSync(`${thread}/schedstat`, "utf8").split(" ");
       time.usedMs += Number(used) / 1e6;
       time.delayedMs += Number(delayed) / 1e6;
+    } catch {
+      // It has just ended.
     }
-  } catch {
-    // A thread has just ended, or the process has.
   }
   return time;
+}
+
+function listThreads(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map((thread) => `/proc/${pid}/task/${thread}`);
+  } catch {
+    return [];
+  }
 }

@@ -69,14 +69,18 @@ async function restarted(server: StartedServer): Promise<string[]> {
   return [...seen];
 }
 
-const ways: [how: string, hang: (server: StartedServer) => Promise<void>][] = [
-  ["is frozen as a whole", async (server) => void process.kill(enginePid(server), "SIGSTOP")],
-  ["hangs inside a statement", ({ dataDir }) => hangStatement(dataDir)],
+const ways: [how: string, workers: string, hang: (server: StartedServer) => Promise<void>][] = [
+  [
+    "of two workers is frozen as a whole",
+    "2",
+    async (server) => void process.kill(enginePid(server), "SIGSTOP"),
+  ],
+  ["hangs inside a statement", "1", ({ dataDir }) => hangStatement(dataDir)],
 ];
 
-for (const [how, hang] of ways) {
-  test(`an engine that ${how} is restarted, captures go on, and each event is stored once`, async () => {
-    const server = await startServer({ FLUSH_INTERVAL_MS: "50" });
+for (const [how, workers, hang] of ways) {
+  test(`an engine that ${how} is restarted once, captures go on, and each event is stored once`, async () => {
+    const server = await startServer({ FLUSH_INTERVAL_MS: "50", WORKERS: workers });
     const sender = sendSteadily(server, "steady");
     await until(async () => (await metric(server, 'sluice_events_stored_total{lane="live"}')) > 0);
     const before = enginePid(server);
@@ -90,6 +94,7 @@ for (const [how, hang] of ways) {
       ids: acknowledged,
     });
     expect(enginePid(server)).not.toBe(before);
+    expect(await metric(server, "sluice_engine_restarts_total")).toBe(1);
     expect(server.logged()).toMatch(/"the embedded ClickHouse is restarted","reason":"a (flush|statement) /);
   });
 }

@@ -8,58 +8,54 @@ import { flushLimits } from "./limits.ts";
 
 export class FlushState {
   readonly #clock: Clock;
-  /** By clock.elapsed(); undefined while it is not so. */
-  #failingSince: number | undefined;
-  #silentSince: number | undefined;
-  #refusedSince: number | undefined;
+  /** Since when, by clock.elapsed(): nothing was stored, there was no answer, the engine lacks memory. */
+  #failing: number | undefined;
+  #silent: number | undefined;
+  #refused: number | undefined;
   #code = "";
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** A statement is sent whose answer takes a short time. */
+  /** A statement is sent that is short at rest. */
   begin(): void {
-    this.#failingSince ??= this.#clock.elapsed();
-    this.#silentSince ??= this.#clock.elapsed();
+    this.#failing ??= this.#clock.elapsed();
+    this.#silent ??= this.#clock.elapsed();
   }
 
   answered(): void {
-    this.#silentSince = undefined;
+    this.#silent = undefined;
   }
 
   stored(): void {
-    [this.#failingSince, this.#silentSince, this.#refusedSince] = [undefined, undefined, undefined];
+    this.#failing = this.#silent = this.#refused = undefined;
   }
 
   failed(thrown: unknown): void {
     this.#code = thrown instanceof ClickHouseError ? thrown.type : codeOf(thrown);
-    if (!isUnanswered(thrown)) this.#silentSince = undefined;
-    if (exceedsSharedMemory(thrown)) this.#refusedSince ??= this.#clock.elapsed();
-    else this.#refusedSince = undefined;
+    if (!isUnanswered(thrown)) this.#silent = undefined;
+    if (exceedsSharedMemory(thrown)) this.#refused ??= this.#clock.elapsed();
+    else this.#refused = undefined;
   }
 
   read(): FlushTrouble {
     const now = this.#clock.elapsed();
-    const sinceMs = (since: number | undefined): number => (since === undefined ? 0 : now - since);
-    return {
-      failingMs: sinceMs(this.#failingSince),
-      silentMs: sinceMs(this.#silentSince),
-      memoryMs: sinceMs(this.#refusedSince),
-      code: this.#code,
-    };
+    const [failingMs, silentMs, memoryMs] = [this.#failing, this.#silent, this.#refused].map(
+      (since) => now - (since ?? now),
+    ) as [number, number, number];
+    return { failingMs, silentMs, memoryMs, code: this.#code };
   }
 }
 
 /**
- * Stops the retries of a server that ends, after `ms`, or once a flush had no answer for flushLimits.drainSilentMsMax:
- * the next start stores the rest. The returned function calls it off.
+ * Stops a flush that ends, after `ms`, or once it had no answer for flushLimits.drainSilentMsMax: the next start stores
+ * the rest. The returned function calls it off.
  */
 export function stopAfter(stopping: AbortController, ms: number, readTrouble: () => FlushTrouble) {
   const stop = (): void => stopping.abort();
-  const timer = setTimeout(stop, ms);
   const poll = () => readTrouble().silentMs >= flushLimits.drainSilentMsMax && stop();
-  const polling = setInterval(poll, flushLimits.drainPollMs);
+  const [timer, polling] = [setTimeout(stop, ms), setInterval(poll, flushLimits.drainPollMs)];
   return () => {
     clearTimeout(timer);
     clearInterval(polling);
