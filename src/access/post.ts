@@ -53,11 +53,12 @@ export function postTo(
   let connected = false;
   const family = isIP(address);
   const isSecure = url.protocol === "https:";
+  const signal = abort ? AbortSignal.any([deadline, abort]) : deadline;
   const request = (isSecure ? secure : plain)(url, {
     method,
     // A kept connection could be to another address.
     agent: false,
-    signal: abort ? AbortSignal.any([deadline, abort]) : deadline,
+    signal,
     lookup: (_name, { all }, found) => {
       if (all) found(null, [{ address, family }]);
       else found(null, address, family);
@@ -69,10 +70,15 @@ export function postTo(
       connected = true;
     });
   });
-  request.on("error", (thrown) => {
+  const fail = (thrown: unknown): void => {
     const reason = deadline.aborted ? `no answer within ${msMax / 1000} s` : reasonOf(thrown);
     reject(new NoAnswer(reason, connected));
-  });
+    request.destroy();
+  };
+  request.on("error", fail);
+  // After a 101 the client neither reads nor reports the signal.
+  request.on("upgrade", () => fail("an answer with another protocol"));
+  signal.addEventListener("abort", () => fail(signal.reason), { once: true });
   request.on("response", (reply) => {
     let text = "";
     const header = (name: string): string | undefined => [reply.headers[name]].flat()[0];
