@@ -7,7 +7,7 @@ import { ownPersonId } from "../../src/persons/identity.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
-import { ask } from "../support/ask.ts";
+import { ask, reachMemberships } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { storesOf } from "../support/server.ts";
 
@@ -119,6 +119,7 @@ async function copyRows({ sql }: Stores): Promise<void> {
   await sql`
     INSERT INTO organization_memberships (organization_id, user_id, level)
     SELECT o.id, u.id, 15 FROM organizations o, users u WHERE o.slug LIKE 'slug-%'`;
+  await reachMemberships(sql);
   await sql`
     INSERT INTO group_types (project_id, name, place, version) VALUES (${ids["project_id"]!}, 'company', 0, 1)`;
   await sql`

@@ -4,6 +4,7 @@ import type { ApiDocument, Content } from "../../src/http/docs/document.ts";
 import type { JsonSchema } from "../../src/http/docs/example.ts";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
 import { addUser, startMsMax } from "../support/accounts.ts";
+import { reachMemberships } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import {
   ask,
@@ -232,6 +233,7 @@ async function addMember(level: number) {
       INSERT INTO organization_memberships (organization_id, user_id, level)
       SELECT organization_id, ${user_id}, ${level} FROM organization_memberships WHERE user_id = ${owner_id}
       ON CONFLICT DO NOTHING`;
+    await reachMemberships(sql);
     await sql`
       UPDATE users SET current_organization_id = ${organization_id}, current_project_id = ${project_id}
       WHERE id = ${user_id}`;

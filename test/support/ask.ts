@@ -71,3 +71,11 @@ export async function addStranger(sql: Postgres): Promise<Account & { organizati
   const { value } = await issueKey(sql, user_id, { label: "all", scopes: ["*"] });
   return { user_id, key: value, organization_id };
 }
+
+/** Lets all keys reach what their users are members of by now, as if made later. */
+export async function reachMemberships(sql: Postgres): Promise<void> {
+  await sql`
+    INSERT INTO key_organizations
+    SELECT k.id, m.organization_id, m.user_id FROM personal_api_keys k JOIN organization_memberships m USING (user_id)
+    ON CONFLICT DO NOTHING`;
+}

@@ -1,7 +1,7 @@
 // The manifest of a backup: the program's version, the time, and the tables. It is written last, so that a folder
 // without one is no backup.
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import { readSummedJson, summedJson } from "../../core/json/summed_json.ts";
@@ -9,6 +9,7 @@ import { reasonOf } from "../../core/log.ts";
 import { type AppliedMigration, filesOfMigrations } from "../../storage/migrate.ts";
 import { manifestName } from "./backup_files.ts";
 import { type FileTotals } from "./file_list.ts";
+import { backupLimits } from "./limits.ts";
 
 /** The format of the folder. A release that changes it raises this. */
 const backupFormat = 1;
@@ -32,7 +33,12 @@ export function backupManifestText(manifest: Manifest): string {
 /** @throws UserError when the folder is no backup, is damaged, or is of another version. */
 export function readManifest(folder: string, version: string): Manifest {
   const path = join(folder, manifestName);
-  if (!existsSync(path)) throw noBackup(folder, existsSync(folder));
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (!stat) throw noBackup(folder, existsSync(folder));
+  if (!stat.isFile() || stat.size > backupLimits.manifestBytesMax)
+    throw new UserError(
+      `${path} is damaged: it is no file of at most ${backupLimits.manifestBytesMax} bytes`,
+    );
   return parseManifest(readFileSync(path, "utf8"), folder, version);
 }
 

@@ -1,7 +1,17 @@
 // What a backup and a restore refuse, each in one line, and how much memory they take.
 
 import { beforeAll, expect, test } from "bun:test";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { summedJson } from "../../../src/core/json/summed_json.ts";
 import { ownDataDir } from "../../../src/storage/lock.ts";
@@ -54,6 +64,11 @@ function changeManifest(copy: string, changes: (manifest: Record<string, unknown
   const path = join(copy, "manifest.json");
   const { sum: _, ...manifest } = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
   writeFileSync(path, summedJson({ ...manifest, ...changes(manifest) }));
+}
+
+function linkTo(target: string, path: string): void {
+  rmSync(path, { force: true });
+  symlinkSync(target, path);
 }
 
 function firstPart(copy: string): string {
@@ -139,6 +154,23 @@ test("a damaged backup is refused by the name of what is damaged, and nothing is
     ],
     ["/count.txt is missing", (copy) => rmSync(join(copy, firstPart(copy), "../count.txt"))],
     ["its list of files is not the one it was made with", (copy) => writeFileSync(join(copy, "files"), "")],
+    // Each of these never ends when it is read.
+    ...["manifest.json", "files", "postgres/projects"].map((name): [string, (copy: string) => void] => [
+      name === "files" ? "its list of files is not the one it was made with" : `${name}`,
+      (copy) => linkTo("/dev/zero", join(copy, name)),
+    ]),
+    ["postgres/projects is no file", (copy) => linkTo("/dev", join(copy, "postgres/projects"))],
+    [
+      "postgres/projects is no file",
+      (copy) => {
+        rmSync(join(copy, "postgres/projects"));
+        expect(Bun.spawnSync(["mkfifo", join(copy, "postgres/projects")]).exitCode).toBe(0);
+      },
+    ],
+    [
+      "manifest.json is damaged: it is no file of at most",
+      (copy) => truncateSync(join(copy, "manifest.json"), 2e9),
+    ],
   ];
   for (const [said, change] of cases) {
     const { copy, dataDir } = copyWith(change);
@@ -177,13 +209,33 @@ test("a backup of another version is refused", async () => {
 });
 
 test("a list that leads out of the backup is refused", async () => {
-  const { copy, dataDir } = copyWith((folder) => {
-    const line = `${"0".repeat(64)}  data/../../../etc/passwd\n`;
-    writeFileSync(join(folder, "files"), line);
-    const sum = new Bun.CryptoHasher("sha256").update(line).digest("hex");
-    changeManifest(folder, () => ({ files: { files: 1, bytes: 0, sum } }));
-  });
-  expect(await refusal(["restore", copy], { DATA_DIR: dataDir })).toContain("has a line that names none");
+  const paths = [
+    "data/../../../etc/passwd",
+    "/etc/passwd",
+    "data//etc/passwd",
+    "data/journal/..",
+    "data/workers/../journal/x",
+    "data/workers/a/b/journal/x",
+    "clickhouse/event_rows/../../../x",
+    "clickhouse/event_rows/a\\..\\x",
+    "clickhouse/../x/y",
+    "postgres/a.b",
+    "data/postgres.password",
+    "data/lock",
+    "data/journal/x@2",
+    `data/journal/${"x".repeat(1_000_000)}/x`,
+    "",
+  ];
+  for (const path of paths) {
+    const { copy, dataDir } = copyWith((folder) => {
+      const line = `${"0".repeat(64)}  ${path}\n`;
+      writeFileSync(join(folder, "files"), line);
+      const sum = new Bun.CryptoHasher("sha256").update(line).digest("hex");
+      changeManifest(folder, () => ({ files: { files: 1, bytes: 0, sum } }));
+    });
+    expect(await refusal(["restore", copy], { DATA_DIR: dataDir })).toContain("has a line that names none");
+    expect(existsSync(dataDir)).toBe(false);
+  }
 });
 
 test("memory does not grow with what is copied", async () => {
