@@ -8,7 +8,7 @@ import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { codeOf, reasonOf } from "../core/log.ts";
 import { httpLimits } from "./limits.ts";
-import { copyPeer, type PeerAddresses, receivedOf } from "./peer.ts";
+import { copyPeer, type PeerAddresses } from "./peer.ts";
 import { plainHeaders } from "./problem.ts";
 import { targetRoutes, withRequestId } from "./target.ts";
 
@@ -53,20 +53,7 @@ export function listen(
   app.compile();
   const trusts = (request: Request) => isProxy(peers.of(request));
   const paths = app.routes.map(({ path }) => path);
-  let server: Bun.Server<undefined>;
   const idleTimeout = idleTimeoutSeconds + httpLimits.idleEarlySeconds;
-  /** A question may wait and run for longer than a connection may be idle. */
-  const answerPatiently = async (request: Request): Promise<Response> => {
-    const received = receivedOf(request);
-    server.timeout(received, httpLimits.answerSecondsMax);
-    try {
-      return await app.fetch(request);
-    } finally {
-      server.timeout(received, idleTimeout);
-    }
-  };
-  const answer = (request: Request) =>
-    request.url.includes("/api/") ? answerPatiently(request) : app.fetch(request);
   const options: Bun.Serve.Options<undefined> = {
     hostname: host,
     port,
@@ -77,10 +64,11 @@ export function listen(
     // The application refuses first, with a reason; Bun would send an empty 413.
     maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
     idleTimeout,
-    ...targetRoutes(paths, answer, trusts),
+    ...targetRoutes(paths, { answer: (request) => app.fetch(request), trusts, idleTimeout }),
   };
   // The types of Node have it read only; the runtime uses what it is set to.
   Object.assign(http, { maxHeaderSize: httpLimits.headBytesMax });
+  let server: Bun.Server<undefined>;
   try {
     server = Bun.serve(options);
   } catch (thrown) {

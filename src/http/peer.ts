@@ -29,7 +29,7 @@ export function copyPeer(copy: Request, received: Request): Request {
 }
 
 /** The request as the runtime received it, for a copy or for itself. */
-export function receivedOf(request: Request): Request {
+function receivedOf(request: Request): Request {
   return originals.get(request) ?? request;
 }
 

@@ -7,7 +7,9 @@ import { copyPeer, requestIds } from "./peer.ts";
 import { problemFor } from "./problem.ts";
 import { isSdkPath, pathOf, repeatedSlashPatterns, withSingleSlashes } from "./sdk_path.ts";
 
-type Answer = (request: Request) => Response | Promise<Response>;
+type Answer = (request: Request, server: Server) => Response | Promise<Response>;
+
+type Server = Bun.Server<undefined>;
 
 /** A request as Bun's router hands it over: the segments of its path, percent-decoded, in their order. */
 type RoutedRequest = Request & { params: Record<string, string> };
@@ -22,17 +24,17 @@ const adoptable = /^[\w.:+/=@-]{1,128}$/;
  * @param trusts whether the request came from a proxy whose X-Request-Id is adopted.
  */
 export function withRequestId<R extends Request>(
-  handle: (request: R) => Response | Promise<Response>,
+  handle: (request: R, server: Server) => Response | Promise<Response>,
   trusts: (request: R) => boolean,
-): (request: R) => Response | Promise<Response> {
+): (request: R, server: Server) => Response | Promise<Response> {
   const withIdHeader = (request: R, response: Response): Response => {
     response.headers.set(idHeader, requestIds.get(request) ?? crypto.randomUUID());
     return response;
   };
-  return (request) => {
+  return (request, server) => {
     const sent = request.headers.get(idHeader);
     if (sent !== null && adoptable.test(sent) && trusts(request)) requestIds.set(request, sent);
-    const answer = handle(request);
+    const answer = handle(request, server);
     return answer instanceof Promise
       ? answer.then((response) => withIdHeader(request, response))
       : withIdHeader(request, answer);
@@ -40,7 +42,7 @@ export function withRequestId<R extends Request>(
 }
 
 interface TargetRoutes {
-  routes: Record<string, (request: RoutedRequest) => Response | Promise<Response>>;
+  routes: Record<string, (request: RoutedRequest, server: Server) => Response | Promise<Response>>;
   /** For all other requests. */
   fetch: Answer;
 }
@@ -56,20 +58,33 @@ interface TargetRoutes {
  */
 export function targetRoutes(
   paths: Iterable<string>,
-  answer: Answer,
-  trusts: (request: Request) => boolean,
+  {
+    answer,
+    trusts,
+    idleTimeout,
+  }: {
+    answer: (request: Request) => Response | Promise<Response>;
+    trusts: (request: Request) => boolean;
+    /** Seconds that a connection may be idle outside of a request of the API. */
+    idleTimeout: number;
+  },
 ): TargetRoutes {
-  const answerOneHost: Answer = (request) =>
-    hasTwoHosts(request) ? problemFor(request, twoHosts) : answer(request);
-  const withId = withRequestId(answerOneHost, trusts);
+  const answerOneHost = (request: Request, server: Server, received = request) => {
+    if (hasTwoHosts(request)) return problemFor(request, twoHosts);
+    if (!request.url.includes("/api/")) return answer(request);
+    // A question may wait and run for longer than a connection may be idle.
+    server.timeout(received, httpLimits.answerSecondsMax);
+    return Promise.resolve(answer(request)).finally(() => server.timeout(received, idleTimeout));
+  };
+  const withId = withRequestId((request, server) => answerOneHost(request, server), trusts);
   const plainPaths = withRequestId<RoutedRequest>(
-    (request) => (isPlain(request) ? answerOneHost(request) : problemFor(request, notPlain)),
+    (request, server) => (isPlain(request) ? answerOneHost(request, server) : problemFor(request, notPlain)),
     trusts,
   );
-  const repeatedSlashes = withRequestId<RoutedRequest>((request) => {
+  const repeatedSlashes = withRequestId<RoutedRequest>((request, server) => {
     if (!isPlain(request)) return problemFor(request, notPlain);
     const single = singleSlashed(request);
-    return single ? answerOneHost(copyPeer(single, request)) : problemFor(request, unknown);
+    return single ? answerOneHost(copyPeer(single, request), server, request) : problemFor(request, unknown);
   }, trusts);
   const routes: TargetRoutes["routes"] = { "/": withId };
   let pattern = "";
