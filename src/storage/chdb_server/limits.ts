@@ -22,11 +22,12 @@ export const chdbServerLimits = {
   /** As insertLateMs, while reads run: they keep the cores busy themselves, but an import beside them continues. */
   insertLateBesideReadsMs: 10_000,
   /**
-   * A read that takes longer, in ms, is late if the engine had less than so many cores meanwhile: beside other programs
-   * it has a tenth of a core at the lower rank.
+   * A read is late after each so many ms, if the engine had less than so many cores meanwhile, and lifts it by so many
+   * steps. Beside two busy programs on two cores it has 0.2 at the lowest rank, 0.5 halfway, 1 at the server's.
    */
   readLateMs: 500,
-  readStarvedCores: 0.5,
+  readStarvedCores: 0.4,
+  readLiftSteps: 5,
   /**
    * How long the engine then has the server's rank, in ms: a busy machine stays busy, and INSERTs of an import follow.
    */

@@ -2,14 +2,15 @@
 // several times for an INSERT's threads (socket, write, sync, answer): its p99 at 500 a second was 20 to 40 ms, and is
 // 5. An INSERT that takes too long, because other programs keep the cores busy, gives the engine its usual priority
 // back. Beside the engine's own reads, which would delay captures at that priority, an INSERT gets more time, but not
-// without limit. A late read does so only where the engine has had hardly any CPU time: one that is merely long has it.
+// without limit. A late read does so only where the engine has had hardly any CPU time (a long one has it), and step by
+// step: where half the way suffices, captures wait no longer than before.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";
 import { chdbServerLimits } from "./limits.ts";
 
 interface EnginePriorityOptions {
-  /** Sets by how many steps of nice the engine's priority is lower: 0 or chdbServerLimits.stepsBehind. */
+  /** Sets by how many steps of nice the engine's priority is lower. */
   set: (steps: number) => void;
   clock: Clock;
   /** The CPU time that the engine has used, in ms. */
@@ -36,7 +37,7 @@ export class EnginePriority {
     this.#hasStored = true;
     this.#stepBack();
     const { insertLateMs, insertLateBesideReadsMs } = chdbServerLimits;
-    const toFront = () => this.#toFront();
+    const toFront = () => this.#toFront(0);
     let forget = after(insertLateMs, () => {
       if (this.#reads === 0) toFront();
       else forget = after(insertLateBesideReadsMs - insertLateMs, toFront);
@@ -63,19 +64,22 @@ export class EnginePriority {
 
   /** Checks again and again whether others keep the cores busy, until the returned function is called. */
   #liftWhenStarved(): () => void {
-    const { after = afterTimer, usedMs = readUsedMs } = this.#options;
-    const { readLateMs, readStarvedCores } = chdbServerLimits;
+    const { clock, after = afterTimer, usedMs = readUsedMs } = this.#options;
+    const { frontMs, readLateMs, readStarvedCores, readLiftSteps } = chdbServerLimits;
     const before = usedMs();
     let forget = after(readLateMs, () => {
-      if (usedMs() - before < readLateMs * readStarvedCores) this.#toFront();
+      const isStarved = usedMs() - before < readLateMs * readStarvedCores;
+      // Of several late reads one lifts it at a time.
+      const isLifted = clock.elapsed() + frontMs - this.#frontUntil < readLateMs / 2;
+      if (isStarved && !isLifted) this.#toFront(Math.max(0, this.#steps - readLiftSteps));
       forget = this.#liftWhenStarved();
     });
     return () => forget();
   }
 
-  #toFront(): void {
+  #toFront(steps: number): void {
     this.#frontUntil = this.#options.clock.elapsed() + chdbServerLimits.frontMs;
-    this.#set(0);
+    this.#set(steps);
   }
 
   #stepBack(): void {

@@ -5,7 +5,7 @@ import { chdbServerLimits } from "../../../src/storage/chdb_server/limits.ts";
 import { EnginePriority } from "../../../src/storage/chdb_server/priority.ts";
 
 const { frontMs, insertLateBesideReadsMs, insertLateMs, stepsBehind } = chdbServerLimits;
-const { readLateMs, readStarvedCores } = chdbServerLimits;
+const { readLateMs, readLiftSteps, readStarvedCores } = chdbServerLimits;
 
 /** A priority on a clock of its own, of an engine that gets so many cores. */
 function openPriority(cores = 1) {
@@ -88,19 +88,32 @@ test("an INSERT that is late beside reads brings the engine to the front later",
   expect(set).toEqual([stepsBehind, 0]);
 });
 
-test("a read that others starve brings it to the front, where it stays for a while", async () => {
+test("a read that others starve brings it step by step to the front, where it stays for a while", async () => {
   const { set, pass, priority } = openPriority(readStarvedCores / 2);
   await priority.during(async () => {});
   await priority.beside(async () => pass(readLateMs - 1));
   expect(set).toEqual([stepsBehind]);
   await priority.beside(async () => pass(readLateMs));
-  expect(set).toEqual([stepsBehind, 0]);
+  expect(set).toEqual([stepsBehind, stepsBehind - readLiftSteps]);
   pass(frontMs - 1);
+  await priority.beside(async () => {
+    for (let i = 0; i < 9; i++) pass(readLateMs);
+  });
+  expect(set).toEqual([stepsBehind, stepsBehind - readLiftSteps, 0]);
+  pass(frontMs);
   await priority.beside(async () => {});
-  expect(set).toEqual([stepsBehind, 0]);
-  pass(1);
-  await priority.beside(async () => {});
-  expect(set).toEqual([stepsBehind, 0, stepsBehind]);
+  expect(set).toEqual([stepsBehind, stepsBehind - readLiftSteps, 0, stepsBehind]);
+});
+
+test("several reads that are late at once lift it by one step", async () => {
+  const { set, pass, priority } = openPriority(readStarvedCores / 2);
+  await priority.during(async () => {});
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const reads = [1, 2, 3].map(() => priority.beside(() => promise));
+  pass(readLateMs);
+  expect(set).toEqual([stepsBehind, stepsBehind - readLiftSteps]);
+  resolve();
+  await Promise.all(reads);
 });
 
 test("a read that is long and has the cores leaves it behind, also where it fails", async () => {
