@@ -33,6 +33,8 @@ const beyondByPlace: Readonly<Record<string, string>> = {
   "test/persons/reading/large_store.test.ts": "a person of 80,000 distinct ids",
   "test/query/actors/behind.test.ts": "asks for the persons behind each of some hundred numbers",
   "test/query/funnel/store.test.ts": "random funnels against a walk through every attempt",
+  "test/query/hogql/evaluation_order.test.ts":
+    "every column of every table, with calls that fail on other rows",
   "test/query/hogql/hostile_texts.test.ts": "keeps the engine busy for a minute",
   "test/query/hogql/other_rows.test.ts": "hundreds of expressions over another project's rows",
   "test/query/many_events.test.ts": "every kind over 200,000 events, half a minute of them",

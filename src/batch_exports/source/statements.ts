@@ -5,6 +5,7 @@ import type { Addresses } from "../../access/address.ts";
 import { sleep } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import { inWrittenOrder } from "../../storage/clickhouse/read.ts";
 import type { Uses } from "../../storage/services.ts";
 import { ExportError, exportError } from "../failure.ts";
 import { exportLimits } from "../limits.ts";
@@ -36,6 +37,7 @@ type Settings = Record<string, string | number>;
 
 /** Settings of all statements of an export: captures must not be slowed down. */
 const baseSettings: Settings = {
+  ...inWrittenOrder,
   max_threads: 1,
   max_insert_threads: 1,
   max_memory_usage: String(exportLimits.memoryBytesMax),

@@ -14,6 +14,9 @@ import { clickhouseLimits } from "./limits.ts";
 import { MemoryNeeds } from "./memory_needs.ts";
 import { withShortParams } from "./short_params.ts";
 
+/** For statements with a client's expressions: see Q-7. */
+export const inWrittenOrder = { optimize_move_to_prewhere: 0 } as const;
+
 /** The kind of a read: each has permits of its own, so that none waits behind another. */
 export type ReadKind = "page" | "query" | "export" | "flush";
 
@@ -163,9 +166,13 @@ function boundsOf(bytes: number): Record<string, string | number> {
 /** The queries of a project have one of the two large permits: the other is for pages, and for other projects. */
 const queryShare = { weight: 2 };
 
-/** A client's query changes nothing, and the disk space that it uses is bounded. */
+/**
+ * A client's query changes nothing, and the disk space that it uses is bounded. Its conditions follow the project's: in
+ * PREWHERE they would be computed for other projects' rows, and an error would tell what these hold.
+ */
 const queryBounds = {
   readonly: 2,
+  ...inWrittenOrder,
   max_temporary_data_on_disk_size_for_query: clickhouseLimits.readTemporaryBytesMax,
 };
 

@@ -9,8 +9,8 @@ import { startMsMax } from "../../support/accounts.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
 import { type Answer, ask } from "../../support/ask.ts";
 import { cleanUp } from "../../support/cleanup.ts";
-import { event } from "../../support/recordings.ts";
-import { post, rested, storesOf } from "../../support/server.ts";
+import { fillProject } from "../../support/neighbours.ts";
+import { storesOf } from "../../support/server.ts";
 
 afterAll(cleanUp, startMsMax);
 
@@ -54,37 +54,6 @@ async function patiently(text: string, again: readonly number[] = [503]): Promis
 
 const millions = (bytes: number): number => Math.round(bytes / 1_000_000);
 
-/** Events, persons, groups, sessions, recordings and warnings of a project; every text of theirs begins with `word`. */
-async function fill(key: string, word: string): Promise<void> {
-  const at = Date.now() - 3_600_000;
-  const common = { $session_id: `${word} session`, $current_url: `https://${word}.example.com/`, plan: word };
-  const one = (name: string, i: number, properties: object = {}) => ({
-    event: name,
-    distinct_id: `${word} user ${i % 3}`,
-    timestamp: new Date(at + i * 1000).toISOString(),
-    properties: { ...common, ...properties },
-  });
-  const batch = [
-    ...Array.from({ length: 30 }, (_, i) => one(i % 2 ? word : `${word} more`, i, { n: i })),
-    ...[0, 1, 2].map((i) => one("$identify", i, { $set: { email: `${word}@example.com`, plan: word } })),
-    one("$groupidentify", 1, { $group_type: word, $group_key: `${word} key`, $group_set: { name: word } }),
-    one(word, 2, { $groups: { [word]: `${word} key` } }),
-    // Ignored, with a warning that names it.
-    { ...one(word, 3), distinct_id: "", properties: { ...common, large: word } },
-  ];
-  await post({ url: app.url }, "/batch/", { api_key: key, batch });
-  const properties = { token: key, distinct_id: `${word} user 0`, $session_id: `${word} recorded` };
-  const $snapshot_data = [event.page(at, `https://${word}.example.com/`), event.click(at + 1000)];
-  const snapshot = {
-    uuid: crypto.randomUUID(),
-    event: "$snapshot",
-    properties: { ...properties, $window_id: "w1", $snapshot_bytes: 1, $snapshot_data, $lib: "web" },
-    offset: 5,
-  };
-  await post({ url: app.url }, "/s/", [snapshot]);
-  await rested({ url: app.url });
-}
-
 let otherKey: string;
 beforeAll(async () => {
   app = await startApp();
@@ -92,7 +61,7 @@ beforeAll(async () => {
   const made = await ask({ url: app.url } as never, "POST", "/api/projects/", { name: "Other" });
   otherKey = String(made.body["api_token"]);
   await sql`UPDATE projects SET session_recording_opt_in = true`;
-  await fill("phc_test_project_key_0123456789", "seen");
+  await fillProject(app, "phc_test_project_key_0123456789", "seen");
 }, startMsMax);
 
 /** Rows, and the arrays in them, in an order of ours: without `order by` the store gives them in any. */
@@ -109,7 +78,7 @@ test("no answer shows another project's values, or depends on them", async () =>
   const texts = textsOf("answered");
   const alone = new Map<string, unknown>();
   for (const text of texts) alone.set(text, outcomeOf(await patiently(text)));
-  await fill(otherKey, mark);
+  await fillProject(app, otherKey, mark);
   const { clickhouse } = await storesOf(app);
   await clickhouse.command(`OPTIMIZE TABLE ${clickhouse.tables.local("event_rows")} FINAL`);
   const rows = await clickhouse.query<{ n: string }>(
