@@ -22,6 +22,8 @@ export const exportLimits = {
   retryMsMin: 2000,
   /** Memory of one statement of an export, in bytes: mostly buffers of files. */
   memoryBytesMax: 3 * 1024 * 1024 * 1024,
+  /** Bytes of rows that are sorted in memory, of that. */
+  sortBytesMax: 512 * 1024 * 1024,
   lineCharsMax: 2000,
   /** How long log lines are kept, in ms: a month. */
   logsAgeMsMax: 30 * limits.dayMs,

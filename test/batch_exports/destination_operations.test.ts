@@ -280,6 +280,10 @@ test("a prefix that names something unknown, or reads as a pattern, is refused w
     expect(await refusal("AzureBlob", { ...azure, prefix })).toEqual(told(complaint));
     expect(await refusal("File", { path: "odd", prefix }, free)).toEqual(told(complaint));
   }
+  for (const prefix of ["a//b", "{year}///x"]) {
+    expect(await refusal("S3", { ...s3, prefix })).toEqual(told("must not contain an empty step: //"));
+  }
+  await desk.make({ destination: { type: "S3", config: { ...s3, prefix: "//a/b//" } } });
   for (const path of ["a*", "a?", "{year}", "a}", "a/{b"]) {
     expect(await refusal("File", { path }, free)).toEqual(
       told("must not contain * ? { }; placeholders belong in prefix", "path"),

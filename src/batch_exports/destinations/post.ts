@@ -32,8 +32,10 @@ export async function post(
   }
 }
 
-/** Retry-After, in ms; undefined without it. */
-export function retryAfterMs({ header }: ForeignAnswer): number | undefined {
-  const seconds = Number(header("retry-after"));
-  return Number.isFinite(seconds) ? seconds * 1000 : undefined;
+/** Retry-After, seconds or a date, in ms from `now`; undefined without one that is to come. */
+export function retryAfterMs({ header }: ForeignAnswer, now: number): number | undefined {
+  const value = header("retry-after") ?? "";
+  if (/^\d+$/.test(value)) return Number(value) * 1000;
+  const ms = Date.parse(value) - now;
+  return ms > 0 ? ms : undefined;
 }

@@ -63,6 +63,11 @@ const relativePath: ValueRule = (value) => {
 export const keyPrefix: ValueRule = (value) =>
   plain.test(String(value)) ? prefixFault(String(value)) : "must not contain control characters";
 
+/** The engine refuses keys with empty steps. Slashes at the ends of a prefix are left out. */
+export const s3Prefix: ValueRule = (value) =>
+  keyPrefix(value) ??
+  (/[^/]\/\/+[^/]/.test(String(value)) ? "must not contain an empty step: //" : undefined);
+
 /** URLs are normalized, so such steps would leave the container. */
 export const containerPrefix: ValueRule = (value) => {
   const steps = String(value).split("/");

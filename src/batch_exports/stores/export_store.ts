@@ -159,10 +159,13 @@ export async function updateExport(
   now: Date,
 ): Promise<StoredExport | undefined> {
   const resumed = stored.paused && !fields.paused;
+  // A moment that the request names is stored.
+  const isPausedNow = !stored.paused && fields.paused && fields.last_paused_at === stored.last_paused_at;
+  const last_paused_at = isPausedNow ? now.toISOString() : fields.last_paused_at;
   const [row] = await sql<StoredExport[]>`
     UPDATE batch_exports e SET
       name = ${fields.name}, model = ${fields.model}, "interval" = ${fields.interval}, paused = ${fields.paused},
-      last_paused_at = ${fields.last_paused_at}::text::timestamptz, start_at = ${fields.start_at}::text::timestamptz,
+      last_paused_at = ${last_paused_at}::text::timestamptz, start_at = ${fields.start_at}::text::timestamptz,
       end_at = ${fields.end_at}::text::timestamptz, native_query = ${fields.native_query}::text,
       filters = ${jsonOf(sql, fields.filters)}::jsonb, destination_type = ${fields.destination_type},
       destination_config = ${jsonOf(sql, fields.destination_config)}::jsonb,

@@ -1,6 +1,7 @@
 // A connection to a user's Postgres, at an address that was checked, with TLS where the server offers it.
 
-import { connect } from "node:net";
+import { connect, isIP } from "node:net";
+import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import postgres from "postgres";
 import { limits } from "../../core/limits.ts";
 import { storageLimits } from "../limits.ts";
@@ -33,7 +34,13 @@ export async function openForeignPostgres(target: ForeignPostgres): Promise<Post
     password,
     database,
     max: 1,
-    ssl: tls ? { rejectUnauthorized: !selfSigned, servername: host } : false,
+    ssl: tls && {
+      rejectUnauthorized: !selfSigned,
+      // A server name is a name (RFC 6066); an address is compared with those of the certificate.
+      ...(isIP(host) === 0 && { servername: host }),
+      checkServerIdentity: (_name: string, certificate: PeerCertificate) =>
+        selfSigned ? undefined : checkServerIdentity(host, certificate),
+    },
     connect_timeout: limits.connectMsMax / 1000,
     // A lost connection fails its statement and is not opened again.
     backoff: () => 0,

@@ -487,6 +487,13 @@ test("pausing and resuming are idempotent, and only a change of state is written
   expect(await go("pause")).toEqual(first);
   const on = await go("unpause");
   expect(on.shown).toMatchObject({ paused: false, last_paused_at: first.shown["last_paused_at"] });
+  const { body: patched } = await desk.ask("PATCH", path, { paused: true });
+  expect(patched["last_paused_at"]).toBe(patched["last_updated_at"]);
+  const last_paused_at = "2020-01-01T00:00:00Z";
+  expect((await desk.ask("PATCH", path, { paused: false })).body).toMatchObject({ paused: false });
+  expect((await desk.ask("PATCH", path, { paused: true, last_paused_at })).body).toMatchObject({
+    last_paused_at,
+  });
 });
 
 test("resuming with a backfill runs the whole intervals that were missed, and no others", async () => {
@@ -513,12 +520,12 @@ test("resuming with a backfill runs the whole intervals that were missed, and no
   );
 });
 
-test("PATCH pauses without a time, and resuming skips what was missed", async () => {
+test("PATCH pauses with its time, and resuming skips what was missed", async () => {
   const made = await desk.make();
   const id = String(made["id"]);
   await desk.sql`UPDATE batch_exports SET scheduled_until = '2020-01-01' WHERE id = ${id}`;
   const paused = (await desk.ask("PATCH", `${desk.home}${id}/`, { paused: true })).body;
-  expect(paused).toMatchObject({ paused: true, last_paused_at: null });
+  expect(paused).toMatchObject({ paused: true, last_paused_at: paused["last_updated_at"] });
   await desk.ask("PATCH", `${desk.home}${id}/`, { paused: false });
   const [row] =
     await desk.sql`SELECT scheduled_until > '2025-01-01' AS moved FROM batch_exports WHERE id = ${id}`;

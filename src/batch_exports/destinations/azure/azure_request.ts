@@ -45,7 +45,7 @@ export async function put(config: AzureBlobConfig, request: AzureRequest, work: 
       const again = isPassing(reply);
       if (!again || last) throw refusal(url, reply, !again);
     }
-    const pauseMs = (reply && retryAfterMs(reply)) ?? exportLimits.retryMsMin * tried;
+    const pauseMs = (reply && retryAfterMs(reply, work.clock.now())) ?? exportLimits.retryMsMin * tried;
     await sleep(Math.min(exportLimits.storeRequestMsMax, pauseMs), work.abort);
   }
 }

@@ -41,7 +41,7 @@ async function write(work: ExportWork, config: HttpConfig): Promise<number> {
   // In a total order, so that every attempt has the same batches.
   const select = inOrder(selectionOf(work.source, "lines", work.days).select);
   let accepted = 0;
-  for await (const lines of batchesOf(rowStream(work, select, "LineAsString"))) {
+  for await (const lines of batchesOf(rowStream(work, select, "LineAsString", sorting))) {
     const bounded = lines.map(boundNumbers);
     accepted += await sendHalving(
       bounded,
@@ -56,6 +56,9 @@ async function write(work: ExportWork, config: HttpConfig): Promise<number> {
   if (rows === work.rows) return accepted;
   throw new ExportError(`ClickHouse stopped after ${rows} of ${work.rows} rows`, false);
 }
+
+/** An interval larger than the memory of a statement is sorted on disk. */
+const sorting = { max_bytes_before_external_sort: exportLimits.sortBytesMax };
 
 /** A batch was refused for what is in it: some of its rows may be accepted alone. */
 class BatchRefusal extends ExportError {
@@ -93,7 +96,7 @@ async function sendBatch(
     if (batchRefusals.has(reply.status)) throw new BatchRefusal(url, reply);
     const again = isPassing(reply);
     if (!again || tried >= exportLimits.postAttemptsMax) throw refusal(url, reply, !again);
-    const pauseMs = retryAfterMs(reply) ?? exportLimits.retryMsMin * tried;
+    const pauseMs = retryAfterMs(reply, work.clock.now()) ?? exportLimits.retryMsMin * tried;
     await sleep(Math.min(exportLimits.postMsMax, pauseMs), work.abort);
   }
 }

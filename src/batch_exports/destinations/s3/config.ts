@@ -16,7 +16,7 @@ export const s3Fields = {
   bucket_name: { ...required, rule: rules.bucketName },
   // For a bucket in another region S3 names it, and ClickHouse uses that.
   region: { kind: "str", otherwise: "us-east-1", rule: rules.regionName },
-  prefix,
+  prefix: { ...prefix, rule: rules.s3Prefix },
   /** Both or neither; without them requests are not signed. */
   aws_access_key_id: { ...optional, secret: true, rule: rules.visible },
   aws_secret_access_key: { ...optional, secret: true, rule: rules.visible },
