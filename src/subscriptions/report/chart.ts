@@ -18,7 +18,13 @@ const characterWidth = 0.62;
 export function chartSvg(chart: Chart): string | undefined {
   const points = Math.max(0, ...chart.series.map(({ values }) => values.length));
   if (points === 0) return undefined;
-  return chart.kind === "line" ? lineSvg(chart, points) : barSvg(chart);
+  const series = chart.series.map((one) => ({ ...one, values: one.values.map(drawable) }));
+  return chart.kind === "line" ? lineSvg({ ...chart, series }, points) : barSvg({ ...chart, series });
+}
+
+/** A number whose differences and ticks are numbers, too. */
+function drawable(value: number): number {
+  return Math.min(1e300, Math.max(-1e300, value)) || 0;
 }
 
 /** The alternative text of a chart. */
@@ -59,10 +65,12 @@ function lineSvg({ series, labels, unit }: Chart, points: number): string {
     const last = path.at(-1)?.split(",") ?? [];
     return `${area}${line}<circle cx="${last[0]}" cy="${last[1]}" r="3.5" fill="${colour}"/>`;
   });
-  const labelled = labelledPoints(labels.slice(0, points)).map((i) => {
+  // Labels may be visitors' texts: the renderer takes more than its time for a long one.
+  const shown = labels.slice(0, points).map((label) => shortened(label, 160, 11));
+  const labelled = labelledPoints(shown).map((i) => {
     const anchor = i === 0 ? "start" : i === points - 1 ? "end" : "middle";
     const at = i === 0 ? plot.left - 4 : i === points - 1 ? plot.right + 4 : x(i);
-    return text(round(at), plot.bottom + 20, labels[i] ?? "", anchor);
+    return text(round(at), plot.bottom + 20, shown[i] ?? "", anchor);
   });
   return framed([...grid, ...lines, ...labelled, legend.svg], plot.bottom + 34);
 }

@@ -75,6 +75,38 @@ test("what users write is text in the picture, whatever they write", () => {
   }
 });
 
+test("hostile texts are drawn as short texts, and numbers beyond measure at the edge", async () => {
+  const pictures = openPictures();
+  later(() => pictures.close());
+  const hostile = [
+    `<!DOCTYPE svg [<!ENTITY a "&a;&a;">]>&a;`,
+    `<image xlink:href="file:///etc/passwd"/>`,
+    `" x="1e9" font-size="1e9`,
+    `a${"\u0301".repeat(5000)}`,
+    "x".repeat(100_000),
+    "😀".repeat(50_000),
+  ];
+  for (const kind of ["line", "bar"] as const) {
+    for (const label of hostile) {
+      const series = [
+        { label, values: [1, 2] },
+        { label, values: [2, 3] },
+      ];
+      const svg = chartSvg({ kind, labels: [label, label], series, unit: "" })!;
+      expect(svg.length).toBeLessThan(4000);
+      expect(svg).not.toMatch(/<!|<image|<svg[^>]*>.*<svg|font-size="1e9"/);
+    }
+    for (const values of [[1e308, -1e308], [1.7e308], [5e-324, 0], [Number.NaN, Infinity, -Infinity]]) {
+      const labels = values.map(() => "l");
+      const svg = chartSvg({ kind, labels, series: [{ label: "s", values }], unit: "" })!;
+      expect(svg).not.toMatch(/NaN|Infinity/);
+    }
+  }
+  const label = hostile[3]!;
+  const svg = chartSvg({ kind: "line", labels: [label], series: [{ label, values: [1e308] }], unit: "" })!;
+  expect(lookAt(await pictures.draw(svg))).toMatchObject({ width: 1200 });
+});
+
 test("one point, equal points, zeros, negatives and nothing can all be drawn", () => {
   const values = [[5], [0, 0, 0], [3, 3], [-5, 5], [1e12, 1e-3], Array.from({ length: 720 }, (_, i) => i)];
   for (const kind of ["line", "bar"] as const) {
