@@ -6,8 +6,6 @@ import { clickhouseLimits } from "../storage/clickhouse/limits.ts";
 const heldReplyBytesMax = 2 * clickhouseLimits.readResultBytesMax;
 
 export const httpLimits = {
-  /** Seconds until an operation of the API begins its reply: longer than queries wait and run by default. */
-  answerSecondsMax: 900,
   /** IDLE_TIMEOUT_SECONDS by default: longer than the 60 s of AWS's balancers and of nginx. */
   idleSecondsUsual: 65,
   /** The runtime closes an idle connection up to this many seconds early. */

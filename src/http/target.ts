@@ -72,8 +72,9 @@ export function targetRoutes(
   const answerOneHost = (request: Request, server: Server, received = request) => {
     if (hasTwoHosts(request)) return problemFor(request, twoHosts);
     if (!request.url.includes("/api/")) return answer(request);
-    // A question may wait and run for longer than a connection may be idle.
-    server.timeout(received, httpLimits.answerSecondsMax);
+    // A question may wait and run for longer than a connection may be idle, and than the 255 s of the runtime's longest
+    // timeout; rooms bound their own time.
+    server.timeout(received, 0);
     return Promise.resolve(answer(request)).finally(() => server.timeout(received, idleTimeout));
   };
   const withId = withRequestId((request, server) => answerOneHost(request, server), trusts);
