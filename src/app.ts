@@ -6,7 +6,7 @@ import { absentResourceRoutes } from "./absent_resources/operations.ts";
 import { openClientAddress, openProxies } from "./access/client_address.ts";
 import { openGate } from "./access/gate.ts";
 import { sessionCookieFor } from "./access/people/session.ts";
-import { resealAll } from "./access/reseal_store.ts";
+import { checkSecrets } from "./access/reseal_store.ts";
 import type { Bootstrapped } from "./accounts/bootstrap.ts";
 import { accountRoutes } from "./accounts/operations.ts";
 import { markServed } from "./accounts/store.ts";
@@ -163,10 +163,10 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
     capture.startFlush();
     pool.flush();
     for (const worker of working) worker.start();
-    if (config.secretKeyBefore !== undefined) await resealAll(stores.sql, rooms.secrets, log);
+    await checkSecrets(stores.sql, rooms.secrets, config.secretKeyBefore !== undefined, log);
   };
   closers.push(() => void (closing = true));
-  closers.push(prepared.whenReady(() => void start()));
+  closers.push(prepared.whenReady(() => void start(), capture.end));
   const app = routes(parts);
   const server = await serve(app, { ...config, dataDir }, { count, pool, peers, closers });
   // Closed before the server waits for its requests: a stream never ends by itself.

@@ -7,9 +7,10 @@ import { openSecrets } from "./access/secret.ts";
 import { prepare } from "./accounts/prepare.ts";
 import { openBatchExports } from "./batch_exports/open.ts";
 import { flushCounts } from "./capture/counts.ts";
-import { journalsIn, readJournalIdentity } from "./capture/journal/identity/journal_identity.ts";
+import { journalsIn } from "./capture/journal/identity/journal_identity.ts";
 import { type CaptureMetrics } from "./capture/metrics.ts";
 import { openCapture } from "./capture/open.ts";
+import { readKnownStores } from "./capture/open_journal.ts";
 import { leftBehind, WorkerPool } from "./capture/workers/worker_pool.ts";
 import type { Config } from "./config.ts";
 import { type OpenedConsole } from "./console/open.ts";
@@ -23,7 +24,6 @@ import { openQueries } from "./query/open.ts";
 import { openRemoval } from "./session_recordings/remove.ts";
 import { openSharing } from "./sharing/route.ts";
 import { databaseOf, isSameDatabase } from "./storage/embedded/connection.ts";
-import { reportLeftBehind } from "./storage/embedded/left_behind.ts";
 import { EngineWatch } from "./storage/engine_watch.ts";
 import { storageLimits } from "./storage/limits.ts";
 import { openStores, type Stores } from "./storage/stores.ts";
@@ -55,15 +55,14 @@ export async function openCapturing(opening: Opening, count: number, closers: Cl
   const { config, dataDir, metrics, log, ending } = opening;
   const { databaseUrl } = config;
   const postgres = databaseOf(databaseUrl);
-  const identity = readJournalIdentity(`${dataDir}/journal`);
+  const known = readKnownStores(dataDir);
   // Saved keys belong to the previous Postgres; with another database, a start waits until it answers.
-  const isElsewhere = identity !== undefined && !isSameDatabase(identity.postgres, postgres);
-  const insist = identity === undefined || isElsewhere;
-  const stores = await openStores({ ...config, dataDir, log, requireReachable: insist });
+  const insist = known === undefined || !isSameDatabase(known.postgres, postgres);
+  const stores = await openStores({ ...config, dataDir, known, log, requireReachable: insist });
   closers.push(() => stores.close());
-  reportLeftBehind({ ...config, dataDir }, log);
   const prepared = await prepare(stores, config, {
     insist,
+    known,
     alone: databaseUrl === undefined,
     ownJournals: journalsIn([dataDir, ...leftBehind(dataDir, 1)]),
     ...(ending && { ending }),
@@ -74,7 +73,6 @@ export async function openCapturing(opening: Opening, count: number, closers: Cl
   const capture = await openCapture({
     dataDir,
     orphanDirs: leftBehind(dataDir, count),
-    workerDirs: leftBehind(dataDir, 1),
     postgres,
     flushIntervalMs: config.flushIntervalMs,
     journalBytesMax: Math.floor(config.journalBytesMax / count),

@@ -1,9 +1,10 @@
-// Re-encrypts stored secrets from SECRET_KEY_BEFORE to SECRET_KEY, at a start that has both.
+// Stored secrets and their keys, at a start: they are sealed again from SECRET_KEY_BEFORE to SECRET_KEY where both are
+// set, and those that no key opens are counted.
 
 import { UserError } from "../core/fault.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import type { Secrets } from "./secret.ts";
+import { keyIdBytes, type Secrets } from "./secret.ts";
 
 /** The columns with sealed texts. */
 const columns = [
@@ -13,18 +14,40 @@ const columns = [
 
 const rowsMax = 500;
 
-/** As reseal(), and logs the result. */
-export async function resealAll(sql: Postgres, secrets: Secrets, log: Log): Promise<void> {
+/** What to do about secrets that no key opens. */
+export const lostKeyRemedy =
+  "start with the SECRET_KEY, or the DATA_DIR/secret.key, that they were made with, or enter them again";
+
+/** Logs how many secrets no key opens; first seals all again, if `isChanged`. */
+export async function checkSecrets(sql: Postgres, secrets: Secrets, isChanged: boolean, log: Log) {
   try {
-    log.info("stored secrets are sealed with SECRET_KEY", { ...(await reseal(sql, secrets)) });
+    const sealed = isChanged && (await reseal(sql, secrets));
+    if (isChanged) log.info("stored secrets are sealed with SECRET_KEY", { sealed });
+    const count = await countUnreadable(sql, secrets.keyIds);
+    if (count > 0) log.warn(`no key opens some of the stored secrets; ${lostKeyRemedy}`, { count });
   } catch (thrown) {
     log.warn("stored secrets are not all sealed with SECRET_KEY yet", { reason: reasonOf(thrown) });
   }
 }
 
-/** Seals again what `secrets` can open. Resolves to the number of such texts, and of those that no known key opens. */
-async function reseal(sql: Postgres, secrets: Secrets): Promise<{ sealed: number; unreadable: number }> {
-  const count = { sealed: 0, unreadable: 0 };
+/** How many secrets were sealed with other keys than these. */
+export async function countUnreadable(sql: Postgres, keyIds: readonly Uint8Array[]): Promise<number> {
+  const known = keyIds.map((id) => Buffer.from(id).toString("hex"));
+  let count = 0;
+  for (const [table, column] of columns) {
+    const id = sql`encode(substring(${sql(column)} FROM 2 FOR ${keyIdBytes}::integer), 'hex')`;
+    const [found] = await sql<{ count: number }[]>`
+      SELECT count(*)::integer AS count FROM ${sql(table)}
+      WHERE length(${sql(column)}) > 0 AND ${id} <> ALL(${known}::text[])`;
+    count += found?.count ?? 0;
+  }
+  return count;
+}
+
+/** Seals again what `secrets` can open; resolves to the number of such texts. */
+async function reseal(sql: Postgres, secrets: Secrets): Promise<number> {
+  let sealed = 0;
+  const [sealing] = secrets.keyIds;
   for (const [table, column] of columns) {
     let rows: { id: string; text: Uint8Array }[] = [];
     do {
@@ -32,21 +55,19 @@ async function reseal(sql: Postgres, secrets: Secrets): Promise<{ sealed: number
       rows = await sql<{ id: string; text: Uint8Array }[]>`
         SELECT id::text, ${sql(column)} AS text FROM ${sql(table)}
         WHERE id::text > ${after} AND length(${sql(column)}) > 0
-          AND substring(${sql(column)} FROM 2 FOR ${secrets.keyId.length}::integer) <> ${secrets.keyId}
+          AND substring(${sql(column)} FROM 2 FOR ${keyIdBytes}::integer) <> ${sealing!}
         ORDER BY id::text LIMIT ${rowsMax}`;
       for (const { id, text } of rows) {
         const anew = sealedAnew(secrets, text);
-        if (!anew) count.unreadable += 1;
-        else {
-          // A row that was changed meanwhile is sealed already.
-          const changed = await sql`
-            UPDATE ${sql(table)} SET ${sql(column)} = ${anew} WHERE id::text = ${id} AND ${sql(column)} = ${text}`;
-          count.sealed += changed.count;
-        }
+        if (!anew) continue;
+        // A row that was changed meanwhile is sealed already.
+        const changed = await sql`
+          UPDATE ${sql(table)} SET ${sql(column)} = ${anew} WHERE id::text = ${id} AND ${sql(column)} = ${text}`;
+        sealed += changed.count;
       }
     } while (rows.length === rowsMax);
   }
-  return count;
+  return sealed;
 }
 
 function sealedAnew(secrets: Secrets, text: Uint8Array): Uint8Array | undefined {

@@ -19,7 +19,7 @@ interface SecretOptions {
 export type Secrets = ReturnType<typeof openSecrets>;
 
 const version = 1;
-const keyIdBytes = 8;
+export const keyIdBytes = 8;
 const nonceBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + keyIdBytes;
@@ -44,8 +44,8 @@ export function openSecrets({ secretKey, secretKeyBefore, dataDir }: SecretOptio
   }
   if (secretKey === undefined || existsSync(path)) keys.push(keyOf(keyInFile(path)));
   return {
-    /** The id of the sealing key, which sealed texts contain. */
-    keyId: keys[0]!.id,
+    /** The ids of all keys, which sealed texts contain; the sealing one's first. */
+    keyIds: keys.map(({ id }) => id),
     seal: (secret: Record<string, unknown>) => seal(secret, keys[0]),
     /** @throws UserError when it was encrypted with another key, or is damaged. */
     open: (sealed: Uint8Array) => unseal(Buffer.from(sealed), keys),

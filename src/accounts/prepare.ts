@@ -4,6 +4,7 @@
 import { UserError } from "../core/fault.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { hideOrdered } from "../persons/deletion/hidden_store.ts";
+import { type KnownStores, WrongStore } from "../storage/identity.ts";
 import { migrate } from "../storage/migrate.ts";
 import type { Stores } from "../storage/stores.ts";
 import { startInterval } from "../work/interval.ts";
@@ -12,14 +13,15 @@ import { bootstrap, type BootstrapInput, type Bootstrapped } from "./bootstrap.t
 interface Prepared {
   /** The accounts of the first start; undefined later. */
   bootstrapped: Bootstrapped | undefined;
-  /** Calls `start` when the stores are ready: at once, or after a retry. Returns a function that ends the retries. */
-  whenReady(start: () => void): () => Promise<void>;
+  /** Calls `start` when the stores are ready, `end` when one is another's. Returns a function that ends the retries. */
+  whenReady(start: () => void, end: (reason: UserError) => void): () => Promise<void>;
 }
 
 interface PrepareOptions {
   insist: boolean;
   alone: boolean;
   ownJournals: readonly string[];
+  known: KnownStores | undefined;
   ending?: AbortSignal;
   log: Log;
 }
@@ -53,7 +55,7 @@ export async function prepare(
       await hideOrdered(stores.sql, stores.clickhouse);
       await bootstrap(stores.sql, input, { alone: false });
     };
-    return { bootstrapped: undefined, whenReady: (start) => startLater(again, start, log) };
+    return { bootstrapped: undefined, whenReady: (start, end) => startLater(again, { start, end }, log) };
   }
 }
 
@@ -64,21 +66,23 @@ function startAtOnce(start: () => void): () => Promise<void> {
 
 function startLater(
   retry: (ending: AbortSignal) => Promise<unknown>,
-  start: () => void,
+  { start, end }: { start: () => void; end: (reason: UserError) => void },
   log: Log,
 ): () => Promise<void> {
   const ending = new AbortController();
-  let ready = false;
+  let done = false;
   const tick = async () => {
-    if (ready) return;
+    if (done) return;
     try {
       await retry(ending.signal);
     } catch (thrown) {
       if (ending.signal.aborted) return;
+      done = thrown instanceof WrongStore;
+      if (thrown instanceof WrongStore) return end(thrown);
       if (thrown instanceof UserError) throw thrown;
       return warnUnreachable(thrown, log);
     }
-    ready = true;
+    done = true;
     log.info("the stores are ready");
     start();
   };

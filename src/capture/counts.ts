@@ -13,10 +13,7 @@ export function flushCounts(metrics: CaptureMetrics): OpenCaptureOptions["counts
     "Accepted events that ClickHouse refuses permanently; see bun run sluice journal list.",
   );
   const { registry } = metrics;
-  const files = registry.counter(
-    "sluice_journal_damaged_total",
-    "Journal files found damaged, missing or misnamed.",
-  );
+  const files = registry.counter("sluice_journal_damaged_total", "Journal files found damaged or missing.");
   const lost = registry.counter(
     "sluice_journal_lost_rows_total",
     "Acknowledged rows found lost in them, as far as is known.",

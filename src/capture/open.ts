@@ -9,6 +9,7 @@ import { followGroupTypes, KnownGroupTypes } from "../persons/group_types.ts";
 import type { Applied } from "../persons/store.ts";
 import { statementsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { embeddedAddress } from "../storage/embedded/connection.ts";
+import { onlyWithId } from "../storage/identity.ts";
 import type { Uses } from "../storage/services.ts";
 import type { Stores } from "../storage/stores.ts";
 import { type IntervalTask, startInterval } from "../work/interval.ts";
@@ -21,13 +22,13 @@ import { type MergeAppender, typeRow } from "./event/merge_row.ts";
 import { Flush, type FlushCounts } from "./flush/flush.ts";
 import { MergeFlush } from "./flush/merges.ts";
 import { openSessionBacklog } from "./flush/session_backlog_store.ts";
-import { openOwnership } from "./journal/identity/ownership.ts";
+import { type JournalOwnership, openOwnership } from "./journal/identity/ownership.ts";
 import { Quarantine } from "./journal/quarantine.ts";
 import { DiskReserve } from "./journal/quota.ts";
-import { adoptOrphans, orphansOf } from "./journal/recovery/orphan_journals.ts";
+import { adoptOrphans } from "./journal/recovery/orphan_journals.ts";
 import type { Damage } from "./journal/recovery/recovery.ts";
 import { captureLimits } from "./limits.ts";
-import { checkJournal, openJournal, publisherOf, sealJournal, settleJournal } from "./open_journal.ts";
+import { checkJournal, openJournal, publisherOf, sealJournal } from "./open_journal.ts";
 import { recentMinutes } from "./store.ts";
 import { type SharedBook, WarningBook } from "./warnings/warning_book.ts";
 
@@ -37,8 +38,6 @@ export interface OpenCaptureOptions extends Uses<"clock" | "log"> {
   ownDir?: string;
   /** Folders of workers that are no longer started: this process adopts their journals. */
   orphanDirs?: readonly string[];
-  /** Folders of all workers: with a foreign database their journals are adopted too. */
-  workerDirs?: readonly string[];
   /** Where Postgres is: host:port/name, without user and password; by default embedded. */
   postgres?: string;
   /** In a worker: worker 1, which decides what must be decided for all. */
@@ -56,7 +55,7 @@ export interface OpenCaptureOptions extends Uses<"clock" | "log"> {
 export type OpenedCapture = Awaited<ReturnType<typeof openCapture>>;
 
 /**
- * @throws UserError when the journal holds events of another Postgres; any other error when Postgres does not answer at
+ * @throws UserError when the journal is another Postgres's; any other error when Postgres does not answer at
  * the journal's first start.
  */
 export async function openCapture(options: OpenCaptureOptions) {
@@ -66,15 +65,14 @@ export async function openCapture(options: OpenCaptureOptions) {
   const { postgres = embeddedAddress, flushIntervalMs, journalBytesMax: bytesMax } = options;
   const ownership = await openOwnership({ sql: stores.sql, folder, postgres, clock, log });
   const damaged = (damage: Damage) => options.counts.damaged(damage);
-  const adopted = await adoptOrphans(captureSetup, folder, orphansOf(ownership, options), damaged, log);
+  const orphans = { ...options, database: ownership.database };
+  const adopted = await adoptOrphans(captureSetup, folder, orphans, damaged, log);
   const reserve = new DiskReserve({ folder, log });
   await reserve.poll();
   const own = { folder, number: ownership.number, flushIntervalMs, bytesMax, damaged, reserve, clock, log };
   const journal = openJournal({ ...own, ...(shared && { mergesTo: shared.merges }) });
-  if (!shared) ownership.logCopy();
-  await settleJournal(ownership, journal);
   const book = openBook(options, journal);
-  const { definitions, flush, merges } = openFlushes(options, { journal, book });
+  const { definitions, flush, merges } = openFlushes(options, { ownership, journal, book });
   const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
   const learning = followGroupTypes(groupTypes, stores.sql, log);
   const polls = openPolls(reserve, book, log);
@@ -101,8 +99,9 @@ export async function openCapture(options: OpenCaptureOptions) {
     database: () => ownership.database,
     /** Resolves when Postgres is known to be the journal's own. */
     verified: ownership.verified,
-    /** Resolves to the reason when another Postgres is found after the start: nothing more may be captured. */
+    /** Resolves to the reason when another store is found after the start, or `end` has it: nothing more is flushed. */
     broken: ownership.broken,
+    end: ownership.end,
     /** Starts the flush as soon as the journal's number is confirmed; to be called when ClickHouse's tables exist. */
     startFlush: () => void ownership.verified.then(startFlush),
     /** Free bytes of the journal's volume, at most diskPollMs old; NaN when unknown. */
@@ -153,9 +152,12 @@ function openBook(
 
 /** The book of names, the flush of rows, and the flush of merges. */
 function openFlushes(
-  { dataDir, ownDir = dataDir, stores: { sql, clickhouse }, counts, clock, log }: OpenCaptureOptions,
-  { journal, book }: { journal: CaptureJournal; book: WarningBook },
+  { dataDir, ownDir = dataDir, stores, counts, clock, log }: OpenCaptureOptions,
+  { ownership, journal, book }: { ownership: JournalOwnership; journal: CaptureJournal; book: WarningBook },
 ) {
+  const { sql } = stores;
+  const { database: id, end } = ownership;
+  const clickhouse = onlyWithId(stores.clickhouse, { id, clock, end });
   const leaving = new AbortController();
   const definitions = new DefinitionBook({
     clickhouse: statementsUntil(clickhouse, leaving.signal),

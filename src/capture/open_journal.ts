@@ -1,12 +1,26 @@
-// The journal of a process, from its start to its end: opened, settled with the database, published, checked, sealed.
+// The journal of a process, from its start to its end: opened, published, checked, sealed.
 
+import { readdirSync } from "node:fs";
+import type { KnownStores } from "../storage/identity.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { CaptureJournal, type CaptureJournalOptions } from "./capture_journal.ts";
-import type { JournalIdentity } from "./journal/identity/journal_identity.ts";
+import { CaptureJournal, type CaptureJournalOptions, captureSetup } from "./capture_journal.ts";
+import { type JournalIdentity, readJournalIdentity } from "./journal/identity/journal_identity.ts";
 import type { JournalOwnership } from "./journal/identity/ownership.ts";
 import { leaveJournals } from "./journal/identity/store.ts";
+import { Ledger } from "./journal/ledger.ts";
 import { journalLimits } from "./journal/limits.ts";
 import { writeDurably } from "./journal/segments/files.ts";
+
+/** What the journal in DATA_DIR knows of its stores; undefined before the first start. @throws UserError if damaged. */
+export function readKnownStores(dataDir: string): KnownStores | undefined {
+  const folder = `${dataDir}/journal`;
+  const identity = readJournalIdentity(folder);
+  if (!identity) return undefined;
+  const { database, postgres } = identity;
+  const isWaiting = readdirSync(folder).some((name) => name.endsWith(".segment"));
+  const hasSent = !isWaiting && new Ledger(captureSetup, folder).read().lastMillis > 0;
+  return { database, postgres, hasSent };
+}
 
 /** Opens the journal with what an earlier run left in it. */
 export function openJournal(options: CaptureJournalOptions): CaptureJournal {
@@ -15,17 +29,6 @@ export function openJournal(options: CaptureJournalOptions): CaptureJournal {
   const found = journal.pending();
   if (found.events > 0) options.log.info("found events of an earlier run in the journal", { ...found });
   return journal;
-}
-
-/** Settles whose journal it is. @throws UserError, with the journal closed, when it is another database's. */
-export async function settleJournal(ownership: JournalOwnership, journal: CaptureJournal): Promise<void> {
-  try {
-    await ownership.settle(journal);
-  } catch (thrown) {
-    await journal.close();
-    await journal.release();
-    throw thrown;
-  }
 }
 
 /** Publishes the journal's watermark; then removes the registrations of journals that it adopted. */

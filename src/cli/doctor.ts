@@ -2,9 +2,12 @@
 
 import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { countUnreadable, lostKeyRemedy } from "../access/reseal_store.ts";
+import { openSecrets } from "../access/secret.ts";
 import { captureSetup } from "../capture/capture_journal.ts";
 import { Quarantine } from "../capture/journal/quarantine.ts";
 import { reserveOf } from "../capture/journal/quota.ts";
+import { readKnownStores } from "../capture/open_journal.ts";
 import { leftBehind } from "../capture/workers/worker_pool.ts";
 import type { Config } from "../config.ts";
 import { systemClock } from "../core/clock.ts";
@@ -12,6 +15,7 @@ import { jsonIn, membersOf } from "../core/json/dictionary.ts";
 import { limits } from "../core/limits.ts";
 import { openLog, reasonOf } from "../core/log.ts";
 import { readBuild } from "../core/version.ts";
+import { checkIdentity, type KnownStores, WrongStore } from "../storage/identity.ts";
 import { storageLimits } from "../storage/limits.ts";
 import { lastOwner, ownDataDir, refuseHalfRestored } from "../storage/lock.ts";
 import { pendingMigrations } from "../storage/migrate.ts";
@@ -59,7 +63,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
         ...settingsFindings(config),
         ...diskFindings(dataDir),
         ...(await serverFindings(config, dataDir)),
-        ...(await storeFindings(config)),
+        ...(await storeFindings(config, dataDir)),
         ...journalFindings(dataDir),
       ];
   const isJson = words.values["json"] === true;
@@ -193,19 +197,26 @@ function ownerOf(dataDir: string): number | string | undefined {
   }
 }
 
-async function storeFindings(config: Config): Promise<Finding[]> {
+async function storeFindings(config: Config, dataDir: string): Promise<Finding[]> {
   const log = openLog({ level: "silent", format: "json" });
   // The first start will create the stores.
-  if (config.databaseUrl === undefined && !existsSync(config.dataDir)) return [];
+  if (config.databaseUrl === undefined && !existsSync(dataDir)) return [];
   let stores: Stores;
+  let known: KnownStores | undefined;
   try {
-    stores = await attachStores({ ...config, log, requireReachable: true, existing: true });
+    known = readKnownStores(dataDir);
+    stores = await attachStores({ ...config, dataDir, known, log, requireReachable: true, existing: true });
   } catch (thrown) {
-    return [
-      finding("stores", "wrong", reasonOf(thrown), "start what does not answer, or correct its settings"),
-    ];
+    const remedy = "start what does not answer, or correct its settings";
+    // The reason has the remedy of a wrong store.
+    return [finding("stores", "wrong", reasonOf(thrown), thrown instanceof WrongStore ? undefined : remedy)];
   }
   try {
+    await checkIdentity(stores.sql, stores.clickhouse, known);
+    // Opening secrets without a key makes one.
+    const hasKey = config.secretKey !== undefined || existsSync(join(dataDir, "secret.key"));
+    const keyIds = hasKey ? openSecrets({ ...config, dataDir }).keyIds : [];
+    const unreadable = await countUnreadable(stores.sql, keyIds);
     const amiss = await checkClickHouse(stores.clickhouse);
     const pending = Object.values(await pendingMigrations(stores, log)).flat();
     const waits = pending.filter(({ olderGoOn }) => !olderGoOn).length;
@@ -217,6 +228,9 @@ async function storeFindings(config: Config): Promise<Finding[]> {
       pending.length === 0
         ? finding("stores", "ok", "both answer, their tables are those of this version")
         : finding("stores", "note", missing, remedy),
+      ...(unreadable === 0
+        ? []
+        : [finding("stores", "wrong", `no key opens ${unreadable} of the stored secrets`, lostKeyRemedy)]),
       ...silent.flatMap(([journal, seconds]) => silenceFinding(journal, seconds)),
     ];
   } catch (thrown) {

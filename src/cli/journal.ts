@@ -1,23 +1,24 @@
-// `sluice journal`: lists, retries or discards events that ClickHouse refuses, beside a running server; and adopts the
-// journals of a copied DATA_DIR.
+// `sluice journal`: lists, retries or discards events that ClickHouse refuses, beside a running server; and confirms
+// stores that do not belong together.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { captureSetup } from "../capture/capture_journal.ts";
-import { adoptJournal } from "../capture/journal/identity/registration.ts";
+import { journalsIn } from "../capture/journal/identity/journal_identity.ts";
+import { adoptJournal } from "../capture/journal/identity/ownership.ts";
 import { Quarantine } from "../capture/journal/quarantine.ts";
 import { leftBehind } from "../capture/workers/worker_pool.ts";
 import { UserError } from "../core/fault.ts";
-import { openLog } from "../core/log.ts";
 import { databaseOf } from "../storage/embedded/connection.ts";
-import { ownDataDir } from "../storage/lock.ts";
-import { withAccounts } from "./accounts.ts";
+import { migrate } from "../storage/migrate.ts";
+import { openStores } from "../storage/stores.ts";
 import { readArguments } from "./args.ts";
+import { logOf } from "./backup.ts";
 import type { CliContext, Command } from "./command.ts";
 
 export const journalCommand: Command = {
   name: "journal",
-  summary: "list, retry or discard events that ClickHouse refuses; adopt a copied journal",
+  summary: "list, retry or discard events that ClickHouse refuses; confirm other stores",
   help: `usage: bun run sluice journal list [--json]
        bun run sluice journal retry ID|all
        bun run sluice journal discard ID|all
@@ -29,9 +30,10 @@ others.
   retry     returns it to the journal; a running server stores it within seconds, a stopped one after its start
   discard   deletes it
 
-A copy of a DATA_DIR does not start while the server it was copied from runs on the same Postgres.
-  adopt     gives the journals of the copy numbers of their own; pending events stay, and are looked for in
-            ClickHouse before they are sent; merges of persons are applied again
+A server does not start on stores that do not belong together, nor on a copy of a DATA_DIR whose original runs.
+  adopt     confirms them: ClickHouse and the journals get the id of Postgres, and the journals new numbers. Missing
+            embedded stores are made. Pending events stay: they go to the projects of their numbers, and are looked for
+            in ClickHouse before they are sent; merges of persons are applied again
 
   bun run sluice journal retry all`,
   run,
@@ -56,25 +58,19 @@ async function run(args: string[], context: CliContext): Promise<number> {
 }
 
 async function adopt(dataDir: string, context: CliContext): Promise<number> {
-  const { databaseUrl, logLevel: level, logFormat: format } = context.config;
-  if (databaseUrl === undefined) {
-    throw new UserError(
-      "embedded stores are copied with their DATA_DIR: its journal needs no number of its own",
-    );
+  const { config, print, printError } = context;
+  const log = logOf(config, printError);
+  const postgres = databaseOf(config.databaseUrl);
+  const folders = [dataDir, ...leftBehind(dataDir, 1)];
+  await using stores = await openStores({ ...config, dataDir, log, requireReachable: true });
+  const { sql } = stores;
+  const alone = config.databaseUrl === undefined;
+  await migrate(stores, { log, confirmed: true, alone, ownJournals: journalsIn(folders) });
+  for (const ownDir of folders) {
+    const adopted = await adoptJournal({ postgres, log, sql, folder: `${ownDir}/journal` });
+    if (adopted) print(`${ownDir}/journal: ${adopted.before}, now ${adopted.number}`);
   }
-  const log = openLog({ level, format, write: (line) => context.printError(line) });
-  const shared = { postgres: databaseOf(databaseUrl), log };
-  using _ = ownDataDir(dataDir);
-  context.print(
-    "journals get new numbers; pending events stay, and are looked for in ClickHouse before they are sent; " +
-      "merges of persons are applied again",
-  );
-  await withAccounts(context, async (sql) => {
-    for (const ownDir of [dataDir, ...leftBehind(dataDir, 1)]) {
-      const adopted = await adoptJournal({ ...shared, sql, folder: `${ownDir}/journal` });
-      if (adopted) context.print(`${ownDir}/journal: ${adopted.before}, now ${adopted.number}`);
-    }
-  });
+  print("Postgres, ClickHouse and the journals belong together now; pending events stay");
   return 0;
 }
 

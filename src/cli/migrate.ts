@@ -1,7 +1,9 @@
 // `sluice migrate`: applies the migrations to both stores, as the server does at its start.
 
 import { resolve } from "node:path";
+import { readKnownStores } from "../capture/open_journal.ts";
 import { openLog } from "../core/log.ts";
+import { checkIdentity } from "../storage/identity.ts";
 import { ownsDataDir } from "../storage/lock.ts";
 import { countEventRows, migrate, pendingMigrations } from "../storage/migrate.ts";
 import { durationEvents, type Migration, type MigrationDuration } from "../storage/migrations/files.ts";
@@ -30,8 +32,11 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   checkPositionals(words, 0);
   const isCheck = words.values["check"] === true;
   const log = openLog({ level: config.logLevel, format: config.logFormat });
-  await using stores = await attachStores({ ...config, log, requireReachable: true, existing: isCheck });
+  const known = readKnownStores(resolve(config.dataDir));
+  const opening = { ...config, known, log };
+  await using stores = await attachStores({ ...opening, requireReachable: true, existing: isCheck });
   if (isCheck) {
+    await checkIdentity(stores.sql, stores.clickhouse, known);
     const pending = Object.values(await pendingMigrations(stores, log)).flat();
     const rows = pending.length === 0 ? 0 : await countEventRows(stores.clickhouse);
     for (const one of pending) print(checkLine(one, rows));
@@ -40,7 +45,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   }
   // Embedded stores that no server has open.
   const alone = config.databaseUrl === undefined && ownsDataDir(resolve(config.dataDir));
-  const applied = await migrate(stores, { log, alone });
+  const applied = await migrate(stores, { known, log, alone });
   print(`applied ${applied.postgres} to Postgres, ${applied.clickhouse} to ClickHouse`);
   return 0;
 }

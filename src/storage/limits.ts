@@ -3,6 +3,8 @@
 import { limits } from "../core/limits.ts";
 
 export const storageLimits = {
+  /** How long a remote ClickHouse counts as the one whose id was seen, in ms: less than another one takes to start. */
+  idSeenMsMax: 100,
   /** Postgres connections of one process: management is light, capture uses none. */
   postgresConnectionsMax: 8,
   /** How long a command waits for a starting server to publish the addresses of its stores, in ms. */

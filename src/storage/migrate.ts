@@ -14,6 +14,7 @@ import {
   prepareCluster,
   problemOfKeeper,
 } from "./cluster/cluster_migrations.ts";
+import { checkIdentity, isUnmade, type KnownStores, readPostgresId, writeClickHouseId } from "./identity.ts";
 import { storageLimits } from "./limits.ts";
 import {
   type AppliedMigration,
@@ -41,6 +42,10 @@ interface MigrateOptions extends OlderOptions {
   clickhouseDir?: string;
   /** Refuses stores that a newer version has changed, even if this one could use them. */
   exact?: boolean;
+  /** The stores that the journal in DATA_DIR was used with; other ones are refused. */
+  known?: KnownStores | undefined;
+  /** Whether the operator confirms that the stores belong together: ClickHouse gets the id of Postgres. */
+  confirmed?: boolean;
 }
 
 type Counts = Record<StoreName, number>;
@@ -48,7 +53,7 @@ type Counts = Record<StoreName, number>;
 /**
  * Applies the files that are missing, Postgres first, and resolves to how many there were. Processes that start at once
  * migrate one after the other. Before a file that older servers are not compatible with, waits until none of them runs.
- * @throws UserError naming the file at fault; any other error when a store does not answer.
+ * @throws UserError naming the file at fault or a store of others; any other error when a store does not answer.
  */
 export async function migrate(
   { sql, clickhouse, folder }: Pick<Stores, "sql" | "clickhouse" | "folder">,
@@ -122,12 +127,6 @@ export async function countEventRows(clickhouse: ClickHouse): Promise<number> {
   }
 }
 
-/** Whether a store has no table of migrations yet. */
-function isUnmade(thrown: unknown): boolean {
-  if (thrown instanceof ClickHouseError) return /^UNKNOWN_(TABLE|DATABASE)$/.test(thrown.type);
-  return codeOf(thrown) === "42P01";
-}
-
 interface MigrationPass {
   connection: Reserved;
   clickhouse: ClickHouse;
@@ -140,13 +139,15 @@ interface MigrationPass {
 async function applyMissing(pass: MigrationPass): Promise<{ done: Counts } | { blocking: BlockingServers }> {
   const { connection, clickhouse, files, older, options } = pass;
   const compatible = await findCompatible(connection, files, options);
-  const prepared = await preparePostgres(connection);
-  const pending = pendingOf(files.postgres, prepared, "postgres", compatible.postgres);
   let failure: unknown;
-  const applied = await prepareClickHouse(clickhouse).catch((thrown: unknown) => {
+  const unlessWrong = (thrown: unknown): void => {
     if (thrown instanceof UserError) throw thrown;
     failure = thrown;
-  });
+  };
+  if (!options.confirmed) await checkIdentity(connection, clickhouse, options.known).catch(unlessWrong);
+  const prepared = await preparePostgres(connection);
+  const pending = pendingOf(files.postgres, prepared, "postgres", compatible.postgres);
+  const applied = failure ? undefined : await prepareClickHouse(clickhouse).catch(unlessWrong);
   const more = applied
     ? pendingOf(files.clickhouse, applied.recorded, "clickhouse", compatible.clickhouse)
     : [];
@@ -159,6 +160,7 @@ async function applyMissing(pass: MigrationPass): Promise<{ done: Counts } | { b
   const remade = compatible.clickhouse.size > 0 ? [] : files.clickhouse;
   const missing = applied.isIncomplete ? remade : more;
   for (const one of missing) await applyToClickHouse(pass, one);
+  await writeClickHouseId(clickhouse, await readPostgresId(connection), missing.length > 0);
   return { done: { postgres: pending.length, clickhouse: missing.length } };
 }
 

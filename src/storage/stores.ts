@@ -13,6 +13,7 @@ import type { Child } from "./embedded/child.ts";
 import { startEmbeddedClickHouse } from "./embedded/clickhouse.ts";
 import { type Connection, readConnection, removeConnection, writeConnection } from "./embedded/connection.ts";
 import { startEmbeddedPostgres } from "./embedded/postgres.ts";
+import { type KnownStores, refuseLostFolder } from "./identity.ts";
 import { storageLimits } from "./limits.ts";
 import { lastOwner, ownDataDir, ownsDataDir, refuseHalfRestored } from "./lock.ts";
 import { refuseNewerFolder } from "./migrations/folder_version.ts";
@@ -41,6 +42,8 @@ interface StoreOptions {
   requireReachable?: boolean;
   /** Fails where there is no embedded Postgres yet, instead of initializing one. */
   existing?: boolean;
+  /** The stores that the journal in DATA_DIR was used with: no embedded one is made in the place of another. */
+  known?: KnownStores | undefined;
   log: Log;
 }
 
@@ -51,6 +54,7 @@ interface StoreOptions {
 export async function openStores(options: StoreOptions): Promise<Stores> {
   const dataDir = resolve(options.dataDir);
   refuseNewerFolder(dataDir);
+  refuseLostFolder({ ...options, dataDir }, options.known);
   await using opening = new AsyncDisposableStack();
   opening.use(ownDataDir(dataDir));
   if (readConnection(dataDir))
@@ -76,6 +80,7 @@ export async function attachStores(options: StoreOptions): Promise<Stores> {
     return reachable(connectStores(options, {}), options);
   }
   // Checked first, since even checking the lock creates the folder.
+  refuseLostFolder(options, options.known);
   if (options.existing && !options.databaseUrl) requireData(options.dataDir);
   refuseNewerFolder(options.dataDir);
   const connection = await findOwner(options.dataDir);

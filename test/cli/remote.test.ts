@@ -1,6 +1,7 @@
 // Two servers on the same remote stores: started at once on empty ones, sharing keys and events.
 
 import { expect, test } from "bun:test";
+import { readJournalIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
 import { readConnection } from "../../src/storage/embedded/connection.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { post, projectKey, rested, runSluice, startServer, storesOf, until } from "../support/server.ts";
@@ -27,6 +28,10 @@ test("two servers that start at once on empty stores make one set of accounts, a
     `SELECT (SELECT count() FROM shared.events) AS n, (SELECT uniqExact(_batch) FROM shared.event_rows) AS batches`,
   );
   expect(counted).toEqual([{ n: "40", batches: "2" }]);
+  const ids = await stores.clickhouse.query<{ id: string }>("SELECT id FROM shared.store_identity");
+  expect(ids.length).toBe(1);
+  for (const { dataDir } of [one, two])
+    expect(readJournalIdentity(`${dataDir}/journal`)?.database).toBe(ids[0]!.id);
   const listed = await runSluice(["project", "list", "--json"], remote);
   expect(listed.stdout.trim().split("\n").length).toBe(1);
   const created = await runSluice(

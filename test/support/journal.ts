@@ -84,8 +84,6 @@ export function identityOf(given: Partial<JournalIdentity> = {}): JournalIdentit
     postgres: "host:5432/sluice",
     holder: "a",
     earlier: "",
-    life: 1,
-    renamed: "",
     home: { host: "h", path: "/data", inodes: "1 2" },
     ...given,
   };

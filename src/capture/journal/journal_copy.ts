@@ -10,8 +10,6 @@ import { judgeSegment } from "./recovery/verdict.ts";
 import { millisOfSegment, returnedSuffix, type Segment } from "./segments/segment.ts";
 import { readSegment } from "./segments/segment_reader.ts";
 
-const identityNames = ["identity.json", "identity.copy.json"];
-
 export interface JournalCopy {
   setup: JournalSetup;
   /** The journal's own folder. */
@@ -28,9 +26,8 @@ export interface JournalCopy {
 export async function copyJournal(options: JournalCopy): Promise<void> {
   const { setup, folder, target, copy } = options;
   const { io } = setup;
-  for (const name of identityNames) {
-    if (io.exists(join(folder, name))) await copy(join(folder, name), join(target, name));
-  }
+  const identity = "identity.json";
+  if (io.exists(join(folder, identity))) await copy(join(folder, identity), join(target, identity));
   const { finished, lastMillis } = new Ledger(setup, folder).read();
   const names = io.list(folder).filter((name) => name.endsWith(".segment") && !finished.includes(name));
   const waiting: Segment[] = [];

@@ -2,9 +2,11 @@
 // transaction: until it is committed, the remote stores have no accounts, and the embedded ones are unchanged.
 
 import { resolve } from "node:path";
+import { readKnownStores } from "../../capture/open_journal.ts";
 import { UserError } from "../../core/fault.ts";
 import type { Log } from "../../core/log.ts";
 import { mirrorMerges } from "../../persons/mirror_store.ts";
+import { readPostgresId, writeClickHouseId } from "../../storage/identity.ts";
 import { migrate } from "../../storage/migrate.ts";
 import { reserve } from "../../storage/postgres/postgres.ts";
 import { attachStores, openStores, type Stores } from "../../storage/stores.ts";
@@ -37,9 +39,10 @@ export async function moveStores(options: MoveOptions): Promise<number> {
   const { dataDir: folder, log, ...remote } = options;
   const dataDir = resolve(folder);
   checkEmbedded(dataDir);
+  const known = readKnownStores(dataDir);
   // Owns the folder, so that no server runs on it meanwhile.
-  await using from = await openStores({ dataDir, log, requireReachable: true });
-  await migrate(from, { log, alone: true, exact: true });
+  await using from = await openStores({ dataDir, known, log, requireReachable: true });
+  await migrate(from, { known, log, alone: true, exact: true });
   await using to = await attachStores({ ...remote, dataDir, log, requireReachable: true });
   await migrate(to, { log, exact: true });
   return await copyAll(from, to);
@@ -56,6 +59,8 @@ async function copyAll(from: Stores, to: Stores): Promise<number> {
     for (const table of tables) rows += await copyRowsOf(table, from.clickhouse, to.clickhouse);
   });
   await mirrorMerges(from.sql, to.clickhouse);
+  // Before Postgres has it: a server on half a move is refused.
+  await writeClickHouseId(to.clickhouse, await readPostgresId(from.sql));
   using connection = await reserve(from.sql);
   await beginSnapshot(connection);
   const names = await listRowTables(from.sql);

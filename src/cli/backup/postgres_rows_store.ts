@@ -25,13 +25,6 @@ export async function lockBackups(connection: HeldConnection): Promise<void> {
   if (got?.locked !== true) throw new UserError("another backup of this DATA_DIR is running");
 }
 
-/** A UUID that only this database and its copies have. */
-export async function readDatabaseId(connection: HeldConnection): Promise<string> {
-  const [found] = await connection<{ id: string }[]>`SELECT id::text FROM database_identity`;
-  if (found === undefined) throw new UserError("the database has no identity: start the server on it first");
-  return found.id;
-}
-
 /** From here on the connection sees one moment, until endSnapshot(). */
 export async function beginSnapshot(connection: HeldConnection): Promise<void> {
   await connection`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`;

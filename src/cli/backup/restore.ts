@@ -8,6 +8,7 @@ import { UserError } from "../../core/fault.ts";
 import type { Log } from "../../core/log.ts";
 import { readVersion } from "../../core/version.ts";
 import { mirrorMerges } from "../../persons/mirror_store.ts";
+import { readPostgresId, writeClickHouseId } from "../../storage/identity.ts";
 import { ownDataDir, refuseHalfRestored, restoringPath } from "../../storage/lock.ts";
 import { filesOfMigrations, migrate } from "../../storage/migrate.ts";
 import { openStores, type Stores } from "../../storage/stores.ts";
@@ -118,6 +119,7 @@ async function fillStores(filling: Filling, stores: Stores, manifest: Manifest):
   });
   await rm(files, { recursive: true });
   await copyIn(sql, rowsOf(folder), manifest.sequences);
+  await writeClickHouseId(clickhouse, await readPostgresId(sql));
   const tables = new Map((await listPartTables(clickhouse)).map((table) => [table.name, table]));
   for await (const one of listedFiles(folder, "clickhouse/")) {
     const [, name = "", ...rest] = one.file.split("/");

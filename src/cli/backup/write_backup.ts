@@ -10,6 +10,7 @@ import type { Clock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import { readVersion } from "../../core/version.ts";
+import { readPostgresId } from "../../storage/identity.ts";
 import { appliedMigrations } from "../../storage/migrate.ts";
 import { reserve } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
@@ -34,7 +35,6 @@ import {
   type HeldConnection,
   listRowTables,
   lockBackups,
-  readDatabaseId,
   readSequences,
 } from "./postgres_rows_store.ts";
 import type { BackupTarget } from "./target.ts";
@@ -61,7 +61,9 @@ export async function writeBackup(options: BackupOptions) {
   await using stores = await attachStores({ dataDir, log, requireReachable: true });
   using connection = await reserve(stores.sql);
   await lockBackups(connection);
-  const name = kept === undefined ? "" : backupName(clock.now(), await readDatabaseId(connection));
+  const id = await readPostgresId(connection);
+  if (id === undefined) throw new UserError("the database has no identity: start the server on it first");
+  const name = kept === undefined ? "" : backupName(clock.now(), id);
   const manifest = await write({ dataDir, stores, connection, clock }, collection.target(name));
   const location = name === "" ? target : `${target.replace(/\/$/, "")}/${name}`;
   return { manifest, location, removed: await older(collection, { name, location, kept }) };

@@ -47,6 +47,7 @@ export const tables: Readonly<Record<string, Placement>> = {
   merged_ids: everywhere,
   group_type_rows: everywhere,
   schema_migrations: everywhere,
+  store_identity: everywhere,
 };
 
 /**

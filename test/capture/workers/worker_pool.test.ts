@@ -59,18 +59,20 @@ test("a journal that is taken in loses what is done with, keeps its number, and 
   writeFileSync(`${from}/live-0.segment.spare`, "");
   await writeIdentity(from, identityOf({ name: "the second", number: 9 }));
   let rows = 0;
-  const adopt = () =>
+  const { database } = identityOf();
+  const adopt = (its = database) =>
     adoptOrphans(
       captureSetup,
       to,
-      [`${dataDir}/workers/2`],
+      { orphanDirs: [`${dataDir}/workers/2`], database: its },
       (damage) => void (rows += damage.rows),
       silentLog,
     );
+  await expect(adopt("another")).rejects.toThrow("sluice journal adopt");
   expect((await adopt()).map(({ name }) => name)).toEqual(["the second"]);
   expect(readdirSync(to)).toEqual([waiting!]);
   expect(rows).toBe(1);
-  const left = ["identity.copy.json", "identity.json", "ledger", `${damaged}.damaged`, "synced"];
+  const left = ["identity.json", "ledger", `${damaged}.damaged`, "synced"];
   expect(readdirSync(from).toSorted()).toEqual(left);
   // A clock that went back meanwhile cannot make it use the same number again.
   const { finished, lastMillis, unreadable } = new Ledger(captureSetup, from).read();

@@ -9,10 +9,10 @@ import {
   endSnapshot,
   listRowTables,
   lockBackups,
-  readDatabaseId,
   readSequences,
 } from "../../../src/cli/backup/postgres_rows_store.ts";
 import { UserError } from "../../../src/core/fault.ts";
+import { readPostgresId } from "../../../src/storage/identity.ts";
 import { addUser, type FirstAccounts, openFirstAccounts, startMsMax } from "../../support/accounts.ts";
 
 let accounts: FirstAccounts;
@@ -101,7 +101,7 @@ test("one backup runs at a time, and the lock ends with its connection", async (
   await one`SELECT pg_advisory_unlock_all()`;
   await lockBackups(other);
   await other`SELECT pg_advisory_unlock_all()`;
-  expect(await readDatabaseId(other)).toMatch(/^[0-9a-f-]{36}$/);
+  expect(await readPostgresId(other)).toMatch(/^[0-9a-f-]{36}$/);
   one.release();
   other.release();
 });

@@ -25,7 +25,7 @@ const kinds = [
 type Kind = (typeof kinds)[number];
 
 /** Written by a start: they would be the first ones of each thread that strace meets. */
-const startFiles = ["identity.json.part", "identity.copy.json.part", "keys.json.fresh", "check.part"];
+const startFiles = ["identity.json.part", "keys.json.fresh", "check.part"];
 const ledgerFiles = ["ledger", "ledger.part", "synced.part"];
 
 /** What is struck: a call, of certain files if told. */

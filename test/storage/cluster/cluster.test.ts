@@ -2,12 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { silentLog as log } from "../../../src/core/log.ts";
-import { type ClickHouseError, openClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { ClickHouseError, openClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { statementsOf } from "../../../src/storage/clickhouse/statement.ts";
 import { openClusterClient } from "../../../src/storage/cluster/cluster_client.ts";
 import { lacksTables } from "../../../src/storage/cluster/cluster_migrations.ts";
 import { onCluster } from "../../../src/storage/cluster/definitions.ts";
 import { tables, views } from "../../../src/storage/cluster/placement.ts";
+import { readClickHouseIds, readPostgresId } from "../../../src/storage/identity.ts";
 import { migrate } from "../../../src/storage/migrate.ts";
 import { knownMigrations } from "../../../src/storage/migrations/files.ts";
 import { cleanUp } from "../../support/cleanup.ts";
@@ -83,6 +84,35 @@ describe("the tables of a cluster", () => {
     const again = await migrate(lacking, { log, ...newer });
     expect(again.clickhouse).toBe(knownMigrations().clickhouse + 1);
     expect(await clickhouse.query("SELECT version FROM group_types")).toEqual([{ version: "newer" }]);
+  });
+
+  test("have the id of their Postgres on every server, a rebuilt one too, and a server of others is refused", async () => {
+    const { sql, clickhouse } = await openClusterStores();
+    await migrate({ sql, clickhouse }, { log });
+    const id = (await readPostgresId(sql))!;
+    expect(await readClickHouseIds(clickhouse)).toEqual([id]);
+    /** What the servers answer to a read of all of them. */
+    const answering = (answer: (rows: unknown[]) => unknown[]) => ({
+      sql,
+      clickhouse: {
+        ...clickhouse,
+        query: async (text: string, ...rest: never[]) => {
+          const rows = await clickhouse.query(text, ...rest);
+          const isOfAll = text.includes("clusterAllReplicas") && text.includes("store_identity");
+          return isOfAll ? answer(rows) : rows;
+        },
+      } as typeof clickhouse,
+    });
+    const others = answering((rows) => [...rows, { id: crypto.randomUUID() }]);
+    await expect(migrate(others, { log })).rejects.toThrow("does not belong to this Postgres");
+    const rebuilding = answering(() => {
+      throw new ClickHouseError("no table on a server", "60", "UNKNOWN_TABLE");
+    });
+    expect(await readClickHouseIds(rebuilding.clickhouse)).toEqual([id]);
+    await clickhouse.command("DROP TABLE store_identity SYNC");
+    expect(await readClickHouseIds(clickhouse)).toEqual([]);
+    await migrate({ sql, clickhouse }, { log });
+    expect(await readClickHouseIds(clickhouse)).toEqual([id]);
   });
 
   test("can be defined once more by every file, and keep their rows", async () => {

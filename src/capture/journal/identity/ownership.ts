@@ -1,18 +1,28 @@
 // Whose a journal is: the database that numbered it, and the process that holds it. A copy whose original is in use is
-// refused before anything of it is written. All else is decided at the start, or as soon as the database answers; no
+// refused before anything of it is written. This is decided at the start, or as soon as the database answers; no
 // watermark is published and nothing is flushed before that.
 
+import { rmSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Clock } from "../../../core/clock.ts";
+import { type Clock, sleep } from "../../../core/clock.ts";
 import { withinMs } from "../../../core/deadline.ts";
 import { UserError } from "../../../core/fault.ts";
+import { newUuid } from "../../../core/id.ts";
 import { limits } from "../../../core/limits.ts";
-import { reasonOf } from "../../../core/log.ts";
+import { type Log, reasonOf } from "../../../core/log.ts";
 import { embeddedAddress } from "../../../storage/embedded/connection.ts";
-import type { Pending, Watermarks } from "../figures.ts";
-import { type Home, homeOf, type JournalIdentity, repairIdentity } from "./journal_identity.ts";
-import { fenced, foreign, logCopy, twoInUse } from "./refusals.ts";
-import { isPublished, registerAnew, type RegistrationOptions, writeClaim } from "./registration.ts";
+import { otherPostgres } from "../../../storage/identity.ts";
+import type { Postgres } from "../../../storage/postgres/postgres.ts";
+import type { Watermarks } from "../figures.ts";
+import { journalLimits } from "../limits.ts";
+import { isFull } from "../segments/files.ts";
+import {
+  type Home,
+  homeOf,
+  type JournalIdentity,
+  readJournalIdentity,
+  writeIdentity,
+} from "./journal_identity.ts";
 import {
   claimJournal,
   isClaimedByOther,
@@ -20,27 +30,35 @@ import {
   type Process,
   publishWatermarks,
   readRegistration,
+  registerJournal,
   type Registration,
   thisProcess,
 } from "./store.ts";
 
+interface RegistrationOptions {
+  sql: Postgres;
+  folder: string;
+  /** Where the database is, as databaseOf() returns it. */
+  postgres: string;
+  log: Log;
+}
+
 type OwnershipOptions = RegistrationOptions & { clock: Clock };
 
 interface OwnedJournal {
-  pending(): Pending;
   watermarks(): Watermarks;
   renumber(number: number): void;
 }
 
 /**
- * @throws UserError for a copy whose original is in use, with nothing written; and any other error when Postgres does
- * not answer at the first start of a journal, or of a folder that was copied or moved.
+ * @throws UserError for a journal of another database, or a copy whose original is in use, with nothing written; any
+ *   other error when Postgres does not answer at the first start of a journal, or of a folder that was copied or moved.
  */
 export async function openOwnership(options: OwnershipOptions): Promise<JournalOwnership> {
-  const known = await repairIdentity(options.folder, options.log);
+  const known = readJournalIdentity(options.folder);
   if (!known) return new JournalOwnership(options, await registerAnew(options), true);
   const ownership = new JournalOwnership(options, known, false);
-  await ownership.readDatabase();
+  await ownership.settle();
   return ownership;
 }
 
@@ -52,14 +70,12 @@ export class JournalOwnership {
   readonly #broken = Promise.withResolvers<UserError>();
   /** Resolves when journal and database are known to belong together. */
   readonly verified = this.#verified.promise;
-  /** Resolves to the reason when they are found not to belong together, after the start. */
+  /** Resolves to the reason when these, or ClickHouse, are found not to belong together, after the start. */
   readonly broken = this.#broken.promise;
   /** Whether they were found not to belong together, so that nothing more may be flushed. */
   isBroken = false;
   #identity: JournalIdentity;
   #isVerified: boolean;
-  /** The database's answer at the start; undefined without one. */
-  #registration: Registration | undefined;
 
   constructor(options: OwnershipOptions, identity: JournalIdentity, isVerified: boolean) {
     this.#options = options;
@@ -79,58 +95,20 @@ export class JournalOwnership {
     return this.#identity.database;
   }
 
-  /** Whether the database has answered and is another one than the journal's. */
-  get isForeign(): boolean {
-    return this.#registration !== undefined && this.#registration.database !== this.database;
-  }
-
-  /** Whether the folder is another one than at its last use, or a copy of it. */
+  /** Whether the folder is another one than at its last use, or a copy; no other server reaches embedded stores. */
   get #isElsewhere(): boolean {
-    return this.#identity.home.inodes !== this.#home.inodes;
+    return this.#options.postgres !== embeddedAddress && this.#identity.home.inodes !== this.#home.inodes;
   }
 
-  /** Logs that the folder was copied or moved since its last use. */
-  logCopy(): void {
-    if (this.#isElsewhere) logCopy(this.#options, this.#identity.home);
-  }
-
-  /**
-   * Reads the database, if it answers.
-   * @throws as openOwnership() does.
-   */
-  async readDatabase(): Promise<void> {
-    const { folder, postgres, log } = this.#options;
-    // No other server reaches an embedded database.
-    const isShared = postgres !== embeddedAddress;
+  /** Decides with the database's answer; without one, publish() decides later. @throws as openOwnership() does. */
+  async settle(): Promise<void> {
     try {
-      this.#registration = await withinMs(this.#read(), limits.healthMsMax);
+      await this.#decide(await withinMs(this.#read(), limits.healthMsMax));
     } catch (thrown) {
       // A copy captures nothing before it is known that its original is not in use.
-      if (isShared && this.#isElsewhere) throw thrown;
-      log.debug("the journal's database does not answer yet", { reason: reasonOf(thrown) });
-      return;
-    }
-    const { row } = this.#registration;
-    if (!isShared || !row || !(this.#isElsewhere || isClaimedByOther(this.#identity, row))) return;
-    const inUse = await isPublished(() => this.#read(), row.seen).catch((thrown: unknown) => {
-      if (this.#isElsewhere) throw thrown;
-      // Decided later, as without a first answer.
-      this.#registration = undefined;
-      return false;
-    });
-    if (inUse) throw twoInUse(folder, this.#identity.home);
-  }
-
-  /**
-   * Decides with the database's answer at the start; without one, publish() decides later.
-   * @throws UserError when the journal holds events of another database.
-   */
-  async settle(journal: OwnedJournal): Promise<void> {
-    if (this.#isVerified || !this.#registration) return;
-    await this.#decide(journal, this.#registration, true).catch((thrown: unknown) => {
-      if (thrown instanceof UserError) throw thrown;
+      if (thrown instanceof UserError || this.#isElsewhere) throw thrown;
       this.#options.log.warn("the journal's number is not confirmed yet", { reason: reasonOf(thrown) });
-    });
+    }
   }
 
   /** Publishes the journal's watermark; decides first, if settle() could not. */
@@ -143,6 +121,12 @@ export class JournalOwnership {
     if (!isPublished) await this.#decideLater(journal);
   }
 
+  /** Ends the process: from now on nothing is flushed. */
+  readonly end = (reason: UserError): void => {
+    this.isBroken = true;
+    this.#broken.resolve(reason);
+  };
+
   /** Removes the journal's registration: exports do not wait for it any more. */
   async leave(): Promise<void> {
     if (this.#isVerified && !this.isBroken) await leaveJournals(this.#options.sql, this.#identity);
@@ -152,42 +136,29 @@ export class JournalOwnership {
     return readRegistration(this.#options.sql, this.#identity, this.#process);
   }
 
-  /** Whether another process has claimed the journal and still runs, while events wait here: this folder is a copy. */
-  async #isCopy({ row }: Registration, journal: OwnedJournal): Promise<boolean> {
-    if (this.#isVerified || this.#options.postgres === embeddedAddress) return false;
-    if (!row || !isClaimedByOther(this.#identity, row) || journal.pending().bytes === 0) return false;
-    return await isPublished(() => this.#read(), row.seen);
-  }
-
   async #decideLater(journal: OwnedJournal): Promise<void> {
     try {
-      const registration = await this.#read();
-      const isCopy = await this.#isCopy(registration, journal);
-      if (isCopy) throw twoInUse(this.#options.folder, this.#identity.home);
-      await this.#decide(journal, registration, false);
+      const { number } = this;
+      await this.#decide(await this.#read());
+      if (this.number !== number) journal.renumber(this.number);
     } catch (thrown) {
-      this.isBroken = thrown instanceof UserError;
-      if (thrown instanceof UserError) this.#broken.resolve(thrown);
+      if (thrown instanceof UserError) this.end(thrown);
       throw thrown;
     }
   }
 
   /** @throws UserError when they do not belong together; any other error when it is to be tried again. */
-  async #decide(journal: OwnedJournal, registration: Registration, isStart: boolean): Promise<void> {
-    const { database, row, isTaken, isFenced } = registration;
-    const { folder, postgres, log } = this.#options;
-    const { number, name, ...before } = this.#identity;
+  async #decide({ database, row, isTaken, isFenced }: Registration): Promise<void> {
+    const { folder, log } = this.#options;
+    const { number, postgres, home } = this.#identity;
     if (isFenced) throw fenced();
-    if (database !== before.database) {
-      const pending = journal.pending();
-      // After the start, keys of the other database are in memory: ends the process even if nothing waits.
-      if (!isStart || pending.bytes > 0) throw foreign(folder, pending, before.postgres, postgres);
-      await this.#renew(journal);
-      const text =
-        "the journal belonged to another Postgres: it got a new number, and that one's keys are forgotten";
-      log.warn(text, { postgres, journal_before: name });
-    } else if (isTaken || (row?.number ?? number) !== number || isClaimedByOther(this.#identity, row)) {
-      await this.#renew(journal);
+    if (database !== this.database) throw otherPostgres(postgres);
+    const isClaimed = isClaimedByOther(this.#identity, row);
+    const isShared = this.#options.postgres !== embeddedAddress;
+    const mayBeCopy = isShared && !this.#isVerified && row && (this.#isElsewhere || isClaimed);
+    if (mayBeCopy && (await isPublished(() => this.#read(), row.seen))) throw twoInUse(folder, home);
+    if (isTaken || isClaimed || (row?.number ?? number) !== number) {
+      this.#identity = await registerAnew(this.#options, this.#identity, true);
       const about = { folder: dirname(folder), number: this.number };
       log.warn("another journal uses this one's number: it got a new one", about);
     } else await this.#claim(row);
@@ -200,10 +171,88 @@ export class JournalOwnership {
     const isClaimed = await claimJournal(this.#options.sql, this.#identity, this.#process, row);
     if (!isClaimed) throw new Error("another process claimed it");
   }
-
-  /** Registers the journal under a new name and number, for what is captured from now on. */
-  async #renew(journal: OwnedJournal): Promise<void> {
-    this.#identity = await registerAnew(this.#options, this.#identity, true);
-    journal.renumber(this.#identity.number);
-  }
 }
+
+/** A newer version did not see this process, or did not wait for it: it was unreachable for long, or just starting. */
+function fenced(): UserError {
+  return new UserError(
+    "a newer version has changed the stores incompatibly; run that version: what was captured is kept in the journal",
+  );
+}
+
+/** The operator decides which of the two gets the journal. */
+function twoInUse(folder: string, { path, host }: Home): UserError {
+  return new UserError(
+    `${dirname(folder)} has the same journal as a server that runs now (it was last used at ${path} on ${host}): ` +
+      "stop that server, or create a journal for this copy with: bun run sluice journal adopt",
+  );
+}
+
+/**
+ * Registers a journal under a new name and number.
+ * @param before its identity until now, if it has one: the keys of that database are saved beside it.
+ * @param mayBeFull whether a full disk is only logged where the database is the one before: the flush must begin, since
+ * it frees space, and the next start decides again.
+ */
+async function registerAnew(
+  { sql, folder, postgres, log }: RegistrationOptions,
+  before?: JournalIdentity,
+  mayBeFull = false,
+): Promise<JournalIdentity> {
+  const [name, holder, home] = [newUuid(), newUuid(), homeOf(dirname(folder))];
+  const { number, database } = await registerJournal(sql, { name, holder }, thisProcess(home));
+  const isSame = database === before?.database;
+  // Keys saved beside a journal belong to its database, as do the numbers of their projects.
+  if (!isSame) rmSync(`${folder}/keys.json`, { force: true });
+  const identity = { name, number, database, postgres, holder, earlier: "", home };
+  await writeIdentity(folder, identity).catch(async (thrown: unknown) => {
+    if (mayBeFull && isSame && isFull(thrown)) return log.warn(unwritten, { folder });
+    // No process will publish under this name: exports and deletions would wait for it.
+    await leaveJournals(sql, identity).catch(() => undefined);
+    throw thrown;
+  });
+  return identity;
+}
+
+/** Writes in the folder that this process holds the journal. The caller then claims it in the database. */
+async function writeClaim(
+  { folder, postgres, log }: RegistrationOptions,
+  identity: JournalIdentity,
+  home: Home,
+  row: Registration["row"],
+): Promise<JournalIdentity> {
+  const [holder, earlier] = [newUuid(), row?.holder ?? identity.holder];
+  const claim = { ...identity, postgres, holder, earlier, home };
+  // First beside the journal: after a crash in between the next start must recognize its own claim.
+  await writeIdentity(folder, claim).catch((thrown: unknown) => {
+    // The flush must begin, since it frees space, and the next start decides again.
+    if (!isFull(thrown)) throw thrown;
+    log.warn(unwritten, { folder });
+  });
+  return claim;
+}
+
+/**
+ * Registers a journal of a copied folder, or of other stores, under a new name and number. Pending events stay: the
+ * next start checks each batch before it sends it. Returns the numbers before and after; undefined without a journal.
+ */
+export async function adoptJournal(
+  options: RegistrationOptions,
+): Promise<{ before: number; number: number } | undefined> {
+  const { sql, folder } = options;
+  const before = readJournalIdentity(folder);
+  if (!before) return undefined;
+  const { number } = await registerAnew(options, before);
+  // In a folder that was adopted before, or is the original: no process publishes under the name any more.
+  if (before.home.inodes === homeOf(dirname(folder)).inodes) await leaveJournals(sql, before);
+  return { before: before.number, number };
+}
+
+/** Whether some process publishes the journal's watermark right now. */
+async function isPublished(read: () => Promise<Registration>, seen: string | null): Promise<boolean> {
+  await sleep(journalLimits.journalAliveMs);
+  const { row } = await withinMs(read(), limits.healthMsMax);
+  return row !== undefined && row.seen !== seen;
+}
+
+const unwritten = "the disk is full: the journal's identity could not be written";

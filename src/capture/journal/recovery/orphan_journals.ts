@@ -5,50 +5,25 @@ import { basename } from "node:path";
 import { sleep } from "../../../core/clock.ts";
 import { UserError } from "../../../core/fault.ts";
 import type { Log } from "../../../core/log.ts";
+import { otherPostgres } from "../../../storage/identity.ts";
 import { ownDataDir, type Owning } from "../../../storage/lock.ts";
 import { type JournalIdentity, readJournalIdentity } from "../identity/journal_identity.ts";
-import type { JournalOwnership } from "../identity/ownership.ts";
 import type { JournalSetup } from "../lane_kind.ts";
 import { Ledger } from "../ledger.ts";
 import { journalLimits } from "../limits.ts";
 import { syncFolder } from "../segments/files.ts";
 import { type Damage, Recovery } from "./recovery.ts";
 
-/** Folders of workers, before these are started. */
-interface WorkerFolders {
-  /** The folders of workers that will not be started. */
-  orphanDirs?: readonly string[];
-  workerDirs?: readonly string[];
-  log: Log;
-}
-
-/**
- * The folders whose journals are adopted: the orphans', or with a foreign database those of all workers, so that their
- * pending events are known. A journal of another database than this journal's is left in place.
- */
-export function orphansOf(
-  ownership: Pick<JournalOwnership, "isForeign" | "database">,
-  { orphanDirs = [], workerDirs = [], log }: WorkerFolders,
-): string[] {
-  return (ownership.isForeign ? workerDirs : orphanDirs).filter((dir) => {
-    const identity = readJournalIdentity(`${dir}/journal`);
-    if (!identity || identity.database === ownership.database) return true;
-    const { postgres } = identity;
-    log.warn("a worker's journal belongs to another Postgres and is left in place", { dir, postgres });
-    return false;
-  });
-}
-
 /**
  * Moves the segments of the journals in `orphanDirs` to `folder`, where they count as an earlier process's: ids of
  * segments and batches are unique among all journals. Resolves to those journals, whose registrations may
  * go once `folder`'s own journal has published its watermark.
- * @throws UserError when one of them is still written.
+ * @throws UserError when one of them is still written, or another database's.
  */
 export async function adoptOrphans(
   setup: JournalSetup,
   folder: string,
-  orphanDirs: readonly string[],
+  { orphanDirs = [], database }: { orphanDirs?: readonly string[]; database: string },
   damaged: (damage: Damage) => void,
   log: Log,
 ): Promise<JournalIdentity[]> {
@@ -57,11 +32,12 @@ export async function adoptOrphans(
     const owning = await ownSoon(dir);
     try {
       const from = `${dir}/journal`;
+      const identity = readJournalIdentity(from);
+      if (identity && identity.database !== database) throw otherPostgres(identity.postgres);
       const moved = setup.io.exists(from) ? await moveSegments(setup, from, folder, damaged, log) : 0;
       setup.io.remove(`${dir}/flush`);
       if (moved > 0)
         log.info("adopted the journal of a worker that is no longer started", { dir, segments: moved });
-      const identity = readJournalIdentity(from);
       if (identity) adopted.push(identity);
     } finally {
       owning.release();

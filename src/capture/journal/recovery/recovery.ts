@@ -2,14 +2,23 @@
 // logged as lost and their file is set aside; what was not acknowledged is cut.
 
 import { basename } from "node:path";
+import { UserError } from "../../../core/fault.ts";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import type { JournalIo } from "../journal_io.ts";
 import type { JournalSetup } from "../lane_kind.ts";
 import type { Expected, Ledger, LedgerContents } from "../ledger.ts";
-import { millisOfSegment, readSegmentName, returnedSuffix, type Segment } from "../segments/segment.ts";
+import { nativeBatchAt, readNativeFrame } from "../segments/native_frame.ts";
+import {
+  millisOfSegment,
+  readSegmentHead,
+  readSegmentName,
+  returnedSuffix,
+  type Segment,
+  segmentName,
+  segmentOf,
+} from "../segments/segment.ts";
 import { type ReadSegment, readSegment } from "../segments/segment_reader.ts";
 import { isAside, linkAside, moveAside } from "./files_aside.ts";
-import { findMisnamed, renameBack } from "./misnamed.ts";
 import { judgeSegment, type SegmentVerdict } from "./verdict.ts";
 
 /** Damage: files, acknowledged rows known to be lost, and unreadable bytes. */
@@ -52,8 +61,8 @@ export class Recovery {
     // A killed process may not have synced its last line, which must outlive the file that it names.
     if (contents.finished.length > 0) setup.io.sync(`${folder}/ledger`);
     for (const name of contents.finished) setup.io.remove(`${folder}/${basename(name)}`);
-    this.#renameMisnamed(contents);
     const names = segmentNames(setup.io, folder);
+    refuseMisnamed(setup, folder, names, contents.expected);
     for (const name of names) this.recoverFile(`${folder}/${name}`, expectedOf(setup, name, contents));
     for (const [name, { rows, bytes }] of contents.expected) {
       if (names.includes(name)) continue;
@@ -98,25 +107,6 @@ export class Recovery {
     } catch (thrown) {
       this.#options.log.error("a journal file cannot be read", { file: path, reason: reasonOf(thrown) });
       return undefined;
-    }
-  }
-
-  #renameMisnamed(contents: LedgerContents): void {
-    const { setup, folder, log } = this.#options;
-    for (const { from, to } of findMisnamed(
-      setup,
-      folder,
-      segmentNames(setup.io, folder),
-      contents.expected,
-    )) {
-      this.#report("a journal file had the name of another; it has its own again", {
-        file: from,
-        name: to,
-      });
-    }
-    for (const copy of renameBack(setup.io, folder)) {
-      const kept = moveAside(setup.io, copy);
-      log.error("a journal file exists twice; the one under another's name was set aside", { kept });
     }
   }
 
@@ -190,4 +180,54 @@ function segmentNames(io: JournalIo, folder: string): string[] {
     .list(folder)
     .filter((name) => name.endsWith(".segment"))
     .toSorted();
+}
+
+/** Longer than a head, and than the beginning of a native frame. */
+const beginningBytes = 256;
+
+/**
+ * Files may have been swapped or renamed. A recycled file, too, begins with bytes of another segment; the order of
+ * numbers and the ledger distinguish it.
+ * @throws UserError in one line when only a wrong name explains a file's contents.
+ */
+function refuseMisnamed(
+  setup: JournalSetup,
+  folder: string,
+  names: readonly string[],
+  expected: ReadonlyMap<string, Expected>,
+): void {
+  for (const name of names) {
+    const own = findName(setup, folder, name, expected);
+    if (own === undefined || own === name) continue;
+    throw new UserError(
+      `${folder}/${name} has the contents of ${own}, since files were renamed or copied; give it that name again, or ` +
+        "remove it if there is such a file",
+    );
+  }
+}
+
+/** The name that certainly belongs to a file; undefined when its own does, or nothing is certain. */
+function findName(
+  setup: JournalSetup,
+  folder: string,
+  name: string,
+  expected: ReadonlyMap<string, Expected>,
+): string | undefined {
+  // Files that return from quarantine are not named after their segment.
+  if (name.endsWith(returnedSuffix)) return undefined;
+  const path = `${folder}/${name}`;
+  const [beginning] = setup.io.readParts(path, [{ offset: 0, length: beginningBytes }]) as [Uint8Array];
+  const named = readSegmentName(setup, name);
+  const head = readSegmentHead(setup, beginning);
+  if (head) return segmentName(head.lane, head.id);
+  const batch = nativeBatchAt(beginning, 0);
+  if (batch === undefined) return undefined;
+  const id = segmentOf(batch);
+  // Where the number itself is damaged, no frame with that number is intact.
+  if (named?.id === id || !readNativeFrame(setup.io.read(path), 0, id)) return undefined;
+  const lanes = setup.lanes.filter(({ isNative }) => isNative);
+  const lane = lanes.find((one) => expected.has(segmentName(one, id)));
+  // A recycled file that begins with an earlier segment's frames has a later name.
+  const isCertain = lane !== undefined || named === undefined || id > named.id;
+  return isCertain ? segmentName(lane ?? named?.lane ?? lanes[0]!, id) : undefined;
 }

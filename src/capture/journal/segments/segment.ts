@@ -98,7 +98,7 @@ export function segmentHead({ lanes }: JournalSetup, lane: LaneKind, id: bigint)
   return head;
 }
 
-export type KnownSegment = Pick<Segment, "id" | "lane">;
+type KnownSegment = Pick<Segment, "id" | "lane">;
 
 /** The segment that a file's first bytes name; undefined when they are no valid head. */
 export function readSegmentHead({ lanes }: JournalSetup, bytes: Uint8Array): KnownSegment | undefined {

@@ -15,6 +15,7 @@ import {
   segmentName,
 } from "../../../../src/capture/journal/segments/segment.ts";
 import { readSegment } from "../../../../src/capture/journal/segments/segment_reader.ts";
+import { UserError } from "../../../../src/core/fault.ts";
 import { openLog } from "../../../../src/core/log.ts";
 import { cleanUp } from "../../../support/cleanup.ts";
 import { makeFolder } from "../../../support/folder.ts";
@@ -227,7 +228,7 @@ for (const lane of laneNames) {
   });
 }
 
-test("files that were swapped, or renamed, go on under their own names", async () => {
+test("files that were swapped, renamed or copied are refused by name, and go on once they have their own", async () => {
   for (const lane of laneNames) {
     const [first, second] = [await leave(lane, "sealed"), await leave(lane, "sealed", 1_700_000_100_000)];
     const folder = `${makeFolder()}/journal`;
@@ -236,6 +237,10 @@ test("files that were swapped, or renamed, go on under their own names", async (
     const { id } = readSegmentName(captureSetup, second.name)!;
     const renamed = segmentName(other, id + (7n << 12n));
     const ledger = Buffer.concat([first.files.get("ledger")!, second.files.get("ledger")!]);
+    const own = new Map([
+      [first.name, one],
+      [second.name, two],
+    ]);
     const cases: [string, Files][] = [
       [
         "swapped",
@@ -244,61 +249,24 @@ test("files that were swapped, or renamed, go on under their own names", async (
           [second.name, one],
         ]),
       ],
-      [
-        "renamed",
-        new Map([
-          [first.name, one],
-          [renamed, two],
-        ]),
-      ],
-      [
-        "moved up",
-        new Map([
-          [second.name, one],
-          [renamed, two],
-        ]),
-      ],
+      ["renamed", new Map([...own].filter(([name]) => name === first.name)).set(renamed, two)],
+      ["moved up", new Map([[second.name, one]]).set(renamed, two)],
+      ["copied", new Map(own).set(renamed, two)],
     ];
     for (const [label, files] of cases) {
-      putFiles(folder, new Map([...files, ["ledger", ledger]]));
-      const { segments, errors, damage } = recover(folder);
-      expect([label, segments.map(({ path }) => basename(path))]).toEqual([label, [first.name, second.name]]);
-      expect(segments.flatMap(framesOf)).toEqual([...first.frames, ...second.frames]);
-      const own = new Map([
-        [first.name, one],
-        [second.name, two],
-      ]);
-      const moved = [...files.keys()].filter((name) => own.get(name)?.equals(files.get(name)!) !== true);
-      expect(errors.map(({ file }) => file).toSorted()).toEqual(moved.toSorted());
-      expect([damage.rows, damage.files]).toEqual([0, moved.length]);
-      expect(recover(folder).damage.files).toBe(0);
+      for (const known of lane === "live" && label === "swapped" ? [ledger, undefined] : [ledger]) {
+        putFiles(folder, new Map([...files, ...(known ? [["ledger", known] as const] : [])]));
+        const kept = readdirSync(folder);
+        expect(() => recover(folder)).toThrow(UserError);
+        expect(() => recover(folder)).toThrow(/\.segment has the contents of \S+\.segment, since/);
+        expect([label, readdirSync(folder)]).toEqual([label, kept]);
+        for (const name of files.keys()) {
+          expect([label, readFileSync(`${folder}/${name}`).equals(files.get(name)!)]).toEqual([label, true]);
+        }
+      }
     }
-  }
-});
-
-test("swapped files are told apart although no ledger knows of them", async () => {
-  const [first, second] = [await leave("live", "sealed"), await leave("live", "sealed", 1_700_000_100_000)];
-  const folder = `${makeFolder()}/journal`;
-  putFiles(
-    folder,
-    new Map([
-      [first.name, second.files.get(second.name)!],
-      [second.name, first.files.get(first.name)!],
-    ]),
-  );
-  expect(recover(folder).segments.flatMap(framesOf)).toEqual([...first.frames, ...second.frames]);
-});
-
-test("a copy under another's name is set aside, and stored once", async () => {
-  for (const lane of ["live", "recordings"] as const) {
-    const left = await leave(lane, "sealed");
-    const folder = `${makeFolder()}/journal`;
-    const copy = segmentName(historicalLane, readSegmentName(captureSetup, left.name)!.id + (7n << 12n));
-    putFiles(folder, new Map(left.files).set(copy, left.files.get(left.name)!));
-    const { segments, errors } = recover(folder);
-    expect(segments.flatMap(framesOf)).toEqual(left.frames);
-    expect(errors.map(({ message }) => message)).toHaveLength(2);
-    expect(readdirSync(folder).filter((name) => name.endsWith(".segment"))).toEqual([left.name]);
+    putFiles(folder, new Map([...own, ["ledger", ledger]]));
+    expect(recover(folder).segments.flatMap(framesOf)).toEqual([...first.frames, ...second.frames]);
   }
 });
 
