@@ -79,16 +79,18 @@ const filesAtOnce = 4;
 
 /**
  * What `long` runs, and how: each at the length that a whole night has room for. A test is longer by this environment
- * alone, and of every kind of case `all` has some: SLUICE_KILLS is read by kills.ts, SLUICE_SDKS by test/clients.
+ * alone, and of every kind of case `all` has some: SLUICE_KILLS is read by kills.ts, SLUICE_SDKS by test/clients, SLUICE_TEXTS by
+ * hostile_texts.test.ts.
  */
 const long = {
   places: [
     "test/crash",
     "test/clients",
     "test/capture/many_senders.test.ts",
+    "test/query/hogql/hostile_texts.test.ts",
     "test/session_recordings/listing/store.test.ts",
   ],
-  environment: { SLUICE_KILLS: "50", SLUICE_SDKS: "all" },
+  environment: { SLUICE_KILLS: "50", SLUICE_SDKS: "all", SLUICE_TEXTS: "10000" },
 };
 
 /** Programs without which tests are skipped. */

@@ -10,7 +10,7 @@ import { kindsOf } from "../sql/compile/lists/kinds.ts";
 const ownFunctions = functionsIn<object>(`
 unknown v*: and or not equals notEquals less lessOrEquals greater greaterOrEquals like notLike ilike notILike in
 unknown v*: globalIn globalNotIn notIn exists toBool toInt64 toUInt128 toFloat64OrNull toDate toDate32 if multiIf
-unknown v*: ifNull nullIf coalesce greatest least concat
+unknown v*: ifNull nullIf coalesce greatest least concat hasAny hasAll
 unknown vz: toTimeZone
 unknown v?z: toDateTime fromUnixTimestamp64Milli
 unknown v?iz: toDateTime64 parseDateTime64BestEffort parseDateTime64BestEffortOrNull

@@ -161,6 +161,16 @@ test("what is more than a SELECT of one table is refused, each with its reason",
     ["SELECT event FROM events LIMIT 1 BY event", "LIMIT BY is not supported"],
     ["SELECT event FROM events SAMPLE 0.1", "SAMPLE is not supported"],
     ["SELECT event FROM events WHERE", "Failed to parse query"],
+    ["SELECT toTimeZone(timestamp, 'file:/proc/self/fd/7') AS x FROM events", "is no time zone"],
+    ["SELECT toTimeZone(timestamp, 'Fixed/UTC-00:01:01') AS x FROM events", "is no time zone"],
+    ["SELECT toTimeZone(timestamp, event) AS x FROM events", "A time zone is a text of the query"],
+    ["SELECT dateTrunc('day', timestamp, 'file:/etc/passwd') AS x FROM events", "is no time zone"],
+    ["SELECT toString(timestamp, 'Fixed/UTC-00:01:01') AS x FROM events", "is no time zone"],
+    ["SELECT dateTrunc(event, timestamp) AS x FROM events", "The unit is one of"],
+    ["SELECT formatDateTime(timestamp, event) AS x FROM events", "The format is a text of the query"],
+    ["SELECT match(event, distinct_id) AS x FROM events", "A pattern is a text of the query"],
+    ["SELECT match(event, '((a{30}){30}){30}') AS x FROM events", "A pattern with its repetitions"],
+    ["SELECT repeat(event, 1000000) AS x FROM events", "the function repeat is not supported"],
   ];
   const wrong: string[][] = [];
   for (const [text, reason] of cases) {

@@ -2,15 +2,18 @@
 // no answer to them depends on it. Time and memory are printed: a busy machine decides them, too.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { sleep } from "../../../src/core/clock.ts";
+import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
 import { type Answer, ask } from "../../support/ask.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { fillProject } from "../../support/neighbours.ts";
 import { storesOf } from "../../support/server.ts";
+import { openTexts } from "../sql/compile/lists/arguments.ts";
 
 afterAll(cleanUp, startMsMax);
 
@@ -103,6 +106,115 @@ test("what is not of the language is refused, with the reason", async () => {
     expect([text, String(body["detail"]).length > 10, said.includes(mark)]).toEqual([text, true, false]);
   }
 }, 300_000);
+
+/** Statements of clients that the engine runs. */
+async function countRunning(clickhouse: ClickHouse): Promise<number> {
+  const [row] = await clickhouse.query<{ n: number }>(
+    "SELECT toUInt32(count()) AS n FROM system.processes WHERE Settings['readonly'] = '2'",
+  );
+  return row!.n;
+}
+
+/** Bytes of this process's embedded engine; 0 where there is none. */
+function readMemory(): number {
+  const children = readdirSync("/proc/self/task").flatMap((task) =>
+    readFileSync(`/proc/self/task/${task}/children`, "utf8").split(" ").filter(Boolean),
+  );
+  const engine = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("chdb"));
+  const status = engine === undefined ? "" : readFileSync(`/proc/${engine}/status`, "utf8");
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024;
+}
+
+/** As many as fit the run: SLUICE_TEXTS of `test:long`. */
+const textsMade = Number(process.env["SLUICE_TEXTS"] ?? 200);
+
+const together = 4;
+
+/** Again for as long as the machine is too busy; `busy` gets each such answer. */
+async function answerTo(query: object, busy: string[] = []): Promise<Answer> {
+  for (;;) {
+    const answer = await ask({ url: app.url } as never, "POST", "/api/projects/1/query/", { query });
+    if (answer.status !== 503) return answer;
+    busy.push(`${answer.text.slice(0, 200)} ${JSON.stringify(query)}`);
+  }
+}
+
+/** Where expressions stand in other kinds. */
+function otherKinds(key: string): object[] {
+  const dateRange = { date_from: "-7d" };
+  return [
+    { kind: "EventsQuery", select: ["event", key], limit: 5 },
+    { kind: "TrendsQuery", series: [{}], dateRange, properties: [{ type: "hogql", key }] },
+    { kind: "TrendsQuery", series: [{ math: "hogql", math_hogql: `max(toString(${key}))` }], dateRange },
+    {
+      kind: "TrendsQuery",
+      series: [{}],
+      dateRange,
+      breakdownFilter: { breakdown: key, breakdown_type: "hogql" },
+    },
+  ];
+}
+
+/** Names that the engine would interpret, and texts that multiply. */
+const refusedAnywhere = [
+  "toString(toTimeZone(now(), 'file:/proc/self/fd/7'))",
+  "toString(timestamp, 'Fixed/UTC-00:01:01')",
+  "formatDateTime(timestamp, event)",
+  "toString(dateTrunc(event, timestamp))",
+  "toString(JSONExtract(properties, 'a', 'AggregateFunction(sum, UInt64)'))",
+  "toString(match(event, distinct_id))",
+  "toString(match(event, '((a{50}){50}){50}'))",
+  "toString(multiSearchAny(event, [distinct_id]))",
+  "toString(arraySum(arrayMap(x -> position(repeat('a', 1000000), toString(x)), range(60000))))",
+  "toString(arraySum(arrayMap(x -> countSubstrings(repeat('a', 9999), toString(x)), range(60000))))",
+  "toString(length(repeat(event, 1000000)))",
+];
+
+test("names of the engine's and texts that multiply are refused wherever an expression stands", async () => {
+  const { clickhouse } = await storesOf(app);
+  for (const expression of refusedAnywhere) {
+    const queries = [
+      { kind: "HogQLQuery", query: `select ${expression} from events` },
+      ...otherKinds(expression),
+    ];
+    for (const query of queries) {
+      const { status, body } = await answerTo(query);
+      expect([query, status, body["code"]]).toEqual([query, 400, "invalid_input"]);
+    }
+  }
+  expect(await countRunning(clickhouse)).toBe(0);
+}, 300_000);
+
+test("texts made of the table of functions end, show nothing of others and leave nothing behind", async () => {
+  const { clickhouse } = await storesOf(app);
+  const { statement, expression } = openTexts(46);
+  const statuses: Record<number, number> = {};
+  const busy: string[] = [];
+  const stillRunning: string[] = [];
+  let before = 0;
+  for (let i = 0; i < textsMade; i += together) {
+    const queries = Array.from({ length: together }, (_, j) =>
+      j === 0 ? otherKinds(expression())[(i / together) % 4]! : { kind: "HogQLQuery", query: statement() },
+    );
+    const answers = await Promise.all(queries.map((query) => answerTo(query, busy)));
+    for (const [j, { status, text }] of answers.entries()) {
+      const sent = JSON.stringify(queries[j]);
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      expect([sent, [200, 400, 413].includes(status), text.includes(mark)]).toEqual([sent, true, false]);
+    }
+    if ((await countRunning(clickhouse)) > 0)
+      stillRunning.push(...queries.map((query) => JSON.stringify(query)));
+    while ((await countRunning(clickhouse)) > 0) await sleep(50);
+    if (i === Math.floor(textsMade / 3 / together) * together) before = readMemory();
+  }
+  const after = readMemory();
+  console.log(busy, stillRunning);
+  console.log(
+    `texts: ${JSON.stringify(statuses)}, ${stillRunning.length} ran on, engine ${millions(before)} → ${millions(after)} MB`,
+  );
+  expect(statuses[200]).toBeGreaterThan(textsMade / 20);
+  if (textsMade > 1000) expect(after - before).toBeLessThan(50_000_000);
+}, 3_600_000);
 
 test("bombs end, by a bound, and nobody else waits for them", async () => {
   // Of its own: a bomb may take a second, of one core.

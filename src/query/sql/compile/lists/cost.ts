@@ -24,7 +24,7 @@ const heavySteps = 10;
 const heavy =
   /^(?:JSON|SHA|MD5|base58|jaro|ngram|multiS|extract|match|countM|regexp|normalize|format|parse)|Regexp|like$/i;
 /** Functions that compare each item of one argument with each of the other. */
-const crossing = new Set(["hasAll", "hasAny", "hasSubstr"]);
+const crossing = new Set(["hasall", "hasany"]);
 /** Functions that return one of their values. */
 const choosing = new Set(["if", "multiif", "coalesce", "ifnull", "nullif", "greatest", "least", "transform"]);
 
@@ -94,14 +94,15 @@ export function costOf(node: ExpressionNode, value: Sql, parts: readonly Sql[]):
     return { ...known, ...within };
   }
   const call = node.node === "Call" ? node : undefined;
-  const name = call ? (sqlFunction(call.name)?.name ?? call.name.toLowerCase()) : "";
+  const callee = call && sqlFunction(call.name);
+  const name = call ? (callee?.name ?? call.name.toLowerCase()) : "";
   const lambda = call ? call.args.findIndex((one) => one.node === "Lambda") : -1;
   if (costs[lambda]) return costOfLambda(name, costs[lambda], costs.toSpliced(lambda, 1));
   const made = costs.reduce((sum, { size }) => sum + (size > freeChars ? size : 0), 0);
   const op = node.node === "CompareOperation" ? node.op : name;
   const weight = heavy.test(op) ? heavySteps : 1;
   within.steps += Math.max(weight, call && value.type === "string" ? textSteps : 1) - 1;
-  within.chars += made * weight + patternCost(op, name, parts);
+  within.chars += made * weight + patternCost(op, callee?.args ?? "", parts);
   if (crossing.has(name)) within.chars += costs[0]!.size * costs[1]!.size;
   const isFixed = node.node !== "Lambda" && costs.every((cost) => cost.isFixed);
   const grown = Object.hasOwn(growing, name) ? growing[name]!(parts, costs) : undefined;
@@ -133,10 +134,11 @@ function costOfLambda(name: string, body: Cost, arrays: readonly Cost[]): Cost {
 }
 
 /** Repetitions in a pattern, and what compiling one for each row takes. */
-function patternCost(op: string, name: string, parts: readonly Sql[]): number {
+function patternCost(op: string, args: string, parts: readonly Sql[]): number {
   const { cost } = parts[1] ?? {};
   if (op.endsWith("like")) return cost && !cost.isFixed ? cost.size * patternChars : 0;
-  const at = op.includes("~") ? 1 : kindsOf(sqlFunction(name)?.args ?? "-", parts.length).indexOf("r");
+  if (!op.includes("~") && !args.includes("r")) return 0;
+  const at = op.includes("~") ? 1 : kindsOf(args, parts.length).indexOf("r");
   const pattern = parts[at]?.constant;
   if (typeof pattern !== "string") return 0;
   return Math.max(0, countSteps(pattern) - pattern.length) * stepChars;

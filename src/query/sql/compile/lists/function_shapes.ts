@@ -100,6 +100,15 @@ const jsonExtract: Shape["sql"] = (_, [json, ...path]) => {
   return of(`JSONExtract(${[from, ...path.map(({ sql }) => sql)].join(", ")})`, "unknown", true);
 };
 
+/** The engine compares each item with each: two lists that only columns have are intersected by hashes instead. */
+function membersIn(name: "hasAny" | "hasAll", args: readonly Sql[]): Sql {
+  const [one, two] = args.map(({ sql }) => sql);
+  const common = `arrayIntersect(${one}, ${two})`;
+  const isKnown = args.some(({ cost }) => cost?.count !== undefined);
+  const hashed = name === "hasAny" ? `notEmpty(${common})` : `(length(${common}) = arrayUniq(${two}))`;
+  return of(isKnown ? `${name}(${one}, ${two})` : hashed, "boolean", false);
+}
+
 const shape = (args: string, sql: Shape["sql"]): Shape => ({ args: checkKinds(args), sql });
 const now = (args: string): Shape =>
   shape(args, (_, values) => {
@@ -160,6 +169,8 @@ export const functionShapes: Readonly<Record<string, Shape>> = {
   least: shape("v*", alike("least", 0)),
   concat: shape("v*", concat),
   jsonextract: shape("v*t", jsonExtract),
+  hasany: shape("vv", (_, args) => membersIn("hasAny", args)),
+  hasall: shape("vv", (_, args) => membersIn("hasAll", args)),
   split_part: shape("vvv", (_, [text, by, at]) => {
     const parts = `splitByString(${by!.sql}, ${text!.nullable ? `ifNull(${text!.sql}, '')` : text!.sql})`;
     return of(`arrayElement(${parts}, ${at!.sql})`, "string", false);

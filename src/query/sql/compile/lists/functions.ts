@@ -107,7 +107,7 @@ number v?v: port
 array v noNulls: extractURLParameters extractURLParameterNames URLHierarchy URLPathHierarchy
 string vv: extractURLParameter cutURLParameter
 # JSON.
-string v*: JSONExtractString JSONExtractRaw JSONType JSONExtractKey
+string v*: JSONExtractString JSONExtractRaw JSONType
 string vp: JSON_VALUE JSON_QUERY
 number v*: JSONExtractInt JSONExtractUInt JSONExtractFloat JSONLength
 number v* givesNull: JSONArrayLength
@@ -172,7 +172,7 @@ array vv?v: arraySlice
 array vn?v: arrayResize
 unknown v: arrayJoin untuple finalizeAggregation
 unknown vv*: arrayFirst arrayLast arrayFirstOrNull arrayLastOrNull arrayElement arrayElementOrNull
-boolean vv neverNull: has hasAll hasAny hasSubstr
+boolean vv neverNull: has hasSubstr
 number vv: indexOf countEqual arrayAUC dotProduct L2Distance cosineDistance
 number v*: arrayCount arrayUniq arrayFirstIndex arrayLastIndex arraySum arrayAvg arrayProduct
 boolean v*: arrayExists arrayAll

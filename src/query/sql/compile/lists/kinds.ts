@@ -16,6 +16,7 @@ export function checkKinds(args: string): string {
  * the shorter first; - stands for no arguments.
  */
 export function kindsOf(args: string, count: number): string {
+  if (/^v+$/.test(args)) return args;
   const ways = args.split("|");
   const way = ways.find((one) => one.length >= count) ?? ways.at(-1)!;
   const [head = "", tail = ""] = way.replace(/[?-]/, "").split("*");

@@ -40,6 +40,21 @@ test.each([
     call("split_part", field("maybe"), text(","), constant(2)),
     'arrayElement(splitByString(",", ifNull(maybe, \'\')), "2")',
   ],
+  [
+    "items of two lists of columns",
+    call("hasAny", field("list"), field("list")),
+    "notEmpty(arrayIntersect(list, list))",
+  ],
+  [
+    "all items of one list in another",
+    call("hasAll", field("list"), field("list")),
+    "(length(arrayIntersect(list, list)) = arrayUniq(list))",
+  ],
+  [
+    "items of a list of the query",
+    call("hasAny", field("list"), { node: "Array", exprs: [constant("a")] }),
+    'hasAny(list, ["a"])',
+  ],
   ["a list as JSON", call("json_agg", field("n")), "toJSONString(groupArray(n))"],
 ])("%s", (_, node, sql) => {
   expect(written(node)).toBe(sql);
