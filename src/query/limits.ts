@@ -46,8 +46,8 @@ export const queryLimits = {
    */
   queriesBytesMax,
   queriesOfProjectBytesMax: queriesBytesMax / 2,
-  /** How long a query waits to run before it gets 503, in ms: shorter than most clients and proxies wait. */
-  queriesWaitMsMax: 50_000,
+  /** How long a query waits to run before it gets 503, in ms: longer than what two others may cost on two cores. */
+  queriesWaitMsMax: 75_000,
   /** How old a result may be that is returned again, and how long computing it must have taken to be kept, in ms. */
   resultKeptMs: 600_000,
   resultWorthMsMin: 1000,

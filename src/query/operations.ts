@@ -54,15 +54,9 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
         const cached = mayBeCached ? await engine.findCached(project.id, query, caller) : undefined;
         if (cached) return await slicedJson(resultReply(cached));
         const waitMsMax = queryLimits.backgroundWaitMsMax;
+        const options = { ...caller, mayBeCached, waitMsMax, isCounted: true };
         const compute = (abort: AbortSignal, onBegin: () => void) =>
-          engine.answer(project.id, query, {
-            ...caller,
-            mayBeCached,
-            abort,
-            onBegin,
-            waitMsMax,
-            isCounted: true,
-          });
+          engine.answer(project.id, query, { ...options, abort, onBegin });
         return await statusReply(await background.begin(name, { query, readmit, compute }));
       },
     }),

@@ -2,7 +2,7 @@
 // other programs use. A question whose statements have used up its share is ended.
 
 import { type Clock, sleep, systemClock } from "../core/clock.ts";
-import { WorkExceeded } from "./clickhouse/error.ts";
+import { type ClickHouseError, noAnswer, WorkExceeded } from "./clickhouse/error.ts";
 import { clickhouseLimits } from "./clickhouse/limits.ts";
 
 /** The CPU-seconds that a statement may use, or all statements of one question. */
@@ -15,73 +15,68 @@ export interface Work {
 /** What the engine counts of one running statement: `rows` are those that it will read, as far as it knows by now. */
 export type CountedWork = Record<"tag" | "micros" | "rows_read" | "rows", string>;
 
-interface Watched {
-  work: Work;
-  began: number;
-  seen: number;
-  seconds: number;
-  stop: (reason: WorkExceeded) => void;
-}
-
-export class WorkWatch {
-  readonly #count: (tags: readonly string[]) => Promise<CountedWork[]>;
-  readonly #clock: Pick<Clock, "elapsed">;
-  readonly #watched = new Map<string, Watched>();
-  #isPolling = false;
-
-  /** @param count reads the engine's counters; while it fails, only the statements' time limits hold. */
-  constructor(
-    count: (tags: readonly string[]) => Promise<CountedWork[]>,
-    clock: Pick<Clock, "elapsed"> = systemClock,
-  ) {
-    this.#count = count;
-    this.#clock = clock;
-  }
-
-  /** @param stop is called when the statement, or its question, has used up its share. */
-  begin(tag: string, work: Work, stop: Watched["stop"]): void {
-    const now = this.#clock.elapsed();
-    this.#watched.set(tag, { work, began: now, seen: now, seconds: 0, stop });
-    if (!this.#isPolling) void this.#pollWhileWatched();
-  }
-
-  /** Adds to its question what the statement cost: what was counted, and the time since, at most that between polls. */
-  end(tag: string): void {
-    const watched = this.#watched.get(tag);
-    this.#watched.delete(tag);
-    if (watched?.work.seconds === undefined) return;
-    const unseenMs = Math.min(this.#clock.elapsed() - watched.seen, clickhouseLimits.workPollMs);
-    watched.work.seconds += watched.seconds + unseenMs / 1000;
-  }
+/**
+ * @param count reads the engine's counters: none where it may not. While it throws, the engine does not answer, and
+ *   after clickhouseLimits.engineSilentMsMax its statements are given up.
+ */
+export function openWorkWatch(
+  count: (tags: readonly string[]) => Promise<CountedWork[]>,
+  { elapsed }: Pick<Clock, "elapsed"> = systemClock,
+) {
+  type Watched = {
+    work: Work;
+    began: number;
+    seen: number;
+    seconds: number;
+    stop: (why: ClickHouseError) => void;
+  };
+  const watched = new Map<string, Watched>();
+  let isPolling = false;
+  let answered = Number.NEGATIVE_INFINITY;
 
   /** Counts once, for the statements that have run for some time. */
-  async poll(): Promise<void> {
-    const now = this.#clock.elapsed();
-    const long = [...this.#watched].filter(([, { began }]) => now - began >= clickhouseLimits.workPollMs);
+  const poll = async (): Promise<void> => {
+    const now = elapsed();
+    const long = [...watched].filter(([, { began }]) => now - began >= clickhouseLimits.workPollMs);
     if (long.length === 0) return;
-    for (const { tag, micros, rows, rows_read } of await this.#count(long.map(([tag]) => tag)).catch(
-      () => [],
-    )) {
-      const watched = this.#watched.get(tag);
-      if (!watched) continue;
-      const { work, stop } = watched;
-      Object.assign(watched, { seconds: Number(micros) / 1e6, seen: now });
-      const running = [...this.#watched.values()].filter((other) => other.work === work);
-      const used =
-        work.seconds === undefined
-          ? watched.seconds
-          : running.reduce((sum, { seconds }) => sum + seconds, work.seconds);
+    const counts = await count(long.map(([tag]) => tag)).catch(() => undefined);
+    if (counts) answered = elapsed();
+    for (const [, { began, stop }] of counts ? [] : long) {
+      if (elapsed() - Math.max(began, answered) >= clickhouseLimits.engineSilentMsMax) stop(noAnswer());
+    }
+    for (const { tag, micros, rows, rows_read } of counts ?? []) {
+      const statement = watched.get(tag);
+      if (!statement) continue;
+      Object.assign(statement, { seconds: Number(micros) / 1e6, seen: now });
+      const { work, stop } = statement;
+      const isAlone = work.seconds === undefined;
+      const sharing = isAlone ? [statement] : [...watched.values()].filter((other) => other.work === work);
+      const used = sharing.reduce((sum, { seconds }) => sum + seconds, work.seconds ?? 0);
       const needed = used * Math.max(1, Number(rows) / Math.max(1, Number(rows_read)));
       if (used > work.secondsMax) stop(new WorkExceeded(needed, work.secondsMax));
     }
-  }
+  };
 
-  async #pollWhileWatched(): Promise<void> {
-    this.#isPolling = true;
-    while (this.#watched.size > 0) {
-      await sleep(clickhouseLimits.workPollMs);
-      await this.poll();
-    }
-    this.#isPolling = false;
-  }
+  const pollWhileWatched = async (): Promise<void> => {
+    isPolling = true;
+    for (; watched.size > 0; await poll()) await sleep(clickhouseLimits.workPollMs);
+    isPolling = false;
+  };
+
+  return {
+    poll,
+    /** @param stop is called when the statement, or its question, has used up its share. */
+    begin: (tag: string, work: Work, stop: Watched["stop"]): void => {
+      watched.set(tag, { work, began: elapsed(), seen: elapsed(), seconds: 0, stop });
+      if (!isPolling) void pollWhileWatched();
+    },
+    /** Adds to its question what the statement cost: what was counted, and the time since, at most that between polls. */
+    end: (tag: string): void => {
+      const statement = watched.get(tag);
+      watched.delete(tag);
+      if (statement?.work.seconds === undefined) return;
+      const unseenMs = Math.min(elapsed() - statement.seen, clickhouseLimits.workPollMs);
+      statement.work.seconds += statement.seconds + unseenMs / 1000;
+    },
+  };
 }

@@ -49,7 +49,7 @@ export class FairShare {
   acquire(owner: Owner, person?: Owner): void {
     this.#free--;
     this.#order++;
-    for (const key of keysOf(owner, person)) {
+    for (const key of [owner, personKey({ owner, person })]) {
       this.#held.add(key, 1);
       putNewest(this.#served, key, this.#order, workLimits.shareOwnersMax);
     }
@@ -57,7 +57,7 @@ export class FairShare {
 
   leave(owner: Owner, person?: Owner): void {
     this.#free++;
-    for (const key of keysOf(owner, person)) this.#held.add(key, -1);
+    for (const key of [owner, personKey({ owner, person })]) this.#held.add(key, -1);
   }
 
   /** The next one of those that wait; undefined when none of them may acquire a permit. */
@@ -83,25 +83,17 @@ export class FairShare {
   }
 
   #isBefore(waiter: FairWaiter, other: FairWaiter): boolean {
-    if (waiter.owner !== other.owner) return this.#isServedLess(waiter.owner, other.owner);
-    const [person, otherPerson] = [waiter, other].map(({ owner, person }) => personKey(owner, person));
-    return person !== otherPerson && this.#isServedLess(person!, otherPerson!);
-  }
-
-  #isServedLess(owner: Owner, other: Owner): boolean {
-    const [held, otherHeld] = [this.heldBy(owner), this.heldBy(other)];
+    const isSame = waiter.owner === other.owner;
+    const [key, otherKey] = isSame ? [personKey(waiter), personKey(other)] : [waiter.owner, other.owner];
+    const [held, otherHeld] = [this.heldBy(key), this.heldBy(otherKey)];
     if (held !== otherHeld) return held < otherHeld;
-    return (this.#served.get(owner) ?? 0) < (this.#served.get(other) ?? 0);
+    return (this.#served.get(key) ?? 0) < (this.#served.get(otherKey) ?? 0);
   }
 }
 
 /** A key that no owner has. */
-export function personKey(owner: Owner, person: Owner = ""): string {
+export function personKey({ owner, person = "" }: FairWaiter): string {
   return JSON.stringify([owner, person]);
-}
-
-function keysOf(owner: Owner, person?: Owner): Owner[] {
-  return person === undefined ? [owner] : [owner, personKey(owner, person)];
 }
 
 export interface FairWaiter {

@@ -1,6 +1,6 @@
 // A semaphore: how many may work at once, and how many may wait for it, shared fairly among owners.
 
-import { FairShare, type FairWaiter, type Owner } from "./fair_share.ts";
+import { FairShare, type FairWaiter, type Owner, personKey } from "./fair_share.ts";
 import { WaitingLine } from "./waiting_line.ts";
 
 interface SemaphoreWait extends Omit<FairWaiter, "owner"> {
@@ -78,7 +78,7 @@ export class Semaphore {
     if (free <= 0) return true;
     if (this.#freeMultiple === Number.POSITIVE_INFINITY) return false;
     const left = free - this.#line.countOf(owner);
-    return left <= 0 || (person !== undefined && this.#line.countOf(owner, person) >= left);
+    return left <= 0 || (person !== undefined && this.#line.countOf(personKey({ owner, person })) >= left);
   }
 
   /** One free permit may admit several: the shares of all owners grow with it. */

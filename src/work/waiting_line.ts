@@ -14,9 +14,9 @@ export class WaitingLine<Need = undefined> {
   readonly all = new Set<Waiting<Need>>();
   readonly #counts = new Tally<Owner>();
 
-  /** How many of one owner, or of one of its people, wait. */
-  countOf(owner: Owner, person?: Owner): number {
-    return this.#counts.of(person === undefined ? owner : personKey(owner, person));
+  /** How many of one owner wait, or by a personKey() of one of its people. */
+  countOf(key: Owner): number {
+    return this.#counts.of(key);
   }
 
   /** Resolves when it is admitted. @throws the signal's reason when it aborts before. */
@@ -48,8 +48,7 @@ export class WaitingLine<Need = undefined> {
     return true;
   }
 
-  #count({ owner, person }: Waiting<Need>, by: number): void {
-    this.#counts.add(owner, by);
-    if (person !== undefined) this.#counts.add(personKey(owner, person), by);
+  #count(waiting: Waiting<Need>, by: number): void {
+    for (const key of [waiting.owner, personKey(waiting)]) this.#counts.add(key, by);
   }
 }

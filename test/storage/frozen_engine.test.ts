@@ -28,6 +28,22 @@ const reads: [path: string, body?: string][] = [
   ["query/", trend],
 ];
 
+const person = JSON.stringify([{ key: "email", value: "x", type: "person", operator: "icontains" }]);
+const busyReads: typeof reads = [
+  ...reads,
+  ["events/?format=csv"],
+  ["events/?select=event"],
+  ["events/values/?key=plan"],
+  ["persons/?limit=100"],
+  ["persons/?email=nobody@example.com"],
+  ["persons/?search=ann"],
+  [`persons/?properties=${encodeURIComponent(person)}`],
+  ["persons/values/?key=plan"],
+  [`session_recordings/?properties=${encodeURIComponent(person)}`],
+  ["groups/?group_type_index=0"],
+  ["query/", JSON.stringify({ query: { kind: "HogQLQuery", query: "select count() from events" } })],
+];
+
 function read([path, body]: (typeof reads)[number]): Promise<Response> {
   const headers = { authorization: `Bearer ${personalKey}`, "content-type": "application/json" };
   const method = body === undefined ? "GET" : "POST";
@@ -49,6 +65,32 @@ test(
     }
     const after = await Promise.all(reads.map(read));
     expect(after.map(({ status }) => status)).toEqual(reads.map(() => 200));
+  },
+  2 * storesStartMsMax,
+);
+
+test(
+  "a read that a busy engine does not finish in time, or that somebody ended, is told to come back, too",
+  async () => {
+    for (const [code, type] of [
+      [159, "TIMEOUT_EXCEEDED"],
+      [394, "QUERY_WAS_CANCELLED"],
+    ] as const) {
+      await front.fault({ kind: "fail_before", times: 1000, match: "project_id", code, type });
+      const replies = await Promise.all(busyReads.map(read)).finally(() => front.clear());
+      for (const [i, reply] of replies.entries()) {
+        const { code: said } = (await reply.json()) as { code: string };
+        const what = busyReads[i]![0];
+        expect([what, reply.status, said, reply.headers.has("retry-after")]).toEqual([
+          what,
+          503,
+          "unavailable",
+          true,
+        ]);
+      }
+    }
+    const after = await Promise.all(busyReads.map(read));
+    expect(after.map(({ status }) => status)).toEqual(busyReads.map(() => 200));
   },
   2 * storesStartMsMax,
 );

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { WorkExceeded } from "../../src/storage/clickhouse/error.ts";
 import { clickhouseLimits } from "../../src/storage/clickhouse/limits.ts";
-import { type CountedWork, type Work, WorkWatch } from "../../src/storage/work_watch.ts";
+import { type CountedWork, openWorkWatch, type Work } from "../../src/storage/work_watch.ts";
 
 const { workPollMs } = clickhouseLimits;
 
@@ -21,7 +21,7 @@ function openCounted() {
       ];
     });
   };
-  const watch = new WorkWatch(count, { elapsed: () => elapsed });
+  const watch = openWorkWatch(count, { elapsed: () => elapsed });
   return {
     watch,
     asked,
@@ -49,16 +49,39 @@ test("a statement ends when it has used its CPU-seconds, however long that takes
 
 test("a short statement costs no count, and a store that does not count ends none", async () => {
   const { watch, pass, asked } = openCounted();
+  let elapsed = 0;
   watch.begin("a", { secondsMax: 1 }, () => expect.unreachable());
   await pass((workPollMs - 1) / 1000);
   expect(asked).toEqual([]);
   await pass(100);
   expect(asked).toEqual([["a"]]);
   watch.end("a");
-  const blind = new WorkWatch(() => Promise.reject(new Error("denied")), { elapsed: () => 0 });
+  const blind = openWorkWatch(async () => [], { elapsed: () => elapsed });
   blind.begin("a", { secondsMax: 1 }, () => expect.unreachable());
+  elapsed = 1e9;
   await blind.poll();
   blind.end("a");
+});
+
+test("an engine that does not answer for long is given up, however little its statements have cost", async () => {
+  let elapsed = 0;
+  let isFrozen = false;
+  const count = () => (isFrozen ? Promise.reject(new Error("no answer")) : Promise.resolve([]));
+  const watch = openWorkWatch(count, { elapsed: () => elapsed });
+  const ended: string[] = [];
+  for (const tag of ["a", "b"])
+    watch.begin(tag, { secondsMax: 1 }, ({ type }) => ended.push(`${tag} ${type}`));
+  elapsed = 60_000;
+  await watch.poll();
+  isFrozen = true;
+  elapsed += clickhouseLimits.engineSilentMsMax - 1;
+  await watch.poll();
+  watch.begin("c", { secondsMax: 1 }, () => expect.unreachable());
+  expect(ended).toEqual([]);
+  elapsed += 1;
+  await watch.poll();
+  expect(ended).toEqual(["a TIMEOUT", "b TIMEOUT"]);
+  for (const tag of ["a", "b", "c"]) watch.end(tag);
 });
 
 test("a page's statements have their CPU-seconds each, a question's share them", async () => {

@@ -120,6 +120,11 @@ export function classified(thrown: unknown): ClickHouseError {
   return new ClickHouseError(`ClickHouse: ${reasonOf(thrown)}`, "UNKNOWN", "UNKNOWN");
 }
 
+/** The error of a statement that an engine leaves without an answer. */
+export function noAnswer(): ClickHouseError {
+  return new ClickHouseError("ClickHouse does not answer", "TIMEOUT", "TIMEOUT");
+}
+
 /** The error of a read for which no permit is free. */
 export function tooManyWait(): ClickHouseError {
   return new ClickHouseError(

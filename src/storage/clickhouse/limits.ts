@@ -74,6 +74,8 @@ export const clickhouseLimits = {
   /** CPU-seconds of one statement of a page; and how often they are counted of those that run for longer, in ms. */
   pageCpuSecondsMax: 10,
   workPollMs: 1000,
+  /** After how long without an answer to that an engine is frozen, or cannot be reached, in ms. */
+  engineSilentMsMax: 20_000,
   /** How often an abandoned statement is killed and searched for, in ms; its permit is held meanwhile. */
   readKillAgainMs: 200,
   /** For how long, in ms; then the permit is released even if the user may not kill or list statements. */
