@@ -50,6 +50,11 @@ function textOf(path: string): string {
   }
 }
 
+/** The CPU-seconds of a thread, by the system's id; 0 where there is no such thread, and not on Linux. */
+export function readThreadSeconds(thread: string): number {
+  return Number(textOf(`/proc/${thread}/task/${thread}/schedstat`).split(" ")[0]) / 1e9;
+}
+
 /** The id of the running system since its last boot; undefined where it has none. */
 export function bootId(path = "/proc/sys/kernel/random/boot_id"): string | undefined {
   return textOf(path).trim().slice(0, 36) || undefined;

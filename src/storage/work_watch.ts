@@ -12,24 +12,33 @@ export interface Work {
   seconds?: number;
 }
 
-/** What the engine counts of one running statement: `rows` are those that it will read, as far as it knows by now. */
-export type CountedWork = Record<"tag" | "micros" | "rows_read" | "rows", string>;
+/**
+ * What the engine counts of one running statement: `rows` are those that it will read, as far as it knows by now;
+ * `threads` are the system's ids of those that have worked for it.
+ */
+export type CountedWork = Record<"tag" | "micros" | "rows_read" | "rows", string> & { threads: string[] };
+
+interface Watched {
+  work: Work;
+  began: number;
+  seen: number;
+  micros: string;
+  seconds: number;
+  /** Their CPU-seconds, as last read. */
+  threads: Map<string, number>;
+  stop: (why: ClickHouseError) => void;
+}
 
 /**
+ * @param readThread the CPU-seconds of a thread of this machine, where the engine is on it.
  * @param count reads the engine's counters: none where it may not. While it throws, the engine does not answer, and
  *   after clickhouseLimits.engineSilentMsMax its statements are given up.
  */
 export function openWorkWatch(
   count: (tags: readonly string[]) => Promise<CountedWork[]>,
   { elapsed }: Pick<Clock, "elapsed"> = systemClock,
+  readThread: (thread: string) => number = () => 0,
 ) {
-  type Watched = {
-    work: Work;
-    began: number;
-    seen: number;
-    seconds: number;
-    stop: (why: ClickHouseError) => void;
-  };
   const watched = new Map<string, Watched>();
   let isPolling = false;
   let answered = Number.NEGATIVE_INFINITY;
@@ -44,10 +53,18 @@ export function openWorkWatch(
     for (const [, { began, stop }] of counts ? [] : long) {
       if (elapsed() - Math.max(began, answered) >= clickhouseLimits.engineSilentMsMax) stop(noAnswer());
     }
-    for (const { tag, micros, rows, rows_read } of counts ?? []) {
+    for (const { tag, micros, rows, rows_read, threads } of counts ?? []) {
       const statement = watched.get(tag);
       if (!statement) continue;
-      Object.assign(statement, { seconds: Number(micros) / 1e6, seen: now });
+      // The engine counts between two blocks: in a join of two, its threads are asked.
+      let unseen = 0;
+      for (const thread of threads) {
+        const [seconds, before] = [readThread(thread), statement.threads.get(thread)];
+        if (micros === statement.micros && before !== undefined) unseen += seconds - before;
+        statement.threads.set(thread, seconds);
+      }
+      const seconds = Math.max(Number(micros) / 1e6, statement.seconds + unseen);
+      Object.assign(statement, { micros, seconds, seen: now });
       const { work, stop } = statement;
       const isAlone = work.seconds === undefined;
       const sharing = isAlone ? [statement] : [...watched.values()].filter((other) => other.work === work);
@@ -67,10 +84,11 @@ export function openWorkWatch(
     poll,
     /** @param stop is called when the statement, or its question, has used up its share. */
     begin: (tag: string, work: Work, stop: Watched["stop"]): void => {
-      watched.set(tag, { work, began: elapsed(), seen: elapsed(), seconds: 0, stop });
+      const now = elapsed();
+      watched.set(tag, { work, began: now, seen: now, micros: "", seconds: 0, threads: new Map(), stop });
       if (!isPolling) void pollWhileWatched();
     },
-    /** Adds to its question what the statement cost: what was counted, and the time since, at most that between polls. */
+    /** Adds to its question what was counted of the statement, and the time since, at most that between polls. */
     end: (tag: string): void => {
       const statement = watched.get(tag);
       watched.delete(tag);

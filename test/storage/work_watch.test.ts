@@ -17,7 +17,13 @@ function openCounted() {
       const counter = counters.get(tag);
       if (!counter) return [];
       return [
-        { tag, micros: String(counter.seconds * 1e6), rows: "1000", rows_read: String(1000 * counter.share) },
+        {
+          tag,
+          micros: String(counter.seconds * 1e6),
+          rows: "1000",
+          rows_read: String(1000 * counter.share),
+          threads: [],
+        },
       ];
     });
   };
@@ -82,6 +88,38 @@ test("an engine that does not answer for long is given up, however little its st
   await watch.poll();
   expect(ended).toEqual(["a TIMEOUT", "b TIMEOUT"]);
   for (const tag of ["a", "b", "c"]) watch.end(tag);
+});
+
+test("where the engine counts nothing within a block, its threads' own time counts", async () => {
+  let [elapsed, micros] = [0, "2000000"];
+  const threads = new Map([
+    ["7", 100],
+    ["8", 200],
+  ]);
+  const watch = openWorkWatch(
+    async () => [{ tag: "a", micros, rows: "1", rows_read: "1", threads: [...threads.keys()] }],
+    { elapsed: () => elapsed },
+    (thread) => threads.get(thread)!,
+  );
+  const ended: string[] = [];
+  const work = { secondsMax: 10, seconds: 0 };
+  watch.begin("a", work, ({ message }) => ended.push(message));
+  const pass = async (seconds: number) => {
+    elapsed += seconds * 1000;
+    for (const [thread, before] of threads) threads.set(thread, before + seconds);
+    await watch.poll();
+  };
+  // Of threads that worked for others before, and while the engine counts.
+  await pass(50);
+  micros = "3000000";
+  await pass(50);
+  expect(ended).toEqual([]);
+  await pass(3);
+  expect(ended).toEqual([]);
+  await pass(1);
+  expect(ended).toEqual(["needs about 11 CPU-seconds; the limit is 10"]);
+  watch.end("a");
+  expect(work.seconds).toBe(11);
 });
 
 test("a page's statements have their CPU-seconds each, a question's share them", async () => {

@@ -124,7 +124,7 @@ type Client = ReturnType<typeof createClient>;
 
 /** Opens a client of `http(s)://user:password@host:port/database`; it connects on first use. */
 export function openClickHouse(url: string, { embedded = false }: { embedded?: boolean } = {}): ClickHouse {
-  const { database, client, admin, read, write, running } = connect(url);
+  const { database, client, admin, read, write, running } = connect(url, embedded);
 
   async function command(
     on: Client,
@@ -339,7 +339,7 @@ async function textOf(stream: Readable): Promise<string> {
 }
 
 /** Two clients: the second names no database, since ours may not exist yet. */
-function connect(url: string) {
+function connect(url: string, embedded: boolean) {
   const address = new URL(url);
   const database = decodeURIComponent(address.pathname.slice(1)) || "sluice";
   const origin = `${address.protocol}//${address.host}`;
@@ -362,7 +362,7 @@ function connect(url: string) {
   const client = open(database, clickhouseLimits.clickhouseConnectionsMax);
   const running = new RunningStatements();
   const { killed } = running;
-  const server = { origin, username, password, database, failure: parseError, killed };
+  const server = { origin, username, password, database, embedded, failure: parseError, killed };
   const [read, write] = [openReader(server), openWriter(server)];
   return { database, client, admin: open("default", 1), read, write, running };
 }

@@ -5,7 +5,7 @@
 import { sleep, systemClock, yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { codeOf } from "../../core/log.ts";
-import { memoryHere } from "../../core/machine.ts";
+import { memoryHere, readThreadSeconds } from "../../core/machine.ts";
 import type { Owner } from "../../work/fair_share.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { type CountedWork, openWorkWatch, type Work } from "../work_watch.ts";
@@ -31,6 +31,8 @@ interface ReaderOptions {
   username: string;
   password: string;
   database: string;
+  /** Whether its engine runs on this machine. */
+  embedded?: boolean;
   /** The error of an answer whose status is not 200. */
   failure(text: string): Error;
   /** Statements that are being killed, by tag, each with when its limit was over, by systemClock.elapsed(). */
@@ -66,7 +68,7 @@ export function openReader(options: ReaderOptions): Reader {
   const allowances = openAllowances();
   const needs = new MemoryNeeds();
   const transport = openTransport(options);
-  const watch = openWorkWatch(transport.count);
+  const watch = openWorkWatch(transport.count, systemClock, options.embedded ? readThreadSeconds : undefined);
 
   async function attempt<Taken>(
     { permits, bytes }: Allowance,
@@ -222,7 +224,8 @@ const countTagged =
 
 const countWork = `SELECT Settings['log_comment'] AS tag, toString(sum(total_rows_approx)) AS rows,
   toString(sum(ProfileEvents['UserTimeMicroseconds'] + ProfileEvents['SystemTimeMicroseconds'])) AS micros,
-  toString(sum(read_rows)) AS rows_read
+  toString(sum(read_rows)) AS rows_read,
+  arrayMap(thread -> toString(thread), groupUniqArrayArray(thread_ids)) AS threads
 FROM system.processes WHERE has({tags:Array(String)}, tag) GROUP BY tag FORMAT JSONEachRow`;
 
 /** The project in a statement's parameters; statements without one share an owner. */
