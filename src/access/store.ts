@@ -31,6 +31,7 @@ export interface KeyHolder {
 export interface ReachedProject {
   id: number;
   organization_id: string;
+  timezone: string;
   membership_level: number | null;
 }
 
@@ -101,7 +102,7 @@ function isReached(sql: Postgres) {
 
 function projectById(sql: Postgres, id: number | null) {
   return sql`
-    SELECT p.id, p.organization_id, m.level AS membership_level FROM projects p
+    SELECT p.id, p.organization_id, p.timezone, m.level AS membership_level FROM projects p
     LEFT JOIN organization_memberships m ON m.organization_id = p.organization_id AND ${isReached(sql)}
     WHERE p.id = ${id}::integer`;
 }
@@ -115,7 +116,7 @@ function organizationById(sql: Postgres, id: string | null) {
 
 function itsProject(sql: Postgres) {
   return sql`
-    SELECT p.id, p.organization_id, m.level AS membership_level FROM projects p
+    SELECT p.id, p.organization_id, p.timezone, m.level AS membership_level FROM projects p
     JOIN organization_memberships m ON m.organization_id = p.organization_id AND ${isReached(sql)}
     WHERE (k.scoped_teams = '{}' OR p.id = ANY(k.scoped_teams))
       AND (k.scoped_organizations = '{}' OR p.organization_id = ANY(k.scoped_organizations))

@@ -64,6 +64,8 @@ export const limits = {
   drainFactor: 4,
   /** A management page by default, as in PostHog. */
   pageDefault: 100,
+  /** How far ahead of the clock events are listed that are not asked for, in ms: PostHog's. */
+  listAheadMsMax: 5000,
   /** Rows of a page converted in one turn of the event loop: about a millisecond. */
   rowsShownAtOnceMax: 250,
   /** Bytes of a reply read, written or sent in one turn of the event loop: a millisecond or two. */

@@ -1,18 +1,21 @@
 // Events over HTTP. They are sent as the store wrote them: none becomes an object.
 
 import { requireScopes } from "../access/scope.ts";
+import { limits } from "../core/limits.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { csvDescription, csvReply, linkHeader, tablePage, wantsCsv } from "../http/pages/csv.ts";
 import { type Page, pageLinks, streamedPage } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
+import { clickhouseTime, nowOf } from "../query/date_range.ts";
 import type { QueryEngine } from "../query/engine.ts";
 import { eventColumnRows } from "../query/events/page.ts";
 import { tableReply } from "../query/results/table_reply.ts";
 import type { QueryAnswer } from "../query/store.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
+import { readStoredZone } from "../storage/clickhouse/zones.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
 import { personKeysIn, refuseUnset } from "../storage/events/lifted_properties.ts";
 import { expressionsIn } from "../storage/events/property_filter.ts";
@@ -52,7 +55,16 @@ export function eventRoutes({ gate, clickhouse, clock, engine }: EventParts) {
             within((context) => eventColumnRows(context, query, page)),
           );
         }
-        const read = (page: Page) => eventPage(reads, within, { ...query, ...page }, clock.now());
+        const read = (page: Page) =>
+          eventPage(
+            reads,
+            within,
+            { ...query, ...page },
+            {
+              now: clock.now(),
+              timezone: readStoredZone(project.timezone),
+            },
+          );
         if (isTable) {
           const model = include_person ? listedEventModel : eventModel;
           return await csvReply({ url, name: "events", model, page: query, read });
@@ -68,13 +80,17 @@ export function eventRoutes({ gate, clickhouse, clock, engine }: EventParts) {
 async function eventPage(
   reads: ProjectReads,
   within: Within,
-  query: EventQuery,
-  now: number,
+  requested: EventQuery,
+  { now, timezone }: { now: number; timezone: string },
 ): Promise<EventPage> {
+  const query = {
+    ...requested,
+    before: requested.before ?? clickhouseTime(nowOf({ now: now + limits.listAheadMsMax, timezone })),
+  };
   const { include_person, where, orderBy, properties } = query;
   const listed =
     isByTime(orderBy) && where.length === 0 && expressionsIn(properties).length === 0
-      ? listEvents(reads, { ...query, now, oldestFirst: orderBy[0] === "timestamp" }, query)
+      ? listEvents(reads, { ...query, now, timezone, oldestFirst: orderBy[0] === "timestamp" }, query)
       : listEventsInSql(reads, within, query, query);
   const { count, rows } = await listed.catch((thrown: unknown) => {
     throw properties.length > 0 ? filterFault(thrown, "properties", "event, after or before") : thrown;

@@ -14,8 +14,9 @@ import { countDays, countFinalDays, type DayCount } from "./day_store.ts";
 
 interface EventFilter extends Partial<Omit<ListedEvents, "where" | "orderBy">> {
   oldestFirst?: boolean | undefined;
-  /** The time that relative dates in `properties` count from, in ms since 1970. */
+  /** The time that relative dates in `properties` count from, in ms since 1970, and the zone of days. */
   now?: number | undefined;
+  timezone?: string | undefined;
 }
 
 export interface EventPage {
@@ -162,11 +163,14 @@ function conditions(
   filter: EventFilter,
   person: PersonCondition | undefined,
 ): Conditions {
-  const { event, distinct_id, after, before, properties = [], now } = filter;
+  const { event, distinct_id, after, before, properties = [], now, timezone = "UTC" } = filter;
   const found = conditionsOf(project_id, { event, distinct_id }, { after, before });
   const where = person ? `${found.where} AND ${person.where}` : found.where;
   const params = { ...found.params, ...person?.params };
   if (properties.length === 0) return { where, params };
-  const held = compilePropertyFilters(properties, params, "property", now === undefined ? {} : { now });
+  const held = compilePropertyFilters(properties, params, "property", {
+    timezone,
+    ...(now !== undefined && { now }),
+  });
   return { where: `${where} AND ${held}`, params };
 }

@@ -10,6 +10,7 @@ import { type Page, pageReply, streamedPage } from "../http/pages/page.ts";
 import { primedTexts } from "../http/pages/sliced.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
+import { readStoredZone } from "../storage/clickhouse/zones.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { activityOperations } from "./activity/operations.ts";
@@ -45,7 +46,7 @@ function readingOperations(parts: CountedParts) {
       replies: { 200: reply("The persons.", listSchema(personModel)) },
       answer: async ({ project, query, request, url }) => {
         const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
-        const read = (page: Page) => personPage(parts, reads, { ...query, ...page });
+        const read = (page: Page) => personPage(parts, reads, { ...query, ...page }, project.timezone);
         if (wantsCsv(request, query.format)) {
           return await csvReply({ url, name: "persons", model: personModel, page: query, read });
         }
@@ -80,9 +81,13 @@ async function personPage(
   { clickhouse, clock, counts }: CountedParts,
   reads: ProjectReads,
   query: PersonQuery,
+  timezone: string,
 ): Promise<{ count: number; rows: AsyncGenerator<Uint8Array, void> }> {
   const textsOf = (mains: string[]) => primedTexts(personBlocks(reads, mains), personText);
-  const filter = await personFilterOf(reads, query, clock.now());
+  const filter = await personFilterOf(reads, query, {
+    now: clock.now(),
+    timezone: readStoredZone(timezone),
+  });
   if (filter) {
     const { count, mains } = await filterMainIds(reads, filter, query).catch((thrown: unknown) => {
       const narrower = "distinct_id, email or search";

@@ -1,5 +1,6 @@
 // Date ranges of queries, absolute and relative, in the project's time zone: their spans and their buckets.
 
+import { limits } from "../core/limits.ts";
 import { queryLimits } from "./limits.ts";
 import type { DateRange, Interval } from "./parts/model.ts";
 import { refuseInput } from "./refuse_input.ts";
@@ -64,7 +65,8 @@ interface Between {
 }
 
 /**
- * The span of a list: `after` and `before` are exclusive; without them the last 24 hours.
+ * The span of a list: `after` and `before` are exclusive; without them the last 24 hours. Events of clocks ahead are
+ * left out: an incremental reader would pass those that arrive meanwhile.
  * @throws Fault invalid_input, named below `attr`.
  */
 export function spanBetween(today: Today, query: Between, attr: string): DateSpan {
@@ -75,7 +77,10 @@ export function spanBetween(today: Today, query: Between, attr: string): DateSpa
   };
   const first = query.after === "all" ? dayStartIn(today.timezone) : now.subtract({ hours: 24 });
   const from = read("after")?.add({ microseconds: 1 }) ?? first;
-  return { from: asStored(from), to: asStored(read("before") ?? now.add({ days: 1 })) };
+  return {
+    from: asStored(from),
+    to: asStored(read("before") ?? now.add({ milliseconds: limits.listAheadMsMax })),
+  };
 }
 
 /** The nearest moment that the engine can store: no event is beyond. */

@@ -11,6 +11,7 @@ import { sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
+import { readStoredZone } from "../storage/clickhouse/zones.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
 import { testAccountFilters } from "../storage/events/test_accounts.ts";
 import { recordingsStoredWithin } from "../storage/watermark.ts";
@@ -99,6 +100,7 @@ function listOperations(parts: Counted) {
           to: query.date_to,
           session_ids: query.session_ids,
           conditions,
+          timezone: readStoredZone(project.timezone),
           order: orderOf(query.order, query.order_direction),
           ...(await readPersonFilter(reads, query)),
         };

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { limits } from "../../src/core/limits.ts";
 import type { DayCount } from "../../src/events/day_store.ts";
 import { listEvents, pageSpan } from "../../src/events/store.ts";
 import type { ClickHouse, QueryOptions } from "../../src/storage/clickhouse/clickhouse.ts";
@@ -98,7 +99,7 @@ test("every statement filters by project first, takes parameters, and is held to
     expect(text).toContain("WHERE project_id = {project_id:UInt32} AND");
     expect(text).not.toContain("DROP");
     expect(params).toMatchObject({ project_id: 7, event: hostile, distinct_id: hostile });
-    expect(options.settings?.["max_execution_time"]).toBe(10);
+    expect(options.settings?.["max_execution_time"]).toBe(limits.querySecondsMax);
   }
 });
 

@@ -206,7 +206,7 @@ async function checkFilters(
       const properties = checkPropertyFilters([{ key: name, ...filter }], "properties", {
         types: ["person"],
       });
-      const question = { properties, now: 0 };
+      const question = { properties, now: 0, timezone: "UTC" };
       const { count, mains } = await filterMainIds(readsOf(clickhouse, project_id), question, {
         limit: 100,
         offset: 0,

@@ -188,7 +188,7 @@ function filtersOf(changes: ExportUpdate, model: ExportModel, stored: StoredExpo
   if (!Array.isArray(filters)) throw new Fault("invalid_input", "should be an array", { attr: "filters" });
   const checked = checkPropertyFilters(filters, "filters");
   try {
-    compilePropertyFilters(checked, {}, "f", { rows: model, now: 0 });
+    compilePropertyFilters(checked, {}, "f", { rows: model, now: 0, timezone: "UTC" });
   } catch (thrown) {
     // The fault of the compiler does not name the field.
     if (thrown instanceof Fault) throw new Fault(thrown.code, thrown.detail, { attr: "filters" });

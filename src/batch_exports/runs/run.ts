@@ -11,6 +11,7 @@ import type { Secrets } from "../../access/secret.ts";
 import { limits } from "../../core/limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
+import { readStoredZone } from "../../storage/clickhouse/zones.ts";
 import { checkPropertyFilters, compilePropertyFilters } from "../../storage/events/property_filter.ts";
 import type { Lease } from "../../storage/postgres/lease_queue.ts";
 import type { Uses } from "../../storage/services.ts";
@@ -116,9 +117,14 @@ async function sourceOf(
 }
 
 /** Filters were checked when they were stored. */
-function filterOf(filters: unknown, { model: rows, project_id }: ClaimedRun, now: number): ExportStatement {
+function filterOf(
+  filters: unknown,
+  { model: rows, project_id, timezone: zone }: ClaimedRun,
+  now: number,
+): ExportStatement {
   const params: Record<string, unknown> = { project_id };
-  const text = compilePropertyFilters(checkPropertyFilters(filters, "filters"), params, "f", { rows, now });
+  const options = { rows, now, timezone: readStoredZone(zone) };
+  const text = compilePropertyFilters(checkPropertyFilters(filters, "filters"), params, "f", options);
   return { text, params };
 }
 

@@ -26,6 +26,8 @@ export interface ClaimedRun extends Omit<ExportFields, OwnOfExports> {
   data_interval_start: Date | null;
   data_interval_end: Date;
   project_id: number;
+  /** The project's. */
+  timezone: string;
 }
 
 /** Cancels runs of deleted exports and cancelled backfills that no process works on. */
@@ -75,6 +77,7 @@ export function leasedRuns(sql: Postgres, { now, watermark, unsupported }: Due):
     shown: sql`
       q.id, q.batch_export_id, q.backfill_id, q.attempts, before.status = 'Running' AS taken_over,
       q.data_interval_start, q.data_interval_end, e.project_id, e.model, e.native_query, e.filters,
+      (SELECT timezone FROM projects WHERE id = e.project_id) AS timezone,
       e.destination_type, e.destination_config, e.destination_secrets`,
   };
 }

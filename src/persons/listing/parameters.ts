@@ -32,12 +32,12 @@ export type PersonQuery = QueryValues<typeof personParameters> & Page;
 export async function personFilterOf(
   reads: ProjectReads,
   { distinct_id, email, properties, search }: PersonQuery,
-  now: number,
+  moment: Pick<PersonFilter, "now" | "timezone">,
 ): Promise<PersonFilter | undefined> {
   await refuseUnset(reads.query, reads.project_id, personKeysIn(properties), "properties");
   const filters = [...properties];
   if (email !== undefined) filters.push({ type: "person", key: "email", operator: "exact", values: [email] });
   if (distinct_id === undefined && search === undefined && filters.length === 0) return undefined;
   const mains = distinct_id === undefined ? undefined : await findMainIds(reads, [distinct_id]);
-  return { main_id: mains?.get(distinct_id!), search, properties: filters, now };
+  return { main_id: mains?.get(distinct_id!), search, properties: filters, ...moment };
 }

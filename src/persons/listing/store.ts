@@ -12,8 +12,9 @@ export interface PersonFilter {
   /** A text that a distinct id, an e-mail address or a name contains. */
   search?: string | undefined;
   properties: readonly PropertyFilter[];
-  /** The moment that relative dates count from, in ms since 1970. */
+  /** The moment that relative dates count from, in ms since 1970, and the zone of days. */
   now: number;
+  timezone: string;
 }
 
 /** Properties that are searched. */
@@ -61,7 +62,7 @@ export async function listMainIds(reads: ProjectReads, { limit, offset }: Page):
 /** A page of the main ids of persons that match the filter, sorted, and how many match. */
 export async function filterMainIds(
   reads: ProjectReads,
-  { main_id, search, properties, now }: PersonFilter,
+  { main_id, search, properties, now, timezone }: PersonFilter,
   { limit, offset }: Page,
 ): Promise<{ count: number; mains: string[] }> {
   const params: Record<string, unknown> = { limit, offset };
@@ -78,7 +79,7 @@ export async function filterMainIds(
     column: "distinct_id",
     of: (key: string, holds: string) => mainsHolding({ keys: `key = ${key}`, holds }),
   };
-  const options = { rows: "persons", now, lookup } as const;
+  const options = { rows: "persons", now, timezone, lookup } as const;
   conditions.push(compilePropertyFilters(properties, params, "property", options));
   const [answer] = await reads.query<{ count: string; mains: string[] }>(
     `SELECT count() AS count, arraySlice(groupArray(distinct_id), {offset:UInt64} + 1, {limit:UInt64}) AS mains

@@ -26,8 +26,9 @@ interface Draft extends Span {
   params: Record<string, unknown>;
   /** Makes the names of parameters unique. */
   count: number;
-  /** The time that relative dates count from, in ms since 1970. */
+  /** The time that relative dates count from, in ms since 1970, and the zone of days. */
   now: number;
+  timezone: string;
 }
 
 /**
@@ -37,9 +38,9 @@ export function conditionClauses(
   { operand, events, properties, logged, having }: RecordingConditions,
   params: Record<string, unknown>,
   span: Span,
-  now: number,
+  moment: Pick<Draft, "now" | "timezone">,
 ): string[] {
-  const draft: Draft = { ...span, params, count: 0, now };
+  const draft: Draft = { ...span, params, count: 0, ...moment };
   const joined = [
     ...events.map((one) => eventCondition(draft, one)),
     ...[...properties, ...logged].map((one) => filterCondition(draft, one)),
@@ -106,16 +107,17 @@ function eventSet(draft: Draft, { event, filters }: EventFilter): string {
     draft.params[name] = event;
     clauses.push(`event = {${name}:String}`);
   }
-  const { params, now } = draft;
-  if (filters.length > 0) clauses.push(compilePropertyFilters(filters, params, nameOf(draft), { now }));
+  const { params, now, timezone } = draft;
+  if (filters.length > 0)
+    clauses.push(compilePropertyFilters(filters, params, nameOf(draft), { now, timezone }));
   // `stored_events` avoids the join with persons.
   const table = readsPersons(filters) ? "events" : "stored_events";
   return `(SELECT sipHash64(${session}) FROM ${table} WHERE ${clauses.join(" AND ")})`;
 }
 
 function personSet(draft: Draft, filter: PropertyCondition): string {
-  const { params, now } = draft;
-  const condition = compileOwnProperty(filter, params, nameOf(draft), { now });
+  const { params, now, timezone } = draft;
+  const condition = compileOwnProperty(filter, params, nameOf(draft), { now, timezone });
   return `(SELECT session_hash FROM session_recording_days WHERE ${ofProject} AND distinct_id GLOBAL IN (
     SELECT distinct_id FROM person_distinct_ids WHERE ${ofProject} AND person_id GLOBAL IN (
       SELECT person_id FROM persons WHERE ${ofProject} AND ${condition})))`;
@@ -144,8 +146,8 @@ function ownSet(
   filter: PropertyCondition,
   { hash, column, from }: { hash: string; column: string; from: string },
 ): string {
-  const { params, now } = draft;
-  const condition = compileOwnProperty(filter, params, nameOf(draft), { now });
+  const { params, now, timezone } = draft;
+  const condition = compileOwnProperty(filter, params, nameOf(draft), { now, timezone });
   const name = nameOf(draft);
   params[name] = filter.key;
   const properties = `toJSONString(map({${name}:String}, nullIf(toString(${column}), '')))`;

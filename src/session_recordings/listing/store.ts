@@ -20,8 +20,9 @@ export interface RecordingFilter {
   conditions?: RecordingConditions | undefined;
   /** undefined: the newest first. */
   order?: RecordingOrder | undefined;
-  /** The time that relative dates in `conditions` count from, in ms since 1970. */
+  /** The time that relative dates in `conditions` count from, in ms since 1970, and the zone of days. */
   now?: number;
+  timezone?: string;
 }
 
 export async function countRecordings(reads: ProjectReads, filter: RecordingFilter): Promise<number> {
@@ -170,7 +171,17 @@ const moment = (name: string) => `toDateTime64({${name}:String}, 6, 'UTC')`;
  * @param byRow true: only the rows with the wanted distinct ids; false: all rows of recordings that have such a row.
  */
 function clausesOf(filter: RecordingFilter, byRow: boolean) {
-  const { from, to, distinct_ids, person_main_id, session_ids, without, conditions, now = 0 } = filter;
+  const {
+    from,
+    to,
+    distinct_ids,
+    person_main_id,
+    session_ids,
+    without,
+    conditions,
+    now = 0,
+    timezone = "UTC",
+  } = filter;
   const ofProject = "project_id = {project_id:UInt32}";
   const params: Record<string, unknown> = {};
   const narrow = (name: string, value: unknown, clause: string) => {
@@ -194,7 +205,7 @@ function clausesOf(filter: RecordingFilter, byRow: boolean) {
     narrow("person_main_id", person_main_id, rowsOf(ofPerson)),
     narrow("session_ids", session_ids, `session_hash IN ${hashes("session_ids")}`),
     narrow("without", without.length > 0 ? without : undefined, `session_hash NOT IN ${hashes("without")}`),
-    ...(conditions ? conditionClauses(conditions, params, { from, to }, now) : []),
+    ...(conditions ? conditionClauses(conditions, params, { from, to }, { now, timezone }) : []),
   ];
   narrow("from", from, "");
   const where = clauses.filter((clause) => clause !== "").join(" AND ");

@@ -22,8 +22,8 @@ interface CompileOptions {
   rows?: "events" | "persons";
   /** The moment to which relative dates refer, in ms since 1970. */
   now?: number;
-  /** The time zone of dates that name none. */
-  timezone?: string;
+  /** The project's time zone, as the engine knows it: that of dates which name none. */
+  timezone: string;
   /** How the persons of a property are looked up; without it, persons have their `properties` in the row. */
   lookup?: PersonLookup;
   /** Compiles an SQL expression; without it there can be none. */
@@ -60,7 +60,7 @@ export function compilePropertyFilters(
   filters: readonly PropertyFilter[],
   params: Record<string, unknown>,
   prefix: string,
-  options: CompileOptions = {},
+  options: CompileOptions,
 ): string {
   const compiler: Compiler = { params, prefix, count: 0, options };
   return compileAll(compiler, filters, " AND ", "1");
@@ -252,7 +252,7 @@ function compileExact(compiler: Compiler, text: string, number: string, values: 
  * the whole day.
  */
 function compileDate(compiler: Compiler, text: string, operator: PropertyOperator, value: string): string {
-  const zone = bind(compiler, "String", compiler.options.timezone ?? "UTC");
+  const zone = bind(compiler, "String", compiler.options.timezone);
   // The engine would read a text like "12" as a day of this month.
   const plausible = String.raw`match(${text}, '^(\\d{4}-\\d\\d-\\d\\d|\\d{9,13}(\\.\\d+)?$)')`;
   const date = `if(${plausible}, parseDateTime64BestEffortOrNull(${text}, 6, ${zone}), NULL)`;

@@ -24,7 +24,10 @@ const span = { from: "2026-03-01 00:00:00.000000", to: "2026-03-02 00:00:00.0000
 
 function asked(question: object, of: { from?: string; to?: string } = span) {
   const params: Record<string, unknown> = {};
-  const conditions = conditionClauses({ ...none, ...question } as RecordingConditions, params, of, 0);
+  const conditions = conditionClauses({ ...none, ...question } as RecordingConditions, params, of, {
+    now: 0,
+    timezone: "UTC",
+  });
   return { conditions: conditions.map((one) => one.replaceAll(/\s+/g, " ")), params };
 }
 

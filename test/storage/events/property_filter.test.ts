@@ -267,7 +267,8 @@ describe("a filter is refused", () => {
   test("by a property of an event or a group where the rows are persons", () => {
     const ofGroup = [{ key: "p", type: "group", group_type_index: 0, operator: "is_set" }];
     for (const filters of [one("is_set"), ofGroup].map((each) => checkPropertyFilters(each))) {
-      const compile = () => compilePropertyFilters(filters, { project_id: 1 }, "p", { rows: "persons" });
+      const compile = () =>
+        compilePropertyFilters(filters, { project_id: 1 }, "p", { rows: "persons", timezone: "UTC" });
       expect(refusalOf(compile)?.code).toBe("invalid_input");
     }
   });

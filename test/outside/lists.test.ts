@@ -1,0 +1,65 @@
+// Lists as strangers expect them. Each test names the public threads that it stands for; inputs are our own.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startMsMax } from "../support/accounts.ts";
+import { type RunningApp, startApp } from "../support/app.ts";
+import { ask } from "../support/ask.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { projectKey } from "../support/server.ts";
+
+let app: RunningApp;
+beforeAll(async () => {
+  app = await startApp({ FLUSH_INTERVAL_MS: "50", CAPTURE_ACK: "stored" });
+  expect((await ask(app, "PATCH", "/api/projects/1/", { timezone: "Asia/Tokyo" })).status).toBe(200);
+  const soon = new Date(Date.now() + 3 * 3_600_000).toISOString();
+  const batch = [
+    ...["2024-03-18T20:00:00Z", "2024-03-19T20:00:00Z"].map((ends, i) => ({
+      event: "trial",
+      distinct_id: `user-${i}`,
+      properties: { ends, $set: { ends } },
+    })),
+    { event: "ahead", distinct_id: "user-0", timestamp: soon },
+  ];
+  const sent = await ask(app, "POST", "/batch/", { api_key: projectKey, batch }, "");
+  expect(sent.status).toBe(200);
+}, startMsMax);
+afterAll(cleanUp, startMsMax);
+
+const idsOf = (results: unknown): unknown[] =>
+  (results as Record<string, unknown>[]).map((row) => row["distinct_ids"] ?? row["distinct_id"]).flat();
+
+async function listBy(list: "events" | "persons", operator: string): Promise<unknown[]> {
+  const type = list === "events" ? "event" : "person";
+  const properties = JSON.stringify([{ key: "ends", type, operator, value: "2024-03-19" }]);
+  const { status, body } = await ask(
+    app,
+    "GET",
+    `/api/projects/1/${list}/?properties=${encodeURIComponent(properties)}`,
+  );
+  expect(status).toBe(200);
+  return idsOf(body["results"]).toSorted();
+}
+
+// PostHog/posthog#11922, lightdash/lightdash#3521: 20:00 UTC of 18 March is 19 March in Tokyo.
+test.each(["events", "persons"] as const)(
+  "a day in a filter of %s is a day of the project's zone",
+  async (list) => {
+    expect(await listBy(list, "is_date_exact")).toEqual(["user-0"]);
+    expect(await listBy(list, "is_date_after")).toEqual(
+      list === "events" ? ["user-0", "user-1"] : ["user-0", "user-1"],
+    );
+    expect(await listBy(list, "is_date_before")).toEqual([]);
+  },
+);
+
+// PostHog/posthog#2871, #13579: a clock that is ahead moves the cursor of an incremental reader past what arrives meanwhile.
+test("lists of events end now, unless they name a later end", async () => {
+  const { body } = await ask(app, "GET", "/api/projects/1/events/");
+  expect(idsOf(body["results"])).toHaveLength(2);
+  const later = new Date(Date.now() + 86_400_000).toISOString();
+  const all = await ask(app, "GET", `/api/projects/1/events/?before=${later}`);
+  expect(idsOf(all.body["results"])).toHaveLength(3);
+  const query = { kind: "EventsQuery", select: ["event"], after: "-1d" };
+  const listed = await ask(app, "POST", "/api/projects/1/query/", { query });
+  expect((listed.body["results"] as string[][]).flat()).not.toContain("ahead");
+});
