@@ -74,6 +74,8 @@ test("every row comes back as it was, whatever is in it, and later rows have lat
   await addUser(sql, "later@example.com");
   await copyIn(sql, tablesOf(before), sequences);
   expect(await allLines()).toEqual(before);
+  // They added no rows, and will again.
+  expect(await sql`SELECT 1 FROM pg_trigger WHERE NOT tgisinternal AND tgenabled = 'D'`).toHaveLength(0);
   expect(await readSequences(sql)).toEqual(sequences);
   expect(await addUser(sql, "next@example.com")).toBe(Number(sequences["users_id_seq"]) + 1);
 });
