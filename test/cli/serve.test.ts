@@ -173,9 +173,11 @@ test("stores that cannot be reached end the first start with one line that shows
 
 test("a later start without its stores captures from the saved keys, says 503, and flushes when they are back", async () => {
   const lender = await startServer();
+  const { sql, clickhouse } = await storesOf(lender);
+  await sql`CREATE DATABASE another`;
   const connection = readConnection(lender.dataDir);
   const remote = {
-    DATABASE_URL: connection?.database_url ?? "",
+    DATABASE_URL: (connection?.database_url ?? "").replace(/\/\w+$/, "/another"),
     CLICKHOUSE_URL: (connection?.clickhouse_url ?? "").replace(/\/\w+$/, "/another"),
     SECRET_KEY: "a secret key for a test",
   };
@@ -206,7 +208,6 @@ test("a later start without its stores captures from the saved keys, says 503, a
   await second.end("SIGKILL");
   const third = await startServer(remote, first.dataDir);
   await rested(third);
-  const { clickhouse } = await storesOf(lender);
   const rows = await clickhouse.query<{ event: string }>("SELECT event FROM another.events ORDER BY event");
   expect(rows.map(({ event }) => event)).toEqual(["early", "late"]);
   expect((await fetch(`${third.url}/_readiness`)).status).toBe(200);

@@ -24,20 +24,19 @@ test("a copy of a whole DATA_DIR runs beside its original, and on remote stores 
   expect(await first.end("SIGTERM")).toBe(0);
   const copy = `${makeFolder()}/copy`;
   cpSync(first.dataDir, copy, { recursive: true });
-  const warned = async (environment: Record<string, string>) => {
+  const logged = async (environment: Record<string, string>) => {
     const server = await startServer(environment, copy);
     expect((await post(server, "/capture/", body)).status).toBe(200);
     await rested(server);
     expect(await server.end("SIGTERM")).toBe(0);
-    const lines = server.logged().trim().split("\n");
-    return lines.map((line) => JSON.parse(line) as { level: string }).filter(({ level }) => level === "warn");
+    return server.logged();
   };
   const original = await startServer({}, first.dataDir);
-  expect(await warned({})).toEqual([]);
+  expect(await logged({})).not.toMatch(/is a copy|damaged|another journal/);
   expect(await original.end("SIGTERM")).toBe(0);
   const remote = await lender.lend("left_behind");
   expect(await runSluice(["journal", "adopt"], { ...remote, DATA_DIR: copy })).toMatchObject({ exitCode: 0 });
-  expect(await warned(remote)).toEqual([]);
+  expect(await logged(remote)).not.toMatch(/is a copy|damaged|another journal/);
 });
 
 test("what waits with workers is kept when the database is another one, and none of them starts with it", async () => {

@@ -249,7 +249,7 @@ describe("own stores", () => {
   });
 });
 
-test("a backup that is restored twice runs beside its original, with one id and without a warning", async () => {
+test("a backup that is restored twice runs beside its original, with one id, and is not called a copy that may be damaged", async () => {
   const original = await startServer();
   await send(original, "kept", 4);
   await rested(original);
@@ -268,6 +268,6 @@ test("a backup that is restored twice runs beside its original, with one id and 
       database,
       database,
     ]);
-    expect(restored.logged()).not.toContain('"warn"');
+    expect(restored.logged()).not.toMatch(/damaged|is a copy|no key opens/);
   }
 });
