@@ -82,6 +82,10 @@ export const storageLimits = {
   journalClockMsMax: 10_000,
   /** How long one statement in a destination's Postgres may take, in ms: a big table without an index. */
   exportCopyMsMax: 3_600_000,
+  /** Bytes with which a destination's Postgres may answer one statement: a refusal repeats a value, rows are few. */
+  foreignAnswerBytesMax: 4_194_304,
+  /** Bytes of such a message that is checked whole: names of columns, a step of a login. */
+  foreignMessageBytesMax: 65_536,
   /** Postgres connections of a worker that only captures: it reads keys and reports the watermark of its journal. */
   workerConnectionsMax: 3,
   /** Bytes of sessions that are grouped in memory, and become one part: more than an INSERT's events have. */

@@ -1,16 +1,16 @@
-// Rows in lines, in batches of bounded length.
+// Rows in lines, sent in batches of bounded length. Those that the destination refuses are put aside.
 
+import { ExportError } from "../failure.ts";
 import { exportLimits } from "../limits.ts";
+import type { ExportWork, RefusedRow } from "../source/statements.ts";
 
 /** An incomplete last line is dropped, which the count reveals. */
-export async function* batchesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array[]> {
+export async function* readLineBatches(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array[]> {
+  const { postRowsMax, postBytesMax } = exportLimits;
   let lines: Uint8Array[] = [];
   let bytes = 0;
-  for await (const line of linesOf(chunks)) {
-    if (
-      lines.length >= exportLimits.postRowsMax ||
-      (lines.length > 0 && bytes + line.length > exportLimits.postBytesMax)
-    ) {
+  for await (const line of readLines(chunks)) {
+    if (lines.length >= postRowsMax || (lines.length > 0 && bytes + line.length > postBytesMax)) {
       yield lines;
       lines = [];
       bytes = 0;
@@ -21,7 +21,7 @@ export async function* batchesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenera
   if (lines.length > 0) yield lines;
 }
 
-async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let rest: Uint8Array[] = [];
   for await (const chunk of chunks) {
     let from = 0;
@@ -33,4 +33,46 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
     }
     if (from < chunk.length) rest.push(chunk.slice(from));
   }
+}
+
+/**
+ * Sends rows in batches. A refused batch is halved until a row is refused by itself: each refused row takes up to two
+ * tries for every halving. `readRefusal`: why the row was refused; undefined for another error.
+ * @returns how many were accepted. @throws ExportError when too many were refused, or rows are missing.
+ */
+export async function sendBatches(
+  { rows, refused }: Pick<ExportWork, "rows" | "refused">,
+  chunks: AsyncIterable<Uint8Array>,
+  send: (lines: readonly Uint8Array[]) => Promise<unknown>,
+  readRefusal: (thrown: unknown, line: Uint8Array) => Omit<RefusedRow, "thrown"> | undefined,
+): Promise<number> {
+  let sent = 0;
+  const sendHalving = async (lines: readonly Uint8Array[]): Promise<void> => {
+    try {
+      await send(lines);
+    } catch (thrown) {
+      const refusal = readRefusal(thrown, lines[0]!);
+      if (!refusal) throw thrown;
+      if (lines.length === 1) {
+        addRefused(refused, { ...refusal, thrown });
+        return;
+      }
+      const half = Math.ceil(lines.length / 2);
+      await sendHalving(lines.slice(0, half));
+      await sendHalving(lines.slice(half));
+    }
+  };
+  for await (const lines of readLineBatches(chunks)) {
+    await sendHalving(lines);
+    sent += lines.length;
+  }
+  if (sent !== rows) throw new ExportError(`ClickHouse stopped after ${sent} of ${rows} rows`, false);
+  return sent - refused.length;
+}
+
+function addRefused(refused: RefusedRow[], row: RefusedRow): void {
+  const { refusedRowsMax } = exportLimits;
+  if (refused.push(row) <= refusedRowsMax) return;
+  const detail = `The destination refused more than ${refusedRowsMax} rows, the last one because of ${row.reason}`;
+  throw new ExportError(detail, true);
 }

@@ -23,12 +23,12 @@ import { exportLimits } from "../limits.ts";
 import type { LogEntryLevel, RunStatus } from "../model.ts";
 import { compileQuery } from "../query/compile.ts";
 import { columnOfType, ownColumns, personColumns } from "../source/columns.ts";
-import { RefusedRows } from "../source/refused_rows.ts";
 import {
   type ExportServices,
   type ExportWork,
   killStatements,
   queryRows,
+  type RefusedRow,
   runInsert,
   type UncountedWork,
 } from "../source/statements.ts";
@@ -72,13 +72,14 @@ export async function attemptRun(run: ClaimedRun, services: RunServices, lease: 
     const destination = openDestination(run.destination_type, run.destination_config, storedSecrets);
     secrets = destination.secrets;
     const source = await sourceOf(run, destination, services);
-    const refused = new RefusedRows();
+    const refused: RefusedRow[] = [];
     const rows = await withRows({ ...services, source, tag, abort, refused }, async (work) =>
       work.rows === 0 ? 0 : await destination.kind.write(await convert(work), destination.config),
     );
-    refused.check(rows);
-    for (const line of refused.lines()) await writeLine(run, services, "WARNING", line);
-    const { count: records_failed } = refused;
+    // Where no row is accepted, the destination is wrong, not a row.
+    if (rows === 0 && refused[0]) throw new ExportError(reasonOf(refused[0].thrown), true);
+    await writeRefused(run, services, refused);
+    const records_failed = refused.length;
     const counts = { records_completed: rows, records_failed, records_total_count: rows + records_failed };
     result = { status: "Completed", attempts: run.attempts, latest_error: null, ...counts };
   } catch (thrown) {
@@ -214,6 +215,19 @@ async function record(
       await writeLine(run, services, "ERROR", paused);
   }
 }
+
+async function writeRefused(run: ClaimedRun, services: RunServices, refused: RefusedRow[]): Promise<void> {
+  for (const [reason, rows] of Map.groupBy(refused, (row) => row.reason)) {
+    for (let from = 0; from < rows.length; from += uuidsPerLine) {
+      const uuids = rows.slice(from, from + uuidsPerLine).map(({ uuid }) => uuid.slice(0, uuidChars));
+      await writeLine(run, services, "WARNING", `Refused because of ${reason}: ${uuids.join(", ")}`);
+    }
+  }
+}
+
+const uuidChars = 36;
+/** As many as fit in a line of the log. */
+const uuidsPerLine = 40;
 
 /** A log line that cannot be written does not fail the run. */
 async function writeLine(

@@ -9,7 +9,6 @@ import { inWrittenOrder } from "../../storage/clickhouse/read.ts";
 import type { Uses } from "../../storage/services.ts";
 import { ExportError, exportError } from "../failure.ts";
 import { exportLimits } from "../limits.ts";
-import type { RefusedRows } from "./refused_rows.ts";
 import { type ExportSource, type ExportStatement, killStatement } from "./store.ts";
 
 export interface ExportServices extends Uses<"clickhouse" | "clock"> {
@@ -27,7 +26,15 @@ export interface ExportWork extends ExportServices {
   /** The days of the rows' timestamps. */
   days: readonly string[];
   rows: number;
-  refused: RefusedRows;
+  /** Rows that the destination refused, which are put aside. */
+  refused: RefusedRow[];
+}
+
+export interface RefusedRow {
+  uuid: string;
+  /** Names the column where it is known, and no value. */
+  reason: string;
+  thrown: unknown;
 }
 
 export type UncountedWork = Omit<ExportWork, "days" | "rows">;

@@ -7,10 +7,9 @@ import { boundNumbers } from "../../../core/json/bounded_numbers.ts";
 import { ExportError } from "../../failure.ts";
 import { exportLimits } from "../../limits.ts";
 import { captureColumns } from "../../source/columns.ts";
-import { sendHalving } from "../../source/refused_rows.ts";
 import { type ExportWork, rowStream, type Writing } from "../../source/statements.ts";
 import { inOrder, selectionOf } from "../../source/store.ts";
-import { batchesOf } from "../batches.ts";
+import { sendBatches } from "../batches.ts";
 import { destinationKind } from "../destination.ts";
 import { events, hostOfUrl, required, type ValuesOf } from "../fields.ts";
 import { post, retryAfterMs } from "../post.ts";
@@ -40,41 +39,30 @@ async function write(work: ExportWork, config: HttpConfig): Promise<number> {
   const url = new URL(config.url);
   // In a total order, so that every attempt has the same batches.
   const select = inOrder(selectionOf(work.source, "lines", work.days).select);
-  let accepted = 0;
-  for await (const lines of batchesOf(rowStream(work, select, "LineAsString", sorting))) {
-    const bounded = lines.map(boundNumbers);
-    accepted += await sendHalving(
-      bounded,
-      (rows) => sendBatch(work, url, config, rows),
-      (thrown, line) => {
-        if (!(thrown instanceof BatchRefusal)) throw thrown;
-        if (line) work.refused.add(uuidOfLine(line), `the answer ${thrown.status}`, thrown);
-      },
-    );
-  }
-  const rows = accepted + work.refused.count;
-  if (rows === work.rows) return accepted;
-  throw new ExportError(`ClickHouse stopped after ${rows} of ${work.rows} rows`, false);
+  const send = async (lines: readonly Uint8Array[]): Promise<void> => sendBatch(work, url, config, lines);
+  return await sendBatches(work, rowStream(work, select, "LineAsString", sorting), send, readRefusal);
 }
 
 /** An interval larger than the memory of a statement is sorted on disk. */
 const sorting = { max_bytes_before_external_sort: exportLimits.sortBytesMax };
 
-/** A batch was refused for what is in it: some of its rows may be accepted alone. */
+/** An answer that refuses a batch. */
 class BatchRefusal extends ExportError {
   readonly status: number;
 
-  constructor(url: URL, reply: ForeignAnswer) {
-    super(refusal(url, reply, true).message, true);
-    this.status = reply.status;
+  constructor({ host }: URL, { status, text }: ForeignAnswer, final: boolean) {
+    super(`${host} answered ${status}${text && `: ${text.trim()}`}`, final);
+    this.status = status;
   }
 }
 
-const batchRefusals: ReadonlySet<number> = new Set([400, 413, 422]);
+/** Statuses of refusals for what is in a batch: some of its rows may be accepted alone. */
+const rowRefusals: ReadonlySet<number> = new Set([400, 413, 422]);
 
-function uuidOfLine(line: Uint8Array): string {
+function readRefusal(thrown: unknown, line: Uint8Array): { uuid: string; reason: string } | undefined {
+  if (!(thrown instanceof BatchRefusal) || !rowRefusals.has(thrown.status)) return undefined;
   const { uuid } = JSON.parse(Buffer.from(line).toString()) as { uuid?: unknown };
-  return String(uuid);
+  return { uuid: String(uuid), reason: `the answer ${thrown.status}` };
 }
 
 /** Sends one batch until it is accepted or refused permanently, or the tries are used up. */
@@ -84,7 +72,7 @@ async function sendBatch(
   config: HttpConfig,
   lines: readonly Uint8Array[],
 ): Promise<void> {
-  const body = bodyOf(config.token, lines);
+  const body = bodyOf(config.token, lines.map(boundNumbers));
   // A key names the same rows in every attempt at the run.
   const digest = new Bun.CryptoHasher("sha256").update(body).digest("hex");
   const key = `${work.tag.split(" ").at(-1)}-${digest}`;
@@ -93,16 +81,11 @@ async function sendBatch(
     work.abort.throwIfAborted();
     const reply = await post(url, body, headers, work);
     if (reply.status >= 200 && reply.status < 300) return;
-    if (batchRefusals.has(reply.status)) throw new BatchRefusal(url, reply);
     const again = isPassing(reply);
-    if (!again || tried >= exportLimits.postAttemptsMax) throw refusal(url, reply, !again);
+    if (!again || tried >= exportLimits.postAttemptsMax) throw new BatchRefusal(url, reply, !again);
     const pauseMs = retryAfterMs(reply, work.clock.now()) ?? exportLimits.retryMsMin * tried;
     await sleep(Math.min(exportLimits.postMsMax, pauseMs), work.abort);
   }
-}
-
-function refusal(url: URL, { status, text }: ForeignAnswer, final: boolean): ExportError {
-  return new ExportError(`${url.host} answered ${status}${text && `: ${text.trim()}`}`, final);
 }
 
 /**
@@ -115,7 +98,7 @@ async function probe(work: Writing, config: HttpConfig): Promise<void> {
   const reply = await post(url, bodyOf(config.token, []), headers, work);
   const refused = reply.status === 401 || reply.status === 403 || reply.status === 404 || reply.status >= 500;
   const sentOn = reply.status >= 300 && reply.status < 400;
-  if (refused || sentOn) throw refusal(url, reply, true);
+  if (refused || sentOn) throw new BatchRefusal(url, reply, true);
 }
 
 const encoder = new TextEncoder();

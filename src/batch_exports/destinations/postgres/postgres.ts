@@ -52,16 +52,14 @@ async function write(work: ExportWork, config: PostgresConfig): Promise<number> 
     }
     if (!compiled) await createTable(sql, config, model);
     const { select } = selectionOf(source, "columns", days);
-    const copied = () => {
-      const chunks = rowStream(work, select, "TabSeparated");
-      return { columns, identity, chunks, expected: rows };
-    };
+    const chunks = () => rowStream(work, select, "TabSeparated");
+    const layout = { columns, identity };
     try {
-      return await replaceRows(sql, config, copied());
+      return await replaceRows(sql, config, layout, chunks(), rows);
     } catch (thrown) {
       if (!isRowRefusal(thrown)) throw thrown;
-      return await replaceAcceptedRows(sql, config, copied(), work.refused);
     }
+    return await replaceAcceptedRows(sql, config, layout, chunks(), work);
   });
 }
 

@@ -1,13 +1,12 @@
 // Copies rows into a table of a user's Postgres, in one transaction: rows with the same uuid are deleted first, so that
 // neither a retry nor two processes at once store a row twice.
 
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { boundNumbers, mayExceed } from "../../../core/json/bounded_numbers.ts";
 import { codeOf, reasonOf } from "../../../core/log.ts";
 import type { Postgres, PostgresTransaction } from "../../../storage/postgres/postgres.ts";
-import { type RefusedRows, sendHalving } from "../../source/refused_rows.ts";
-import { batchesOf } from "../batches.ts";
-import { boundCells } from "./json_cells.ts";
+import type { ExportWork } from "../../source/statements.ts";
+import { readLineBatches, sendBatches } from "../batches.ts";
 
 interface TargetTable {
   schema: string;
@@ -60,64 +59,57 @@ export async function createTable(
   });
 }
 
-interface CopiedRows {
+interface Layout {
   columns: readonly string[];
   identity: readonly string[];
-  /** The rows in Postgres's text format. */
-  chunks: AsyncIterable<Uint8Array>;
-  expected: number;
 }
 
+type Chunks = AsyncIterable<Uint8Array>;
+
 /**
- * Copies rows into the table, in place of those with the same key. All of them or none.
+ * Copies rows in Postgres's text format into the table, in place of those with the same key. All of them or none.
  * @returns how many.
  * @throws Error when their number differs from the expected one; then nothing has changed.
  */
-export async function replaceRows(sql: Postgres, table: TargetTable, rows: CopiedRows): Promise<number> {
+export async function replaceRows(
+  sql: Postgres,
+  table: TargetTable,
+  layout: Layout,
+  chunks: Chunks,
+  expected: number,
+): Promise<number> {
   return await sql.begin(async (tx) => {
-    const copied = await copyRows(tx, table, rows);
-    checkCount(copied, rows.expected);
+    const copied = await copyRows(tx, table, layout, readLineBatches(chunks));
+    if (copied !== expected) throw new Error(`ClickHouse gave ${copied} of ${expected} rows`);
     return copied;
   });
 }
 
-/** As replaceRows(), in batches, and without the rows that the table refuses, which are added to `refused`. */
+/** As replaceRows(), in batches, and without the rows that the table refuses, which are put aside. */
 export async function replaceAcceptedRows(
   sql: Postgres,
   table: TargetTable,
-  rows: CopiedRows,
-  refused: RefusedRows,
+  layout: Layout,
+  chunks: Chunks,
+  work: Pick<ExportWork, "rows" | "refused">,
 ): Promise<number> {
-  const named = ["uuid", "person_id", ...rows.identity].find((name) => rows.columns.includes(name)) ?? "";
-  const refuse = (thrown: unknown, row: Uint8Array | undefined): void => {
-    if (!isRowRefusal(thrown)) throw thrown;
-    if (row) refused.add(cellOf(row, rows.columns.indexOf(named)), reasonOfRow(thrown), thrown);
-  };
+  const { columns } = layout;
+  const position = columns.indexOf(["uuid", "person_id"].find((name) => columns.includes(name)) ?? "");
   return await sql.begin(async (tx) => {
-    let copied = 0;
-    for await (const batch of batchesOf(rows.chunks)) {
-      const send = async (lines: readonly Uint8Array[]): Promise<void> => {
-        const chunks = Readable.from(lines.map((line) => Buffer.concat([line, lineFeed])));
-        await tx.savepoint(async (part) => await copyRows(part, table, { ...rows, chunks }));
-      };
-      copied += await sendHalving(batch, send, refuse);
-    }
-    checkCount(copied + refused.count, rows.expected);
-    return copied;
+    const send = (lines: readonly Uint8Array[]) =>
+      tx.savepoint(async (part) => await copyRows(part, table, layout, [lines]));
+    return await sendBatches(work, chunks, send, (thrown, line) =>
+      isRowRefusal(thrown) ? { uuid: toCells(line)[position] ?? "", reason: readReason(thrown) } : undefined,
+    );
   });
-}
-
-const lineFeed = Buffer.from("\n");
-
-function checkCount(copied: number, expected: number): void {
-  if (copied !== expected) throw new Error(`ClickHouse gave ${copied} of ${expected} rows`);
 }
 
 /** Within a transaction. @returns how many. */
 async function copyRows(
   tx: PostgresTransaction,
   table: TargetTable,
-  { columns, identity, chunks }: CopiedRows,
+  { columns, identity }: Layout,
+  batches: AsyncIterable<readonly Uint8Array[]> | Iterable<readonly Uint8Array[]>,
 ): Promise<number> {
   const target = nameOf(table);
   const names = columns.map(quote).join(", ");
@@ -133,7 +125,13 @@ async function copyRows(
   const copying = await copy.writable();
   // The client reports a refusal after the last row to this query only, which has been answered with the stream.
   Object.assign(copy, { reject: (reason: Error) => copying.destroy(reason) });
-  await pipeline(boundCells(chunks, new Set(jsons.map(({ position }) => position))), copying);
+  const positions = jsons.map(({ position }) => position);
+  const rows = async function* () {
+    for await (const lines of batches) {
+      yield Buffer.concat(lines.flatMap((line) => [boundCells(line, positions), lineFeed]));
+    }
+  };
+  await pipeline(rows, copying);
   const [counted] = await tx<{ rows: number }[]>`SELECT count(*)::integer AS rows FROM sluice_rows`;
   // A second transaction waits here, and then finds the rows of the first.
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
@@ -144,25 +142,40 @@ async function copyRows(
   return counted?.rows ?? 0;
 }
 
+const lineFeed = Buffer.from("\n");
+
+/** A row with the numbers bounded in its cells of JSON: jsonb refuses some that the stored text may have. */
+function boundCells(row: Uint8Array, positions: readonly number[]): Uint8Array {
+  if (positions.length === 0 || !mayExceed(row)) return row;
+  const cells = toCells(row);
+  for (const position of positions) cells[position] = boundCell(cells[position] ?? "");
+  return Buffer.from(cells.join("\t"), "latin1");
+}
+
+/** The engine escapes bytes with a backslash; in JSON they are blanks, or backslashes of its own. */
+function boundCell(cell: string): string {
+  const text = cell.replaceAll(/\\(.)/g, (_, byte: string) => ("nrt".includes(byte) ? " " : byte));
+  const json = Buffer.from(text, "latin1");
+  const bounded = boundNumbers(json);
+  return bounded === json ? cell : Buffer.from(bounded).toString("latin1").replaceAll("\\", "\\\\");
+}
+
+/** Latin-1 keeps each byte. */
+function toCells(row: Uint8Array): string[] {
+  return Buffer.from(row).toString("latin1").split("\t");
+}
+
 /** Classes of errors about a row's values: their type, a constraint, a limit, a trigger. */
 export function isRowRefusal(thrown: unknown): boolean {
   return /^(22|23|54|P0001)/.test(codeOf(thrown));
 }
 
 /** The column, if Postgres names it, and the error without the value, which follows a colon and a quote. */
-function reasonOfRow(thrown: unknown): string {
+function readReason(thrown: unknown): string {
   const { column_name, where = "" } = thrown as { column_name?: string; where?: string };
   const column = column_name ?? /^COPY sluice_rows, line \d+, column ([^:]+)/.exec(where)?.[1];
   const [reason = ""] = reasonOf(thrown).split(': "', 1);
   return column === undefined ? reason : `column ${column}: ${reason}`;
-}
-
-function cellOf(row: Uint8Array, position: number): string {
-  return (
-    Buffer.from(row)
-      .toString()
-      .split("\t", position + 1)[position] ?? ""
-  );
 }
 
 function lockOf({ schema, table_name }: TargetTable): string {

@@ -5,7 +5,7 @@ import {
   replaceAcceptedRows,
   replaceRows,
 } from "../../../../src/batch_exports/destinations/postgres/table_store.ts";
-import { RefusedRows } from "../../../../src/batch_exports/source/refused_rows.ts";
+import type { RefusedRow } from "../../../../src/batch_exports/source/statements.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../../../support/accounts.ts";
 
 let accounts: FirstAccounts;
@@ -27,8 +27,8 @@ async function* chunksOf(...texts: string[]): AsyncGenerator<Uint8Array> {
 }
 
 async function replace(expected: number, chunks: AsyncIterable<Uint8Array>): Promise<number> {
-  const rows = { columns: ["uuid", "event"], identity: ["uuid"], chunks, expected };
-  return await replaceRows(accounts.sql, table, rows);
+  const layout = { columns: ["uuid", "event"], identity: ["uuid"] };
+  return await replaceRows(accounts.sql, table, layout, chunks, expected);
 }
 
 async function stored(): Promise<string[]> {
@@ -77,15 +77,12 @@ async function replaceAccepted(
   columns: string[],
   text: string,
 ): Promise<{ copied: number; lines: string[] }> {
-  const refused = new RefusedRows();
-  const rows = { columns, identity: ["uuid"], chunks: chunksOf(text), expected };
-  const copied = await replaceAcceptedRows(
-    accounts.sql,
-    { schema: "public", table_name: name },
-    rows,
-    refused,
-  );
-  return { copied, lines: refused.lines() };
+  const refused: RefusedRow[] = [];
+  const target = { schema: "public", table_name: name };
+  const layout = { columns, identity: ["uuid"] };
+  const work = { rows: expected, refused };
+  const copied = await replaceAcceptedRows(accounts.sql, target, layout, chunksOf(text), work);
+  return { copied, lines: refused.map(({ uuid, reason }) => `Refused because of ${reason}: ${uuid}`) };
 }
 
 test("rows that the table refuses are put aside and named without their values, whatever refuses them", async () => {
@@ -129,9 +126,7 @@ test("numbers in JSON that Postgres refuses are bounded, and no other text is", 
   const columns = ["uuid", "a", "b", "c"];
   const chunks = chunksOf(...rows.split(/(?<=1e9)/));
   const table = { schema: "public", table_name: "jsons" };
-  expect(await replaceRows(accounts.sql, table, { columns, identity: ["uuid"], chunks, expected: 3 })).toBe(
-    3,
-  );
+  expect(await replaceRows(accounts.sql, table, { columns, identity: ["uuid"] }, chunks, 3)).toBe(3);
   const stored = await accounts.sql<object[]>`SELECT uuid, a, b::text AS b, c FROM jsons ORDER BY uuid`;
   expect([...stored]).toEqual([
     {
