@@ -42,7 +42,7 @@ const slow =
 
 async function running(): Promise<number> {
   const [row] = await stores.clickhouse.query<{ count: string }>(
-    "SELECT count() AS count FROM system.processes WHERE query LIKE '%range(%' AND query NOT LIKE '%system.processes%'",
+    "SELECT count() AS count FROM system.processes WHERE query LIKE '%numbers(%' AND query NOT LIKE '%system.processes%'",
   );
   return Number(row!.count);
 }
