@@ -11,6 +11,7 @@ import { quoteText } from "./clickhouse/statement.ts";
 import { definitionsFor } from "./cluster/cluster_migrations.ts";
 import { embeddedAddress } from "./embedded/connection.ts";
 import { storageLimits } from "./limits.ts";
+import { refuseHalfRestored } from "./lock.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 
 /** What the journal in DATA_DIR knows of the stores it was used with. */
@@ -28,7 +29,7 @@ export class WrongStore extends UserError {}
 
 const confirm = "if this is intended, confirm it with: bun run sluice journal adopt";
 
-/** @throws WrongStore when an embedded store is gone: a folder with a journal had its stores before. */
+/** @throws UserError when an embedded store is gone: a folder with a journal had its stores before. */
 export function refuseLostFolder(
   urls: { dataDir: string; databaseUrl?: string | undefined; clickhouseUrl?: string | undefined },
   known: KnownStores | undefined,
@@ -40,6 +41,7 @@ export function refuseLostFolder(
   ] as const;
   for (const [name, file, url, setting] of known ? stores : []) {
     if (url !== undefined || existsSync(join(dataDir, name, file))) continue;
+    refuseHalfRestored(dataDir);
     throw new WrongStore(
       `${dataDir}/${name} is missing, and ${dataDir}/journal was used with it or another store: mount it, set ` +
         `${setting}, or restore a backup into a new folder (bun run sluice restore) and put this journal in the ` +
