@@ -2,6 +2,7 @@
 
 import { readdirSync } from "node:fs";
 import type { KnownStores } from "../storage/identity.ts";
+import { refuseHalfRestored } from "../storage/lock.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { CaptureJournal, type CaptureJournalOptions, captureSetup } from "./capture_journal.ts";
 import { type JournalIdentity, readJournalIdentity } from "./journal/identity/journal_identity.ts";
@@ -11,8 +12,9 @@ import { Ledger } from "./journal/ledger.ts";
 import { journalLimits } from "./journal/limits.ts";
 import { writeDurably } from "./journal/segments/files.ts";
 
-/** What the journal in DATA_DIR knows of its stores; undefined before the first start. @throws UserError if damaged. */
+/** What the journal in DATA_DIR knows of its stores; undefined before the first start. @throws UserError. */
 export function readKnownStores(dataDir: string): KnownStores | undefined {
+  refuseHalfRestored(dataDir);
   const folder = `${dataDir}/journal`;
   const identity = readJournalIdentity(folder);
   if (!identity) return undefined;

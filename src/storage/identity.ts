@@ -11,7 +11,6 @@ import { quoteText } from "./clickhouse/statement.ts";
 import { definitionsFor } from "./cluster/cluster_migrations.ts";
 import { embeddedAddress } from "./embedded/connection.ts";
 import { storageLimits } from "./limits.ts";
-import { refuseHalfRestored } from "./lock.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 
 /** What the journal in DATA_DIR knows of the stores it was used with. */
@@ -41,7 +40,6 @@ export function refuseLostFolder(
   ] as const;
   for (const [name, file, url, setting] of known ? stores : []) {
     if (url !== undefined || existsSync(join(dataDir, name, file))) continue;
-    refuseHalfRestored(dataDir);
     throw new WrongStore(
       `${dataDir}/${name} is missing, and ${dataDir}/journal was used with it or another store: mount it, set ` +
         `${setting}, or restore a backup into a new folder (bun run sluice restore) and put this journal in the ` +
