@@ -294,7 +294,9 @@ function openReplayer(
     replayer.wrapper.style.transform = `translateX(${left}px) scale(${scale})`;
   };
   replayer.on("resize", (dimension) => {
-    size = dimension as typeof size;
+    const { width, height } = dimension as Record<string, number>;
+    size = { width: readSide(width, 1024), height: readSide(height, 768) };
+    Object.assign(replayer.iframe, size);
     fit();
   });
   replayer.on("finish", () => setPlaying(false));
@@ -308,6 +310,11 @@ function openReplayer(
     root.replaceChildren();
     opened.current = null;
   };
+}
+
+/** A side of the recorded page in pixels, as far as a screen may have so many. */
+function readSide(pixels: number | undefined, usual: number): number {
+  return pixels !== undefined && pixels >= 1 && pixels <= 16_384 ? pixels : usual;
 }
 
 followTheme();

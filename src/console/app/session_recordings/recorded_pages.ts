@@ -91,33 +91,43 @@ function addressesIn(style: string): string[] {
   return found.map(([, address = ""]) => address.trim().replace(/^["']|["']$/g, ""));
 }
 
+/** Attributes that send a referrer, credentials or a message. */
+const always = /^(?:referrerpolicy|crossorigin|ping)$/i;
+/** Those of kinds of elements. A browser connects to the address of a frame before it refuses it. */
+const removed: Readonly<Record<string, RegExp>> = {
+  link: /^rel$/i,
+  meta: /^(?:name|http-equiv)$/i,
+  iframe: /^(?:src|srcdoc)$/i,
+  frame: /^(?:src|srcdoc)$/i,
+};
+/** A change does not name its kind of element: none may become a link. */
+const removedInChanges = /^(?:rel|name|http-equiv|srcdoc)$/i;
+
 /**
  * Removes from recorded pages what would send more than a plain request for an image or a style sheet: referrers,
- * credentials, and connections to hosts of links that are no style sheets. Changes the events.
+ * credentials, and connections to hosts of frames, and of links that are no style sheets. Changes the events.
  */
 export function removeRequests(events: readonly RecordedEvent[]): void {
-  const clean = (tagName: unknown, attributes: Record<string, unknown>) => {
-    for (const name of Object.keys(attributes)) {
-      if (/^(?:referrerpolicy|crossorigin|ping)$/i.test(name)) delete attributes[name];
-    }
-    // A link without `rel` loads nothing, also when its address is changed later.
-    const isSheet = String(attributes["rel"]).trim().toLowerCase() === "stylesheet";
-    if (/^link$/i.test(String(tagName)) && !isSheet) delete attributes["rel"];
-    if (/^meta$/i.test(String(tagName))) {
-      delete attributes["name"];
-      delete attributes["http-equiv"];
+  const remove = (attributes: unknown, kind: RegExp | undefined) => {
+    const values = fieldsOf(attributes) as Record<string, unknown>;
+    for (const name of Object.keys(values)) {
+      if (always.test(name) || kind?.test(name)) delete values[name];
     }
   };
-  for (const { roots, changes } of events.map(partsOf)) {
-    for (const { tagName, attributes } of roots.flatMap(elementsOf)) {
-      clean(tagName, fieldsOf(attributes) as Record<string, unknown>);
-    }
-    // A change does not name its kind of element: none may become a link.
-    for (const { attributes } of changes) {
-      const changed = fieldsOf(attributes) as Record<string, unknown>;
-      clean("", changed);
-      for (const name of ["rel", "name", "http-equiv"]) delete changed[name];
-    }
+  const parts = events.map(partsOf);
+  const frames = new Set<unknown>();
+  for (const { id, tagName, attributes } of parts.flatMap(({ roots }) => roots.flatMap(elementsOf))) {
+    const tag = String(tagName).toLowerCase();
+    if (tag.endsWith("frame")) frames.add(id);
+    // A link without `rel` loads nothing, also when its address is changed later.
+    const { rel } = fieldsOf(attributes);
+    remove(attributes, removed[tag]);
+    const isSheet = tag === "link" && textOf(rel).trim().toLowerCase() === "stylesheet";
+    if (isSheet) Object.assign(fieldsOf(attributes), { rel });
+  }
+  for (const { id, attributes } of parts.flatMap(({ changes }) => changes)) {
+    remove(attributes, removedInChanges);
+    if (frames.has(id)) remove(attributes, removed["iframe"]);
   }
 }
 
