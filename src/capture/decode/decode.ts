@@ -10,7 +10,15 @@ import { Form } from "./form.ts";
 import { inflateBytes, inflatedBytesFor, type Method, tooDense, tooLarge } from "./inflate.ts";
 import { decodeLimits } from "./limits.ts";
 import { LzString } from "./lz_string.ts";
-import { beginsWithData, type Hint, hintsIn, hintsOf, magicOf, type Sent } from "./wrapping.ts";
+import {
+  beginsWithData,
+  hasZlibHeader,
+  type Hint,
+  hintsIn,
+  hintsOf,
+  magicOf,
+  type Sent,
+} from "./wrapping.ts";
 
 interface DecodeBounds {
   /** The size limit of each layer, in bytes; limits.inflatedBytesMax by default. */
@@ -121,7 +129,8 @@ class Unwrapping {
       this.#hints.unshift(hint);
       return [inner];
     }
-    return await this.#inflated(hint === "br" ? "br" : "deflate-raw", body);
+    if (hint === "br") return await this.#inflated("br", body);
+    return await this.#inflated(hasZlibHeader(body) ? "deflate" : "deflate-raw", body);
   }
 
   async #unpacked(body: Uint8Array): Promise<Uint8Array[] | undefined> {

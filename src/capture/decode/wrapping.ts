@@ -41,6 +41,11 @@ export function magicOf(bytes: Uint8Array): Method | undefined {
   return undefined;
 }
 
+/** Whether the bytes may begin with zlib's header (RFC 1950) for a window of any size. */
+export function hasZlibHeader([method = 0, flags = 0]: Uint8Array): boolean {
+  return (method & 0x0f) === 8 && method <= 0x78 && ((method << 8) | flags) % 31 === 0;
+}
+
 /** Whether a form begins with its `data`. */
 export function beginsWithData(bytes: Uint8Array): boolean {
   return (
