@@ -52,12 +52,10 @@ export function problemResponse(fault: Fault, more: Record<string, string> = {})
 
 /** A route of the application; elements of Elysia's own list fit. */
 type KnownRoute = Record<"method" | "path", string>;
-type Routes = () => readonly KnownRoute[];
-
 interface ProblemParts {
   log: Log;
   /** Read only when a path is not found, to tell a wrong method from a wrong path. */
-  routes: Routes;
+  routes: () => readonly KnownRoute[];
   /** Called for refused requests that would change something. */
   refused?: (code: FaultCode) => void;
   /** The fault of an unknown path, where there is a better one than not_found. */

@@ -78,14 +78,12 @@ function drawingOfShared(query: unknown): NonNullable<SharedInsight["look"]> {
   };
 }
 
-interface SharedAnswer {
-  results: unknown[];
-  timezone?: string;
-  error?: string;
-}
-
 /** @throws the error of an unreachable or busy store: the computation is tried again. */
-async function answerOf(queries: QueryEngine, row: InsightRow, inTime: boolean): Promise<SharedAnswer> {
+async function answerOf(
+  queries: QueryEngine,
+  row: InsightRow,
+  inTime: boolean,
+): Promise<{ results: unknown[]; timezone?: string; error?: string }> {
   try {
     if (queries.check(row.query).type === "table") return { results: [], error: listOfEvents };
     if (!inTime) return { results: [], error: "The dashboard's other insights took too long." };

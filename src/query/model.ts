@@ -80,10 +80,8 @@ const refreshModes = {
   lazy_async: { isForced: false, isAsync: true },
 };
 
-type RefreshMode = (typeof refreshModes)["async"];
-
 /** @param isAsync PostHog's older word for the mode `async`. @throws Fault for what is no mode. */
-export function refreshMode(refresh: unknown, isAsync: boolean): RefreshMode {
+export function refreshMode(refresh: unknown, isAsync: boolean): (typeof refreshModes)["async"] {
   if (isAsync) return refreshModes.async;
   if (refresh === true) return refreshModes.force_blocking;
   if (refresh === false || refresh === null || refresh === undefined) return refreshModes.blocking;

@@ -135,12 +135,6 @@ export async function removeHidden(clickhouse: ClickHouse): Promise<void> {
   }
 }
 
-interface FirstEvent {
-  session_id: string;
-  /** JSON text. */
-  properties: string;
-}
-
 /**
  * Sessions without events are omitted. A session starts with its first event, so only events of these moments are read.
  * @throws Fault max_length when the properties exceed a page.
@@ -156,7 +150,11 @@ export async function readFirstProperties(reads: ProjectReads, session_ids: read
   const starts = sessions.map(({ start }) => start);
   const days = [...new Set(starts.map((start) => start.slice(0, 10)))];
   return await reads
-    .query<FirstEvent>(
+    .query<{
+      session_id: string;
+      /** JSON text. */
+      properties: string;
+    }>(
       `SELECT session_id, properties FROM (
          SELECT ifNull(${propertyText("'$session_id'")}, '') AS session_id, properties, timestamp, uuid
          FROM stored_events

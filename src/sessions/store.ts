@@ -2,18 +2,14 @@
 
 import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
 
-interface ValueFilter {
-  /** The property's expression: see textExpressions. */
-  expression: string;
-  /** Part of the values wanted, in any case; empty for all. */
-  part: string;
-  limit: number;
-}
-
-/** Values of the property, those of the most sessions first. */
+/**
+ * Values of the property, those of the most sessions first.
+ * @param expression the property's expression: see textExpressions.
+ * @param part part of the values wanted, in any case; empty for all.
+ */
 export async function listValues(
   reads: ProjectReads,
-  { expression, part, limit }: ValueFilter,
+  { expression, part, limit }: { expression: string; part: string; limit: number },
 ): Promise<string[]> {
   const rows = await reads.query<{ name: string }>(
     `SELECT ${expression} AS name

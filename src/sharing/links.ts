@@ -13,7 +13,7 @@ export type LinkCache = ReturnType<typeof openLinkCache>;
 
 export function openLinkCache(sql: Postgres, clock: Clock) {
   const found = new Map<string, { link: SharedLink; at: number }>();
-  let waiting: Lookup | undefined;
+  let waiting: ReturnType<typeof newLookup> | undefined;
   let running: Promise<unknown> = Promise.resolve();
   const findLink = (hash: string): Promise<Map<string, SharedLink>> => {
     waiting ??= newLookup();
@@ -52,8 +52,6 @@ export function openLinkCache(sql: Postgres, clock: Clock) {
     },
   };
 }
-
-type Lookup = ReturnType<typeof newLookup>;
 
 function newLookup() {
   return { hashes: new Set<string>(), ...Promise.withResolvers<Map<string, SharedLink>>() };

@@ -14,11 +14,6 @@ export interface SharedLink extends SharedThing {
   id: number;
 }
 
-export interface StoredToken {
-  token_hash: string;
-  token_sealed: Uint8Array;
-}
-
 interface StoredSharing {
   id: number;
   created_at: Date;
@@ -28,21 +23,16 @@ interface StoredSharing {
   token_plain: string | null;
 }
 
-interface SharingChange {
-  enabled?: boolean | undefined;
-  /** Whether the token is replaced. */
-  renew?: boolean;
-}
-
 /**
  * The sharing of a thing. The first call stores the fresh token, which is disabled until `enabled` is true. Disabling
  * replaces the token, so that the old one never works again.
+ * @param renew whether the token is replaced.
  */
 export async function upsertSharing(
   sql: Postgres,
   { project_id, kind, target }: SharedThing,
-  fresh: StoredToken & { now: Date },
-  { enabled, renew = false }: SharingChange,
+  fresh: { token_hash: string; token_sealed: Uint8Array } & { now: Date },
+  { enabled, renew = false }: { enabled?: boolean | undefined; renew?: boolean },
 ): Promise<StoredSharing> {
   const renews = sql`(${renew} OR (s.enabled AND ${enabled === false}))`;
   const [row] = await sql<StoredSharing[]>`

@@ -8,13 +8,11 @@ export const frequencies = ["daily", "weekly", "monthly", "yearly"] as const;
 type Frequency = (typeof frequencies)[number];
 
 export const weekdays = wordsIn("monday tuesday wednesday thursday friday saturday sunday");
-type Weekday = (typeof weekdays)[number];
-
 export interface Schedule {
   frequency: Frequency;
   /** The number of days, weeks, months or years from one period to the next; at least 1. */
   interval: number;
-  byweekday: readonly Weekday[] | null;
+  byweekday: readonly (typeof weekdays)[number][] | null;
   /** Which of a period's days: from its start, or from its end when negative; ignored without byweekday. */
   bysetpos: number | null;
   /** The number of occurrences from the start; null: unlimited. */

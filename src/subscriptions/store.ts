@@ -27,20 +27,18 @@ function columns(sql: Postgres | PostgresTransaction) {
     s.invite_message, s.timezone, s.disabled_at`;
 }
 
-interface SubscriptionFilter {
-  project_id: number;
-  deleted: boolean;
-  insight?: number | undefined;
-  dashboard?: number | undefined;
-}
-
 /**
  * A page of a project's subscriptions, newest first, and how many there are in all.
  * @throws Fault with `limit` as its attr when the page is longer than httpLimits.pageBytesMax.
  */
 export async function listSubscriptions(
   sql: Postgres,
-  { project_id, deleted, insight = undefined, dashboard = undefined }: SubscriptionFilter,
+  {
+    project_id,
+    deleted,
+    insight = undefined,
+    dashboard = undefined,
+  }: { project_id: number; deleted: boolean; insight?: number | undefined; dashboard?: number | undefined },
   page: Page,
 ): Promise<Counted<Subscription>> {
   const from = sql`

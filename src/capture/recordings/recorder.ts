@@ -12,18 +12,16 @@ import type { EventIndex } from "../scan/event_index.ts";
 import { recordingLimits } from "./limits.ts";
 import { type SnapshotContext, SnapshotReader, type SnapshotRow } from "./snapshot.ts";
 
-interface RecordingJournal {
-  readonly recordings: Lane<SnapshotRow>;
-  readonly quota: {
-    readonly areRecordingsFull: boolean;
-    recordingRefusal(project_id: number): Fault | undefined;
-  };
-  stamp(): number;
-  stored(lane: Lane<SnapshotRow>): Promise<void>;
-}
-
 interface RecorderOptions extends SnapshotContext {
-  journal: RecordingJournal;
+  journal: {
+    readonly recordings: Lane<SnapshotRow>;
+    readonly quota: {
+      readonly areRecordingsFull: boolean;
+      recordingRefusal(project_id: number): Fault | undefined;
+    };
+    stamp(): number;
+    stored(lane: Lane<SnapshotRow>): Promise<void>;
+  };
   wanted: boolean;
   retentionDays: number;
   /** Gives memory for copies of long snapshots. */

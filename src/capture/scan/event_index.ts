@@ -26,8 +26,6 @@ import {
 /** How much larger than estimated a moved index is made. */
 const movedFactor = 1.1;
 
-type BodyShape = "batch" | "event" | "array" | "other";
-
 export interface IndexOptions {
   /** Items without an event name are indexed too: the path names them (/engage). */
   allowsNameless?: boolean;
@@ -64,7 +62,7 @@ export class EventIndex {
   readonly ignored = new Outcomes<Reason>();
   /** Items seen, ignored ones included. */
   items = 0;
-  shape: BodyShape = "other";
+  shape: "batch" | "event" | "array" | "other" = "other";
   /** The first project key that an item names; 0, 0 before there is one. */
   firstKey: RawRange = none;
   /** Whether a later item names another key. */

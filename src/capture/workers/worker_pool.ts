@@ -16,7 +16,7 @@ import { WorkerProcess } from "./worker_process.ts";
 
 interface WorkerPoolOptions {
   /** How many, worker 1 included. */
-  workers: Workers;
+  workers: ReturnType<typeof workersOf>;
   /** Worker 1's own. */
   capture: OpenedCapture;
   metrics: Metrics;
@@ -122,8 +122,6 @@ function configOf(common: CommonConfig, number: number): WorkerConfig {
   const bounds = { captureAck, flushIntervalMs, ...sizes, recordingRetentionDays };
   return { number, host, port, inside, trustedProxies, logLevel, ...stores, ...bounds };
 }
-
-export type Workers = ReturnType<typeof workersOf>;
 
 /** How many workers to start: as many as `requested`, by default as the machine has cores for. */
 export function workersOf(requested: number | undefined, cores = coresHere(), platform = process.platform) {

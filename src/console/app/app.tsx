@@ -131,11 +131,7 @@ function Frame({ session, route, isStray }: FrameProps) {
   );
 }
 
-interface TopBarProps extends Pick<FrameProps, "session" | "isStray"> {
-  page: string;
-}
-
-function TopBar({ session, page, isStray }: TopBarProps) {
+function TopBar({ session, page, isStray }: Pick<FrameProps, "session" | "isStray"> & { page: string }) {
   const { project, projects } = session;
   return (
     <header class="top">

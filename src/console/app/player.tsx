@@ -223,7 +223,9 @@ function Playing({ events, seek }: { events: eventWithTime[]; seek: Seek }) {
 const canvasPlugin: ReplayPlugin = {
   onBuild: (node, { id, replayer }) => {
     if (node.nodeName !== "CANVAS") return;
-    const { attributes } = (replayer.getMirror().getMeta(node as Node) ?? {}) as { attributes?: CanvasSize };
+    const { attributes } = (replayer.getMirror().getMeta(node as Node) ?? {}) as {
+      attributes?: { width?: unknown; height?: unknown; rr_dataURL?: unknown };
+    };
     const { width, height, rr_dataURL: url } = attributes ?? {};
     const { style } = node as HTMLCanvasElement;
     if (style.display === "") style.display = "inline-block";
@@ -236,12 +238,6 @@ const canvasPlugin: ReplayPlugin = {
     if (picture) showPicture(replayer, picture.id, picture.url);
   },
 };
-
-interface CanvasSize {
-  width?: unknown;
-  height?: unknown;
-  rr_dataURL?: unknown;
-}
 
 function showPicture(replayer: Replayer, id: number, url: string): void {
   const node = replayer.getMirror().getNode(id) as HTMLElement | null;

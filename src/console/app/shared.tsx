@@ -12,12 +12,6 @@ import { timeText } from "./ui/format.ts";
 import { ErrorText } from "./ui/parts.tsx";
 import { followTheme, ThemeButton } from "./ui/theme.tsx";
 
-interface SharedText {
-  id: number;
-  layouts: Layouts;
-  text: string;
-}
-
 interface SharedInsight {
   id: number;
   layouts: Layouts;
@@ -28,15 +22,13 @@ interface SharedInsight {
   error?: string;
 }
 
-type SharedTile = SharedText | SharedInsight;
-
 interface SharedBoard {
   kind: "insight" | "dashboard";
   name: string;
   description: string;
   timezone: string;
   computed_at: string;
-  tiles: SharedTile[];
+  tiles: ({ id: number; layouts: Layouts; text: string } | SharedInsight)[];
 }
 
 /** The pause between two checks whether the link is still valid, in ms: a revoked one is empty within five seconds. */

@@ -21,19 +21,17 @@ import type { EventsQuery } from "./model.ts";
 /** An event without its properties. */
 type KeyedEvent = EventKey & Omit<EventRow, "properties">;
 
-interface ListScope {
-  query: EventsQuery;
-  filters: readonly PropertyFilter[];
-  newestFirst: boolean;
-}
-
 /**
  * Events ordered by timestamp and uuid; one more than `limit` when there are more.
  * @throws Fault when their properties are larger than queryLimits.queryPageBytesMax.
  */
 export async function eventRows(
   context: QueryContext,
-  { query, filters, newestFirst }: ListScope,
+  {
+    query,
+    filters,
+    newestFirst,
+  }: { query: EventsQuery; filters: readonly PropertyFilter[]; newestFirst: boolean },
   span: DateSpan,
   { limit, offset }: Page,
 ): Promise<EventRow[]> {

@@ -96,12 +96,10 @@ async function linesOf(context: QueryContext, scope: FunnelScope, breakdown: Bre
   return { ...breakdown, values: top.values, shown };
 }
 
-type Lines = Awaited<ReturnType<typeof linesOf>>;
-
 async function trendsOf(
   context: QueryContext,
   scope: CheckedFunnel & FunnelScope,
-  lines: Lines | undefined,
+  lines: Awaited<ReturnType<typeof linesOf>> | undefined,
 ): Promise<FunnelTrend[]> {
   const { interval, windowMicros, span } = scope;
   const all = bucketsOf(interval, span);

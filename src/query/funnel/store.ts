@@ -66,7 +66,12 @@ export async function funnelRows(
 export function funnelPersonsText(
   context: QueryContext,
   scope: FunnelScope,
-  { sign, steps, line: at, breakdown }: FunnelFigure,
+  {
+    sign,
+    steps,
+    line: at,
+    breakdown,
+  }: { sign: ">=" | "="; steps: number; line?: number; breakdown?: BreakdownLines | undefined },
 ): PersonStatement {
   const { draft, best } = bestAttempts(context, scope, breakdown);
   const condition = `steps ${sign} {at_steps:UInt32}${at === undefined ? "" : " AND line = {at_line:Int32}"}`;
@@ -94,13 +99,6 @@ function attemptsOf(
   const line = breakdown ? breakdownLine(draft, valueOfPerson(scope), breakdown) : "0";
   const attempts = attemptRows(draft, scope, rows, line, bucketOf !== undefined);
   return { draft, attempts };
-}
-
-interface FunnelFigure {
-  sign: ">=" | "=";
-  steps: number;
-  line?: number;
-  breakdown?: BreakdownLines | undefined;
 }
 
 /** Persons who reached the first and the last of the chosen steps, by when they began. */

@@ -51,8 +51,6 @@ export const hogqlKind = queryKind({
   },
 });
 
-type CheckedHogQL = ReturnType<typeof check>;
-
 /** @throws Fault for filters that the text does not name: they would be ignored. */
 function check(query: HogQLQuery, attr: string) {
   const { filterTestAccounts = null, dateRange, properties } = query.filters ?? {};
@@ -81,7 +79,7 @@ function variablesOf(variables: HogQLQuery["variables"]): Record<string, unknown
 }
 
 /** What `{filters}` stands for. */
-function filtersIn(context: QueryContext, { query, attr, filters }: CheckedHogQL): SqlFilters {
+function filtersIn(context: QueryContext, { query, attr, filters }: ReturnType<typeof check>): SqlFilters {
   const now = nowOf(context);
   const { dateRange } = query.filters ?? {};
   const bound = (name: "date_from" | "date_to", side: "start" | "end"): string | undefined => {

@@ -8,12 +8,6 @@ import type { QueryContext } from "../store.ts";
 /** Kinds of definitions, by what has the property. */
 const owners = { 1: "event", 2: "person", 3: "group" } as const;
 
-interface TypeRow {
-  kind: keyof typeof owners;
-  name: string;
-  type: string;
-}
-
 /** Reads the types of all names in the trees at once; reads nothing if they name no property. */
 export async function propertyTypesOf(
   { run, project_id }: Pick<QueryContext, "run" | "project_id">,
@@ -23,7 +17,7 @@ export async function propertyTypesOf(
   collectNames(trees, names);
   if (names.size === 0) return () => undefined;
   // A property name of several group types has a type when all of them agree.
-  const rows = await run<TypeRow>(
+  const rows = await run<{ kind: keyof typeof owners; name: string; type: string }>(
     `SELECT kind, name, any(detected) AS type
      FROM (
        SELECT kind, group_type, name, substring(min(typed), 22) AS detected

@@ -15,10 +15,6 @@ import { type QueryContext, type ShownTable, SqlFailure, throwSqlFailure } from 
 import { propertyTypesOf } from "./property_types.ts";
 import { checkStatement } from "./statement_check.ts";
 
-export interface SqlRows extends ShownTable {
-  rows: unknown[][];
-}
-
 /**
  * The rows of a tree, at most as many as its LIMIT says, and whether there are more.
  * @param recordStep is called with the name of each step that has ended.
@@ -35,7 +31,7 @@ export async function runTree(
     behind?: PersonStatement | undefined;
   },
   recordStep: (step: string) => void = () => {},
-): Promise<SqlRows> {
+): Promise<ShownTable & { rows: unknown[][] }> {
   const { project_id, timezone, now, scopes } = context;
   const filterTrees = await filterTreesOf(context, source.filters?.properties ?? []);
   const propertyType = await propertyTypesOf(context, [

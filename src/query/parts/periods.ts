@@ -12,21 +12,19 @@ export interface Period {
   starts: Temporal.ZonedDateTime[];
 }
 
-interface PeriodQuery {
-  attr: string;
-  query: {
-    dateRange?: DateRange;
-    compareFilter?: { compare?: boolean | null | undefined } | null | undefined;
-  };
-  interval: Interval;
-  /** Whether one number is of the whole period. */
-  isTotal?: boolean;
-}
-
 /** From the first start, unless the range is explicit. */
 export async function periodsOf(
   context: QueryContext,
-  checked: PeriodQuery,
+  checked: {
+    attr: string;
+    query: {
+      dateRange?: DateRange;
+      compareFilter?: { compare?: boolean | null | undefined } | null | undefined;
+    };
+    interval: Interval;
+    /** Whether one number is of the whole period. */
+    isTotal?: boolean;
+  },
 ): Promise<Period & { periods: Period[] }> {
   const { query, interval, isTotal = false } = checked;
   const range = await spanOf(context, checked, interval === "hour");

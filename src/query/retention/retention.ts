@@ -52,8 +52,6 @@ function check(query: RetentionQuery, attr: string) {
   return { attr, query, target, returning, entities, filters: filtersOf(query, attr) };
 }
 
-type CheckedRetention = ReturnType<typeof check>;
-
 /** Page views when the query names none. */
 function entityOf(entity: RetentionQuery["retentionFilter"]["targetEntity"], attr: string): Entity {
   const event = entity ? (entity.id ?? undefined) : "$pageview";
@@ -64,7 +62,7 @@ function entityOf(entity: RetentionQuery["retentionFilter"]["targetEntity"], att
 const intervalsDefault = 8;
 
 /** The number of rows, the length of their interval, and the span from the first to the last. */
-function rowsOf(context: QueryContext, { query, attr }: CheckedRetention) {
+function rowsOf(context: QueryContext, { query, attr }: ReturnType<typeof check>) {
   const { retentionFilter: filter, dateRange } = query;
   const period = filter.period ?? "Day";
   const interval = period.toLowerCase() as Interval;

@@ -8,13 +8,6 @@ import type { Entity } from "../parts/series.ts";
 import { Draft, type QueryContext } from "../store.ts";
 import type { RetentionQuery } from "./model.ts";
 
-interface RetentionScope {
-  query: RetentionQuery;
-  target: Entity;
-  returning: Entity;
-  filters: readonly PropertyFilter[];
-}
-
 /** Persons who began in interval `start`, and how many intervals later each returned; 0 for the first. */
 export function retentionPersons({ text, params }: PersonStatement, start: number): PersonStatement {
   return {
@@ -28,7 +21,12 @@ export function retentionPersons({ text, params }: PersonStatement, start: numbe
 /** Rows of `person_id`, who began in interval `start` and returned `later` intervals after it; 0: all who began. */
 export function returnsText(
   context: QueryContext,
-  { query, target, returning, filters }: RetentionScope,
+  {
+    query,
+    target,
+    returning,
+    filters,
+  }: { query: RetentionQuery; target: Entity; returning: Entity; filters: readonly PropertyFilter[] },
   interval: Interval,
   { from, to }: DateSpan,
 ): PersonStatement {

@@ -26,14 +26,11 @@ export interface Email {
 
 export type Mail = ReturnType<typeof openMail>;
 
-interface MailOptions {
-  /** smtp:// or smtps://, with user and password; undefined when there is no server. */
-  smtpUrl: string | undefined;
-  /** The sender: an address, or a name and an address. */
-  from: string | undefined;
-}
-
-export function openMail({ smtpUrl, from }: MailOptions) {
+/**
+ * @param smtpUrl smtp:// or smtps://, with user and password; undefined when there is no server.
+ * @param from the sender: an address, or a name and an address.
+ */
+export function openMail({ smtpUrl, from }: { smtpUrl: string | undefined; from: string | undefined }) {
   const idle: SMTPConnection[] = [];
   const options = smtpUrl === undefined ? undefined : optionsOf(smtpUrl);
   return {

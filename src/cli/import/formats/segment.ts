@@ -74,10 +74,8 @@ export function mapSegment(record: JsonRecord, rules: TimeRules): RecordOutcome 
   return batchItemOf({ ...translated, uuid: uuidFrom(record, of, fieldId(call, "messageId")) });
 }
 
-type Call = (typeof segmentTypes)[number];
-
 function translate(
-  type: Call,
+  type: (typeof segmentTypes)[number],
   outline: Omit<TranslatedEvent, "uuid" | "event">,
   call: RawFields,
   context: RawFields,

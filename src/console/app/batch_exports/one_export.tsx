@@ -179,14 +179,12 @@ function Backfills({ path, changed, seen }: PartProps & { seen: ExportRow }) {
   );
 }
 
-interface LogRow {
-  timestamp: string;
-  level: string;
-  message: string;
-}
-
 function Logs({ path, seen }: { path: string; seen: ExportRow }) {
-  const loaded = useGet<ListReply<LogRow>>(`${path}/logs/`, { limit: 50 }, seen);
+  const loaded = useGet<ListReply<{ timestamp: string; level: string; message: string }>>(
+    `${path}/logs/`,
+    { limit: 50 },
+    seen,
+  );
   return (
     <Card title="Log" wide>
       <LoadedTable

@@ -61,16 +61,13 @@ export function totalsQueryOf(query: unknown, from: string): object {
   return { ...source, dateRange: range, trendsFilter: filter, compareFilter: { compare: true } };
 }
 
-interface HeadlineFigure {
-  line?: TrendSeries;
-  value?: number | undefined;
-  before?: number | undefined;
-}
-
 /** The figures by their names, without the time that each series is of. */
 function figuresOf(series: readonly TrendSeries[], values: readonly (number | undefined)[]) {
   const names = namesOfSeries(series.map((one) => ({ ...one, compare_label: "" })));
-  const figures = new Map<string, HeadlineFigure>();
+  const figures = new Map<
+    string,
+    { line?: TrendSeries; value?: number | undefined; before?: number | undefined }
+  >();
   for (const [i, line] of series.entries()) {
     const isBefore = line.compare_label === "previous";
     const figure = isBefore ? { before: values[i] } : { line, value: values[i] };

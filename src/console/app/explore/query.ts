@@ -149,10 +149,8 @@ export function addressOfQuery(query: InsightQuery): string {
   return params.toString();
 }
 
-export type QueryBody = { kind: string } & Record<string, unknown>;
-
 /** The query in the API's form. */
-export function queryBodyOf(query: InsightQuery): QueryBody {
+export function queryBodyOf(query: InsightQuery): { kind: string } & Record<string, unknown> {
   const { series, interval, range, to, compare, display, formula } = query;
   const kind = kinds[query.kind].api;
   const dateRange = { date_from: range, ...(to !== "" && { date_to: to }) };

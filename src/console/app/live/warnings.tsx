@@ -14,15 +14,13 @@ interface WarningRow {
   details: Record<string, unknown>;
 }
 
-interface Warnings extends ListReply<WarningRow> {
-  types: { type: string; count: number; last_seen: string }[];
-}
-
 const examplesMax = 3;
 
 /** @param seen changes when there may be new ones. */
 export function WarningCard({ seen }: { seen: number }) {
-  const loaded = useGet<Warnings>("ingestion_warnings/", { limit: 100, after: "-7d" }, seen);
+  const loaded = useGet<
+    ListReply<WarningRow> & { types: { type: string; count: number; last_seen: string }[] }
+  >("ingestion_warnings/", { limit: 100, after: "-7d" }, seen);
   return (
     <Card title="Ignored and changed events, seven days" wide>
       <WhenLoaded loaded={loaded}>

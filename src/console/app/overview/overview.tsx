@@ -172,14 +172,8 @@ function rangeName({ range, to }: Site): string {
   return usual?.toLowerCase() ?? [range, to].filter(Boolean).join(" to ");
 }
 
-interface FiguresProps {
-  site: Site;
-  /** Which figure is drawn over time. */
-  drawn: string;
-  draw: (key: string) => void;
-}
-
-function Figures({ site, drawn, draw }: FiguresProps) {
+/** @param drawn which figure is drawn over time. */
+function Figures({ site, drawn, draw }: { site: Site; drawn: string; draw: (key: string) => void }) {
   const loaded = useAnswer<{ results: Figure[] }>(overviewQuery(site));
   if (loaded.value === undefined && loaded.loading) return <FiguresToCome />;
   return (

@@ -1,12 +1,7 @@
 // What to copy to send a first event, by language.
 
-export interface Snippet {
-  name: string;
-  text: string;
-}
-
 /** @param url the server's, as the browser reached it. */
-export function snippetsOf(url: string, key: string): Snippet[] {
+export function snippetsOf(url: string, key: string): { name: string; text: string }[] {
   return [
     {
       name: "Web page",

@@ -7,12 +7,6 @@ import { capitalized } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { FormCard } from "../ui/parts.tsx";
 
-interface Named {
-  id: number;
-  name: string | null;
-  derived_name?: string | null;
-}
-
 const targets = [
   ["email", "E-mail"],
   ["slack", "Slack"],
@@ -58,7 +52,9 @@ export function NewSubscription({ created }: { created: () => void }) {
 function useSendable(): [string, string][] {
   const loaded = useRead(async (api, signal) => {
     const list = async (kind: string): Promise<[string, string][]> => {
-      const { results } = await api.get<ListReply<Named>>(`${kind}s/`, { limit: 200 }, signal);
+      const { results } = await api.get<
+        ListReply<{ id: number; name: string | null; derived_name?: string | null }>
+      >(`${kind}s/`, { limit: 200 }, signal);
       return results.map(({ id, name, derived_name }) => [
         `${kind} ${id}`,
         `${capitalized(kind)}: ${name || derived_name || id}`,

@@ -11,14 +11,11 @@ interface SharingReply {
   access_token: string | null;
 }
 
-interface SharingProps {
-  /** The API's path of what is shared, without a slash at its end. */
-  path: string;
-  /** As in "can see the recording". */
-  what: string;
-}
-
-export function Sharing({ path, what }: SharingProps) {
+/**
+ * @param path the API's path of what is shared, without a slash at its end.
+ * @param what as in "can see the recording".
+ */
+export function Sharing({ path, what }: { path: string; what: string }) {
   const { api } = useSession();
   const seesSharing = useAllowed("sharing_configuration:read");
   const mayShare = useAllowed("sharing_configuration:write");

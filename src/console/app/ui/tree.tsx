@@ -3,17 +3,11 @@
 import { useState } from "preact/hooks";
 import { Button } from "./parts.tsx";
 
-interface TreeProps {
-  name: string;
-  value: unknown;
-  /** Levels that are open at first. */
-  open?: number;
-}
-
 /** The entries shown of one object or list; the text below shows how many more there are. */
 const shownMax = 200;
 
-export function Tree({ name, value, open = 1 }: TreeProps) {
+/** @param open levels that are open at first. */
+export function Tree({ name, value, open = 1 }: { name: string; value: unknown; open?: number }) {
   const isLeaf = typeof value !== "object" || value === null;
   const entries = isLeaf ? [] : Object.entries(value);
   const size = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`;
