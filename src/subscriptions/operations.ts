@@ -2,6 +2,8 @@
 
 import type { Addresses } from "../access/address.ts";
 import type { Gate } from "../access/gate.ts";
+import { openRateLimit } from "../access/rate.ts";
+import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
 import { flagParameter, pageParameters, referenceParameter } from "../http/fields/query.ts";
@@ -9,10 +11,12 @@ import { listSchema, reply } from "../http/fields/schema.ts";
 import { present } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Uses } from "../storage/services.ts";
-import { deliveryOperations } from "./deliveries/operations.ts";
+import { addTestDelivery, listDeliveries } from "./deliveries/list_store.ts";
 import { subscriptionLimits } from "./limits.ts";
 import {
+  deliveryModel,
   scheduleFields,
   type Subscription,
   subscriptionBody,
@@ -155,4 +159,34 @@ function isSame(name: (typeof scheduleFields)[number], before: Schedule, after: 
   if (name !== "start_date" && name !== "until_date") return Bun.deepEquals(before[name], after[name]);
   const [one, other] = [before[name], after[name]];
   return one === null || other === null ? one === other : Date.parse(one) === Date.parse(other);
+}
+
+function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
+  const testRate = openRateLimit(subscriptionLimits.testDeliveriesPerMinuteMax, clock);
+  return [
+    projectOperation("GET /subscriptions/:id/deliveries/", "subscription:read", {
+      summary: "List a subscription's deliveries, newest first",
+      find: (request) => subscriptionOf(sql, request),
+      query: pageParameters("Deliveries"),
+      replies: { 200: reply("The deliveries.", listSchema(deliveryModel)) },
+      answer: async ({ found, query, url }) =>
+        pageReply(url, query, await listDeliveries(sql, found.id, query)),
+    }),
+    projectOperation("POST /subscriptions/:id/test_delivery/", "subscription:write", {
+      summary: "Deliver now, outside the schedule",
+      description:
+        "Retried like any other delivery; next_delivery_date stays. " +
+        `A project may ask for ${subscriptionLimits.testDeliveriesPerMinuteMax} in a minute, then it is throttled.`,
+      find: (request) => subscriptionOf(sql, request),
+      replies: { 201: reply("The started delivery.", deliveryModel) },
+      answer: async ({ project, found }) => {
+        if (found.deleted) throw new Fault("invalid_input", "The subscription is deleted.");
+        testRate.count(String(project.id));
+        const made = await addTestDelivery(sql, found.id, new Date(clock.now()));
+        if (made) return made;
+        const detail = `${subscriptionLimits.testDeliveriesMax} test deliveries are under way already.`;
+        throw new Fault("conflict", detail);
+      },
+    }),
+  ];
 }

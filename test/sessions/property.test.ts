@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { findFixedValues, findProperties } from "../../src/sessions/property.ts";
+import { findFixedValues, findProperties } from "../../src/sessions/operations.ts";
 import { sessionExpressions, textExpressions } from "../../src/storage/events/session_property.ts";
 
 function names(search: string, numerical?: boolean): string[] {

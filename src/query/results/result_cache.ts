@@ -4,10 +4,11 @@
 import { bytesOf } from "../../core/bytes.ts";
 import { bytesIn } from "../../core/chunks.ts";
 import type { Clock } from "../../core/clock.ts";
+import { partsWithin, WrittenJson } from "../../http/pages/json_parts.ts";
 import { Tally } from "../../work/maps.ts";
 import { queryLimits } from "../limits.ts";
 import type { QueryResult } from "./query_result.ts";
-import { WrittenRows } from "./written_rows.ts";
+import { exactJson } from "./table_rows.ts";
 
 /** A result as JSON: as objects it would take up to 25 times as many bytes. */
 export interface WrittenResult {
@@ -98,4 +99,44 @@ export async function writtenResult({
   const head = bytesOf(JSON.stringify(rest));
   const rows = await WrittenRows.of(results, queryLimits.resultsOfProjectBytesMax - head.length);
   return rows && { head, rows };
+}
+
+class WrittenRows extends WrittenJson implements Iterable<unknown> {
+  /** Each row is followed by a comma. */
+  readonly parts: readonly Uint8Array[];
+
+  private constructor(parts: readonly Uint8Array[]) {
+    super();
+    this.parts = parts;
+  }
+
+  /** Undefined when they have more than `bytesMax`. The event loop gets turns in between. */
+  static async of(rows: Iterable<unknown>, bytesMax: number): Promise<WrittenRows | undefined> {
+    if (rows instanceof WrittenRows) return rows;
+    const parts = await partsWithin(rowTexts(rows), bytesMax, queryLimits.sqlSliceBytes);
+    return parts && new WrittenRows(parts);
+  }
+
+  /** The rows as a JSON list. */
+  *jsonChunks(): Generator<string | Uint8Array, undefined> {
+    yield "[";
+    yield* this.parts.slice(0, -1);
+    const last = this.parts.at(-1);
+    if (last) yield last.subarray(0, -1);
+    yield "]";
+  }
+
+  /** For JSON.stringify() of what contains it. */
+  toJSON(): unknown[] {
+    return [...this];
+  }
+
+  *[Symbol.iterator](): Generator<unknown, undefined> {
+    for (const part of this.parts)
+      yield* exactJson(`[${Buffer.from(part).toString("utf8", 0, part.length - 1)}]`) as unknown[];
+  }
+}
+
+function* rowTexts(rows: Iterable<unknown>): Generator<string, undefined> {
+  for (const row of rows) yield `${JSON.stringify(row)},`;
 }

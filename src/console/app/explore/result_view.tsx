@@ -1,12 +1,15 @@
 // A query's results as a picture with a table beneath: every number of the picture can be read as text.
 
+import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
+import { personsOfLink } from "../actors/figures.ts";
+import { Bars } from "../ui/bars.tsx";
 import { capitalized, durationText, numberText, percentText } from "../ui/format.ts";
+import { Cut } from "../ui/parts.tsx";
 import { DataButtons, Table } from "../ui/table.tsx";
 import { tableOf } from "./data.ts";
 import type { QueryDrawing } from "./drawing.ts";
-import { PathsView, TimesView } from "./flow_view.tsx";
 import { Conversion, FunnelView } from "./funnel_view.tsx";
-import { type Figure, recognize, type Results } from "./results.ts";
+import { type ConversionTimes, type Figure, type PathLink, recognize, type Results } from "./results.ts";
 import { RetentionView } from "./retention_view.tsx";
 import { TableView } from "./rows/table_view.tsx";
 import { TotalsView } from "./totals_view.tsx";
@@ -87,3 +90,61 @@ function FiguresView({ figures }: { figures: Figure[] }) {
     />
   );
 }
+
+function TimesView({ times: { bins, average_conversion_time: average } }: { times: ConversionTimes }) {
+  const bars = bins.map(([seconds, persons], i) => ({
+    label: `${durationText(seconds)}${bins[i + 1] ? ` to ${durationText(bins[i + 1]![0])}` : " and more"}`,
+    value: persons,
+    text: numberText(persons),
+  }));
+  return (
+    <>
+      {average === null ? (
+        <p>Nobody completed it.</p>
+      ) : (
+        <div class="bold-numbers headline">
+          <p>
+            <span class="bold-number">{durationText(average)}</span>
+            <span class="quiet">on average</span>
+          </p>
+        </div>
+      )}
+      <Bars caption="Persons by how long they took" bars={bars} />
+    </>
+  );
+}
+
+const stepLettersMax = 60;
+
+function PathsView({ links }: { links: PathLink[] }) {
+  const hrefOfFigure = useFigureHref();
+  const hrefOf = (link: PathLink) =>
+    hrefOfFigure(
+      (query) => personsOfLink(query, link),
+      `From ${shownStep(link.source)} to ${shownStep(link.target)}`,
+    );
+  return (
+    <Table
+      caption="The steps of paths"
+      rows={links}
+      id={({ source, target }) => JSON.stringify([source, target])}
+      columns={[
+        { name: "From", cell: ({ source }) => <Cut text={shownStep(source)} lettersMax={stepLettersMax} /> },
+        { name: "To", cell: ({ target }) => <Cut text={shownStep(target)} lettersMax={stepLettersMax} /> },
+        {
+          name: "Times",
+          cell: (link) => <FigureLink href={hrefOf(link)}>{numberText(link.value)}</FigureLink>,
+          number: true,
+        },
+        {
+          name: "Average time",
+          cell: ({ average_conversion_time: time }) => durationText(time / 1000),
+          number: true,
+        },
+      ]}
+    />
+  );
+}
+
+/** `2_/tea` as "2. /tea". */
+const shownStep = (name: string): string => name.replace("_", ". ");
