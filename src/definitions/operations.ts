@@ -1,13 +1,7 @@
 // Names of events and properties over HTTP.
 
 import { fieldFault } from "../http/fields/field_fault.ts";
-import {
-  choiceParameter,
-  flagParameter,
-  integerParameter,
-  pageParameters,
-  searchParameter,
-} from "../http/fields/query.ts";
+import * as parameter from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { present, uuidOf } from "../http/found.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
@@ -29,19 +23,19 @@ export function definitionRoutes({ gate, sql, clickhouse }: RoomParts<"gate" | "
 }
 
 const eventQuery = {
-  search: searchParameter("Only names with all of these words, in any case."),
+  search: parameter.searchParameter("Only names with all of these words, in any case."),
   names: commaNamesParameter("Only these names, with commas between them, or as several parameters."),
   excluded_properties: listedNamesParameter("Names of events to leave out."),
-  event_type: choiceParameter(
+  event_type: parameter.choiceParameter(
     "`event_posthog`: only names that begin with `$`; `event_custom`: only others.",
     ["event", "event_custom", "event_posthog"],
   ),
-  exclude_stale: flagParameter("true: only events that happened in the last 30 days."),
-  exclude_hidden: flagParameter("No event is hidden here."),
-  verified: flagParameter("No event is verified here: true lists none."),
+  exclude_stale: parameter.flagParameter("true: only events that happened in the last 30 days."),
+  exclude_hidden: parameter.flagParameter("No event is hidden here."),
+  verified: parameter.flagParameter("No event is verified here: true lists none."),
   tags: listedNamesParameter("No event has tags here: with any in this JSON list, none is listed."),
   ordering: orderingParameter(),
-  ...pageParameters("Names"),
+  ...parameter.pageParameters("Names"),
 };
 
 function eventOperations(clickhouse: ClickHouse) {
@@ -82,29 +76,31 @@ function eventOperations(clickhouse: ClickHouse) {
 }
 
 const propertyQuery = {
-  type: choiceParameter(
+  type: parameter.choiceParameter(
     "Whose properties; event by default. session: none, `sessions/property_definitions/` lists those.",
     [...definitionTypes, "session"],
   ),
-  group_type_index: integerParameter("Only properties of groups of this type; with type=group.", {
+  group_type_index: parameter.integerParameter("Only properties of groups of this type; with type=group.", {
     minimum: 0,
     maximum: 4,
   }),
-  search: searchParameter("Only names with all of these words, in any case."),
+  search: parameter.searchParameter("Only names with all of these words, in any case."),
   properties: commaNamesParameter("Only these names, with commas between them."),
   excluded_properties: listedNamesParameter("Names to leave out."),
   event_names: listedNamesParameter("Names of events: which properties did they have?"),
-  filter_by_event_names: flagParameter("true: only properties that one of `event_names` had."),
-  is_numerical: flagParameter("true: only numbers; false: only others."),
-  is_feature_flag: flagParameter("true: only names that begin with `$feature/`; false: only others."),
-  exclude_core_properties: flagParameter(
+  filter_by_event_names: parameter.flagParameter("true: only properties that one of `event_names` had."),
+  is_numerical: parameter.flagParameter("true: only numbers; false: only others."),
+  is_feature_flag: parameter.flagParameter(
+    "true: only names that begin with `$feature/`; false: only others.",
+  ),
+  exclude_core_properties: parameter.flagParameter(
     "true: excludes those that SDKs set: names that begin with `$`, and advertising parameters.",
   ),
-  exclude_hidden: flagParameter("No property is hidden here."),
-  exclude_restricted: flagParameter("No property is hidden from a key that may list any."),
-  verified: flagParameter("No property is verified here: true lists none."),
+  exclude_hidden: parameter.flagParameter("No property is hidden here."),
+  exclude_restricted: parameter.flagParameter("No property is hidden from a key that may list any."),
+  verified: parameter.flagParameter("No property is verified here: true lists none."),
   tags: listedNamesParameter("No property has tags here: with any in this JSON list, none is listed."),
-  ...pageParameters("Names"),
+  ...parameter.pageParameters("Names"),
 };
 
 function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {

@@ -3,22 +3,7 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";
 import { modelNamed } from "../http/docs/models.ts";
-import {
-  type CreateInput,
-  emptyObject,
-  flag,
-  integer,
-  line,
-  model,
-  moment,
-  nullable,
-  readOnly,
-  reference,
-  strictWritable,
-  text,
-  timezone,
-  type UpdateInput,
-} from "../http/fields/field.ts";
+import * as field from "../http/fields/field.ts";
 import { userModel } from "../http/fields/user.ts";
 import { queryDescription } from "../query/model.ts";
 import { insightLimits } from "./limits.ts";
@@ -33,72 +18,76 @@ const exampleQuery = {
   },
 };
 
-const tileModel = model("DashboardTileBasic", {
+const tileModel = field.model("DashboardTileBasic", {
   id: Type.Integer(),
   dashboard_id: Type.Integer(),
   deleted: Type.Boolean(),
 });
 
-export const insightModel = model("Insight", {
-  id: readOnly(Type.Integer()),
-  short_id: readOnly(
+export const insightModel = field.model("Insight", {
+  id: field.readOnly(Type.Integer()),
+  short_id: field.readOnly(
     Type.String({
       description: "Eight letters and digits, older ones have ten. Stands for the id in paths.",
     }),
   ),
-  name: nullable(line({ maxLength: 400, blank: true }), { default: null }),
-  derived_name: readOnly(nullable(Type.String({ description: "Derived from the query." }))),
+  name: field.nullable(field.line({ maxLength: 400, blank: true }), { default: null }),
+  derived_name: field.readOnly(field.nullable(Type.String({ description: "Derived from the query." }))),
   query: Type.Unknown({
     "x-shown": modelNamed("Query"),
     description: queryDescription,
     examples: [exampleQuery],
   }),
-  filters: emptyObject("Filters of PostHog's older insights are not supported. Send a `query`."),
-  order: nullable(integer(), { default: null, description: "For an order of your own." }),
-  deleted: flag({ default: false }),
-  dashboards: Type.Array(reference(), {
+  filters: field.emptyObject("Filters of PostHog's older insights are not supported. Send a `query`."),
+  order: field.nullable(field.integer(), { default: null, description: "For an order of your own." }),
+  deleted: field.flag({ default: false }),
+  dashboards: Type.Array(field.reference(), {
     default: [],
     maxItems: insightLimits.dashboardsOfInsightMax,
     description: "The dashboards that show it, all of them.",
   }),
-  dashboard_tiles: readOnly(Type.Array(tileModel)),
-  description: nullable(text({ maxLength: 4000, blank: true }), { default: "" }),
-  tags: Type.Array(line({ maxLength: 255 }), { default: [], maxItems: limits.tagsMax }),
-  favorited: flag({ default: false }),
-  saved: flag({ default: true }),
-  result: readOnly(
+  dashboard_tiles: field.readOnly(Type.Array(tileModel)),
+  description: field.nullable(field.text({ maxLength: 4000, blank: true }), { default: "" }),
+  tags: Type.Array(field.line({ maxLength: 255 }), { default: [], maxItems: limits.tagsMax }),
+  favorited: field.flag({ default: false }),
+  saved: field.flag({ default: true }),
+  result: field.readOnly(
     Type.Unknown({
       description:
         "The results of its query: a list, for a funnel's times an object; null where it was not run.",
     }),
   ),
-  columns: readOnly(nullable(Type.Array(Type.String()))),
-  types: readOnly(nullable(Type.Array(Type.String()), { description: "Of the columns." })),
-  hasMore: readOnly(nullable(Type.Boolean())),
-  last_refresh: readOnly(nullable(moment(), { description: "When the result was computed." })),
-  refreshing: readOnly(Type.Boolean({ description: "Always false: nothing is computed after a reply." })),
-  timezone: readOnly(nullable(timezone())),
-  is_cached: readOnly(Type.Boolean()),
-  query_status: readOnly(
-    nullable(
-      model("QueryStatus", {
+  columns: field.readOnly(field.nullable(Type.Array(Type.String()))),
+  types: field.readOnly(field.nullable(Type.Array(Type.String()), { description: "Of the columns." })),
+  hasMore: field.readOnly(field.nullable(Type.Boolean())),
+  last_refresh: field.readOnly(
+    field.nullable(field.moment(), { description: "When the result was computed." }),
+  ),
+  refreshing: field.readOnly(
+    Type.Boolean({ description: "Always false: nothing is computed after a reply." }),
+  ),
+  timezone: field.readOnly(field.nullable(field.timezone())),
+  is_cached: field.readOnly(Type.Boolean()),
+  query_status: field.readOnly(
+    field.nullable(
+      field.model("QueryStatus", {
         complete: Type.Boolean(),
         error: Type.Boolean(),
-        error_message: nullable(Type.String()),
+        error_message: field.nullable(Type.String()),
       }),
       { description: "Why there is no result, where its query failed." },
     ),
   ),
-  created_at: readOnly(moment()),
-  created_by: readOnly(nullable(userModel)),
-  updated_at: readOnly(moment()),
-  last_modified_at: readOnly(moment()),
-  last_modified_by: readOnly(nullable(userModel)),
+  created_at: field.readOnly(field.moment()),
+  created_by: field.readOnly(field.nullable(userModel)),
+  updated_at: field.readOnly(field.moment()),
+  last_modified_at: field.readOnly(field.moment()),
+  last_modified_by: field.readOnly(field.nullable(userModel)),
 });
 
 export type Insight = Static<typeof insightModel>;
 
-export const insightBody = strictWritable(insightModel);
+export const insightBody = field.strictWritable(insightModel);
 
-export type InsightInput = CreateInput<typeof insightBody>;
-export type InsightUpdate = UpdateInput<typeof insightBody>;
+export type InsightInput = field.CreateInput<typeof insightBody>;
+export type InsightUpdate = field.UpdateInput<typeof insightBody>;

@@ -3,57 +3,48 @@
 import Type, { type Static } from "typebox";
 import { randomBase62 } from "../core/id.ts";
 import { withoutEnds } from "../core/trim.ts";
-import {
-  type CreateInput,
-  flag,
-  line,
-  model,
-  moment,
-  nullable,
-  readOnly,
-  strictWritable,
-  type UpdateInput,
-  uuid,
-} from "../http/fields/field.ts";
+import * as field from "../http/fields/field.ts";
 import { shortProject } from "../http/fields/user.ts";
 
 /** One project of an organization, as its members see it. */
-const teamModel = model("TeamBasic", shortProject);
+const teamModel = field.model("TeamBasic", shortProject);
 
-const projectModel = model("ProjectBasic", {
+const projectModel = field.model("ProjectBasic", {
   id: Type.Integer(),
-  organization_id: uuid(),
+  organization_id: field.uuid(),
   name: Type.String(),
 });
 
-export const organizationModel = model("Organization", {
-  id: readOnly(uuid()),
-  name: line({ maxLength: 64, examples: ["Hedgehogs, Inc."] }),
-  slug: readOnly(Type.String({ description: "Derived from the first name; renaming does not change it." })),
-  logo_media_id: nullable(uuid(), { default: null }),
-  created_at: readOnly(moment()),
-  updated_at: readOnly(moment()),
-  membership_level: readOnly(
+export const organizationModel = field.model("Organization", {
+  id: field.readOnly(field.uuid()),
+  name: field.line({ maxLength: 64, examples: ["Hedgehogs, Inc."] }),
+  slug: field.readOnly(
+    Type.String({ description: "Derived from the first name; renaming does not change it." }),
+  ),
+  logo_media_id: field.nullable(field.uuid(), { default: null }),
+  created_at: field.readOnly(field.moment()),
+  updated_at: field.readOnly(field.moment()),
+  membership_level: field.readOnly(
     Type.Integer({ description: "The calling user's: 1 member, 8 admin, 15 owner." }),
   ),
-  plugins_access_level: readOnly(
+  plugins_access_level: field.readOnly(
     Type.Integer({ description: "0 none, 3 configure, 6 install, 9 everything." }),
   ),
-  teams: readOnly(Type.Array(teamModel)),
-  projects: readOnly(Type.Array(projectModel)),
-  available_product_features: readOnly(Type.Array(Type.Unknown())),
-  is_member_join_email_enabled: flag({ default: true }),
-  metadata: readOnly(Type.String({ description: "A JSON object as text." })),
-  customer_id: readOnly(nullable(Type.String())),
-  enforce_2fa: nullable(flag(), { default: null }),
-  member_count: readOnly(Type.String({ description: "A whole number as text." })),
-  is_ai_data_processing_approved: nullable(flag(), { default: null }),
+  teams: field.readOnly(Type.Array(teamModel)),
+  projects: field.readOnly(Type.Array(projectModel)),
+  available_product_features: field.readOnly(Type.Array(Type.Unknown())),
+  is_member_join_email_enabled: field.flag({ default: true }),
+  metadata: field.readOnly(Type.String({ description: "A JSON object as text." })),
+  customer_id: field.readOnly(field.nullable(Type.String())),
+  enforce_2fa: field.nullable(field.flag(), { default: null }),
+  member_count: field.readOnly(Type.String({ description: "A whole number as text." })),
+  is_ai_data_processing_approved: field.nullable(field.flag(), { default: null }),
 });
 
-export const organizationBody = strictWritable(organizationModel);
+export const organizationBody = field.strictWritable(organizationModel);
 
-export type OrganizationInput = CreateInput<typeof organizationBody>;
-export type OrganizationUpdate = UpdateInput<typeof organizationBody>;
+export type OrganizationInput = field.CreateInput<typeof organizationBody>;
+export type OrganizationUpdate = field.UpdateInput<typeof organizationBody>;
 export type Organization = Static<typeof organizationModel>;
 
 const slugCharsMax = 48;

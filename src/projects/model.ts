@@ -2,34 +2,20 @@
 
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";
-import {
-  type CreateInput,
-  flag,
-  integer,
-  line,
-  model,
-  moment,
-  nullable,
-  readOnly,
-  strictWritable,
-  text,
-  timezone,
-  type UpdateInput,
-  uuid,
-} from "../http/fields/field.ts";
+import * as field from "../http/fields/field.ts";
 import { storageLimits } from "../storage/limits.ts";
 import { projectLimits } from "./limits.ts";
 import { factSettings, keptSettings } from "./settings/model.ts";
 
-export const projectModel = model("Project", {
-  id: readOnly(Type.Integer({ description: "`team_id` in other replies." })),
-  uuid: readOnly(uuid()),
-  organization: readOnly(uuid()),
-  name: line({ maxLength: 200, default: "Default project" }),
-  api_token: readOnly(Type.String({ description: "The project API key, for capturing." })),
-  timezone: timezone({ default: "UTC" }),
-  session_recording_opt_in: flag({ default: false }),
-  cookieless_server_hash_mode: integer({
+export const projectModel = field.model("Project", {
+  id: field.readOnly(Type.Integer({ description: "`team_id` in other replies." })),
+  uuid: field.readOnly(field.uuid()),
+  organization: field.readOnly(field.uuid()),
+  name: field.line({ maxLength: 200, default: "Default project" }),
+  api_token: field.readOnly(Type.String({ description: "The project API key, for capturing." })),
+  timezone: field.timezone({ default: "UTC" }),
+  session_recording_opt_in: field.flag({ default: false }),
+  cookieless_server_hash_mode: field.integer({
     minimum: 0,
     maximum: 2,
     default: 1,
@@ -37,8 +23,8 @@ export const projectModel = model("Project", {
       "Cookieless events: 0 ignores them; 1 assigns each visitor an id of the day, and " +
       "keeps nothing between two events (PostHog's stateless mode). PostHog's stateful mode (2) does not exist.",
   }),
-  allowed_group_types: nullable(
-    Type.Array(text({ maxLength: limits.groupKeyCharsMax }), { maxItems: limits.groupTypesMax }),
+  allowed_group_types: field.nullable(
+    Type.Array(field.text({ maxLength: limits.groupKeyCharsMax }), { maxItems: limits.groupTypesMax }),
     {
       default: null,
       description:
@@ -46,20 +32,23 @@ export const projectModel = model("Project", {
         `${limits.groupTypesMax} have an index.`,
     },
   ),
-  event_retention_days: nullable(integer({ minimum: 1, maximum: limits.retentionDaysMax }), {
+  event_retention_days: field.nullable(field.integer({ minimum: 1, maximum: limits.retentionDaysMax }), {
     default: null,
     description:
       "After how many days events expire, by their timestamp in whole days (UTC); no more than the server's own " +
       "retention. With null they are kept as long as the server keeps events. Changed by administrators; it applies " +
       "within an hour, and expired events are deleted permanently.",
   }),
-  daily_event_quota: nullable(integer({ minimum: 1, maximum: projectLimits.dailyEventQuotaMax }), {
-    default: null,
-    description:
-      "How many events of a UTC day, by their arrival, are accepted; imported ones count, pieces of recordings do " +
-      "not. Further ones are ignored (`daily_event_quota_exceeded`). With null there is no limit. Changed by " +
-      "administrators; counted from the change on.",
-  }),
+  daily_event_quota: field.nullable(
+    field.integer({ minimum: 1, maximum: projectLimits.dailyEventQuotaMax }),
+    {
+      default: null,
+      description:
+        "How many events of a UTC day, by their arrival, are accepted; imported ones count, pieces of recordings do " +
+        "not. Further ones are ignored (`daily_event_quota_exceeded`). With null there is no limit. Changed by " +
+        "administrators; counted from the change on.",
+    },
+  ),
   test_account_filters: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
     default: [],
     maxItems: storageLimits.propertyFiltersMax,
@@ -70,13 +59,13 @@ export const projectModel = model("Project", {
   }),
   ...keptSettings,
   ...factSettings,
-  created_at: readOnly(moment()),
-  updated_at: readOnly(moment()),
+  created_at: field.readOnly(field.moment()),
+  updated_at: field.readOnly(field.moment()),
 });
 
 export type Project = Static<typeof projectModel>;
 
-export const projectBody = strictWritable(projectModel);
+export const projectBody = field.strictWritable(projectModel);
 
-export type ProjectInput = CreateInput<typeof projectBody>;
-export type ProjectUpdate = UpdateInput<typeof projectBody>;
+export type ProjectInput = field.CreateInput<typeof projectBody>;
+export type ProjectUpdate = field.UpdateInput<typeof projectBody>;

@@ -3,28 +3,20 @@
 
 import Type from "typebox";
 import { Fault } from "../core/fault.ts";
-import {
-  choice,
-  flag,
-  model,
-  moment,
-  nullable,
-  strictModel,
-  text,
-  timezone,
-  variants,
-} from "../http/fields/field.ts";
+import * as field from "../http/fields/field.ts";
 import { queryKinds } from "./kinds.ts";
 import { queryLimits } from "./limits.ts";
 import { aboutSender, anything, drawing, maybe, unanswered, unreadFields } from "./parts/model.ts";
 
 const bare = Object.values(queryKinds).map(({ schema }) => schema);
-const source = variants("QuerySource", "kind", bare, { description: "A query that another node shows." });
+const source = field.variants("QuerySource", "kind", bare, {
+  description: "A query that another node shows.",
+});
 
 /** Nodes that show another query. */
 export const wrapperModels = {
-  InsightVizNode: strictModel("InsightVizNode", {
-    kind: choice(["InsightVizNode"]),
+  InsightVizNode: field.strictModel("InsightVizNode", {
+    kind: field.choice(["InsightVizNode"]),
     source,
     ...unreadFields(
       drawing,
@@ -34,14 +26,14 @@ export const wrapperModels = {
     ),
     ...unreadFields(aboutSender, "version"),
   }),
-  DataVisualizationNode: strictModel("DataVisualizationNode", {
-    kind: choice(["DataVisualizationNode"]),
+  DataVisualizationNode: field.strictModel("DataVisualizationNode", {
+    kind: field.choice(["DataVisualizationNode"]),
     source,
     ...unreadFields(drawing, "chartSettings display tableSettings"),
     ...unreadFields(aboutSender, "version"),
   }),
-  DataTableNode: strictModel("DataTableNode", {
-    kind: choice(["DataTableNode"]),
+  DataTableNode: field.strictModel("DataTableNode", {
+    kind: field.choice(["DataTableNode"]),
     source,
     ...unreadFields(
       drawing,
@@ -65,7 +57,7 @@ export const queryDescription =
   "InsightVizNode, a DataTableNode or a DataVisualizationNode.";
 
 /** A query of any kind; `kind` decides the schema it is checked against. */
-const queryModel = variants("Query", "kind", [...bare, ...Object.values(wrapperModels)], {
+const queryModel = field.variants("Query", "kind", [...bare, ...Object.values(wrapperModels)], {
   description: queryDescription,
 });
 
@@ -99,7 +91,7 @@ const exampleQuery = {
   dateRange: { date_from: "-7d" },
 };
 
-export const queryBody = strictModel("QueryRequest", {
+export const queryBody = field.strictModel("QueryRequest", {
   query: Type.Unknown({
     "x-shown": queryModel,
     examples: [exampleQuery],
@@ -107,26 +99,28 @@ export const queryBody = strictModel("QueryRequest", {
   filters_override: unanswered("Overriding filters"),
   variables_override: unanswered("A variable"),
   refresh: anything(),
-  async: maybe(flag()),
+  async: maybe(field.flag()),
   client_query_id: maybe(
-    text({ maxLength: queryLimits.queryIdCharsMax, description: "The id of this query." }),
+    field.text({ maxLength: queryLimits.queryIdCharsMax, description: "The id of this query." }),
   ),
   ...unreadFields(aboutSender, "limit_context name tags"),
 });
 
 /** The reply to a query; for an EventsQuery it has its columns too. */
-export const queryReply = model("QueryResponse", {
+export const queryReply = field.model("QueryResponse", {
   results: Type.Unknown({
     description: "In PostHog's form for this kind of query: a list, for a funnel's times an object.",
   }),
-  timezone: timezone(),
-  resolved_date_range: model("ResolvedDateRange", {
-    date_from: nullable(moment()),
-    date_to: nullable(moment()),
+  timezone: field.timezone(),
+  resolved_date_range: field.model("ResolvedDateRange", {
+    date_from: field.nullable(field.moment()),
+    date_to: field.nullable(field.moment()),
   }),
   is_cached: Type.Boolean(),
-  last_refresh: moment(),
-  error: nullable(Type.String(), { description: "Always null: a failure is answered with its status." }),
+  last_refresh: field.moment(),
+  error: field.nullable(Type.String(), {
+    description: "Always null: a failure is answered with its status.",
+  }),
   columns: Type.Optional(Type.Array(Type.String())),
   types: Type.Optional(Type.Array(Type.Unknown(), { description: "Of SQL: pairs of name and type." })),
   hogql: Type.Optional(Type.String({ description: "Of SQL: the query as it was sent." })),
@@ -135,7 +129,7 @@ export const queryReply = model("QueryResponse", {
     Type.String({ description: "Of SQL, for keys with the scope `*`: the statement." }),
   ),
   timings: Type.Optional(
-    Type.Array(model("QueryTiming", { k: Type.String(), t: Type.Number() }), {
+    Type.Array(field.model("QueryTiming", { k: Type.String(), t: Type.Number() }), {
       description: "Of SQL: the steps of computing the result, in seconds; `.` is all of it.",
     }),
   ),

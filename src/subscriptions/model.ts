@@ -2,24 +2,7 @@
 
 import Type, { type Static } from "typebox";
 import { wordsIn } from "../core/words.ts";
-import {
-  choice,
-  type CreateInput,
-  flag,
-  integer,
-  line,
-  model,
-  moment,
-  nullable,
-  readOnly,
-  reference,
-  strictModel,
-  text,
-  timezone,
-  unsupported,
-  type UpdateInput,
-  writable,
-} from "../http/fields/field.ts";
+import * as field from "../http/fields/field.ts";
 import { userModel } from "../http/fields/user.ts";
 import { addressesIn, isAddress } from "./channels/address_list.ts";
 import { subscriptionLimits } from "./limits.ts";
@@ -28,83 +11,97 @@ import { frequencies, type Schedule, weekdays } from "./schedule.ts";
 const targetTypes = ["email", "slack", "webhook"] as const;
 export type TargetType = (typeof targetTypes)[number];
 
-export const subscriptionModel = model("Subscription", {
-  id: readOnly(Type.Integer()),
-  dashboard: nullable(reference({ description: "A dashboard of this project." }), { default: null }),
-  insight: nullable(reference({ description: "An insight of this project." }), { default: null }),
-  target_type: choice(targetTypes),
-  target_value: text({
+export const subscriptionModel = field.model("Subscription", {
+  id: field.readOnly(Type.Integer()),
+  dashboard: field.nullable(field.reference({ description: "A dashboard of this project." }), {
+    default: null,
+  }),
+  insight: field.nullable(field.reference({ description: "An insight of this project." }), { default: null }),
+  target_type: field.choice(targetTypes),
+  target_value: field.text({
     maxLength: subscriptionLimits.targetCharsMax,
     description:
       "email: addresses, separated by commas. webhook: a URL. slack: the URL of an incoming webhook " +
       "(there is no connection to Slack for channels).",
     examples: ["me@example.com"],
   }),
-  frequency: choice(frequencies),
-  interval: integer({ minimum: 1, default: 1, description: "Every so many days, weeks, months or years." }),
-  byweekday: nullable(Type.Array(choice(weekdays), { maxItems: subscriptionLimits.weekdaysMax }), {
-    default: null,
+  frequency: field.choice(frequencies),
+  interval: field.integer({
+    minimum: 1,
+    default: 1,
+    description: "Every so many days, weeks, months or years.",
   }),
-  bysetpos: nullable(
-    integer({
+  byweekday: field.nullable(
+    Type.Array(field.choice(weekdays), { maxItems: subscriptionLimits.weekdaysMax }),
+    {
+      default: null,
+    },
+  ),
+  bysetpos: field.nullable(
+    field.integer({
       minimum: -366,
       maximum: 366,
       description: "Which of the named weekdays of a period: 1 the first, -1 the last.",
     }),
     { default: null },
   ),
-  count: nullable(integer({ description: "Occurrences from start_date on; then it ends." }), {
+  count: field.nullable(field.integer({ description: "Occurrences from start_date on; then it ends." }), {
     default: null,
   }),
-  start_date: moment({ description: "The first day, and the time of day of every delivery." }),
-  until_date: nullable(moment(), { default: null }),
-  created_at: readOnly(moment()),
-  created_by: readOnly(nullable(userModel)),
-  deleted: flag({ default: false }),
-  title: nullable(line({ maxLength: 100, blank: true }), { default: null }),
-  summary: readOnly(Type.String({ description: "The schedule in words." })),
-  next_delivery_date: readOnly(nullable(moment())),
-  invite_message: nullable(text({ maxLength: subscriptionLimits.inviteCharsMax, blank: true }), {
+  start_date: field.moment({ description: "The first day, and the time of day of every delivery." }),
+  until_date: field.nullable(field.moment(), { default: null }),
+  created_at: field.readOnly(field.moment()),
+  created_by: field.readOnly(field.nullable(userModel)),
+  deleted: field.flag({ default: false }),
+  title: field.nullable(field.line({ maxLength: 100, blank: true }), { default: null }),
+  summary: field.readOnly(Type.String({ description: "The schedule in words." })),
+  next_delivery_date: field.readOnly(field.nullable(field.moment())),
+  invite_message: field.nullable(field.text({ maxLength: subscriptionLimits.inviteCharsMax, blank: true }), {
     default: null,
   }),
-  timezone: nullable(timezone({ description: "The time zone of start_date's time of day; null: UTC." }), {
-    default: null,
-  }),
+  timezone: field.nullable(
+    field.timezone({ description: "The time zone of start_date's time of day; null: UTC." }),
+    {
+      default: null,
+    },
+  ),
 });
 
 export type Subscription = Static<typeof subscriptionModel>;
 
 const ofAi = "Nothing is written by a language model here.";
 
-export const subscriptionBody = strictModel(
+export const subscriptionBody = field.strictModel(
   "SubscriptionRequest",
   {
-    ...writable(subscriptionModel).properties,
-    content_type: unsupported("Only an insight or a dashboard is sent.", ["insight", "dashboard"]),
-    dashboard_export_insights: unsupported("All insights of a dashboard are sent: leave it empty."),
-    enabled: unsupported("A subscription cannot be paused: delete it, and restore it later.", [true]),
-    integration_id: unsupported("There is no connection to Slack: send the URL of an incoming webhook."),
-    prompt: unsupported(ofAi),
-    ai_config: unsupported(ofAi),
-    summary_enabled: unsupported(ofAi),
-    summary_prompt_guide: unsupported(ofAi),
+    ...field.writable(subscriptionModel).properties,
+    content_type: field.unsupported("Only an insight or a dashboard is sent.", ["insight", "dashboard"]),
+    dashboard_export_insights: field.unsupported("All insights of a dashboard are sent: leave it empty."),
+    enabled: field.unsupported("A subscription cannot be paused: delete it, and restore it later.", [true]),
+    integration_id: field.unsupported(
+      "There is no connection to Slack: send the URL of an incoming webhook.",
+    ),
+    prompt: field.unsupported(ofAi),
+    ai_config: field.unsupported(ofAi),
+    summary_enabled: field.unsupported(ofAi),
+    summary_prompt_guide: field.unsupported(ofAi),
   },
   subscriptionModel,
 );
 
-export type SubscriptionInput = CreateInput<typeof subscriptionBody>;
-export type SubscriptionUpdate = UpdateInput<typeof subscriptionBody>;
+export type SubscriptionInput = field.CreateInput<typeof subscriptionBody>;
+export type SubscriptionUpdate = field.UpdateInput<typeof subscriptionBody>;
 
-export const deliveryModel = model("SubscriptionDelivery", {
+export const deliveryModel = field.model("SubscriptionDelivery", {
   id: Type.Integer(),
-  status: choice(["pending", "retrying", "delivered", "failed"]),
-  error: nullable(Type.String({ description: "Why it failed, or why the last attempt did." })),
-  delivered_at: nullable(moment()),
-  due_at: moment(),
+  status: field.choice(["pending", "retrying", "delivered", "failed"]),
+  error: field.nullable(Type.String({ description: "Why it failed, or why the last attempt did." })),
+  delivered_at: field.nullable(field.moment()),
+  due_at: field.moment(),
   test: Type.Boolean({ description: "Requested by test_delivery, outside the schedule." }),
   attempts: Type.Integer(),
-  next_attempt_at: nullable(moment()),
-  created_at: moment(),
+  next_attempt_at: field.nullable(field.moment()),
+  created_at: field.moment(),
 });
 
 export type Delivery = Static<typeof deliveryModel>;

@@ -2,47 +2,38 @@
 
 import type { Static } from "typebox";
 import { choice, strictModel, text } from "../../http/fields/field.ts";
-import {
-  anything,
-  expressionList,
-  figureOfFunnel,
-  figureOfInsight,
-  listFields,
-  maybe,
-  ofEveryQuery,
-  unanswered,
-} from "../parts/model.ts";
+import * as part from "../parts/model.ts";
 
 export const actorsModel = strictModel("ActorsQuery", {
   kind: choice(["ActorsQuery"]),
-  select: maybe(expressionList()),
-  search: maybe(text({ blank: true, maxLength: 200 })),
-  properties: anything(),
-  fixedProperties: anything(),
-  source: anything(),
-  ...listFields,
+  select: part.maybe(part.expressionList()),
+  search: part.maybe(text({ blank: true, maxLength: 200 })),
+  properties: part.anything(),
+  fixedProperties: part.anything(),
+  source: part.anything(),
+  ...part.listFields,
 });
 
 const behind = {
   /** Checked as a query. */
-  source: anything(),
-  includeRecordings: unanswered("Recordings of persons"),
-  ...ofEveryQuery,
+  source: part.anything(),
+  includeRecordings: part.unanswered("Recordings of persons"),
+  ...part.ofEveryQuery,
 };
 
 /** What says of which number persons are wanted. */
 export const figureModels = {
   InsightActorsQuery: strictModel("InsightActorsQuery", {
     kind: choice(["InsightActorsQuery"]),
-    ...figureOfInsight,
+    ...part.figureOfInsight,
     ...behind,
   }),
   FunnelsActorsQuery: strictModel("FunnelsActorsQuery", {
     kind: choice(["FunnelsActorsQuery"]),
-    ...figureOfFunnel,
-    funnelCustomSteps: unanswered("Steps of one's own"),
-    funnelTrendsDropOff: unanswered("Persons of a funnel's trend"),
-    funnelTrendsEntrancePeriodStart: unanswered("Persons of a funnel's trend"),
+    ...part.figureOfFunnel,
+    funnelCustomSteps: part.unanswered("Steps of one's own"),
+    funnelTrendsDropOff: part.unanswered("Persons of a funnel's trend"),
+    funnelTrendsEntrancePeriodStart: part.unanswered("Persons of a funnel's trend"),
     ...behind,
   }),
 };

@@ -3,59 +3,49 @@
 import Type, { type Static } from "typebox";
 import { choice, flag, integer, strictModel } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
-import {
-  aboutRefused,
-  breakdownFilter,
-  drawing,
-  insightFields,
-  interval,
-  maybe,
-  node,
-  unanswered,
-  unreadFields,
-} from "../parts/model.ts";
+import * as part from "../parts/model.ts";
 
 const lastStep = queryLimits.querySeriesMax - 1;
 
 const exclusion = strictModel("FunnelExclusionEventsNode", {
-  ...node.properties,
+  ...part.node.properties,
   funnelFromStep: integer({ minimum: 0, maximum: lastStep }),
   funnelToStep: integer({ minimum: 0, maximum: lastStep }),
 });
 
 export const funnelsModel = strictModel("FunnelsQuery", {
   kind: choice(["FunnelsQuery"]),
-  series: Type.Array(node, { minItems: 2, maxItems: queryLimits.querySeriesMax }),
-  interval,
-  ...insightFields,
-  breakdownFilter,
-  compareFilter: maybe(
+  series: Type.Array(part.node, { minItems: 2, maxItems: queryLimits.querySeriesMax }),
+  interval: part.interval,
+  ...part.insightFields,
+  breakdownFilter: part.breakdownFilter,
+  compareFilter: part.maybe(
     strictModel("FunnelCompareFilter", {
-      compare: unanswered("Comparing funnels"),
-      compare_to: unanswered("Comparing funnels"),
+      compare: part.unanswered("Comparing funnels"),
+      compare_to: part.unanswered("Comparing funnels"),
     }),
   ),
-  funnelsFilter: maybe(
+  funnelsFilter: part.maybe(
     strictModel("FunnelsFilter", {
-      funnelOrderType: maybe(choice(["ordered", "strict", "unordered"])),
-      breakdownAttributionType: maybe(choice(["first_touch", "last_touch"])),
-      funnelVizType: maybe(choice(["steps", "trends", "time_to_convert"])),
-      funnelFromStep: maybe(integer({ minimum: 0, maximum: lastStep })),
-      funnelToStep: maybe(integer({ minimum: 0, maximum: lastStep })),
-      binCount: maybe(integer({ minimum: 1, maximum: queryLimits.funnelBinsMax })),
-      hideIncompleteConversionWindowPeriods: maybe(flag()),
-      funnelWindowInterval: maybe(integer({ minimum: 1, maximum: 100_000 })),
-      funnelWindowIntervalUnit: maybe(choice(["second", "minute", "hour", "day", "week", "month"])),
-      exclusions: maybe(Type.Array(exclusion, { maxItems: queryLimits.querySeriesMax })),
-      funnelAggregateByHogQL: unanswered("Aggregating by SQL", ["person_id"]),
-      customAggregationTarget: unanswered("A table of a data warehouse"),
-      ...unreadFields(
-        drawing,
+      funnelOrderType: part.maybe(choice(["ordered", "strict", "unordered"])),
+      breakdownAttributionType: part.maybe(choice(["first_touch", "last_touch"])),
+      funnelVizType: part.maybe(choice(["steps", "trends", "time_to_convert"])),
+      funnelFromStep: part.maybe(integer({ minimum: 0, maximum: lastStep })),
+      funnelToStep: part.maybe(integer({ minimum: 0, maximum: lastStep })),
+      binCount: part.maybe(integer({ minimum: 1, maximum: queryLimits.funnelBinsMax })),
+      hideIncompleteConversionWindowPeriods: part.maybe(flag()),
+      funnelWindowInterval: part.maybe(integer({ minimum: 1, maximum: 100_000 })),
+      funnelWindowIntervalUnit: part.maybe(choice(["second", "minute", "hour", "day", "week", "month"])),
+      exclusions: part.maybe(Type.Array(exclusion, { maxItems: queryLimits.querySeriesMax })),
+      funnelAggregateByHogQL: part.unanswered("Aggregating by SQL", ["person_id"]),
+      customAggregationTarget: part.unanswered("A table of a data warehouse"),
+      ...part.unreadFields(
+        part.drawing,
         "funnelStepReference goalLines hiddenLegendBreakdowns layout legendPosition " +
           "resultCustomizations showAnnotations showLegend showTrendLines showValuesOnSeries",
       ),
-      ...unreadFields(aboutRefused, "breakdownAttributionValue breakdownSorting"),
-      ...unreadFields("Chooses between two ways of computing the same in PostHog.", "useUdf"),
+      ...part.unreadFields(part.aboutRefused, "breakdownAttributionValue breakdownSorting"),
+      ...part.unreadFields("Chooses between two ways of computing the same in PostHog.", "useUdf"),
     }),
   ),
 });

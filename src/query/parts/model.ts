@@ -1,29 +1,22 @@
 // Schemas of what several kinds of queries have: series, spans, filters, breakdowns, and fields that are not read.
 
 import Type, { type Static, type TSchema } from "typebox";
-import {
-  choice,
-  flag,
-  integer,
-  nullable,
-  strictModel,
-  text,
-  unread,
-  unsupported,
-  uuid,
-} from "../../http/fields/field.ts";
+import * as field from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
 
-export const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(nullable(schema));
+export const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(field.nullable(schema));
 /** A field that is refused; `also`: values that mean the same as none. */
 export const unanswered = (called: string, also?: readonly (string | number)[]) =>
-  unsupported(`${called} is not supported.`, also);
+  field.unsupported(`${called} is not supported.`, also);
 /** Anything; checked where it is used. */
 export const anything = () => Type.Optional(Type.Unknown());
 
 /** Fields that change no result: they are accepted, and an insight keeps them. @param names separated by blanks. */
 export function unreadFields(reason: string, names: string): Record<never, never> {
-  return Object.fromEntries(names.split(" ").map((name) => [name, unread(reason)])) as Record<never, never>;
+  return Object.fromEntries(names.split(" ").map((name) => [name, field.unread(reason)])) as Record<
+    never,
+    never
+  >;
 }
 
 /** Reasons of such fields. */
@@ -61,17 +54,17 @@ export const maths = [
 ] as const;
 
 const intervals = ["hour", "day", "week", "month"] as const;
-export const interval = maybe(choice(intervals));
+export const interval = maybe(field.choice(intervals));
 
 export const compareFilter = maybe(
-  strictModel("CompareFilter", {
-    compare: maybe(flag()),
+  field.strictModel("CompareFilter", {
+    compare: maybe(field.flag()),
     compare_to: unanswered("Comparing with another period"),
   }),
 );
 
 export const expressionList = (minItems = 0) =>
-  Type.Array(text({ maxLength: queryLimits.expressionCharsMax }), {
+  Type.Array(field.text({ maxLength: queryLimits.expressionCharsMax }), {
     minItems,
     maxItems: queryLimits.queryColumnsMax,
   });
@@ -79,8 +72,8 @@ export const expressionList = (minItems = 0) =>
 /** Fields of lists with SQL expressions. */
 export const listFields = {
   orderBy: maybe(expressionList()),
-  limit: maybe(integer({ minimum: 1, maximum: queryLimits.queryRowsMax })),
-  offset: maybe(integer({ minimum: 0 })),
+  limit: maybe(field.integer({ minimum: 1, maximum: queryLimits.queryRowsMax })),
+  offset: maybe(field.integer({ minimum: 0 })),
   ...ofEveryQuery,
 };
 
@@ -88,21 +81,21 @@ export const listFields = {
 export const timedListFields = {
   select: expressionList(1),
   where: maybe(expressionList()),
-  personId: maybe(uuid()),
-  after: maybe(text({ blank: true, maxLength: 40 })),
-  before: maybe(text({ blank: true, maxLength: 40 })),
+  personId: maybe(field.uuid()),
+  after: maybe(field.text({ blank: true, maxLength: 40 })),
+  before: maybe(field.text({ blank: true, maxLength: 40 })),
   ...listFields,
 };
 
-export const node = strictModel("EventsNode", {
-  kind: Type.Optional(choice(["EventsNode"])),
-  event: maybe(text({ blank: true })),
-  custom_name: maybe(text({ blank: true, maxLength: 400 })),
-  math: maybe(choice(maths)),
-  math_property: maybe(text()),
-  math_group_type_index: maybe(integer({ minimum: 0, maximum: 4 })),
+export const node = field.strictModel("EventsNode", {
+  kind: Type.Optional(field.choice(["EventsNode"])),
+  event: maybe(field.text({ blank: true })),
+  custom_name: maybe(field.text({ blank: true, maxLength: 400 })),
+  math: maybe(field.choice(maths)),
+  math_property: maybe(field.text()),
+  math_group_type_index: maybe(field.integer({ minimum: 0, maximum: 4 })),
   math_property_type: unanswered("Math on anything but an event's property", ["event_properties"]),
-  math_hogql: maybe(text({ blank: true, maxLength: queryLimits.expressionCharsMax })),
+  math_hogql: maybe(field.text({ blank: true, maxLength: queryLimits.expressionCharsMax })),
   math_multiplier: unanswered("A multiplier", [1]),
   math_property_revenue_currency: unanswered("A currency"),
   optionalInFunnel: unanswered("An optional step"),
@@ -114,17 +107,17 @@ export const node = strictModel("EventsNode", {
 });
 
 export const dateRange = maybe(
-  strictModel("DateRange", {
-    date_from: maybe(text({ blank: true, maxLength: 40 })),
-    date_to: maybe(text({ blank: true, maxLength: 40 })),
-    explicitDate: maybe(flag()),
+  field.strictModel("DateRange", {
+    date_from: maybe(field.text({ blank: true, maxLength: 40 })),
+    date_to: maybe(field.text({ blank: true, maxLength: 40 })),
+    explicitDate: maybe(field.flag()),
   }),
 );
 
 export const insightFields = {
   dateRange,
   properties: anything(),
-  filterTestAccounts: maybe(flag()),
+  filterTestAccounts: maybe(field.flag()),
   samplingFactor: unanswered("Sampling", [1]),
   aggregation_group_type_index: unanswered("Counting groups"),
   ...unreadFields(drawing, "dataColorTheme"),
@@ -133,23 +126,23 @@ export const insightFields = {
 
 const breakdownTypes = ["event", "person", "group", "session", "hogql"] as const;
 
-const breakdown = strictModel("Breakdown", {
+const breakdown = field.strictModel("Breakdown", {
   property: anything(),
-  type: maybe(choice(breakdownTypes)),
+  type: maybe(field.choice(breakdownTypes)),
   normalize_url: unanswered("A breakdown by normalized addresses"),
   histogram_bin_count: unanswered("A histogram"),
-  group_type_index: maybe(integer({ minimum: 0, maximum: 4 })),
+  group_type_index: maybe(field.integer({ minimum: 0, maximum: 4 })),
 });
 
 export const breakdownFilter = maybe(
-  strictModel("BreakdownFilter", {
+  field.strictModel("BreakdownFilter", {
     breakdown: anything(),
-    breakdown_type: maybe(choice(breakdownTypes)),
-    breakdown_limit: maybe(integer({ minimum: 1, maximum: queryLimits.breakdownValuesMax })),
-    breakdown_hide_other_aggregation: maybe(flag()),
+    breakdown_type: maybe(field.choice(breakdownTypes)),
+    breakdown_limit: maybe(field.integer({ minimum: 1, maximum: queryLimits.breakdownValuesMax })),
+    breakdown_hide_other_aggregation: maybe(field.flag()),
     breakdowns: maybe(Type.Array(breakdown)),
     breakdown_histogram_bin_count: unanswered("A histogram"),
-    breakdown_group_type_index: maybe(integer({ minimum: 0, maximum: 4 })),
+    breakdown_group_type_index: maybe(field.integer({ minimum: 0, maximum: 4 })),
     breakdown_normalize_url: unanswered("A breakdown by normalized addresses"),
     breakdown_path_cleaning: unanswered("A breakdown by cleaned paths"),
   }),
@@ -160,17 +153,17 @@ export const figureOfInsight = {
   /** As in the result: a date, or a number of intervals for stickiness. */
   day: anything(),
   /** The index of the series. */
-  series: maybe(integer({ minimum: 0 })),
+  series: maybe(field.integer({ minimum: 0 })),
   breakdown: anything(),
   /** Of a lifecycle. */
-  status: maybe(text()),
-  compare: maybe(choice(["current", "previous"])),
+  status: maybe(field.text()),
+  compare: maybe(field.choice(["current", "previous"])),
   /** Of retention: the index of the row. */
-  interval: maybe(integer({ minimum: 0 })),
+  interval: maybe(field.integer({ minimum: 0 })),
 };
 export const figureOfFunnel = {
   /** From 1 on, negative for those who did not reach it. */
-  funnelStep: maybe(integer()),
+  funnelStep: maybe(field.integer()),
   funnelStepBreakdown: anything(),
 };
 const figure = Type.Object({ ...figureOfInsight, ...figureOfFunnel });

@@ -3,35 +3,26 @@
 import Type, { type Static } from "typebox";
 import { choice, integer, strictModel } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
-import {
-  compareFilter,
-  drawing,
-  insightFields,
-  interval,
-  maybe,
-  node,
-  unanswered,
-  unreadFields,
-} from "../parts/model.ts";
+import * as part from "../parts/model.ts";
 
 export const stickinessModel = strictModel("StickinessQuery", {
   kind: choice(["StickinessQuery"]),
-  series: Type.Array(node, { minItems: 1, maxItems: queryLimits.querySeriesMax }),
-  interval,
-  intervalCount: unanswered("Counting several intervals as one", [1]),
-  ...insightFields,
-  compareFilter,
-  stickinessFilter: maybe(
+  series: Type.Array(part.node, { minItems: 1, maxItems: queryLimits.querySeriesMax }),
+  interval: part.interval,
+  intervalCount: part.unanswered("Counting several intervals as one", [1]),
+  ...part.insightFields,
+  compareFilter: part.compareFilter,
+  stickinessFilter: part.maybe(
     strictModel("StickinessFilter", {
-      computedAs: maybe(choice(["non_cumulative", "cumulative"])),
-      stickinessCriteria: maybe(
+      computedAs: part.maybe(choice(["non_cumulative", "cumulative"])),
+      stickinessCriteria: part.maybe(
         strictModel("StickinessCriteria", {
           operator: choice(["gte", "lte", "exact"]),
           value: integer({ minimum: 0, maximum: 1_000_000 }),
         }),
       ),
-      ...unreadFields(
-        drawing,
+      ...part.unreadFields(
+        part.drawing,
         "display hiddenLegendIndexes resultCustomizationBy resultCustomizations showLegend showMultipleYAxes " +
           "showValuesOnSeries",
       ),

@@ -3,18 +3,7 @@
 import Type, { type Static } from "typebox";
 import { choice, strictModel, text } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
-import {
-  aboutRefused,
-  breakdownFilter,
-  compareFilter,
-  drawing,
-  insightFields,
-  interval,
-  maybe,
-  node,
-  unanswered,
-  unreadFields,
-} from "../parts/model.ts";
+import * as part from "../parts/model.ts";
 
 /** Drawn from one number for each line, or from one for each interval. */
 export const totalDisplays = [
@@ -37,31 +26,31 @@ const displays = [
 
 export const trendsModel = strictModel("TrendsQuery", {
   kind: choice(["TrendsQuery"]),
-  series: Type.Array(node, { minItems: 1, maxItems: queryLimits.querySeriesMax }),
-  interval,
-  ...insightFields,
-  breakdownFilter,
-  compareFilter,
-  conversionGoal: unanswered("A goal of conversion"),
-  trendsFilter: maybe(
+  series: Type.Array(part.node, { minItems: 1, maxItems: queryLimits.querySeriesMax }),
+  interval: part.interval,
+  ...part.insightFields,
+  breakdownFilter: part.breakdownFilter,
+  compareFilter: part.compareFilter,
+  conversionGoal: part.unanswered("A goal of conversion"),
+  trendsFilter: part.maybe(
     strictModel("TrendsFilter", {
-      display: maybe(choice(displays)),
-      formula: maybe(text({ blank: true })),
-      formulas: maybe(Type.Array(text(), { maxItems: queryLimits.formulasMax })),
-      formulaNodes: maybe(
+      display: part.maybe(choice(displays)),
+      formula: part.maybe(text({ blank: true })),
+      formulas: part.maybe(Type.Array(text(), { maxItems: queryLimits.formulasMax })),
+      formulaNodes: part.maybe(
         Type.Array(
           strictModel("TrendsFormulaNode", {
             formula: text(),
-            custom_name: maybe(text({ blank: true, maxLength: 400 })),
+            custom_name: part.maybe(text({ blank: true, maxLength: 400 })),
           }),
           { maxItems: queryLimits.formulasMax },
         ),
       ),
-      smoothingIntervals: unanswered("Smoothing", [1]),
-      breakdown_histogram_bin_count: unanswered("A histogram"),
-      hideWeekends: unanswered("Hiding weekends"),
-      ...unreadFields(
-        drawing,
+      smoothingIntervals: part.unanswered("Smoothing", [1]),
+      breakdown_histogram_bin_count: part.unanswered("A histogram"),
+      hideWeekends: part.unanswered("Hiding weekends"),
+      ...part.unreadFields(
+        part.drawing,
         "aggregationAxisFormat aggregationAxisPostfix aggregationAxisPrefix confidenceLevel " +
           "decimalPlaces detailedResultsAggregationType excludeBoxPlotOutliers goalLines " +
           "hiddenLegendIndexes legendPosition metricChangeDecreaseColor metricChangeIncreaseColor " +
@@ -74,7 +63,7 @@ export const trendsModel = strictModel("TrendsQuery", {
       ),
     }),
   ),
-  ...unreadFields(aboutRefused, "calendarHeatmapFilter"),
+  ...part.unreadFields(part.aboutRefused, "calendarHeatmapFilter"),
 });
 
 export type TrendsQuery = Static<typeof trendsModel>;

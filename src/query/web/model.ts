@@ -5,36 +5,27 @@ import { choice, flag, integer, strictModel } from "../../http/fields/field.ts";
 import { propertyText } from "../../storage/events/property_filter.ts";
 import { sessionExpressions } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
-import {
-  anything,
-  compareFilter,
-  dateRange,
-  drawing,
-  maybe,
-  ofEveryQuery,
-  unanswered,
-  unreadFields,
-} from "../parts/model.ts";
+import * as part from "../parts/model.ts";
 
 const ofEvent = (property: string) => ({ event: propertyText(`'${property}'`) });
 const ofSession = (property: string) => ({ session: sessionExpressions[property]! });
 
 const shared = {
-  dateRange,
-  properties: anything(),
-  filterTestAccounts: maybe(flag()),
-  compare: maybe(flag()),
-  compareFilter,
-  conversionGoal: unanswered("A goal of conversion"),
-  doPathCleaning: unanswered("Cleaning paths"),
-  includeRevenue: unanswered("Revenue"),
-  sampling: unanswered("Sampling"),
-  samplingFactor: unanswered("Sampling", [1]),
-  aggregation_group_type_index: unanswered("Counting groups"),
-  interval: unanswered("An interval"),
-  ...unreadFields("Chooses between two ways of computing the same in PostHog.", "useSessionsTable"),
-  ...unreadFields(drawing, "dataColorTheme orderBy"),
-  ...ofEveryQuery,
+  dateRange: part.dateRange,
+  properties: part.anything(),
+  filterTestAccounts: part.maybe(flag()),
+  compare: part.maybe(flag()),
+  compareFilter: part.compareFilter,
+  conversionGoal: part.unanswered("A goal of conversion"),
+  doPathCleaning: part.unanswered("Cleaning paths"),
+  includeRevenue: part.unanswered("Revenue"),
+  sampling: part.unanswered("Sampling"),
+  samplingFactor: part.unanswered("Sampling", [1]),
+  aggregation_group_type_index: part.unanswered("Counting groups"),
+  interval: part.unanswered("An interval"),
+  ...part.unreadFields("Chooses between two ways of computing the same in PostHog.", "useSessionsTable"),
+  ...part.unreadFields(part.drawing, "dataColorTheme orderBy"),
+  ...part.ofEveryQuery,
 };
 
 export const webOverviewModel = strictModel("WebOverviewQuery", {
@@ -71,12 +62,12 @@ export type WebBreakdown = keyof typeof webBreakdowns;
 export const webStatsTableModel = strictModel("WebStatsTableQuery", {
   kind: choice(["WebStatsTableQuery"]),
   breakdownBy: choice(Object.keys(webBreakdowns) as WebBreakdown[]),
-  includeBounceRate: maybe(flag()),
-  includeScrollDepth: unanswered("The depth of scrolling"),
-  includeAvgTimeOnPage: unanswered("The time on a page"),
-  includeHost: unanswered("The host of a page"),
-  limit: maybe(integer({ minimum: 1, maximum: queryLimits.webRowsMax })),
-  offset: maybe(integer({ minimum: 0 })),
+  includeBounceRate: part.maybe(flag()),
+  includeScrollDepth: part.unanswered("The depth of scrolling"),
+  includeAvgTimeOnPage: part.unanswered("The time on a page"),
+  includeHost: part.unanswered("The host of a page"),
+  limit: part.maybe(integer({ minimum: 1, maximum: queryLimits.webRowsMax })),
+  offset: part.maybe(integer({ minimum: 0 })),
   ...shared,
 });
 

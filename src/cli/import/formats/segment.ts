@@ -1,14 +1,7 @@
 // Segment's calls (track, identify, page, screen, group, alias), one a line. A group belongs to its own call
 // only, as at Segment: later calls of the same user do not inherit it.
 
-import {
-  fieldId,
-  objectField,
-  parseRawFields,
-  putField,
-  type RawFields,
-  writeRawFields,
-} from "../reading/raw_fields.ts";
+import * as raw from "../reading/raw_fields.ts";
 import {
   batchItemOf,
   type JsonRecord,
@@ -61,78 +54,80 @@ export function mapSegment(record: JsonRecord, rules: TimeRules): RecordOutcome 
   const times = [value["timestamp"], value["originalTimestamp"], value["sentAt"], value["receivedAt"]];
   const time = importTimestamp(times, rules);
   if ("is" in time) return time;
-  const call = parseRawFields(record.text);
-  const properties = objectField(call, "properties");
-  const context = objectField(call, "context");
-  const distinct_id = fieldId(call, "userId") ?? fieldId(call, "anonymousId");
+  const call = raw.parseRawFields(record.text);
+  const properties = raw.objectField(call, "properties");
+  const context = raw.objectField(call, "context");
+  const distinct_id = raw.fieldId(call, "userId") ?? raw.fieldId(call, "anonymousId");
   const translated = translate(type, { distinct_id, timestamp: time.text, properties }, call, context);
   if (translated === undefined)
     return rejected(`a ${type} call without ${type === "track" ? "event" : "its ids"}`);
   putContext(context, properties);
-  putField(properties, "analytics_source", '"segment"');
+  raw.putField(properties, "analytics_source", '"segment"');
   const of = ["segment", translated.event, translated.distinct_id ?? ""];
-  return batchItemOf({ ...translated, uuid: uuidFrom(record, of, fieldId(call, "messageId")) });
+  return batchItemOf({ ...translated, uuid: uuidFrom(record, of, raw.fieldId(call, "messageId")) });
 }
 
 function translate(
   type: (typeof segmentTypes)[number],
   outline: Omit<TranslatedEvent, "uuid" | "event">,
-  call: RawFields,
-  context: RawFields,
+  call: raw.RawFields,
+  context: raw.RawFields,
 ): Omit<TranslatedEvent, "uuid"> | undefined {
   const { properties } = outline;
   switch (type) {
     case "track": {
-      const event = fieldId(call, "event");
+      const event = raw.fieldId(call, "event");
       return event === undefined ? undefined : { ...outline, event };
     }
     case "page":
-      putField(properties, "$current_url", properties.get("url"));
-      putField(properties, "$pathname", properties.get("path"));
-      putField(properties, "$referrer", properties.get("referrer"));
-      putField(properties, "name", call.get("name"));
+      raw.putField(properties, "$current_url", properties.get("url"));
+      raw.putField(properties, "$pathname", properties.get("path"));
+      raw.putField(properties, "$referrer", properties.get("referrer"));
+      raw.putField(properties, "name", call.get("name"));
       return { ...outline, event: "$pageview" };
     case "screen":
-      putField(properties, "$screen_name", call.get("name") ?? properties.get("name"));
+      raw.putField(properties, "$screen_name", call.get("name") ?? properties.get("name"));
       return { ...outline, event: "$screen" };
     case "identify":
-      putTraits(properties, objectField(call, "traits"), context);
+      putTraits(properties, raw.objectField(call, "traits"), context);
       // A call with both ids connects them.
-      if (fieldId(call, "userId") !== undefined)
-        putField(properties, "$anon_distinct_id", call.get("anonymousId"));
+      if (raw.fieldId(call, "userId") !== undefined)
+        raw.putField(properties, "$anon_distinct_id", call.get("anonymousId"));
       return { ...outline, event: "$identify" };
     case "group": {
-      const key = fieldId(call, "groupId") ?? fieldId(context, "groupId");
+      const key = raw.fieldId(call, "groupId") ?? raw.fieldId(context, "groupId");
       if (key === undefined) return undefined;
-      putField(properties, "$group_type", JSON.stringify(groupType));
-      putField(properties, "$group_key", JSON.stringify(key));
-      putField(properties, "$group_set", writeRawFields(objectField(call, "traits")));
-      putField(properties, "$groups", JSON.stringify({ [groupType]: key }));
+      raw.putField(properties, "$group_type", JSON.stringify(groupType));
+      raw.putField(properties, "$group_key", JSON.stringify(key));
+      raw.putField(properties, "$group_set", raw.writeRawFields(raw.objectField(call, "traits")));
+      raw.putField(properties, "$groups", JSON.stringify({ [groupType]: key }));
       return { ...outline, event: "$groupidentify" };
     }
     case "alias": {
-      const previous = fieldId(call, "previousId") ?? fieldId(call, "anonymousId");
-      const user = fieldId(call, "userId");
+      const previous = raw.fieldId(call, "previousId") ?? raw.fieldId(call, "anonymousId");
+      const user = raw.fieldId(call, "userId");
       if (previous === undefined || user === undefined) return undefined;
-      putField(properties, "alias", JSON.stringify(user));
+      raw.putField(properties, "alias", JSON.stringify(user));
       return { ...outline, event: "$create_alias", distinct_id: previous };
     }
   }
 }
 
-function putContext(context: RawFields, properties: RawFields): void {
+function putContext(context: raw.RawFields, properties: raw.RawFields): void {
   for (const [name, property] of Object.entries(ofContext)) {
     const [fields, names] =
-      typeof property === "string" ? [context, { [name]: property }] : [objectField(context, name), property];
-    for (const [inner, to] of Object.entries(names)) putField(properties, to, fields.get(inner));
+      typeof property === "string"
+        ? [context, { [name]: property }]
+        : [raw.objectField(context, name), property];
+    for (const [inner, to] of Object.entries(names)) raw.putField(properties, to, fields.get(inner));
   }
-  const group = fieldId(context, "groupId");
-  if (group !== undefined) putField(properties, "$groups", JSON.stringify({ [groupType]: group }));
+  const group = raw.fieldId(context, "groupId");
+  if (group !== undefined) raw.putField(properties, "$groups", JSON.stringify({ [groupType]: group }));
   putTraits(properties, new Map(), context);
 }
 
 /** The traits of the call itself; without any, those in its context. */
-function putTraits(properties: RawFields, traits: RawFields, context: RawFields): void {
-  const set = traits.size > 0 ? traits : objectField(context, "traits");
-  if (set.size > 0) putField(properties, "$set", writeRawFields(set));
+function putTraits(properties: raw.RawFields, traits: raw.RawFields, context: raw.RawFields): void {
+  const set = traits.size > 0 ? traits : raw.objectField(context, "traits");
+  if (set.size > 0) raw.putField(properties, "$set", raw.writeRawFields(set));
 }
