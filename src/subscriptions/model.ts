@@ -60,7 +60,7 @@ export const subscriptionModel = field.model("Subscription", {
     default: null,
   }),
   timezone: field.nullable(
-    field.timezone({ description: "The time zone of start_date's time of day; null: UTC." }),
+    field.timezone({ description: "The time zone of start_date's time of day; null: the project's." }),
     {
       default: null,
     },

@@ -3,6 +3,7 @@
 import type { Addresses } from "../access/address.ts";
 import type { Gate } from "../access/gate.ts";
 import { openRateLimit } from "../access/rate.ts";
+import type { AccessProject } from "../access/scope.ts";
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
@@ -77,7 +78,10 @@ function listOperations(parts: SubscriptionParts) {
       answer: async ({ access, project, body }) => {
         await checkInput(parts, project.id, body, body);
         const now = parts.clock.now();
-        const dates = { created_at: new Date(now), next_delivery_date: nextDate(body, now) };
+        const dates = {
+          created_at: new Date(now),
+          next_delivery_date: nextDate(withZone(body, project), now),
+        };
         const made = await createSubscription(sql, {
           ...body,
           ...dates,
@@ -108,7 +112,7 @@ function oneOperations(parts: SubscriptionParts) {
       find: (request) => subscriptionOf(sql, request),
       body: subscriptionBody,
       replies: shownOne,
-      answer: ({ found, body }) => changeSubscription(parts, found, body),
+      answer: ({ project, found, body }) => changeSubscription(parts, project, found, body),
     }),
   ];
 }
@@ -136,21 +140,37 @@ async function checkInput(
 
 async function changeSubscription(
   parts: SubscriptionParts,
+  project: AccessProject,
   before: StoredSubscription,
   changes: SubscriptionUpdate,
 ): Promise<Subscription> {
   const { id, project_id } = before;
   await checkInput(parts, project_id, changes, { ...before, ...changes });
   return present(
-    await reviseSubscription(parts.sql, project_id, id, (now) => revision(now, changes, parts.clock.now())),
+    await reviseSubscription(parts.sql, project_id, id, (stored) =>
+      revision(stored, changes, { project, now: parts.clock.now() }),
+    ),
   );
 }
 
+/** With the project's zone where it has none of its own. */
+function withZone<Zoned extends { timezone: string | null }>(
+  schedule: Zoned,
+  { timezone }: { timezone: string | null },
+): Zoned {
+  return { ...schedule, timezone: schedule.timezone ?? timezone };
+}
+
 /** The next date changes when the schedule changes, or the subscription is restored or enabled again. */
-function revision(before: StoredSubscription, changes: SubscriptionUpdate, now: number): Revision {
-  const after = { ...before, ...changes };
+function revision(
+  stored: StoredSubscription,
+  changes: SubscriptionUpdate,
+  { project, now }: { project: AccessProject; now: number },
+): Revision {
+  const before = withZone(stored, project);
+  const after = withZone({ ...stored, ...changes }, project);
   const moved = scheduleFields.some((name) => changes[name] !== undefined && !isSame(name, before, after));
-  const wasInactive = before.deleted || before.disabled_at !== null;
+  const wasInactive = stored.deleted || stored.disabled_at !== null;
   const isRevived = wasInactive && !after.deleted && Object.keys(changes).length > 0;
   return moved || isRevived ? { changes, next: nextDate(after, now) } : { changes };
 }
@@ -172,21 +192,24 @@ function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
       answer: async ({ found, query, url }) =>
         pageReply(url, query, await listDeliveries(sql, found.id, query)),
     }),
-    projectOperation("POST /subscriptions/:id/test_delivery/", "subscription:write", {
-      summary: "Deliver now, outside the schedule",
-      description:
-        "Retried like any other delivery; next_delivery_date stays. " +
-        `A project may ask for ${subscriptionLimits.testDeliveriesPerMinuteMax} in a minute, then it is throttled.`,
-      find: (request) => subscriptionOf(sql, request),
-      replies: { 201: reply("The started delivery.", deliveryModel) },
-      answer: async ({ project, found }) => {
-        if (found.deleted) throw new Fault("invalid_input", "The subscription is deleted.");
-        testRate.count(String(project.id));
-        const made = await addTestDelivery(sql, found.id, new Date(clock.now()));
-        if (made) return made;
-        const detail = `${subscriptionLimits.testDeliveriesMax} test deliveries are under way already.`;
-        throw new Fault("conflict", detail);
-      },
-    }),
+    // PostHog documents the name with a dash.
+    ...(["test_delivery", "test-delivery"] as const).map((name) =>
+      projectOperation(`POST /subscriptions/:id/${name}/`, "subscription:write", {
+        summary: "Deliver now, outside the schedule",
+        description:
+          "Retried like any other delivery; next_delivery_date stays. " +
+          `A project may ask for ${subscriptionLimits.testDeliveriesPerMinuteMax} in a minute, then it is throttled.`,
+        find: (request) => subscriptionOf(sql, request),
+        replies: { 201: reply("The started delivery.", deliveryModel) },
+        answer: async ({ project, found }) => {
+          if (found.deleted) throw new Fault("invalid_input", "The subscription is deleted.");
+          testRate.count(String(project.id));
+          const made = await addTestDelivery(sql, found.id, new Date(clock.now()));
+          if (made) return made;
+          const detail = `${subscriptionLimits.testDeliveriesMax} test deliveries are under way already.`;
+          throw new Fault("conflict", detail);
+        },
+      }),
+    ),
   ];
 }

@@ -21,7 +21,7 @@ export interface Schedule {
   start_date: string;
   /** ISO 8601; the last possible occurrence. */
   until_date: string | null;
-  /** The time zone of the time of day; UTC when null. */
+  /** The time zone of the time of day: the project's where the subscription has none; UTC when null. */
   timezone: string | null;
 }
 

@@ -50,6 +50,11 @@ export async function listSubscriptions(
   return await countedPage(sql, { ...listing, show: shownOf });
 }
 
+/** The zone of the subscription `s`: its project's, unless it has one of its own. */
+export function ownZone(sql: Postgres | PostgresTransaction) {
+  return sql`coalesce(s.timezone, (SELECT timezone FROM projects WHERE id = s.project_id)) AS timezone`;
+}
+
 /** A subscription of the project, deleted or not; undefined when there is none. */
 async function findSubscription(
   sql: Postgres | PostgresTransaction,

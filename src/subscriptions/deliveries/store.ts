@@ -9,6 +9,7 @@ import type { TargetType } from "../model.ts";
 import type { Report } from "../report/model.ts";
 import type { ReportRequest } from "../report/report.ts";
 import type { Schedule } from "../schedule.ts";
+import { ownZone } from "../store.ts";
 
 export interface DueSubscription extends Schedule {
   id: number;
@@ -26,7 +27,7 @@ export async function enqueueDue(
 ): Promise<number> {
   return await sql.begin(async (tx) => {
     const due = await tx<DueSubscription[]>`
-      SELECT id, frequency, interval, byweekday, bysetpos, count, timezone, next_delivery_date,
+      SELECT id, frequency, interval, byweekday, bysetpos, count, ${ownZone(tx)}, next_delivery_date,
         ${exactMoment(tx, "s", "start_date")}, ${exactMoment(tx, "s", "until_date")}
       FROM subscriptions s
       WHERE next_delivery_date <= ${now} AND NOT deleted AND disabled_at IS NULL
@@ -94,7 +95,7 @@ export function leasedDeliveries(sql: Postgres, now: number): LeasedRows {
     shown: sql`
       q.id, q.uuid, q.due_at, q.test, q.attempts, q.report, q.recipients, q.subscription_id, s.project_id,
       s.dashboard_id, s.insight_id, s.target_type, s.target_value, s.title, s.invite_message, s.deleted,
-      s.frequency, s.interval, s.byweekday, s.bysetpos, s.timezone,
+      s.frequency, s.interval, s.byweekday, s.bysetpos, ${ownZone(sql)},
       (SELECT p.report FROM subscription_deliveries p
        WHERE p.subscription_id = q.subscription_id AND NOT p.test AND p.status = 'delivered' AND p.id <> q.id
        ORDER BY p.id DESC LIMIT 1) AS before`,
