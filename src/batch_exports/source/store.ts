@@ -106,11 +106,8 @@ export function describeOf(source: ExportSource, days: readonly string[]): Expor
 
 /** The number of rows, with the same conditions and interval. */
 export function countOf(source: ExportSource, days: readonly string[]): ExportStatement {
-  const { compiled, model, conditions } = source;
-  // Persons are joined only where a condition may need them: the join is half the cost of the count.
-  const needsNoJoin = model === "events" && !compiled && conditions.length === 0;
-  const { text, params } = needsNoJoin ? eventRows(source, days, "stored_events") : fromText(source, days);
-  return { text: `SELECT count() AS rows ${needsNoJoin ? "FROM " : ""}${text}`, params };
+  const { text, params } = fromText({ ...source, columns: [] }, days);
+  return { text: `SELECT count() AS rows ${text}`, params };
 }
 
 /** The number of rows, and their approximate bytes in the layout. */
@@ -199,7 +196,7 @@ function nameOf({ name }: ExportColumn): string {
 function fromText(source: ExportSource, days: readonly string[], persons = false): ExportStatement {
   const { compiled, model, columns } = source;
   const hasPersons = persons && columns.some(({ name }) => name === personProperties) && !compiled;
-  const events = () => (hasPersons ? eventsWithPersons(source, days) : eventRows(source, days));
+  const events = () => (hasPersons ? eventsWithPersons : eventRows)(source, days);
   const rows = model === "persons" ? personRows(source) : events();
   const params = { ...rows.params, ...compiled?.params };
   if (!compiled && model === "events") return { text: `FROM ${rows.text}`, params };
@@ -226,8 +223,15 @@ function eventsWithPersons(source: ExportSource, days: readonly string[]): Expor
   };
 }
 
-function eventRows(source: ExportSource, days: readonly string[], view = "events"): ExportStatement {
+function eventRows(source: ExportSource, days: readonly string[]): ExportStatement {
   const { include_events, exclude_events } = source.events;
+  // Persons are joined only where a column or a condition may need them: the join is half the cost of a count, and
+  // keeps the engine from reading in the order of the key.
+  const isJoined =
+    source.compiled !== undefined ||
+    source.conditions.length > 0 ||
+    source.columns.some(({ name }) => name === "person_id" || name === personProperties);
+  const view = isJoined ? "events" : "stored_events";
   const { where, params } = arrivalCondition(source);
   const clauses = [where, "toDate(timestamp) IN {days:Array(Date)}"];
   Object.assign(params, { days });

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { eventColumns, personColumns } from "../../../src/batch_exports/source/columns.ts";
+import { captureColumns, eventColumns, personColumns } from "../../../src/batch_exports/source/columns.ts";
 import {
   copyStatement,
   countOf,
@@ -13,6 +13,7 @@ import {
   fileOf,
   filesOf,
   firstArrivalOf,
+  inOrder,
   killStatement,
   sampleStatement,
   selectionOf,
@@ -92,6 +93,12 @@ test("an interval begins with its first moment and ends before its last; without
   expect(open.text).not.toContain("{since:");
   expect("since" in open.params).toBe(false);
   expect(countOf(persons, days).text).toContain("_inserted_at >= ");
+});
+
+test("batches in the order of the key are read without persons, so that the engine need not sort them", () => {
+  const { select } = selectionOf({ ...events, columns: captureColumns }, "lines", days);
+  expect(inOrder(select).text).toMatch(/FROM stored_events WHERE .* ORDER BY toDate\(timestamp\), event,/);
+  expect(selectionOf(events, "lines", days).select.text).toContain("FROM events WHERE");
 });
 
 test("persons are joined for a count only where a condition may need them", () => {
