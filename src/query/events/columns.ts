@@ -2,6 +2,7 @@
 
 import { isoOfStored } from "../../http/fields/field_time.ts";
 import { groupIndexOf } from "../../storage/events/group_columns.ts";
+import { findRefusal } from "../../storage/events/session_property.ts";
 import { jsonOf } from "../parts/expressions.ts";
 
 /** An event as stored. */
@@ -47,8 +48,8 @@ export function columnsOf(select: readonly string[]): Column[] | undefined {
   const columns = select.map((name): Column | undefined => {
     const [, plain, single, double] = property.exec(name) ?? [];
     const key = plain ?? single ?? double;
-    // `$group_0` and the like are not among the properties that were sent.
-    if (key !== undefined && groupIndexOf(key) !== undefined) return undefined;
+    // `$group_0` and the like are not among the properties that were sent; SQL refuses those that are computed.
+    if (key !== undefined && (groupIndexOf(key) !== undefined || findRefusal(key))) return undefined;
     if (key !== undefined) return { type: "String", of: ({ parsed }) => propertyOf(parsed, key) };
     return Object.hasOwn(fixed, name) ? fixed[name] : undefined;
   });

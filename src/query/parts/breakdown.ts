@@ -3,7 +3,7 @@
 
 import { requireScopes } from "../../access/scope.ts";
 import { Fault } from "../../core/fault.ts";
-import { sessionExpressions } from "../../storage/events/session_property.ts";
+import { findRefusal, sessionExpressions } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
 import { refuseInput } from "../refuse_input.ts";
 import { noValue, otherValues } from "../result.ts";
@@ -51,6 +51,8 @@ export function breakdownOf(
       const known = Object.keys(sessionExpressions).join(", ");
       refuseInput(`"${property.slice(0, 100)}" is not supported of a session; ${known} are.`, at);
     }
+    const refusal = !type || type === "event" || type === "person" ? findRefusal(property) : undefined;
+    if (refusal) refuseInput(refusal, at);
     if (property.length > queryLimits.expressionCharsMax) {
       const detail = `Ensure this field has no more than ${queryLimits.expressionCharsMax} characters.`;
       throw new Fault("max_length", detail, { attr: at });

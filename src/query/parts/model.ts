@@ -94,7 +94,10 @@ export const node = field.strictModel("EventsNode", {
   math: maybe(field.choice(maths)),
   math_property: maybe(field.text()),
   math_group_type_index: maybe(field.integer({ minimum: 0, maximum: 4 })),
-  math_property_type: unanswered("Math on anything but an event's property", ["event_properties"]),
+  math_property_type: unanswered("Math on anything but properties of events and sessions", [
+    "event_properties",
+    "session_properties",
+  ]),
   math_hogql: maybe(field.text({ blank: true, maxLength: queryLimits.expressionCharsMax })),
   math_multiplier: unanswered("A multiplier", [1]),
   math_property_revenue_currency: unanswered("A currency"),

@@ -1,6 +1,7 @@
 // What the schema of a TrendsQuery cannot refuse: math without its property, breakdowns by several properties.
 
 import { Fault } from "../../core/fault.ts";
+import { findRefusal } from "../../storage/events/session_property.ts";
 import { breakdownOf } from "../parts/breakdown.ts";
 import type { EventsNode, Interval } from "../parts/model.ts";
 import { filtersOf, type Series, seriesOf, shownName } from "../parts/series.ts";
@@ -16,11 +17,11 @@ export function checkTrends(query: TrendsQuery, attr: string) {
   for (const [i, { node }] of series.entries())
     refuseMath(query, node, `${attr}__series__${i}__math`, breakdown !== undefined);
   const interval = (query.interval ?? "day") as Interval;
-  const maths = series.flatMap(({ math, node }, i) =>
-    math === "hogql"
-      ? [{ text: node.math_hogql ?? "", attr: `${attr}__series__${i}__math_hogql`, isAggregate: true }]
-      : [],
-  );
+  const maths = series.flatMap(({ math, node }, i) => {
+    const at = `${attr}__series__${i}__math`;
+    if (math === "hogql") return [{ text: node.math_hogql ?? "", attr: `${at}_hogql`, isAggregate: true }];
+    return isOfSessions(node) ? [{ text: sessionDuration, attr: `${at}_property` }] : [];
+  });
   return {
     attr,
     query,
@@ -34,6 +35,13 @@ export function checkTrends(query: TrendsQuery, attr: string) {
     formulas: formulasOf(query, attr),
   };
 }
+
+/** The duration of an event's session, in seconds. */
+export const sessionDuration = "session.$session_duration";
+
+/** Whether the math is of the sessions in which events are, each counted once. */
+export const isOfSessions = ({ math, math_property: property }: EventsNode): boolean =>
+  property === "$session_duration" && mathsOfProperty.has(math ?? "");
 
 /** PostHog's three ways to write them: the newest that is not empty counts. */
 function formulasOf({ series, trendsFilter }: TrendsQuery, attr: string): Formula[] {
@@ -72,6 +80,10 @@ function refuseMath(query: TrendsQuery, node: EventsNode, at: string, hasBreakdo
     const detail = `The math "${math}" needs a group type.`;
     throw new Fault("required", detail, { attr: `${at}_group_type_index` });
   }
+  const refusal = math_property && !isOfSessions(node) ? findRefusal(math_property) : undefined;
+  if (refusal) refuseInput(refusal, `${at}_property`);
+  if (node.math_property_type === "session_properties" && !isOfSessions(node))
+    refuseInput('Of sessions\' properties only "$session_duration" is supported.', `${at}_property`);
   const display = query.trendsFilter?.display;
   const isSliding = math === "weekly_active" || math === "monthly_active";
   if (isSliding && ((query.interval ?? "day") !== "day" || isTotal(display)))

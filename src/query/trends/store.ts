@@ -6,6 +6,7 @@ import {
   eventPropertyText,
   type PropertyFilter,
   propertyText,
+  sessionOfEvent,
 } from "../../storage/events/property_filter.ts";
 import { addIntervals, type DateSpan } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
@@ -16,6 +17,7 @@ import type { Interval, Math } from "../parts/model.ts";
 import type { Period } from "../parts/periods.ts";
 import type { Series } from "../parts/series.ts";
 import { Draft, type QueryContext } from "../store.ts";
+import { isOfSessions, sessionDuration } from "./check.ts";
 
 /** The events of one series in one period. */
 export interface TrendScope {
@@ -207,6 +209,15 @@ function rowsWithLines(
 function aggregate(draft: Draft, { math, node }: Series): string {
   const { math_property: property, math_group_type_index: groupIndex, math_hogql: hogql } = node;
   const quantile = quantiles[math];
+  if (isOfSessions(node)) {
+    // Each session counts once, however many events it has here.
+    const [name, session] = [
+      quantile === undefined ? math : `quantileExactInclusive(${quantile})`,
+      sessionOfEvent,
+    ];
+    const pairs = `groupUniqArrayIf((${session}, ${draft.expressions!.number(sessionDuration)}), ${session} != '')`;
+    return `arrayReduce('${name}', arrayMap(pair -> pair.2, ${pairs}))`;
+  }
   if (quantile !== undefined) {
     return `quantileExactInclusive(${quantile})(${draft.propertyNumber(property ?? "")})`;
   }

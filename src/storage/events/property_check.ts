@@ -6,7 +6,7 @@ import { wordsIn } from "../../core/words.ts";
 import { storageLimits } from "../limits.ts";
 import { groupIndexes } from "./group_columns.ts";
 import { checkValues, operators, type PropertyOperator, type PropertyValue } from "./property_value.ts";
-import { sessionExpressions } from "./session_property.ts";
+import { findRefusal, sessionExpressions } from "./session_property.ts";
 
 /** The owner of the property. */
 type Owner = "event" | "person" | "group" | "session" | "element" | "recording" | "log_entry";
@@ -150,6 +150,8 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
   if (typeof key !== "string" || key.length > storageLimits.propertyKeyCharsMax || key.includes("\0")) {
     throw new Fault("invalid_input", "Not a valid property name.", { attr: `${attr}__key` });
   }
+  const refusal = type === "event" || type === "person" ? findRefusal(key) : undefined;
+  if (refusal) throw new Fault("invalid_input", refusal, { attr: `${attr}__key` });
   const operator = operatorOf(value["operator"] ?? "exact", `${attr}__operator`);
   if (type === "session" && types.includes("hogql")) refuseOtherKeys(type, key, sessionKeys, attr);
   if (type === "element") checkElement(key, operator, attr);

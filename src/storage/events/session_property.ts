@@ -1,4 +1,4 @@
-// Properties of sessions as expressions over the view `sessions`.
+// Properties of sessions as expressions over the view `sessions`, and names that are no properties of anything else.
 
 /** The column of `sessions` of each property of type String whose values are read from the project's sessions. */
 const columns = {
@@ -41,3 +41,12 @@ export const sessionExpressions: Readonly<Record<string, string>> = {
   $is_bounce: "toString(is_bounce)",
   $vitals_lcp: "if(vitals_lcp > 0, toString(vitals_lcp), '')",
 };
+
+/** The refusal of a property that PostHog computes and events and persons do not have here; undefined for others. */
+export function findRefusal(name: string): string | undefined {
+  if (name === "$session_duration")
+    return 'Sessions have "$session_duration": use their filters and breakdowns, and session.$session_duration in SQL.';
+  return name.startsWith("$virt_")
+    ? `"${name.slice(0, 100)}" is not computed here: nothing has it.`
+    : undefined;
+}

@@ -9,6 +9,7 @@ import { functionShapes, refuseFunction } from "./lists/function_shapes.ts";
 import { functionNames, type SqlFunction, sqlFunction } from "./lists/functions.ts";
 import { countKinds } from "./lists/kinds.ts";
 import { functionLimits } from "./lists/limits.ts";
+import { hasNoStart } from "./placeholders.ts";
 import { quotedName, refuse, suggestion } from "./problem.ts";
 import type { Sql, SqlType } from "./value.ts";
 
@@ -41,6 +42,7 @@ export function callSql(node: CallNode, scope: SqlScope): Sql {
   const sign = Object.hasOwn(signs, name) ? signs[name] : undefined;
   if (sign !== undefined) {
     requireArguments("vv");
+    if (args.some((arg) => hasNoStart(arg, draft))) return truth("1");
     return comparison(draft, sign, inner(0), inner(1), node);
   }
   if (name === "and" || name === "or") {
@@ -48,7 +50,7 @@ export function callSql(node: CallNode, scope: SqlScope): Sql {
   }
   if (name === "not") {
     requireArguments("v");
-    return truth(`(NOT ${condition(inner(0))})`);
+    return negation(inner(0));
   }
   if (name === "exists") {
     const [one] = args;
@@ -129,7 +131,9 @@ function aggregateSql(node: CallNode, aggregate: SqlAggregate, args: readonly Sq
   let { name } = aggregate;
   let isDistinct = node.distinct === true;
   if (isDistinct && name === "count") [name, isDistinct] = ["uniqExact", false];
-  const sql = converted.map((one) => one.sql);
+  const sql = converted.map((value, i) =>
+    name.endsWith("If") && i === converted.length - 1 ? condition(value) : value.sql,
+  );
   // It accepts whole seconds only.
   if (name.startsWith("windowFunnel") && first?.type === "datetime") sql[0] = `toDateTime(${sql[0]})`;
   if (node.filter_expr) {
@@ -184,9 +188,16 @@ function caseOf(node: CallNode, scope: SqlScope): Sql {
   return functionShapes["multiif"]!.sql(draft, parts, node);
 }
 
-/** A condition: a text is true when it is "true". */
-export function condition(one: Sql): string {
-  return one.text === undefined ? one.sql : `ifNull(${one.text} = 'true', 0)`;
+/** A condition: a text is true or false where it is one of these words, and null, which counts as false, otherwise. */
+export function condition(value: Sql): string {
+  return value.type === "number" && value.text !== undefined
+    ? `(${value.sql} != 0)`
+    : asType(value, "boolean").sql;
+}
+
+/** NOT of a value: null for null, as for a property without a value. */
+export function negation(value: Sql): Sql {
+  return { ...truth(`(NOT ${condition(value)})`), nullable: value.nullable };
 }
 
 export function logic(op: "And" | "Or", exprs: readonly ExpressionNode[], scope: SqlScope): Sql {
@@ -196,6 +207,6 @@ export function logic(op: "And" | "Or", exprs: readonly ExpressionNode[], scope:
   return {
     sql: `(${joined})`,
     type: "boolean",
-    nullable: parts.some((one) => one.nullable && one.text === undefined),
+    nullable: parts.some(({ nullable }) => nullable),
   };
 }

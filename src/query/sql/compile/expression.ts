@@ -1,11 +1,11 @@
 // Compiles one expression of a query.
 
 import type { ExpressionNode, FieldNode, Placed } from "../tree.ts";
-import { callSql, condition, logic } from "./calls.ts";
+import { callSql, logic, negation } from "./calls.ts";
 import { comparison, inSql, truth } from "./compare.ts";
 import { asType, constantSql, midnightOf, type SqlDraft, type SqlScope } from "./draft.ts";
 import { functionShapes } from "./lists/function_shapes.ts";
-import { placeholderSql } from "./placeholders.ts";
+import { hasNoStart, placeholderSql } from "./placeholders.ts";
 import { quotedName, refuse } from "./problem.ts";
 import { fieldSql, memberSql } from "./scope.ts";
 import type { PathKey, Sql } from "./value.ts";
@@ -27,22 +27,18 @@ export function expressionSql(node: ExpressionNode, scope: SqlScope): Sql {
     case "WindowFunction":
       return windowSql(node, scope);
     case "Alias":
-      return inner(node.expr);
+      return nameValue(node.alias, inner(node.expr), node, scope);
     case "CompareOperation":
       return compareSql(node, scope);
     case "And":
     case "Or":
       return logic(node.node, node.exprs, scope);
     case "Not":
-      return truth(`(NOT ${condition(inner(node.expr))})`);
+      return negation(inner(node.expr));
     case "ArithmeticOperation":
       return arithmeticSql(node.op, inner(node.left), inner(node.right), node);
-    case "BetweenExpr": {
-      const value = inner(node.expr);
-      const low = comparison(draft, ">=", value, inner(node.low), node).sql;
-      const high = comparison(draft, "<=", value, inner(node.high), node).sql;
-      return truth(`(${low} AND ${high})`, node.negated);
-    }
+    case "BetweenExpr":
+      return rangeSql(node, scope);
     case "IsDistinctFrom":
       return comparison(draft, node.negated ? "==" : "!=", inner(node.left), inner(node.right), node);
     case "Lambda":
@@ -98,10 +94,32 @@ function numberOf(value: unknown, type: string | undefined, at: Placed): unknown
 function compareSql(node: ExpressionNode & { node: "CompareOperation" }, scope: SqlScope): Sql {
   const { op } = node;
   if (op.includes("cohort")) refuse("Cohorts do not exist here: name the properties instead.", node);
+  if (hasNoStart(node.left, scope.draft) || hasNoStart(node.right, scope.draft)) return truth("1");
   const left = scope.expression(node.left);
   if (op === "in" || op === "global in") return inSql(false, left, node.right, scope);
   if (op === "not in" || op === "global not in") return inSql(true, left, node.right, scope);
   return comparison(scope.draft, op, left, scope.expression(node.right), node);
+}
+
+/** `x BETWEEN a AND b`; neither it nor its negation holds for null. */
+function rangeSql(node: ExpressionNode & { node: "BetweenExpr" }, scope: SqlScope): Sql {
+  const value = scope.expression(node.expr);
+  const compare = (op: string, bound: ExpressionNode): string =>
+    hasNoStart(bound, scope.draft)
+      ? String(!node.negated)
+      : comparison(scope.draft, op, value, scope.expression(bound), node).sql;
+  const [low, high, word] = node.negated ? ["<", ">", "OR"] : [">=", "<=", "AND"];
+  return truth(`(${compare(low!, node.low)} ${word} ${compare(high!, node.high)})`);
+}
+
+/** A name within an expression, for later parts of its SELECT. */
+function nameValue(name: string, value: Sql, at: Placed, scope: SqlScope): Sql {
+  // The arguments of a lambda have no value outside of it.
+  if (scope.lambda.size > 0) return value;
+  const known = scope.aliases.get(name);
+  if (known && known.sql !== value.sql) refuse(`${quotedName(name)} names two values.`, at);
+  scope.aliases.set(name, value);
+  return value;
 }
 
 function arithmeticSql(op: string, left: Sql, right: Sql, at: Placed): Sql {

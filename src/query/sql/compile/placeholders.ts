@@ -1,8 +1,8 @@
 // Placeholders in braces: values of the request, and its filters.
 
-import type { PlaceholderNode } from "../tree.ts";
+import type { ExpressionNode, PlaceholderNode } from "../tree.ts";
 import { momentOf, truth } from "./compare.ts";
-import { constantSql, type SqlScope } from "./draft.ts";
+import { constantSql, nowSql, type SqlDraft, type SqlScope } from "./draft.ts";
 import { quotedName, refuse, suggestion } from "./problem.ts";
 import type { Sql } from "./value.ts";
 
@@ -18,6 +18,7 @@ export function placeholderSql(node: PlaceholderNode, scope: SqlScope): Sql {
     if (!isRangeEnd)
       refuse("Of filters there are {filters}, {filters.dateRange.from} and {filters.dateRange.to}.", node);
     const moment = rest[0] === "from" ? filters?.from : filters?.to;
+    if (moment === undefined && rest[0] === "to") return { sql: nowSql, type: "datetime", nullable: false };
     if (moment === undefined) return constantSql(draft, null);
     return momentOf(draft, { ...constantSql(draft, `${moment.replace(" ", "T")}Z`) }, false, node);
   }
@@ -26,6 +27,26 @@ export function placeholderSql(node: PlaceholderNode, scope: SqlScope): Sql {
   const hint = suggestion(name, Object.keys(given ?? {}));
   const where = given === variables && first === "variables" ? "variables" : "values";
   return refuse(`The request has no ${quotedName(name)} in its ${where}.${hint}`, node);
+}
+
+/** Whether a value contains `{filters.dateRange.from}` without such a date: a comparison with it leaves nothing out. */
+export function hasNoStart(node: ExpressionNode, draft: SqlDraft): boolean {
+  const { values, filters } = draft.context;
+  switch (node.node) {
+    case "Placeholder": {
+      const path = node.expr.node === "Field" ? node.expr.chain.join(".") : "";
+      return path === "filters.dateRange.from" && !filters?.from && !Object.hasOwn(values ?? {}, "filters");
+    }
+    case "Call":
+      return node.args.some((arg) => hasNoStart(arg, draft));
+    case "ArithmeticOperation":
+      return hasNoStart(node.left, draft) || hasNoStart(node.right, draft);
+    case "TypeCast":
+    case "TryCast":
+      return hasNoStart(node.expr, draft);
+    default:
+      return false;
+  }
 }
 
 /** The filters apply to the first table that has their columns. */

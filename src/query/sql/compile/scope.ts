@@ -22,7 +22,9 @@ export function fieldSql(node: FieldNode, path: readonly PathKey[], scope: SqlSc
   if (owners[0]) return owners[0].read.field(path, node);
   const common = scope.commonTables.get(name);
   if (common?.node.cte_type === "column") {
-    return jsonMember(draft, common.scope.expression(common.node.expr), rest, node);
+    // Its columns are those of the SELECT that names it.
+    const inner = scope.with({ commonTables: common.scope.commonTables, lambda: new Map() });
+    return jsonMember(draft, inner.expression(common.node.expr), rest, node);
   }
   return refuseField(name, node, scope);
 }

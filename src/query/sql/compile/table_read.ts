@@ -7,9 +7,10 @@ import {
   propertyText,
   readsPersons,
 } from "../../../storage/events/property_filter.ts";
+import { findRefusal } from "../../../storage/events/session_property.ts";
 import type { FieldNode, Placed } from "../tree.ts";
 import { condition } from "./calls.ts";
-import { constantSql, type SqlDraft, SqlScope, type TableLike, textAs } from "./draft.ts";
+import { constantSql, nowSql, type SqlDraft, SqlScope, type TableLike, textAs } from "./draft.ts";
 import type { LazyJoin, SqlTable, TableColumn } from "./lists/table.ts";
 import { sqlTables } from "./lists/tables.ts";
 import { quotedName, refuse, SqlProblem, suggestion } from "./problem.ts";
@@ -38,7 +39,7 @@ export class TableRead implements TableLike {
   readonly #columns = new Map<string, string>();
   readonly #joined = new Map<
     string,
-    { read: TableRead; left: string; right: string; where: string | undefined }
+    Pick<LazyJoin, "left" | "right" | "rows"> & { read: TableRead; where: string | undefined }
   >();
 
   constructor(draft: SqlDraft, table: SqlTable, { isInline = false, exposed = [] }: ReadOptions = {}) {
@@ -99,6 +100,8 @@ export class TableRead implements TableLike {
     };
     bound(">=", filters?.from);
     bound("<", filters?.to);
+    // A range without an end ends now: events may be of a later time.
+    if (filters?.from !== undefined && filters.to === undefined) parts.push(`${raw} <= ${nowSql}`);
     const conditions = [this.#read(`(${parts.join(" AND ")})`)];
     const properties = filters?.properties ?? [];
     if (properties.length > 0) {
@@ -126,7 +129,7 @@ export class TableRead implements TableLike {
     scope.tables.push({ name, read: this, using: [] });
     const { tree, attr } = this.#draft.context.filterTrees!.get(text)!;
     try {
-      return condition(scope.expression(tree));
+      return `ifNull(${condition(scope.expression(tree))}, 0)`;
     } catch (thrown) {
       if (thrown instanceof SqlProblem) thrown.filter = { text, attr };
       throw thrown;
@@ -158,12 +161,13 @@ export class TableRead implements TableLike {
       return `(SELECT ${this.#listed(more)} FROM ${this.#source} WHERE ${project})`;
     }
     const base = this.#draft.fresh("t");
-    const joins = [...this.#joined.values()].map(({ read, left, right, where }) => {
+    const joins = [...this.#joined.values()].map(({ read, left, right, where, rows }) => {
       const limits = read.#source === "sessions" ? [...this.#sessionLimits].join("") : "";
-      const rows = `${project}${limits}${where ? ` AND ${where}` : ""}`;
-      const source = `SELECT ${read.#listed()} FROM ${read.#source} WHERE ${rows}`;
+      const condition = `${project}${limits}${where ? ` AND ${where}` : ""}`;
+      const source = `SELECT ${read.#listed()} FROM ${read.#source} WHERE ${condition}`;
       const inner = read.#joined.size > 0 ? read.subquery().slice(1, -1) : source;
-      return ` LEFT ANY JOIN (${inner}) AS ${read.alias} ON ${base}.${left} = ${read.alias}.${right}`;
+      const join = read.#joinsMany || rows === "many" ? "LEFT JOIN" : "LEFT ANY JOIN";
+      return ` ${join} (${inner}) AS ${read.alias} ON ${base}.${left} = ${read.alias}.${right}`;
     });
     const ownColumns = [...this.#exposed, ...more, ...this.#columns.values()].map(
       (name) => `${base}.${name} AS ${name}`,
@@ -171,6 +175,11 @@ export class TableRead implements TableLike {
     const joinedColumns = [...this.#passed].map(([name, sql]) => `${sql} AS ${name}`);
     const inner = `(SELECT ${this.#listed(more)} FROM ${this.#source} WHERE ${project}) AS ${base}`;
     return `(SELECT ${[...ownColumns, ...joinedColumns].join(", ")} FROM ${inner}${joins.join("")})`;
+  }
+
+  /** Whether a row of the table may become several by what is joined to it. */
+  get #joinsMany(): boolean {
+    return [...this.#joined.values()].some(({ read, rows }) => rows === "many" || read.#joinsMany);
   }
 
   /** Columns of joined tables by their names in the subquery. */
@@ -193,13 +202,13 @@ export class TableRead implements TableLike {
     return found;
   }
 
-  #join(name: string, { table, left, right, where }: LazyJoin, source: string | undefined) {
+  #join(name: string, { table, left, right, where, rows }: LazyJoin, source: string | undefined) {
     let found = this.#joined.get(name);
     if (!found) {
       const read = new TableRead(this.#draft, sqlTables[table]!);
       read.#source = source ?? read.#source;
       const leftName = this.#nameOf(this.#table.columns[left]!);
-      found = { read, left: leftName, right: read.#nameOf(read.#table.columns[right]!), where };
+      found = { read, left: leftName, right: read.#nameOf(read.#table.columns[right]!), where, rows };
       this.#joined.set(name, found);
     }
     return found;
@@ -254,6 +263,9 @@ export class TableRead implements TableLike {
       const bound = keys.map((key) => constantSql(this.#draft, key).sql);
       const isPlain = bound.length === 1 && column.sql === "properties" && typeof keys[0] === "string";
       const name = String(keys[0]);
+      const isStored = column.sql === "properties" && this.#table.owner !== "group";
+      const refusal = isStored ? findRefusal(name) : undefined;
+      if (refusal) refuse(refusal, at);
       if (this.#table.owner === "person") this.#draft.personKeys.set(name, at);
       const source = isPlain
         ? this.#table.owner === "event"

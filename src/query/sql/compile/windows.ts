@@ -21,15 +21,26 @@ export function windowSql(node: WindowFunction, scope: SqlScope): Sql {
   arity(node, args.length, callee.args);
   const params = hasParameters ? parametersText(node, node.exprs ?? [], aggregate, scope) : "";
   const checked = checkArguments(scope.draft, callee, args, node);
-  const converted = checked.map((one, i) => (callee.isNumeric && i === 0 ? asType(one, "number") : one));
+  const isUnknown = callee.type === "unknown";
+  const converted = checked.map((value, i) => {
+    if (i > 0) return value;
+    if (callee.isNumeric) return asType(value, "number");
+    return isUnknown ? withNull(value) : value;
+  });
   const called = `${callee.name}${params}(${converted.map((one) => one.sql).join(", ")})`;
-  const type = callee.type === "unknown" ? (converted[0]?.type ?? "unknown") : callee.type;
+  const type = isUnknown ? (converted[0]?.type ?? "unknown") : callee.type;
   const isShifted = callee.name === "lagInFrame" || callee.name === "leadInFrame";
   return {
     sql: `${called} OVER (${windowText(windowOf(node, scope), scope, isShifted)})`,
     type,
-    nullable: callee.type === "unknown" || converted.some((one) => one.nullable),
+    nullable: isUnknown || converted.some((one) => one.nullable),
   };
+}
+
+/** A value of a type that has null, which functions of a window return beyond its edge. */
+function withNull(value: Sql): Sql {
+  const isScalar = value.type !== "array" && !value.sql.startsWith("tuple(");
+  return isScalar && !value.nullable ? { ...value, sql: `toNullable(${value.sql})`, nullable: true } : value;
 }
 
 /** The window behind OVER, or the one that it names. */

@@ -46,16 +46,25 @@ export function openSqlParser(log: Log) {
       kind: Kind,
       project_id: number,
     ): Promise<Trees[Kind]> => {
-      checkTextBounds(text);
+      const orders = checkTextBounds(text);
       const result = await parseCached(text, kind, project_id);
       if ("failed" in result) throw new SqlProblem(failures[result.failed]);
       const tree: unknown = JSON.parse(withWholeNumbers(result.json));
       if (isError(tree)) throw new SqlProblem(sentenceOf(tree), tree);
+      if (orders > 0) refuseLostOrder(orders, result.json);
       if (kind === "order") refuseTextAfter(text, tree as OrderExpr);
       return tree as never;
     },
     close: () => child.close(),
   };
+}
+
+/** The parser ignores an ORDER BY after a SELECT in brackets; a quote in a text of the tree is escaped. */
+function refuseLostOrder(orders: number, json: string): void {
+  if ((json.match(/"(?:order_by|within_group)":\[\{/g)?.length ?? 0) >= orders) return;
+  throw new SqlProblem(
+    "ORDER BY is not supported after SELECTs in brackets: write SELECT * FROM (… UNION ALL …) ORDER BY ….",
+  );
 }
 
 /** The parser ignores text after an order. */

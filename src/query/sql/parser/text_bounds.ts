@@ -27,8 +27,8 @@ const refused: ReadonlySet<string> = new Set([
   "filter(…) over",
 ]);
 
-/** @throws SqlProblem when the text is beyond a bound, or has words of `refused`. */
-export function checkTextBounds(text: string): void {
+/** Returns how often the text has ORDER BY. @throws SqlProblem when it is beyond a bound, or has words of `refused`. */
+export function checkTextBounds(text: string): number {
   const { textCharsMax, textTokensMax, textDepthMax } = parserLimits;
   if (text.length > textCharsMax) {
     throw new SqlProblem(`A query may have ${textCharsMax} characters; this one has ${text.length}.`);
@@ -36,6 +36,7 @@ export function checkTextBounds(text: string): void {
   if (text.includes("\0")) throw new SqlProblem("A query must not contain null characters.");
   let tokens = 0;
   let depth = 0;
+  let orders = 0;
   let before = "";
   /** Depths of the open brackets after FILTER. */
   const filters = new Set<number>();
@@ -65,9 +66,11 @@ export function checkTextBounds(text: string): void {
         positionAt(text, at),
       );
     }
+    if (before === "order" && word === "by") orders++;
     before = word;
     at = end;
   }
+  return orders;
 }
 
 /** The offset after what begins at `at`: a comment, a quoted text, a word, or one character. */

@@ -24,8 +24,8 @@ test("a property is a number where numbers are needed, and a text where texts ar
   expect(written(call("min", property))).toBe("min(props.a)");
 });
 
-test("AND, OR and NOT are truths, of a property where it is `true`; of nothing AND is true and OR is not", () => {
-  const truth = "ifNull(props.a = 'true', 0)";
+test("AND, OR and NOT are truths, of a property where it is `true` or `false`; of nothing AND is true and OR is not", () => {
+  const truth = "transform(props.a, ['true', 'false'], [true, false], NULL)";
   expect(written(call("and", property, field("n")))).toBe(`(${truth} AND n)`);
   expect(written(call("or", field("n"), property))).toBe(`(n OR ${truth})`);
   expect(written(call("not", property))).toBe(`(NOT ${truth})`);
@@ -38,7 +38,7 @@ test("a distinct count is an exact one, a filter is the aggregate's own, a param
     "groupArray(DISTINCT text)",
   );
   expect(written(with_(call("sum", field("n")), { filter_expr: property }))).toBe(
-    "sumIf(n, ifNull(props.a = 'true', 0))",
+    "sumIf(n, transform(props.a, ['true', 'false'], [true, false], NULL))",
   );
   expect(written(with_(call("quantile", field("n")), { params: [constant(0.9)] }))).toBe("quantile(0.9)(n)");
   expect(written(call("count", field("*")))).toBe("count()");

@@ -1,6 +1,7 @@
 // One use of a table: the columns that are read of it, joins that are named, and the project's condition on each.
 
 import { expect, test } from "bun:test";
+import { sqlTables } from "../../../../src/query/sql/compile/lists/tables.ts";
 import { call, compare, compiled, constant, field, refusalOfTree, select, statementOf } from "./trees.ts";
 
 const project = "project_id = {project_id:UInt32}";
@@ -40,6 +41,31 @@ test("what is named of another table is joined once, within the project, one row
     select([field("session", "$is_bounce"), field("session", "$is_bounce")], "events"),
   );
   expect(twice).toMatch(/^SELECT (t\d+\.v\d+) AS c\d+, \1 AS /);
+});
+
+test("a row is joined to one of another table, or to all where it may have many", () => {
+  const kinds = Object.entries(sqlTables).flatMap(([name, { joins = {} }]) =>
+    Object.entries(joins).map(([join, { table, rows }]) => {
+      const other = Object.keys(sqlTables[table]!.columns)[0]!;
+      const text = statementOf(select([field(join, other)], name));
+      expect({ name, join, isAny: text.includes("LEFT ANY JOIN") }).toEqual({
+        name,
+        join,
+        isAny: rows === "one",
+      });
+      return `${rows} ${table} by ${sqlTables[table]!.columns[joins[join]!.right]!.sql}`;
+    }),
+  );
+  // Unique columns of the views, and one that is not.
+  expect([...new Set(kinds)].toSorted()).toEqual([
+    "many person_distinct_ids by person_id",
+    "one groups by group_key",
+    "one person_distinct_ids by distinct_id",
+    "one persons by person_id",
+    "one sessions by session_id",
+  ]);
+  const nested = statementOf(select([field("person", "pdi", "distinct_id")], "events"));
+  expect(nested).not.toContain("ANY JOIN");
 });
 
 test("a property of a person has a join of its own, which reads no other property", () => {

@@ -61,7 +61,9 @@ export const session_recordings: SqlTable = {
       "mouse_activity_count active_milliseconds console_log_count console_warn_count console_error_count " +
       "snapshot_source",
   ),
-  joins: { pdi: { table: "person_distinct_ids", left: "distinct_id", right: "distinct_id" } },
+  joins: {
+    pdi: { table: "person_distinct_ids", left: "distinct_id", right: "distinct_id", rows: "one" },
+  },
 };
 
 export const ingestion_warnings: SqlTable = {

@@ -17,6 +17,8 @@ export interface LazyJoin {
   /** The columns that must be equal: of this table, and of the other. */
   left: string;
   right: string;
+  /** How many rows of the other table a row of this one may have. */
+  rows: "one" | "many";
   /**
    * Cheaper sources with the other table's `properties` but not its further columns: all properties, or one by `key`.
    */

@@ -21,9 +21,10 @@ const personOf = {
   table: "persons",
   left: "person_id",
   right: "id",
+  rows: "one",
   propertiesSource: "person_texts",
   propertySource: "person_values",
-};
+} as const;
 
 const events: SqlTable = {
   source: "stored_events",
@@ -55,8 +56,8 @@ const events: SqlTable = {
   joins: {
     person: personOf,
     poe: personOf,
-    pdi: { table: "person_distinct_ids", left: "distinct_id", right: "distinct_id" },
-    session: { table: "sessions", left: "$session_id", right: "session_id" },
+    pdi: { table: "person_distinct_ids", left: "distinct_id", right: "distinct_id", rows: "one" },
+    session: { table: "sessions", left: "$session_id", right: "session_id", rows: "one" },
     ...Object.fromEntries(
       groupIndexes.map((index) => [
         `group_${index}`,
@@ -64,6 +65,7 @@ const events: SqlTable = {
           table: "groups",
           left: `$group_${index}`,
           right: "key",
+          rows: "one" as const,
           where: `group_type = ${groupTypeAt(index)}`,
         },
       ]),
@@ -84,7 +86,7 @@ const persons: SqlTable = {
     ...sqlColumns("number", "team_id=project_id"),
   },
   star: wordsIn("id created_at properties is_identified last_seen_at"),
-  joins: { pdi: { table: "person_distinct_ids", left: "id", right: "person_id" } },
+  joins: { pdi: { table: "person_distinct_ids", left: "id", right: "person_id", rows: "many" } },
 };
 
 const person_distinct_ids: SqlTable = {
