@@ -77,14 +77,15 @@ export function followShared(
   registry.followed("gauge", "sluice_disk_free_bytes", "Free bytes of the volume DATA_DIR is on.", freeBytes);
 }
 
-/** Counts requests refused whole; the log has how many of them are to be retried. */
+/** Counts requests refused whole; the log has how many of them the journal refused, not keys that cannot be checked. */
 export function refusalCounts(
   metrics: CaptureMetrics,
   { journal }: OpenedCapture,
 ): (code: FaultCode) => void {
   return (code) => {
     metrics.requestsRefused.of(code).add();
-    if (code === "unavailable") journal.reportRefused();
+    const isJournal = journal.isFull || journal.quota.areRecordingsFull || journal.isFailing();
+    if (code === "unavailable" && isJournal) journal.reportRefused();
   };
 }
 

@@ -55,9 +55,7 @@ function checkLine({ path, olderGoOn, duration }: Migration, rows: number): stri
   return `${path}: ${durationText(duration, rows)}; ${captures}`;
 }
 
-function durationText(duration: MigrationDuration | undefined, rows: number): string {
-  if (duration === undefined) return "of the first release, whose tables were empty";
-  const { seconds, isMeasured } = duration;
+function durationText({ seconds, isMeasured }: MigrationDuration, rows: number): string {
   if (seconds === 0) return "a moment, however many events there are";
   const here = Math.ceil((seconds * rows) / durationEvents);
   const known = `${seconds} s for ${thousands(durationEvents)}, ${isMeasured ? "measured" : "estimated"}`;

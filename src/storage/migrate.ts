@@ -175,10 +175,10 @@ async function findCompatible(
 ): Promise<Record<StoreName, ReadonlySet<number>>> {
   const unknown = await listUnknown(sql, knownMigrations(files));
   const incompatible = unknown.findLast(({ older_go_on }) => exact || !older_go_on);
-  if (incompatible) throw newerStore(incompatible.store, incompatible.version);
   const versions = byStore((store) =>
     unknown.filter((one) => one.store === store).map(({ version }) => version),
   );
+  if (incompatible) throw newerStore(incompatible.store, versions[incompatible.store].at(-1)!);
   if (unknown.length > 0) {
     const newest = byStore((store) => versions[store].at(-1));
     log.info("a newer version has changed the stores; this one is compatible", newest);

@@ -26,8 +26,7 @@ export interface Migration {
   checksum: string;
   /** Whether servers that do not know the file can run beside it. */
   olderGoOn: boolean;
-  /** Undefined for a file of the first release, which has none. */
-  duration: MigrationDuration | undefined;
+  duration: MigrationDuration;
 }
 
 export interface MigrationDuration {
@@ -50,8 +49,9 @@ export type Versions = Readonly<Record<StoreName, number>>;
 /** Files before this number have no header about older servers, which must stop for them. */
 export const firstHeaded = 9;
 
-/** Files before these numbers, which are released, have no duration. */
+/** Files before these numbers have no header about their duration: a moment, unless they read the events. */
 const firstTimed: Versions = { postgres: 21, clickhouse: 15 };
+const untimedSeconds: Readonly<Record<string, number>> = { "sql/clickhouse/0009_definitions.sql": 6 };
 
 const headers: ReadonlyMap<string | undefined, boolean> = new Map([
   ["-- Older servers: go on.", true],
@@ -99,9 +99,9 @@ export function readFolder(folder: string): Migration[] {
 const durationShape =
   /^-- Takes: (?:a moment|([1-9]\d{0,5}) s for 20 million events, (measured|estimated))\.$/;
 
-function durationOf(path: string, version: number, text: string): MigrationDuration | undefined {
+function durationOf(path: string, version: number, text: string): MigrationDuration {
   const store = path.split("/")[1] as StoreName;
-  if (version < firstTimed[store]) return undefined;
+  if (version < firstTimed[store]) return { seconds: untimedSeconds[path] ?? 0, isMeasured: false };
   const found = durationShape.exec(text.split("\n", 2)[1] ?? "");
   if (!found) {
     throw new UserError(
@@ -143,7 +143,7 @@ export function pendingOf(
     const file = files[version - 1];
     if (!file) {
       if (compatible.has(version)) continue;
-      throw newerStore(store, version);
+      throw newerStore(store, done.at(-1)!.version);
     }
     if (version !== index + 1)
       throw new UserError(`${files[index]?.path} was left out of the ${titles[store]} store`);

@@ -4,8 +4,11 @@ import { afterAll, afterEach, expect, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import type { CaptureJournal, CaptureJournalOptions } from "../../../src/capture/capture_journal.ts";
 import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
+import { refusalCounts } from "../../../src/capture/counts.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
 import { DiskReserve, reserveOf, type VolumeFigures } from "../../../src/capture/journal/quota.ts";
+import { openMetrics } from "../../../src/capture/metrics.ts";
+import type { OpenedCapture } from "../../../src/capture/open.ts";
 import { openLog } from "../../../src/core/log.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
@@ -118,6 +121,23 @@ test("the journal refuses a group that has no room, leaves its file as it is, an
   await journal.live.commit();
   expect(journal.live.segment!.path).toBe(path);
   expect(open(folder).nextSealed(liveLane)!.rows).toBe(2);
+});
+
+test("a refused request is logged as the journal's refusal only where the journal refuses", async () => {
+  const lines: string[] = [];
+  const log = openLog({ level: "info", format: "json", write: (line) => void lines.push(line) });
+  const { figures, reserve } = openRoom(40 * mebibyte, 64 * mebibyte);
+  await reserve.poll();
+  const journal = open(`${makeFolder()}/journal`, { reserve, log });
+  const refused = refusalCounts(openMetrics(), { journal } as OpenedCapture);
+  refused("unavailable");
+  expect(lines).toEqual([]);
+  figures.freeBytes = 0;
+  await reserve.poll();
+  refused("unavailable");
+  expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+    expect.objectContaining({ message: "captures are refused", disk_low: true }),
+  ]);
 });
 
 test("who waits for stored rows does not wait for a segment that nothing was written to", async () => {

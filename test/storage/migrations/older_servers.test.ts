@@ -105,6 +105,16 @@ test("an older server refuses stores with one newer migration that it cannot tol
   }
 });
 
+test("an older server names the last newer migration, also where it only could not tolerate an earlier one", async () => {
+  const stores = await madeStores();
+  const last = `${String(known.postgres + 2).padStart(4, "0")}_last.sql`;
+  const files = { [next.postgres]: mustStop + moreOfPostgres, [last]: `${goOn}SELECT 1;` };
+  await migrate(stores, { log: silentLog, ...ownAnd(files, {}) });
+  await expect(migrate(stores, { log: silentLog })).rejects.toThrow(
+    `the Postgres store is at migration ${known.postgres + 2}, newer than this program`,
+  );
+});
+
 test("a migration of ClickHouse that was cut short keeps out older servers that cannot tolerate it", async () => {
   const stores = await madeStores();
   const half = `${mustStop}${moreOfClickHouse} SELECT nonsense;`;
@@ -199,7 +209,12 @@ test("a server from before processes told what they know is waited for, before a
       DROP COLUMN text_modified_at, DROP COLUMN color, DROP COLUMN show_description`;
   await stores.sql`DROP TABLE shared_results, sharing_configurations`;
   await stores.sql`DROP TABLE activity_log`;
+  await stores.sql`ALTER TABLE batch_export_runs DROP COLUMN records_failed`;
   await stores.sql`DROP VIEW credentials`;
+  await stores.sql`DROP TABLE key_organizations`;
+  await stores.sql`DROP FUNCTION set_key_organizations CASCADE`;
+  await stores.sql`DROP FUNCTION reaches`;
+  await stores.sql`ALTER TABLE personal_api_keys DROP COLUMN issuer_id`;
   await stores.sql`DROP TABLE user_sessions, organization_invites`;
   await stores.sql`DROP FUNCTION end_sessions_of_key CASCADE`;
   await stores.sql`ALTER TABLE users DROP COLUMN password_hash, DROP COLUMN last_login`;
