@@ -25,10 +25,8 @@ export interface AppendContext {
   warned: Outcomes<Warning>;
   /** Chooses the lane of the next slice. */
   lanes: { next(): EventLane };
-  /** The groups that hold the rows. */
   groups: CommitGroups;
   journal: CaptureJournal;
-  /** Records the names of events and properties. */
   definitions: Pick<DefinitionBook, "shapes" | "read" | "record">;
   /** Counts the events of a project that may send only so many a day. */
   quota?: BodyQuota | undefined;

@@ -25,7 +25,6 @@ export interface CaptureOptions {
   counts: CaptureCounts;
   clock: Clock;
   groupTypes: GroupTypes;
-  /** Records the names of events and properties. */
   definitions: Pick<DefinitionBook, "shapes" | "read" | "record">;
   /** The salts of the days whose cookieless events are accepted. */
   salts: Salts;

@@ -46,7 +46,6 @@ export function flushCounts(metrics: CaptureMetrics): OpenCaptureOptions["counts
   };
 }
 
-/** Metrics of arriving events. */
 export function captureCounts(metrics: CaptureMetrics): CaptureCounts {
   return {
     received: (events) => metrics.eventsReceived.add(events),

@@ -93,7 +93,6 @@ export async function openCapture(options: OpenCaptureOptions) {
   return {
     journal,
     book,
-    /** What the pipeline works with. */
     parts: { journal, book, groupTypes, definitions, salts, dailyQuotas },
     /** The id of the database whose projects the events are of. */
     database: () => ownership.database,
@@ -108,7 +107,6 @@ export async function openCapture(options: OpenCaptureOptions) {
     freeBytes: () => reserve.freeBytes ?? Number.NaN,
     /** Batches whose sessions could not be derived yet, of all servers. */
     sessionBacklog: () => flush.sessionBacklog,
-    /** How the flush fares. */
     trouble: () => flush.trouble,
     /** Resolves when captures can be stored; throws otherwise. */
     check: () => checkJournal(journal),

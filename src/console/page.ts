@@ -3,7 +3,6 @@
 import { isPublicHost, loadHostsMax } from "../core/public_host.ts";
 import { pagePolicy, sendAsset, textAsset } from "../http/asset.ts";
 
-/** The console. */
 export function sendConsole(request: Request): Promise<Response> {
   return sendPage(request, [consolePage, consolePolicy]);
 }

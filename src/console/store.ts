@@ -1,5 +1,6 @@
 // The newest events of a project, for the pages that follow it.
 
+import type { EventRow } from "../query/events/columns.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { consoleLimits } from "./limits.ts";
 
@@ -10,17 +11,10 @@ export interface Followed {
   distinct_id: string | undefined;
 }
 
-export interface NewEvent {
-  uuid: string;
-  event: string;
-  distinct_id: string;
-  /** JSON; empty where it is longer than consoleLimits.propertiesBytesMax. */
-  properties: string;
+/** Properties longer than consoleLimits.propertiesBytesMax are empty. */
+export interface NewEvent extends Omit<EventRow, "person_id"> {
   /** Bytes of all its properties. */
   properties_bytes: number;
-  /** `YYYY-MM-DD hh:mm:ss.uuuuuu`, like `created_at`. */
-  timestamp: string;
-  created_at: string;
 }
 
 /**

@@ -161,14 +161,10 @@ function eventConditions({ id, names, isPostHogs }: EventNameFilter): string {
   ]);
 }
 
-export interface PropertyNameFilter {
-  id?: string;
+export interface PropertyNameFilter extends Omit<EventNameFilter, "isPostHogs" | "excludeStale"> {
   /** Their owner; undefined: any. */
   type?: keyof typeof kinds;
   group_type_index?: number | undefined;
-  words?: readonly string[];
-  names?: readonly string[] | undefined;
-  excluded?: readonly string[];
   isNumerical?: boolean | undefined;
   isFeatureFlag?: boolean | undefined;
   excludeCore?: boolean | undefined;

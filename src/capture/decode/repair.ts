@@ -51,7 +51,6 @@ export function* repair(
 class Pass {
   /** Bytes of the copy so far. */
   size = 0;
-  /** The number of repairs. */
   repairs = 0;
   readonly #bytes: Uint8Array;
   readonly #out: Uint8Array | undefined;

@@ -2,7 +2,6 @@
 
 import { definitionLimits } from "./limits.ts";
 
-/** The shapes of all projects. */
 export class ShapeCaches {
   readonly #shapes = new Map<number, ShapeCache>();
 

@@ -18,7 +18,6 @@ import { type Reason, warningBit } from "./outcome.ts";
 import { newUuidBytes, type Row, uuidFromText } from "./row.ts";
 import { sanitize } from "./sanitize.ts";
 
-/** The context of all events of a request. */
 export interface EventContext {
   project_id: number;
   historical_migration: boolean;

@@ -57,7 +57,6 @@ export class Outcomes<Type extends string> {
   /** Whether all are listed, for a reply that has them: a body of 200 kB may have 100,000. */
   isListed: boolean | undefined;
 
-  /** Counts by type. */
   get counts(): ReadonlyMap<Type, number> {
     if (this.#type === undefined) return noCounts;
     this.#counts ??= new Map();

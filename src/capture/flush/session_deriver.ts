@@ -19,7 +19,6 @@ import { StoredSessions } from "./stored_sessions.ts";
 
 interface SessionDeriverOptions extends Uses<"clickhouse" | "clock" | "log"> {
   journal: Pick<CaptureJournal, "finish" | "retain" | "isBusy" | "isTight">;
-  /** Derives the sessions of a segment's blocks. */
   sender: Pick<SessionSender, "send" | "releaseIdle" | "abandon">;
   /** Sends the first columns of blocks, of which days are derived; not shared. */
   days: Pick<BatchSender, "sendFirstColumns" | "releaseIdle" | "abandon">;

@@ -17,7 +17,6 @@ export function usualReply(request: Request): Response {
   return replied(request, plain);
 }
 
-/** The reply to an accepted request. */
 export function captureReply(request: Request, result: CaptureResult): Response {
   return replied(request, result.recordingsUnwanted ? noRecordings : plain);
 }

@@ -20,7 +20,6 @@ import { Translation, type TranslationOptions, uuidChars } from "./translation.t
 
 const noQuery = new URLSearchParams();
 
-/** Answers one POST request. */
 export async function answerV1(
   request: Request,
   { options, arenas }: { options: AnswerOptions; arenas: ArenaPool },

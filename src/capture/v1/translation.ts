@@ -26,7 +26,6 @@ const nothing = bytesOf("null");
 const writtenBytesMax = 512;
 
 export interface TranslationOptions {
-  /** The project API key. */
   key: string;
   /** Members appended to the properties of every event, as JSON without braces; may be empty. */
   sdk: string;

@@ -19,45 +19,20 @@ export interface Series {
   math: string;
   /** The property that the math is about, where it needs one. */
   property: string;
-  /** Its own filters. */
   conditions: Condition[];
 }
 
-export interface InsightQuery {
+export interface InsightQuery extends RarerFields {
   kind: Kind;
   series: Series[];
   interval: string;
   range: string;
-  /** The last day; "" for today. */
-  to: string;
   breakdown: string;
   /** Whose property it is broken down by. */
   breakdownType: Owner;
   conditions: Condition[];
   /** Whether the project's test accounts are left out. */
   withoutTests: boolean;
-  /** Of a trend: a formula that is shown instead of its events, such as `A / B`. */
-  formula: string;
-  /** PostHog's name of the drawing of a trend. */
-  display: string;
-  /** How many values of the breakdown are shown separately; the others are one line. */
-  values: number;
-  compare: boolean;
-  /** Of a funnel: PostHog's name of its view. */
-  view: string;
-  /** Of a funnel: how long a person may take, like `14 day`. */
-  window: string;
-  /** Of a funnel: PostHog's name of the order of its steps. */
-  order: string;
-  /** Of retention: how many intervals are shown. */
-  columns: number;
-  /** Of retention: whether only a person's first time counts. */
-  first: boolean;
-  /** Of paths: PostHog's name of the kind of steps, their begin and end ("" for anywhere), and their length. */
-  pathType: string;
-  start: string;
-  end: string;
-  steps: number;
 }
 
 export const anyEvent: Series = { event: "", math: "total", property: "", conditions: [] };
@@ -89,21 +64,30 @@ export function queryOfAddress(query: URLSearchParams): InsightQuery {
 
 /** Fields that an address has where they differ from these, by their names there. */
 const rarer = {
+  /** The last day; "" for today. */
   to: ["to", ""],
+  /** A formula that is shown instead of a trend's events, such as `A / B`. */
   formula: ["formula", ""],
+  /** PostHog's name of the drawing of a trend. */
   display: ["display", "ActionsLineGraph"],
+  /** How many values of the breakdown are shown separately; the others are one line. */
   values: ["values", 6],
   compare: ["compare", false],
+  /** PostHog's name of a funnel's view, how long a person may take, and PostHog's name of the order of its steps. */
   view: ["view", "steps"],
   window: ["window", "14 day"],
   order: ["order", "ordered"],
+  /** How many intervals of retention are shown, and whether only a person's first time counts. */
   columns: ["columns", 8],
   first: ["first", false],
+  /** PostHog's name of the kind of steps of paths, their begin and end ("" for anywhere), and their length. */
   pathType: ["path", "$pageview"],
   start: ["start", ""],
   end: ["end", ""],
   steps: ["steps", 5],
-} as const;
+} satisfies Record<string, [parameter: string, otherwise: string | number | boolean]>;
+type Widened<Value> = Value extends boolean ? boolean : Value;
+type RarerFields = { [Name in keyof typeof rarer]: Widened<(typeof rarer)[Name][1]> };
 const rarerNames = Object.keys(rarer) as (keyof typeof rarer)[];
 
 /** What an address without parameters shows. */
@@ -149,7 +133,6 @@ export function addressOfQuery(query: InsightQuery): string {
   return params.toString();
 }
 
-/** The query in the API's form. */
 export function queryBodyOf(query: InsightQuery): { kind: string } & Record<string, unknown> {
   const { series, interval, range, to, compare, display, formula } = query;
   const kind = kinds[query.kind].api;

@@ -74,7 +74,6 @@ export interface Figure {
   isIncreaseBad: boolean | null;
 }
 
-/** Results by what they are. */
 type Recognized =
   | { of: "cohorts"; cohorts: Cohort[] }
   /** One funnel, or one for each value of a breakdown. */

@@ -67,7 +67,6 @@ function normalized(saved: Fields): Fields {
   });
 }
 
-/** Changes the fields that are there. */
 function withChanged(fields: Fields, changes: Readonly<Record<string, (value: unknown) => unknown>>): Fields {
   const found = Object.entries(changes).filter(([name]) => fields[name]);
   return { ...fields, ...Object.fromEntries(found.map(([name, change]) => [name, change(fields[name])])) };

@@ -66,7 +66,6 @@ export function OneInsight({ id }: { id: string }) {
   );
 }
 
-/** A link to the explore page, with the query in its form. */
 function EditLink({ insight: { id, query } }: { insight: InsightRow }) {
   if (savedSqlOf(query))
     return (

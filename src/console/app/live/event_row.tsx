@@ -11,14 +11,9 @@ import { isFields } from "../values.ts";
 import { eventText } from "./event_text.ts";
 import type { EventMessage } from "./messages.ts";
 
-export interface ShownEvent {
-  uuid: string;
-  event: string;
-  distinct_id: string;
+export interface ShownEvent extends Omit<EventMessage, "properties" | "properties_bytes"> {
   /** undefined when they were too long for the stream. */
   properties: Record<string, unknown> | undefined;
-  timestamp: string;
-  created_at: string;
 }
 
 /** An event of the stream, which has times in ClickHouse's format. */

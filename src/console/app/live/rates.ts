@@ -69,7 +69,6 @@ export function ratesOf(
   });
 }
 
-/** The mean of the last `count` rates. */
 export function recentRate(rates: readonly number[], count = 5): number {
   const lately = rates.slice(-count);
   return lately.length === 0 ? 0 : lately.reduce((sum, rate) => sum + rate, 0) / lately.length;

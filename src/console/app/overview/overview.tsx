@@ -103,7 +103,6 @@ function LiveNow() {
   );
 }
 
-/** The range and the filters. */
 function Scope({ site, show }: { site: Site; show: (site: Site) => void }) {
   return (
     <div class="form scope">

@@ -23,7 +23,6 @@ export type Query = Record<string, string | number | boolean | undefined>;
 
 export type Api = ReturnType<typeof openApi>;
 
-/** A list as the API pages it. */
 export interface ListReply<Row> {
   count: number;
   results: Row[];

@@ -8,9 +8,7 @@ import { useRead } from "./use_loaded.ts";
 export interface ProjectNames {
   /** The most recently seen first, with how many there were in 30 days. */
   events: readonly { name: string; volume_30_day: number }[];
-  /** Names of properties by owner. */
   properties: Readonly<Record<Owner, readonly string[]>>;
-  /** Types of groups with their indexes. */
   groupTypes: readonly GroupType[];
 }
 

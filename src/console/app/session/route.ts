@@ -34,7 +34,6 @@ export function useRoute(): Route {
   return readRoute(hash);
 }
 
-/** The address of a page of a project. */
 export function hrefOf(
   project: number,
   page: string,

@@ -50,7 +50,6 @@ export function useAllowed(required: string): boolean {
   return allows(useSession().scopes, required);
 }
 
-/** Makes addresses of pages of the chosen project. */
 export function useHref() {
   const { project } = useSession();
   return (...page: PageAddress) => hrefOf(project.id, ...page);

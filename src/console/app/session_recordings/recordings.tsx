@@ -36,7 +36,6 @@ const lengths = [
 const names = ["range", "from", "to", "name", "distinct_id", "person", "page", "event", "longer"] as const;
 type Filter = Readonly<Record<(typeof names)[number], string>>;
 
-/** The API's parameters of the fields. */
 export function recordingsQuery(filter: Filter): Query {
   const { range, from, to, name, distinct_id, person, page, event, longer } = filter;
   const properties = [

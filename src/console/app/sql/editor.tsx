@@ -16,7 +16,6 @@ interface EditorProps {
   names: SqlNames;
 }
 
-/** Lines of the field. */
 const [linesMin, linesMax] = [6, 24];
 
 export function SqlEditor(props: EditorProps) {

@@ -232,7 +232,6 @@ export function TextField({ label, value, set, hint, ...rest }: TextProps) {
   );
 }
 
-/** Values and their texts. */
 export type Options = readonly (readonly [value: string, text: string])[];
 
 interface ChoiceProps extends Pick<TextProps, "label" | "value" | "set"> {
@@ -315,7 +314,6 @@ interface PageLinkProps extends Omit<JSX.IntrinsicElements["a"], "href"> {
   needs?: string;
 }
 
-/** A link to a page of the chosen project. */
 export function PageLink({ to, needs = "", ...rest }: PageLinkProps) {
   const [href, isAllowed] = [useHref()(...to), useAllowed(needs)];
   return needs === "" || isAllowed ? <a href={href} {...rest} /> : <>{rest.children}</>;

@@ -44,7 +44,6 @@ function chosenTheme(): Theme {
   return (document.documentElement.dataset["theme"] ?? "system") as Theme;
 }
 
-/** The choice, and how to make another. */
 export function useTheme(): [Theme, (theme: Theme) => void] {
   return [useFollowed(chosenTheme), chooseTheme];
 }

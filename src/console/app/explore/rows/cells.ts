@@ -79,7 +79,6 @@ function numberIn(value: unknown): number | null {
   return typeof number === "number" && Number.isFinite(number) ? number : null;
 }
 
-/** A cell as a table shows it. */
 export function shownCell(value: unknown): string {
   // A pair is a number and that of the time before, which is null where nothing is compared.
   if (Array.isArray(value) && value.length === 2 && value[1] === null) return shownCell(value[0]);

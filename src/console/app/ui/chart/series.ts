@@ -11,10 +11,8 @@ export interface Line {
 /** How values are drawn: bars and areas are stacked; "beside" are bars side by side. */
 export type Drawing = "line" | "bar" | "beside" | "area";
 
-/** A series as it is drawn. */
 export interface DrawnSeries {
   line: Line;
-  /** The line's index. */
   index: number;
   values: (number | null)[];
   colour: number;
