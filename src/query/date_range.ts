@@ -59,6 +59,39 @@ export function dateSpanOf(
   return { from, to };
 }
 
+const ranks: Record<string, number> = {
+  hour: 0,
+  h: 0,
+  day: 1,
+  d: 1,
+  week: 2,
+  w: 2,
+  month: 3,
+  m: 3,
+  q: 3,
+  y: 3,
+};
+
+/**
+ * How far back the period before a range lies that ends now, so that its hours, weekdays or days of a unit are those of
+ * the range: PostHog's rule for "last 7 days" (eight, with today), hours, and "this month". `isUnit`: the period ends
+ * with its unit. undefined: it lies directly before the range.
+ * @param interval undefined for one number of the whole range.
+ */
+export function comparedShift(
+  range: DateRange | undefined,
+  interval: Interval | undefined,
+): { shift: Temporal.DurationLike; isUnit: boolean } | undefined {
+  if (range?.date_to || range?.explicitDate) return undefined;
+  const [, digits, unit, position] = relative.exec(range?.date_from ?? "-7d") ?? [];
+  if (unit === undefined || position === "End") return undefined;
+  const count = Number(digits ?? 0);
+  const fits = interval === undefined || ranks[interval]! <= ranks[unit]!;
+  if (position === "Start") return fits ? { shift: durationOf(unit, count + 1), isUnit: true } : undefined;
+  const isWhole = unit === "h" || unit === "w" || (unit === "d" && count % 7 === 0);
+  return fits && isWhole && count > 0 ? { shift: durationOf(unit, count), isUnit: false } : undefined;
+}
+
 interface Between {
   after?: string | null | undefined;
   before?: string | null | undefined;
