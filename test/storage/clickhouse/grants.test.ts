@@ -54,7 +54,7 @@ test("a user with the grants of the page captures, and is answered in SQL", asyn
 test("a user that may not read is refused at the start, by the grant it lacks", async () => {
   const blind = grants.map((grant) => grant.replace("GRANT SELECT, ", "GRANT "));
   const url = await startGranted(blind);
-  expect(startApp({ CLICKHOUSE_URL: url })).rejects.toThrow(/the grant SELECT\(.*\) ON sluice\./);
+  expect(startApp({ CLICKHOUSE_URL: url })).rejects.toThrow(/the grant SELECT.* on sluice\./i);
 }, 300_000);
 
 test("what it may not read fails no other question, and says nothing of the store", async () => {
@@ -63,7 +63,8 @@ test("what it may not read fails no other question, and says nothing of the stor
   const tables = await clickhouse.query<{ name: string }>(
     "SELECT name FROM system.tables WHERE database = currentDatabase() AND name != 'groups'",
   );
-  const reading = tables.map(({ name }) => `GRANT SELECT ON sluice.\`${name}\``);
+  const names = ["store_identity", ...tables.map(({ name }) => name)];
+  const reading = names.map((name) => `GRANT SELECT ON sluice.\`${name}\``);
   const narrow = [all.replace("GRANT SELECT, ", "GRANT "), ...others, ...reading];
   const second = await startApp({ CLICKHOUSE_URL: await startGranted(narrow) });
   const run = async (query: string) => {
