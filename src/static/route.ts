@@ -22,12 +22,9 @@ export function staticRoutes({ scripts }: { scripts: Scripts }) {
 }
 
 /** Newer posthog-js requests /static/<its version>/… first: served while the major version is the same. */
-interface ScriptRequest {
-  version: string | undefined;
-  script: string;
-}
+type ScriptRequest = ReturnType<typeof readScriptRequest>;
 
-function readScriptRequest(path: string): ScriptRequest {
+function readScriptRequest(path: string) {
   const slash = path.lastIndexOf("/");
   return { version: slash < 0 ? undefined : path.slice(0, slash), script: path.slice(slash + 1) };
 }

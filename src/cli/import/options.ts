@@ -11,22 +11,7 @@ import type { TimeRules } from "./formats/timestamp.ts";
 import { importLimits } from "./limits.ts";
 import { standardInput } from "./reading/source.ts";
 
-export interface ImportOptions {
-  files: string[];
-  /** Without a slash at its end. */
-  host: string;
-  /** Empty only in a dry run. */
-  apiKey: string;
-  format: Format;
-  dates: TimeRules["dates"];
-  concurrency: number;
-  /** The checkpoint's file; undefined: none. */
-  state: string | undefined;
-  dryRun: boolean;
-  /** Whether to wait until the events can be read. */
-  wait: boolean;
-  json: boolean;
-}
+export type ImportOptions = ReturnType<typeof readImportOptions>;
 
 /** What an import uses from outside; tests replace it. */
 export interface ImportParts {
@@ -45,7 +30,7 @@ export interface ImportParts {
 }
 
 /** @throws UserError with exit code 2. */
-export function readImportOptions(args: string[], config: Config): ImportOptions {
+export function readImportOptions(args: string[], config: Config) {
   const { positionals: files, values } = readArguments(
     args,
     ["host", "api-key", "format", "dates", "concurrency", "state"],
@@ -64,13 +49,17 @@ export function readImportOptions(args: string[], config: Config): ImportOptions
     throw wrong("--state names a file that is to be imported");
   return {
     files,
+    /** Without a slash at its end. */
     host: readHost(textOf("host") ?? `http://127.0.0.1:${config.port}`),
+    /** Empty only in a dry run. */
     apiKey,
     format: readFormat(textOf("format") ?? "auto"),
     dates: readDates(textOf("dates")),
     concurrency: readConcurrency(textOf("concurrency") ?? "4"),
+    /** The checkpoint's file; undefined: none. */
     state,
     dryRun,
+    /** Whether to wait until the events can be read. */
     wait: values["no-wait"] !== true,
     json: values["json"] === true,
   };

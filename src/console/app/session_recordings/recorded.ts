@@ -10,14 +10,7 @@ export interface LogLine {
   text: string;
 }
 
-export interface RequestLine {
-  at: number;
-  method: string;
-  url: string;
-  /** undefined where it was not recorded. */
-  status: number | undefined;
-  ms: number | undefined;
-}
+export type RequestLine = ReturnType<typeof requestOf>;
 
 export interface Recorded {
   logs: LogLine[];
@@ -61,13 +54,15 @@ function loggedText(argument: unknown): string {
   }
 }
 
-function requestOf(at: number, fields: Fields): RequestLine {
+function requestOf(at: number, fields: Fields) {
   const { name, url, method, responseStatus, status, duration, timestamp } = fields;
   return {
     at: numberOf(timestamp) ?? at,
     method: textOf(method) || "GET",
     url: textOf(name) || textOf(url),
     // Browsers report a status of 0 where they may not show the status.
+
+    /** undefined where it was not recorded. */
     status: numberOf(responseStatus) || numberOf(status) || undefined,
     ms: numberOf(duration),
   };
