@@ -1,6 +1,7 @@
 // Events over HTTP. They are sent as the store wrote them: none becomes an object.
 
 import { requireScopes } from "../access/scope.ts";
+import { JsonCursor, pastValue } from "../core/json/json_cursor.ts";
 import { limits } from "../core/limits.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
@@ -8,6 +9,9 @@ import { mounted, projectOperation, type RoomParts } from "../http/operation.ts"
 import { csvDescription, csvReply, linkHeader, tablePage, wantsCsv } from "../http/pages/csv.ts";
 import { type Page, pageLinks, streamedPage } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
+import { personText } from "../persons/model.ts";
+import type { Person } from "../persons/reading/fold.ts";
+import { findPersonsOfPage } from "../persons/reading/page.ts";
 import { clickhouseTime, nowOf } from "../query/date_range.ts";
 import type { QueryEngine } from "../query/engine.ts";
 import { eventColumnRows } from "../query/events/page.ts";
@@ -19,11 +23,12 @@ import { readStoredZone } from "../storage/clickhouse/zones.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
 import { personKeysIn, refuseUnset } from "../storage/events/lifted_properties.ts";
 import { expressionsIn } from "../storage/events/property_filter.ts";
+import { primed, slices } from "../work/slices.ts";
+import { eventLimits } from "./limits.ts";
 import { eventModel, listedEventModel } from "./model.ts";
 import { oneEventOperations } from "./one_operations.ts";
 import { eventParameters, type EventQuery, isByTime } from "./parameters.ts";
 import { type EventPage, listEvents, listEventsInSql, type Within } from "./store.ts";
-import { withPersons } from "./with_persons.ts";
 
 interface EventParts extends RoomParts<"gate" | "clickhouse" | "clock"> {
   engine: Pick<QueryEngine, "within">;
@@ -116,4 +121,56 @@ async function selectedReply(
     });
   }
   return await slicedJson({ ...pageLinks(url, page, through), columns, types, hasMore, results });
+}
+
+/**
+ * Adds a member `person` to each row: null where an event belongs to none. The first persons are read before this
+ * resolves.
+ * @param rows JSON objects in whole chunks, each object with a comma before it.
+ */
+async function withPersons(
+  reads: ProjectReads,
+  rows: AsyncGenerator<Uint8Array, void>,
+): Promise<AsyncGenerator<Uint8Array, void>> {
+  return await primed(joined(reads, rows));
+}
+
+async function* joined(
+  reads: ProjectReads,
+  chunks: AsyncGenerator<Uint8Array, void>,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const chunk of chunks) {
+    for await (const some of slices(rowsIn(chunk), eventLimits.personsAtOnceMax)) {
+      const ids = some.map(distinctIdOf);
+      const persons = await findPersonsOfPage(reads, [...new Set(ids)]);
+      yield Buffer.concat(
+        some.flatMap((row, i) => [row.subarray(0, -1), Buffer.from(personMember(persons.get(ids[i]!)))]),
+      );
+    }
+  }
+}
+
+function rowsIn(chunk: Uint8Array): Buffer[] {
+  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+  const rows: Buffer[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const end = pastValue(bytes, at + 1);
+    rows.push(bytes.subarray(at, end));
+    at = end;
+  }
+  return rows;
+}
+
+/** @param row with its comma. */
+function distinctIdOf(row: Buffer): string {
+  const members = new JsonCursor(row, 1);
+  while (members.next()) {
+    if (row.toString("utf8", members.key, members.keyEnd) !== "distinct_id") continue;
+    return JSON.parse(row.toString("utf8", members.value, members.end)) as string;
+  }
+  throw new Error("an event has no distinct_id");
+}
+
+function personMember(person: Person | undefined): string {
+  return `,"person":${person ? personText(person) : "null"}}`;
 }
