@@ -159,7 +159,7 @@ function startListener(status: (batch: Row[], request: number) => number = () =>
 }
 
 /** Text that could be taken for a placeholder of ours, or of the engine. */
-const prefix = "~file~/%7B_partition_id%7D/_partition_id~file~";
+const prefix = "~file~/a.zip::%7B_partition_id%7D/_partition_id~file~";
 
 for (const model of ["events", "persons"]) {
   test(`files have all ${model}, whole and split, whatever their values and their prefix`, async () => {

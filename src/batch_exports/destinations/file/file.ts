@@ -43,7 +43,8 @@ function fileStore(config: FileConfig, { clickhouse, exportFileDir, tag }: Writi
   };
   const part = (key: string): string => `${basename(key)}.${tag.replaceAll(/\W/g, "-")}.part`;
   return {
-    settings: { engine_file_truncate_on_insert: 1 },
+    // `::` in a name is a part of it, and not the end of the name of an archive.
+    settings: { engine_file_truncate_on_insert: 1, allow_archive_path_syntax: 0 },
     open: (below) => {
       folder = openExportFolder(exportFileDir, config.path, below);
     },
