@@ -2,7 +2,7 @@
 // reply begins; then properties, block by block.
 
 import { blocksOf, checkFits } from "../http/pages/page.ts";
-import { type ProjectReads, queryOptions } from "../storage/clickhouse/query_options.ts";
+import { filteredOptions, type ProjectReads, queryOptions } from "../storage/clickhouse/query_options.ts";
 import {
   type EventKey,
   keyColumns,
@@ -68,7 +68,7 @@ async function* readEvents(
   const events = await reads.query<KeyedEvent>(
     `SELECT ${keyColumns}, ${eventHead} AS head, ${eventTail} AS tail ${from}`,
     params,
-    { ...queryOptions, settings: { ...queryOptions.settings, ...plainSlashes } },
+    { ...filteredOptions, settings: { ...filteredOptions.settings, ...plainSlashes } },
   );
   const sizes = await sizesOf(reads, events);
   checkFits([...sizes.values()]);

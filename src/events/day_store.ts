@@ -2,7 +2,7 @@
 // event may have two rows: on days whose rows are in several parts, or in a part that was never merged, since INSERTs
 // leave equal rows as they are.
 
-import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
+import { filteredOptions, type ProjectReads } from "../storage/clickhouse/query_options.ts";
 import type { Conditions } from "../storage/events/conditions.ts";
 import { eventLimits } from "./limits.ts";
 
@@ -72,5 +72,6 @@ export async function countFinalDays(
      FROM (SELECT toDate32(timestamp) AS date, count() AS count FROM ${view} WHERE ${where} GROUP BY date)
      ORDER BY date ${order}`,
     params,
+    filteredOptions,
   );
 }

@@ -5,7 +5,7 @@ import { findMainId } from "../persons/reading/main_id_store.ts";
 import { findEventKeys, type ListedEvents } from "../query/events/page.ts";
 import type { QueryContext } from "../query/store.ts";
 import { unlessTooBig } from "../storage/clickhouse/clickhouse.ts";
-import { type ProjectReads, wholePageOptions } from "../storage/clickhouse/query_options.ts";
+import { filteredOptions, type ProjectReads, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
 import { compilePropertyFilters, readsPersons } from "../storage/events/property_filter.ts";
 import { hasKey, keyParams, keyRank } from "../storage/events/stored_properties.ts";
@@ -102,7 +102,10 @@ async function wholeEvents(
   { clickhouse }: ProjectReads,
   { from, params }: PageQuery,
 ): Promise<Uint8Array | undefined> {
-  const options = { ...wholePageOptions, settings: { ...wholePageOptions.settings, ...plainSlashes } };
+  const options = {
+    ...wholePageOptions,
+    settings: { ...filteredOptions.settings, ...wholePageOptions.settings, ...plainSlashes },
+  };
   const text = `SELECT ${eventText} AS line ${from} FORMAT RawBLOB`;
   return await unlessTooBig(clickhouse.bytes(text, params, options));
 }

@@ -13,6 +13,7 @@ import {
   WorkExceeded,
 } from "../storage/clickhouse/clickhouse.ts";
 import { queryOptions } from "../storage/clickhouse/query_options.ts";
+import { inWrittenOrder } from "../storage/clickhouse/read.ts";
 import {
   compilePropertyFilters,
   eventPropertyText,
@@ -122,7 +123,7 @@ const ofServer: ReadonlySet<string> = new Set(
 
 export function openQueryStore(clickhouse: ClickHouse, { elapsed }: Pick<Clock, "elapsed">): QueryStore {
   const kept = new Map<number, { at: number; figure: Promise<number> }>();
-  const options = { ...queryOptions, timeoutMs: queryLimits.estimateMsMax, settings: {} };
+  const options = { ...queryOptions, timeoutMs: queryLimits.estimateMsMax, settings: inWrittenOrder };
   const count = async (text: string, params: Record<string, unknown>): Promise<number> => {
     const parts = await clickhouse.query<{ rows: string }>(text, params, options).catch(() => []);
     return parts.reduce((sum, { rows }) => sum + Number(rows), 0);
@@ -136,7 +137,7 @@ export function openQueryStore(clickhouse: ClickHouse, { elapsed }: Pick<Clock, 
   };
   const ofProject = "SELECT event FROM event_rows WHERE project_id = {project_id:UInt32}";
   return {
-    // The engine's default, which its operator may have lowered: no setting of ours goes with it.
+    // The engine's default, which its operator may have lowered: no setting of ours for it goes with it.
     countCores: () => countOnce(0, "SELECT getSetting('max_threads') AS rows", {}),
     countRows: (project_id) => countOnce(project_id, `EXPLAIN ESTIMATE ${ofProject}`, { project_id }),
     countRead: (text, params) => count(`EXPLAIN ESTIMATE ${text}`, params),

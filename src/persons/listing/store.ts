@@ -1,7 +1,7 @@
 // The persons of a page, and their number, from ClickHouse.
 
 import type { Page } from "../../http/pages/page.ts";
-import { type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
+import { filteredOptions, type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
 import { compilePropertyFilters, type PropertyFilter } from "../../storage/events/property_filter.ts";
 import { mainsHolding } from "./current_store.ts";
 
@@ -85,6 +85,7 @@ export async function filterMainIds(
     `SELECT count() AS count, arraySlice(groupArray(distinct_id), {offset:UInt64} + 1, {limit:UInt64}) AS mains
      FROM (${conditions.join(" AND ")} GROUP BY distinct_id ORDER BY distinct_id)`,
     params,
+    filteredOptions,
   );
   return { count: Number(answer?.count ?? 0), mains: answer?.mains ?? [] };
 }

@@ -1,7 +1,7 @@
 // Queries in ClickHouse: which recordings are on a page of the list, and how many match.
 
 import type { Page } from "../../http/pages/page.ts";
-import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
+import { filteredOptions, type ProjectReads } from "../../storage/clickhouse/query_options.ts";
 import { sessionRecordingLimits } from "../limits.ts";
 import { readRows, type RecordingRow } from "../store.ts";
 import { conditionClauses } from "./condition_store.ts";
@@ -34,6 +34,7 @@ export async function countRecordings(reads: ProjectReads, filter: RecordingFilt
        SELECT 1 FROM session_recording_days WHERE ${where} GROUP BY session_hash ${began("HAVING min(start_time)")}
      )`,
     params,
+    filteredOptions,
   );
   return Number(row?.count ?? 0);
 }
@@ -92,6 +93,7 @@ async function orderedPage(
      ORDER BY ${column} ${ascending ? "ASC" : "DESC"}, start_time DESC, session_recordings.session_hash DESC
      LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
     { ...params, limit, offset },
+    filteredOptions,
   );
   const rows = await readRows(reads, found.map(hashOf));
   const byHash = new Map(rows.map((row) => [row.session_hash, row]));
@@ -114,6 +116,7 @@ async function firstPage(
      FROM session_recording_days WHERE ${onThem}
      GROUP BY session_hash ORDER BY start DESC LIMIT {wanted:UInt64}`,
     { ...clausesOf(filter, true).params, rows, wanted },
+    filteredOptions,
   );
   const whole = candidates.length < wanted;
   if (whole && Number(candidates[0]?.rows ?? 0) === rows) return undefined;
@@ -144,11 +147,13 @@ async function findPage(reads: ProjectReads, filter: RecordingFilter, page: Page
   );
   const rowsMax = isNarrow(filter) ? 0 : sessionRecordingLimits.recordingRowsComparedMax;
   const { limit, offset } = page;
+  const find = (text: string, more: object) =>
+    reads.query<Found>(text, { ...params, limit, offset, ...more }, filteredOptions);
   for (let rows = (offset + limit) * 2; rows <= rowsMax; rows *= 8) {
-    const found = await reads.query<Found>(lately, { ...params, limit, offset, rows });
+    const found = await find(lately, { rows });
     if (found.length === limit) return found.map(hashOf);
   }
-  return (await reads.query<Found>(select("", "", "1"), { ...params, limit, offset })).map(hashOf);
+  return (await find(select("", "", "1"), {})).map(hashOf);
 }
 
 interface Found {

@@ -3,6 +3,7 @@
 import { limits } from "../../core/limits.ts";
 import type { ClickHouse, QueryOptions } from "./clickhouse.ts";
 import { clickhouseLimits } from "./limits.ts";
+import { inWrittenOrder } from "./read.ts";
 
 export const queryOptions: QueryOptions = {
   // The engine's own limit is reached first, with a reason; this timeout is for an engine that does not answer.
@@ -10,6 +11,12 @@ export const queryOptions: QueryOptions = {
   work: { secondsMax: clickhouseLimits.pageCpuSecondsMax },
   // One thread: all cores for a page would slow capture down.
   settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
+};
+
+/** Options of a page with a client's filters, which are computed for rows of its own project. */
+export const filteredOptions: QueryOptions = {
+  ...queryOptions,
+  settings: { ...queryOptions.settings, ...inWrittenOrder },
 };
 
 /** Options of a page read in one query; isTooBig() recognizes the error when it exceeds these bounds. */

@@ -6,51 +6,20 @@ import { wordsIn } from "../../../src/core/words.ts";
 import { sqlFunctions } from "../../../src/query/sql/compile/lists/functions.ts";
 import type { SqlTable } from "../../../src/query/sql/compile/lists/table.ts";
 import { sqlTables } from "../../../src/query/sql/compile/lists/tables.ts";
-import type { Stores } from "../../../src/storage/stores.ts";
 import { startMsMax } from "../../support/accounts.ts";
-import { type RunningApp, startApp } from "../../support/app.ts";
-import { type Answer, ask } from "../../support/ask.ts";
 import { cleanUp } from "../../support/cleanup.ts";
-import { fillProject, mixProjects, sendRecording } from "../../support/neighbours.ts";
-import { projectKey, storesOf, until } from "../../support/server.ts";
+import { type Neighbours, startNeighbours } from "../../support/neighbours.ts";
 
 afterAll(cleanUp, startMsMax);
 
-let app: RunningApp;
-let stores: Stores;
-let other: { id: number; key: string };
-
-/** Again for as long as the machine is too busy. */
-async function send(method: string, path: string, body?: object, project = 1): Promise<Answer> {
-  for (;;) {
-    const answer = await ask(app, method, `/api/projects/${project}/${path}`, body);
-    if (answer.status !== 503) return answer;
-  }
-}
-
-const query = (asked: object, project = 1): Promise<Answer> =>
-  send("POST", "query/", { query: asked, refresh: "force_blocking" }, project);
-const sql = (text: string, project = 1): Promise<Answer> =>
-  query({ kind: "HogQLQuery", query: text }, project);
+let ask: Neighbours["sql"];
+let other: number;
 
 beforeAll(async () => {
-  app = await startApp({ ALLOW_PRIVATE_DESTINATIONS: "1" });
-  stores = await storesOf(app);
-  const made = await ask(app, "POST", "/api/projects/", { name: "Other" });
-  other = { id: Number(made.body["id"]), key: String(made.body["api_token"]) };
-  await stores.sql`UPDATE projects SET session_recording_opt_in = true`;
-  await fillProject(app, projectKey, "mine");
-  await fillProject(app, other.key, "theirs");
-  // The server learns within seconds that a project has opted in, and derives sessions behind its events.
-  const has = async (table: string, project?: number): Promise<boolean> =>
-    JSON.stringify((await sql(`select count() from ${table}`, project)).body["results"]) !== "[[0]]";
-  await until(async () => (await has("sessions")) && (await has("sessions", other.id)));
-  await until(async () => {
-    if (await has("session_recordings")) return true;
-    await sendRecording(app, projectKey, "mine");
-    return false;
-  });
-  expect(await mixProjects(stores)).toEqual(
+  const neighbours = await startNeighbours();
+  ask = neighbours.sql;
+  other = neighbours.other.id;
+  expect(neighbours.mixed).toEqual(
     expect.arrayContaining([
       "event_rows",
       "seen",
@@ -113,19 +82,17 @@ const failing = [
   "leftPad('aaaa', if(bad, -1, 2))",
   "leftPadUTF8('aaaa', if(bad, -1, 2))",
   "mapFromArrays(if(bad, [1, 2], [1]), [1])",
-  "match('aaaa', if(bad, '(', 'aaaa'))",
+  "if(bad, match(toString(bad), '('), true)",
+  "if(bad, toString(bad) =~ '(', true)",
   "modulo(2, if(bad, 0, 2))",
   "positiveModulo(2, if(bad, 0, 2))",
   "range(if(bad, -1, 2))",
   "repeat('aaaa', if(bad, 1000000000000, 2))",
-  "replaceRegexpAll('aaaa', if(bad, '(', 'aaaa'), 'aaaa')",
-  "replaceRegexpOne('aaaa', if(bad, '(', 'aaaa'), 'aaaa')",
   "rightPad('aaaa', if(bad, -1, 2))",
   "rightPadUTF8('aaaa', if(bad, -1, 2))",
   "round(2, if(bad, 1000000000000, 2))",
   "roundBankers(2, if(bad, 1000000000000, 2))",
   "toFixedString(if(bad, 'longer', 'aaaa'), 4)",
-  "toInt('seen' =~ if(bad, '(', 'x'))",
   "toUnixTimestamp(if(bad, 'x', '2024-01-01 00:00:00'))",
   "trunc(2, if(bad, 1000000000000, 2))",
   "tuple(intDiv(1, if(bad, 0, 1)), 1).1",
@@ -134,7 +101,7 @@ const failing = [
   "arraySum(arrayMap(x -> intDiv(x, if(bad, 0, 1)), [1]))",
 ];
 
-const callsEach = 6;
+const callsEach = 3;
 
 /** Functions that no value of a row makes fail, or whose other arguments are constants. */
 const harmless: ReadonlySet<string> = new Set(
@@ -181,7 +148,8 @@ const harmless: ReadonlySet<string> = new Set(
     toStartOfWeek toStartOfYear toString toTime toTypeName toUUIDOrDefault toUnixTimestamp64Micro
     toUnixTimestamp64Milli toValidUTF8 toWeek toYYYYMM toYYYYMMDD toYYYYMMDDhhmmss toYear toYearWeek tokens
     topLevelDomain transform translate translateUTF8 trimBoth trimLeft trimRight tryBase58Decode tryBase64Decode
-    tupleElement unhex untuple upper upperUTF8 xor xxHash32 xxHash64
+    tupleElement unhex untuple upper upperUTF8 xor xxHash32 xxHash64 replaceRegexpAll
+    replaceRegexpOne
   `),
 );
 
@@ -209,13 +177,13 @@ const places: ((condition: string, table: string) => string)[] = [
   (c, t) => `select max(x) from (select ${c} as x, v from ${t}) where x`,
   (c, t) => `select v, bad from ${t} group by v, bad having ${c}`,
   (c, t) => `select v from ${t} where ${c} limit 1 by v`,
-  (c, t) => `select sum(1) over (order by ${c}) from ${t} where ${c}`,
-  (c, t) => `select countIf(${c}), uniqIf(1, ${c}) from ${t}`,
+  (c, t) => `select sum(1) over (order by ${c}) from ${t}`,
+  (c, t) => `select uniqIf(1, ${c}) from ${t}`,
   (c, t) => `select count() from ${t} a join (select ${c} as x, v from ${t}) b on a.v = b.v and b.x`,
-  (c, t) => `select count() from ${t} prewhere ${c} where ${c}`,
+  (c, t) => `select count() from ${t} prewhere ${c}`,
   (c, t) => `with q as (select * from ${t} where ${c}) select count() from q`,
   (c, t) => `select x from ${t} array join [${c}] as x where x`,
-  (c, t) => `select v from ${t} where ${c} union all select v from ${t} where not ${c}`,
+  (c, t) => `select v from ${t} where ${c} union all select v from ${t}`,
 ];
 
 /** A column's text `v`, and `bad`: whether the row is another project's, computed with the column's value. */
@@ -224,28 +192,37 @@ const marked = (table: string, column: string): string =>
 
 const tables = new Map(Object.entries(sqlTables).map(([name, table]): [SqlTable, string] => [table, name]));
 
+let computed = 0;
+
 for (const [{ columns }, table] of tables) {
   test(`no condition on ${table} is computed for another project's rows`, async () => {
     const theirs = `select countIf(bad), count() from ${marked(table, "team_id")}`;
-    const [[foreign, all] = []] = (await sql(theirs, other.id)).body["results"] as number[][];
+    const [[foreign, all] = []] = (await ask(theirs, other)).body["results"] as number[][];
     expect([foreign, all! > 0]).toEqual([all, true]);
-    // Each column, each place, each of the calls.
+    // Each column in plain sight and in each place; each of the calls over some tables.
     const names = Object.keys(columns);
-    for (let i = 0; i < Math.max(names.length, places.length, conditions.length); i++) {
-      const source = marked(table, names[i % names.length]!);
-      const text = places[i % places.length]!(conditions[i % conditions.length]!, source);
-      const { status, body } = await sql(text);
-      expect([text, status, body["detail"]]).toEqual([text, 200, undefined]);
+    for (let i = 0; i < Math.max(names.length, places.length); i++) {
+      const column = names[i % names.length]!;
+      const condition = () => conditions[computed++ % conditions.length]!;
+      // By a word of the other project alone: a condition on the project beside it would be checked first.
+      const plain = condition().replaceAll(/\bbad\b/g, `toString(${column}) like '%theirs%'`);
+      const texts = [
+        ...(i < names.length ? [`select count() from ${table} where ${plain}`] : []),
+        places[i % places.length]!(condition(), marked(table, column)),
+      ];
+      for (const text of texts) {
+        const { status, body } = await ask(text);
+        expect([text, status, body["detail"]]).toEqual([text, 200, undefined]);
+      }
     }
   }, 300_000);
 }
 
 test("each of the calls fails on such a row, and on no other", async () => {
-  const over = (bad: number, condition: string) =>
-    sql(`select count() from (select number = ${bad} as bad from numbers(1)) where ${condition}`);
-  for (const condition of conditions)
-    expect([condition, (await over(1, condition)).status]).toEqual([condition, 200]);
+  const over = (bad: number, call: string) =>
+    ask(`select count() from (select number = ${bad} as bad from numbers(1)) where cityHash64(${call}) != 7`);
   for (const call of failing) {
-    expect([call, (await over(0, `cityHash64(${call}) != 7`)).status]).toEqual([call, 400]);
+    const statuses = [(await over(1, call)).status, (await over(0, call)).status];
+    expect([call, ...statuses]).toEqual([call, 200, 400]);
   }
 }, 300_000);
