@@ -108,6 +108,8 @@ export const limits = {
   managementPartsMax: 20_000,
   /** How long a management body may take to arrive, in ms: enough for a megabyte over a bad line. */
   managementBodyMsMax: 20_000,
+  /** Steps of a regular expression with all repetitions: each takes the engine some 50 ns a character. */
+  patternStepsMax: 5_000,
   /** Characters of a wrong value that its refusal shows. */
   valueShownCharsMax: 200,
   /** A body that is searched for a personal key, in bytes: management requests are small. */

@@ -2,8 +2,10 @@
 
 import { Fault } from "../../core/fault.ts";
 import { numberIn } from "../../core/json/dictionary.ts";
+import { limits } from "../../core/limits.ts";
 import { wordsIn } from "../../core/words.ts";
 import { storageLimits } from "../limits.ts";
+import { countSteps } from "./pattern_steps.ts";
 
 export const operators = wordsIn(`
   exact is_not icontains not_icontains regex not_regex gt gte lt lte is_set is_not_set is_date_exact is_date_before
@@ -37,6 +39,11 @@ export function checkValues(operator: PropertyOperator, value: unknown, attr: st
     const number = numberIn(values[0]);
     if (number === undefined) throw new Fault("invalid_input", "A valid number is required.", { attr });
     return [number];
+  }
+  if (operator.endsWith("regex")) {
+    const steps = values.reduce<number>((sum, pattern) => sum + countSteps(String(pattern)), 0);
+    const detail = `Patterns with their repetitions have at most ${limits.patternStepsMax} steps.`;
+    if (steps > limits.patternStepsMax) throw new Fault("invalid_input", detail, { attr });
   }
   if (operator.startsWith("is_date") && !isDateValue(values[0])) {
     const shapes = "YYYY-MM-DD, YYYY-MM-DDThh:mm:ss with or without a zone, or like -7d";

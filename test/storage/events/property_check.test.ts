@@ -107,3 +107,15 @@ test("patterns are those of regular expressions, in groups as well", () => {
   });
   expect(patternsIn(filters)).toEqual(["^x", "y$"]);
 });
+
+test("the patterns of a filter have a number of steps, with their repetitions", () => {
+  const check = (operator: string, value: unknown) => checkPropertyFilters([{ key: "a", value, operator }]);
+  for (const operator of ["regex", "not_regex"]) {
+    expect(check(operator, "a{5000}")).toHaveLength(1);
+    for (const value of ["(a{100}){51}", ["a{3000}", "b{3000}"]])
+      expect(() => check(operator, value)).toThrow(
+        "Patterns with their repetitions have at most 5000 steps.",
+      );
+  }
+  expect(check("icontains", "(a{100}){51}")).toHaveLength(1);
+});

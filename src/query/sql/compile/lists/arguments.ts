@@ -1,7 +1,9 @@
 // What each argument of a function may be. What the engine reads as a name or a program (a zone, a unit, a format, a
 // pattern) is a constant of the query that is checked here; what multiplies has a bound.
 
+import { limits } from "../../../../core/limits.ts";
 import { wordsIn } from "../../../../core/words.ts";
+import { countSteps } from "../../../../storage/events/pattern_steps.ts";
 import type { Placed } from "../../tree.ts";
 import { asType, constantSql, type SqlDraft } from "../draft.ts";
 import { quotedName, refuse } from "../problem.ts";
@@ -9,19 +11,11 @@ import type { Sql } from "../value.ts";
 import { countRange } from "./cost.ts";
 import { kindsOf } from "./kinds.ts";
 import { functionLimits } from "./limits.ts";
-import { countSteps } from "./pattern.ts";
 
 type Check = (draft: SqlDraft, value: Sql, at: Placed, name: string) => Sql;
 
-const {
-  countMax,
-  nameCharsMax,
-  pathCharsMax,
-  patternCharsMax,
-  patternStepsMax,
-  shortTextCharsMax,
-  unknownCountMax,
-} = functionLimits;
+const { countMax, nameCharsMax, pathCharsMax, patternCharsMax, shortTextCharsMax, unknownCountMax } =
+  functionLimits;
 
 /** By the letters of the lists. */
 const checks: Readonly<Record<string, Check>> = {
@@ -53,8 +47,8 @@ const checks: Readonly<Record<string, Check>> = {
   r: (_, value, at) => {
     const pattern = readText(value, "A pattern", at);
     if (pattern.length > patternCharsMax) refuse(`A pattern has at most ${patternCharsMax} characters.`, at);
-    if (countSteps(pattern) <= patternStepsMax) return value;
-    return refuse(`A pattern with its repetitions has at most ${patternStepsMax} steps.`, at);
+    if (countSteps(pattern) <= limits.patternStepsMax) return value;
+    return refuse(`A pattern with its repetitions has at most ${limits.patternStepsMax} steps.`, at);
   },
   /** The path of a member in JSON, without ranges of indexes: the engine walks through those that do not exist. */
   p: (_, value, at) => {

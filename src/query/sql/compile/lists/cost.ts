@@ -1,12 +1,12 @@
 // What an expression takes for one row, estimated before it is sent: the engine looks at its bounds between two blocks
 // only.
 
+import { countSteps } from "../../../../storage/events/pattern_steps.ts";
 import type { ExpressionNode } from "../../tree.ts";
 import type { Cost, Sql } from "../value.ts";
 import { sqlFunction } from "./functions.ts";
 import { kindsOf } from "./kinds.ts";
 import { functionLimits } from "./limits.ts";
-import { countSteps } from "./pattern.ts";
 
 /** Up to so many characters a call costs no more than any other. */
 const freeChars = 64;

@@ -9,11 +9,10 @@ export const functionLimits = {
   unknownCountMax: 1_500,
   /** Characters that are read of a text whose function takes long by its length. */
   shortTextCharsMax: 128,
-  /** Characters of a format and of a type; of a path in JSON; of a pattern, and its steps with all repetitions. */
+  /** Characters of a format and of a type; of a path in JSON; of a pattern. */
   nameCharsMax: 200,
   pathCharsMax: 1_000,
   patternCharsMax: 10_000,
-  patternStepsMax: 5_000,
   /**
    * Calls that one block of the engine takes, and characters of texts and arrays of the query's own making that they
    * read: 5 to 10 s. The engine looks at no bound within a block.

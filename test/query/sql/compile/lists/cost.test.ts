@@ -2,7 +2,6 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { compileSelect, SqlProblem } from "../../../../../src/query/sql/compile/compile.ts";
-import { countSteps } from "../../../../../src/query/sql/compile/lists/pattern.ts";
 import { cleanUp } from "../../../../support/cleanup.ts";
 import { openTestParser } from "../../../../support/sql_parser.ts";
 
@@ -83,18 +82,4 @@ test("a pattern has a length", async () => {
   expect(await problemOf("select event =~ '(a{90}){90}', event !~* '(a{90}){90}' from events")).toStartWith(
     "A pattern with its repetitions",
   );
-});
-
-test.each([
-  ["abc", 3],
-  ["a{3}b", 4],
-  ["(ab){5}", 10],
-  ["((a{2}){3}){4}", 24],
-  ["[abc]{2,7}x", 8],
-  ["\\{3}", 3],
-  ["[]}]{4}", 4],
-  ["(a|b)*c+", 6],
-  ["a{", 2],
-])("%s has %i steps", (pattern, steps) => {
-  expect(countSteps(pattern)).toBe(steps);
 });
