@@ -5,8 +5,9 @@ import { isDictionary } from "../../../core/json/dictionary.ts";
 import { wordsIn } from "../../../core/words.ts";
 import { importLimits } from "../limits.ts";
 import { CsvReader } from "../reading/csv.ts";
-import { type FileRecord, OpenRecord, type RecordReader } from "../reading/file_record.ts";
+import type { FileRecord, RecordReader } from "../reading/file_record.ts";
 import { ItemReader } from "../reading/items.ts";
+import { LineReader } from "../reading/lines.ts";
 import { jsonObject } from "../reading/raw_fields.ts";
 import { segmentTypes } from "./segment.ts";
 import { type CsvTable, readHeader, separatorOf } from "./table.ts";
@@ -144,40 +145,4 @@ function dialectOfRow(row: Record<string, unknown>): Dialect {
   const isMixpanel =
     isDictionary(properties) && "time" in properties && !has("timestamp") && !has("distinct_id");
   return isMixpanel ? "mixpanel" : "batch";
-}
-
-const newline = 0x0a;
-const nothing = Buffer.alloc(0);
-
-export class LineReader implements RecordReader {
-  readonly #record: OpenRecord;
-
-  constructor(bytesMax?: number) {
-    this.#record = new OpenRecord(bytesMax);
-  }
-
-  *read(bytes: Buffer): Generator<FileRecord> {
-    let from = 0;
-    for (let to = bytes.indexOf(newline); to >= 0; to = bytes.indexOf(newline, from)) {
-      if (this.#close(bytes, from, to)) yield this.#record;
-      from = to + 1;
-    }
-    this.#record.retain(bytes.subarray(from));
-  }
-
-  *end(): Generator<FileRecord> {
-    if (this.#close(nothing, 0, 0)) yield this.#record;
-  }
-
-  /** Trims the line that ends here; false when nothing is left. */
-  #close(bytes: Buffer, start: number, end: number): boolean {
-    const record = this.#record;
-    record.close(bytes, start, end);
-    record.line++;
-    if (record.problem !== undefined) return true;
-    const { source } = record;
-    while (record.from < record.to && source[record.from]! <= 0x20) record.from++;
-    while (record.to > record.from && source[record.to - 1]! <= 0x20) record.to--;
-    return record.from < record.to;
-  }
 }
