@@ -148,7 +148,6 @@ function linkOf(href: string, deploy: readonly string[]): string | undefined {
   return page && `${page}.html${anchor}`;
 }
 
-/** The texts that are searched. */
 function searched({ name, sections }: Page) {
   const page = sections[0]!.heading;
   return sections.map(({ heading, id, text }) => ({ href: `${name}.html#${id}`, page, heading, text }));

@@ -47,7 +47,6 @@ export async function countWarnings(clickhouse: ClickHouse, filter: WarningFilte
   );
 }
 
-/** A page of the warnings that match. */
 export async function listWarnings(
   clickhouse: ClickHouse,
   filter: WarningFilter,

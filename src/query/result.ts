@@ -96,7 +96,6 @@ export interface RetentionCohort {
   values: { count: number; label: string }[];
 }
 
-/** One figure of a site. */
 export interface WebFigure {
   key: string;
   kind: "unit" | "duration_s" | "percentage";

@@ -56,7 +56,6 @@ const jsonHeaders = {
   "access-control-allow-origin": "*",
 };
 
-/** The OpenAPI document of these routes. */
 export async function describe(routes: readonly DescribedRoute[]): Promise<ApiDocument> {
   const version = readVersion();
   // The plugin also mounts a page that loads scripts from a CDN, so it gets a copy of the routes that is not served.

@@ -212,7 +212,6 @@ export function numberParameter(
   return { description, schema: { type: "integer", ...bounds }, read };
 }
 
-/** A text that a request must have. */
 export function requiredTextParameter(description: string): Parameter<string> {
   return { description: `Required: ${description}`, schema: { type: "string" }, read: readRequiredText };
 }

@@ -5,7 +5,6 @@ import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { HeldReply, ReplyOwner } from "./held_replies.ts";
 
-/** The source of a long reply. */
 export interface LongReplySource {
   /** The next slice; undefined at the end. */
   next: (renew: () => void) => Uint8Array | undefined | Promise<Uint8Array | undefined>;

@@ -41,7 +41,6 @@ const mains = `SELECT distinct_id FROM seen
     SELECT distinct_id FROM merged_ids FINAL WHERE project_id = {project_id:UInt32} AND main_id != distinct_id
   )`;
 
-/** The number of persons of a project. */
 export async function countPersons(reads: ProjectReads): Promise<number> {
   const [row] = await reads.query<{ count: string }>(
     `SELECT count() AS count FROM (${mains} GROUP BY distinct_id)`,

@@ -21,7 +21,7 @@ const behind = {
   ...part.ofEveryQuery,
 };
 
-/** What says of which number persons are wanted. */
+/** Identify the figure whose persons are listed. */
 export const figureModels = {
   InsightActorsQuery: strictModel("InsightActorsQuery", {
     kind: choice(["InsightActorsQuery"]),

@@ -30,7 +30,6 @@ export interface BackgroundParts extends Uses<"sql" | "clock" | "log"> {
   texts: MemoryBudget;
 }
 
-/** A query for the background. */
 interface BackgroundAsk {
   query: unknown;
   /** The key's access as the gate decides now; undefined where it is refused. */
@@ -45,7 +44,7 @@ interface BackgroundQuery {
   project_id: number;
   /** The key's scopes when it started the query: it must still have them to read the result. */
   scopes: readonly string[];
-  /** Of its text. */
+  /** Hash of the query text. */
   hash: bigint;
   /** Undefined when it has ended: it refers to the query, whose text is no longer counted. */
   running: { cancel: AbortController; readmit: BackgroundAsk["readmit"] } | undefined;

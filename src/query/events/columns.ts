@@ -5,7 +5,6 @@ import { groupIndexOf } from "../../storage/events/group_columns.ts";
 import { findRefusal } from "../../storage/events/session_property.ts";
 import { jsonOf } from "../parts/expressions.ts";
 
-/** An event as stored. */
 export interface EventRow {
   uuid: string;
   event: string;
@@ -18,7 +17,6 @@ export interface EventRow {
   person_id: string;
 }
 
-/** An event with its properties parsed. */
 interface ParsedEvent extends EventRow {
   parsed: unknown;
 }

@@ -18,7 +18,6 @@ import { Draft, type QueryContext } from "../store.ts";
 import type { EventRow } from "./columns.ts";
 import type { EventsQuery } from "./model.ts";
 
-/** An event without its properties. */
 type KeyedEvent = EventKey & Omit<EventRow, "properties">;
 
 /**

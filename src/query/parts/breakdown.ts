@@ -98,7 +98,6 @@ export function valuesShown(
   return lines.map((value) => breakdownValue(breakdown, value));
 }
 
-/** The value in labels. */
 export function shownBreakdown(value: string | string[]): string {
   if (Array.isArray(value)) return value.map(shownBreakdown).join("::");
   return value === noValue ? "None" : value === otherValues ? "Other" : value;

@@ -23,7 +23,6 @@ export interface MadeColumn {
 export interface ExpressionList {
   /** Names the query in faults. */
   attr: string;
-  /** A table of SQL. */
   table: string;
   made: Readonly<Record<string, MadeColumn>>;
   select: readonly string[];

@@ -20,7 +20,6 @@ export interface PersonStatement {
 
 /** How a kind finds the persons behind its numbers. */
 export interface PersonsBehind<Context, Checked> {
-  /** The fields that it accepts. */
   takes: readonly FigureField[];
   /** @throws Fault for a number that the result does not have. */
   of: (context: Context, checked: Checked, figure: FigureRef) => Promise<PersonStatement> | PersonStatement;

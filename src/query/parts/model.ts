@@ -25,7 +25,6 @@ export const aboutSender = "Accepted without effect: about the client, or an ear
 export const aboutRefused =
   "About something refused itself: a trend's calendar, a funnel's breakdowns by one step's values, their order.";
 
-/** Fields of every query. */
 export const ofEveryQuery = {
   modifiers: unanswered("A modifier"),
   ...unreadFields(aboutSender, "response tags version"),

@@ -1,7 +1,6 @@
 // Expressions of SQL within other queries: filters, math and breakdowns. The statements of such a query read events
 // that have what its expressions need.
 
-/** An SQL expression of a query. */
 export interface QueryExpression {
   text: string;
   /** Its name in a fault. */

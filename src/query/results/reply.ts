@@ -4,7 +4,6 @@ import { shownResults } from "../result.ts";
 import type { QueryResult } from "./query_result.ts";
 import type { CachedResult } from "./result_cache.ts";
 
-/** A result in PostHog's shape. */
 export function resultReply(
   result: (QueryResult | CachedResult) & { is_cached?: boolean },
 ): Record<string, unknown> {

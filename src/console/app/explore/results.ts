@@ -6,7 +6,7 @@ import { maths, needsProperty } from "./choices.ts";
 export interface TrendSeries {
   label: string;
   data: number[];
-  /** Of stickiness: in how many intervals. */
+  /** Stickiness: numbers of intervals. */
   days: (string | number)[];
   labels?: string[];
   aggregated_value?: number;
