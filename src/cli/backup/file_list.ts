@@ -6,7 +6,7 @@ import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { UserError } from "../../core/fault.ts";
-import { listName, summed, syncOne, type Written } from "./backup_files.ts";
+import { filesBelow, listName, manifestName, summed, syncOne, type Written } from "./backup_files.ts";
 import { backupLimits } from "./limits.ts";
 
 /** How many files and bytes, and the SHA-256 of the list. */
@@ -122,6 +122,19 @@ export async function checkFiles(folder: string, listed: FileTotals): Promise<vo
       throw new UserError(`${folder} cannot be read: ${path}: ${thrown.message}`);
     });
     if (found.sum !== sum) throw new UserError(`${folder} is damaged: ${path} is not as it was written`);
+  }
+}
+
+/** @throws UserError that names a file which is none of the backup's. All listed ones are there. */
+export async function refuseForeign(folder: string, listed: FileTotals): Promise<void> {
+  let excess = -2 - listed.files; // Manifest and list are not listed.
+  for await (const _ of filesBelow(folder)) excess++;
+  if (excess <= 0) return;
+  const known = new Set([manifestName, listName]);
+  for await (const { path } of listedFiles(folder)) known.add(path);
+  for await (const path of filesBelow(folder)) {
+    if (!known.has(path))
+      throw new UserError(`${folder} has a file that is none of the backup's: ${path}; move it away`);
   }
 }
 

@@ -16,7 +16,7 @@ import { BackupBucket, type BucketAccess, readBucketAddress } from "./backup_buc
 import { chunksOf, copyFile, syncTree } from "./backup_files.ts";
 import { fetchFiles, fetchManifest } from "./bucket_target.ts";
 import { attach, deriveSince, detachedFolder, listPartTables } from "./clickhouse_parts_store.ts";
-import { checkFiles, type ListedFile, listedFiles } from "./file_list.ts";
+import { checkFiles, type ListedFile, listedFiles, refuseForeign } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
 import { copyIn } from "./postgres_rows_store.ts";
@@ -39,6 +39,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   const manifest = readManifest(folder, readVersion());
   checkEmpty(dataDir);
   await checkFiles(folder, manifest.files);
+  await refuseForeign(folder, manifest.files);
   await withRestoreMarker(dataDir, folder, () => fill({ dataDir, folder, isSpent: false, log }, manifest));
   return manifest;
 }

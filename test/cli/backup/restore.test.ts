@@ -12,7 +12,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { summedJson } from "../../../src/core/json/summed_json.ts";
 import { ownDataDir } from "../../../src/storage/lock.ts";
 import { cleanUpEach } from "../../support/cleanup.ts";
@@ -179,6 +179,19 @@ test("a damaged backup is refused by the name of what is damaged, and nothing is
   }
   const dataDir = join(makeFolder(), "new");
   expect(await refusal(["restore", join(dataDir, "none")], { DATA_DIR: dataDir })).toContain("is no backup");
+});
+
+test("a file that is none of the backup's is refused by its name, at its top and below", async () => {
+  for (const path of ["notes.txt", "clickhouse/event_rows/mine/data.bin", "data/journal/.x.segment"]) {
+    const { copy, dataDir } = copyWith((folder) => {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), "foreign");
+    });
+    expect(await refusal(["restore", copy], { DATA_DIR: dataDir })).toBe(
+      `sluice restore: ${copy} has a file that is none of the backup's: ${path}; move it away`,
+    );
+    expect(existsSync(dataDir)).toBe(false);
+  }
 });
 
 test("a backup of another version is refused", async () => {
