@@ -67,6 +67,7 @@ import { sessionRoutes } from "./sessions/operations.ts";
 import { sharedRoutes } from "./sharing/route.ts";
 import { openScripts, staticRoutes } from "./static/route.ts";
 import { databaseOf, readConnection } from "./storage/embedded/connection.ts";
+import { recordAddress } from "./storage/lock.ts";
 import { checkClickHouse } from "./storage/stores.ts";
 import { readWatermarks } from "./storage/watermark.ts";
 import { linkRoutes } from "./subscriptions/links/route.ts";
@@ -172,6 +173,7 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
   // Closed before the server waits for its requests: a stream never ends by itself.
   closers.push(() => consoleRoom.streams.close());
   site.url ??= server.url;
+  recordAddress(dataDir, server.url);
   const { bootstrapped } = prepared;
   const key = bootstrapped?.personalApiKey;
   const home = withoutLast(site.url, "/");

@@ -1,6 +1,6 @@
 // `sluice doctor`: one page with what is wrong, and what to do.
 
-import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node:fs";
+import { existsSync, readdirSync, statfsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { countUnreadable, lostKeyRemedy } from "../access/reseal_store.ts";
 import { openSecrets } from "../access/secret.ts";
@@ -17,7 +17,7 @@ import { openLog, reasonOf } from "../core/log.ts";
 import { readBuild } from "../core/version.ts";
 import { checkIdentity, type KnownStores, WrongStore } from "../storage/identity.ts";
 import { storageLimits } from "../storage/limits.ts";
-import { lastOwner, ownDataDir, refuseHalfRestored } from "../storage/lock.ts";
+import { FolderInUse, ownDataDir, readOwner, refuseFile, refuseHalfRestored } from "../storage/lock.ts";
 import { pendingMigrations } from "../storage/migrate.ts";
 import { refuseNewerFolder } from "../storage/migrations/folder_version.ts";
 import { attachStores, checkClickHouse, type Stores } from "../storage/stores.ts";
@@ -56,13 +56,13 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   const words = readArguments(args, [], ["json"]);
   checkPositionals(words, 0);
   const dataDir = resolve(config.dataDir);
-  const unusable = unusableFolder(dataDir);
-  const findings = unusable
-    ? [...settingsFindings(config), unusable]
+  const { owner, problem } = examineFolder(dataDir);
+  const findings = problem
+    ? [...settingsFindings(config), problem]
     : [
         ...settingsFindings(config),
-        ...diskFindings(dataDir),
-        ...(await serverFindings(config, dataDir)),
+        diskFinding(dataDir),
+        ...(await serverFindings(config, owner)),
         ...(await storeFindings(config, dataDir)),
         ...journalFindings(dataDir),
       ];
@@ -94,57 +94,63 @@ function settingsFindings(config: Config): Finding[] {
   return [finding("settings", "ok", "every setting is known and has a valid value")];
 }
 
-/** A folder that every start refuses; the reason has the remedy, and nothing else matters until then. */
-function unusableFolder(dataDir: string): Finding | undefined {
+type Owner = ReturnType<typeof readOwner>;
+
+/** Who owns the folder; or why every start refuses it: nothing else matters until then. */
+function examineFolder(dataDir: string): { owner?: Owner; problem?: Finding } {
   try {
+    refuseFile(dataDir);
     refuseHalfRestored(dataDir);
     refuseNewerFolder(dataDir);
-    return undefined;
+    if (existsSync(dataDir)) ownDataDir(dataDir).release();
+    return {};
   } catch (thrown) {
-    return finding("disk", "wrong", reasonOf(thrown));
+    if (thrown instanceof FolderInUse) return { owner: readOwner(dataDir) };
+    const reason = reasonOf(thrown);
+    const remedy = `run doctor as the user of the server, after: chown -R USER ${dataDir}`;
+    return { problem: finding("disk", "wrong", reason, /EACCES|EPERM/.test(reason) ? remedy : undefined) };
   }
 }
 
-function diskFindings(dataDir: string): Finding[] {
+function diskFinding(dataDir: string): Finding {
   if (!existsSync(dataDir)) {
-    return [finding("disk", "note", "DATA_DIR does not exist", "the first `bun run sluice serve` makes it")];
-  }
-  try {
-    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch (thrown) {
-    const remedy = "make the server's user the owner of the folder, and run doctor as that user";
-    return [finding("disk", "wrong", `no permission: ${reasonOf(thrown)}`, remedy)];
+    return finding("disk", "note", "DATA_DIR does not exist", "the first `bun run sluice serve` makes it");
   }
   const { bavail, blocks, bsize } = statfsSync(dataDir);
   const [free, reserve] = [bavail * bsize, reserveOf(blocks * bsize)];
   const space = `${megabytes(free)} free of ${megabytes(blocks * bsize)}`;
   const text = `${space}; captures are refused below ${megabytes(reserve)}`;
-  if (free < reserve) return [finding("disk", "wrong", text, "free space on the volume of DATA_DIR")];
-  if (free < 2 * reserve) return [finding("disk", "note", text, "free space soon")];
-  return [finding("disk", "ok", text)];
+  const remedy = `free space on the volume; what uses it: du -sh ${dataDir}/* ${dataDir}/clickhouse/*`;
+  if (free < 2 * reserve) return finding("disk", free < reserve ? "wrong" : "note", text, remedy);
+  return finding("disk", "ok", text);
 }
 
-async function serverFindings(config: Config, dataDir: string): Promise<Finding[]> {
-  const host = ["0.0.0.0", "::"].includes(config.host) ? "127.0.0.1" : config.host;
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${config.port}`;
+async function serverFindings(config: Config, owner: Owner | undefined): Promise<Finding[]> {
+  const { host, port } = config;
+  const configured = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const url = (owner?.url ?? configured).replace(/\/\/(?:0\.0\.0\.0|\[::\])/, "//127.0.0.1");
   const readiness = await textAt(`${url}/_readiness`);
-  const owner = existsSync(dataDir) ? ownerOf(dataDir) : undefined;
-  const elsewhere = `set HOST and PORT to those that process ${owner} was started with; if it hangs, see its log`;
+  const pid = owner?.pid ?? "unknown";
+  const again = `it starts, or hangs: see its log; to start it again: kill ${pid}, then bun run sluice serve`;
   if (readiness === undefined) {
-    if (owner !== undefined) {
-      const text = `none answers at ${url}, yet process ${owner} owns DATA_DIR`;
-      return [finding("server", "wrong", text, elsewhere)];
-    }
-    return [finding("server", "note", `none answers at ${url}`, "bun run sluice serve starts it")];
+    if (!owner)
+      return [finding("server", "note", `none answers at ${url}`, "bun run sluice serve starts it")];
+    return [finding("server", "wrong", `none answers at ${url}, yet process ${pid} owns DATA_DIR`, again)];
   }
   const found = readiness
     .split("\n")
     .filter((line) => line !== "")
     .map(partFinding);
-  if (found.length > 0 && found.every((one) => one !== undefined))
-    return [...found, ...(await pendingFinding(config, url))];
-  const remedy = owner === undefined ? "set another PORT, or stop that program" : elsewhere;
-  return [finding("server", "wrong", `another program answers at ${url}`, remedy)];
+  if (found.length === 0 || !found.every((part) => part !== undefined)) {
+    const remedy = owner ? again : "set another PORT, or stop that program";
+    return [finding("server", "wrong", `another program answers at ${url}`, remedy)];
+  }
+  const bound = Number(new URL(url).port || 80);
+  const text = `process ${pid} serves this DATA_DIR at ${url}, not at PORT ${port}`;
+  const remedy = `PORT=${bound} bun run sluice doctor, or start the server again with this PORT`;
+  const isElsewhere = owner?.url !== undefined && port !== 0 && port !== bound;
+  const elsewhere = isElsewhere ? [finding("server", "wrong", text, remedy)] : [];
+  return [...elsewhere, ...found, ...(await pendingFinding(config, url))];
 }
 
 /** What the server answers; undefined when it does not. */
@@ -172,7 +178,7 @@ const pendingDivisor = 3;
 
 /** What to do where readiness names the reason. */
 const remedies: Readonly<Record<string, string>> = {
-  DISK_LOW: "free space on the volume of DATA_DIR",
+  DISK_LOW: "free space on the volume of DATA_DIR; what uses it: du -sh DATA_DIR/* DATA_DIR/clickhouse/*",
   JOURNAL_FULL: "see whether ClickHouse answers and stores; or raise JOURNAL_BYTES_MAX",
   JOURNAL_FAILING: "check the disk of DATA_DIR: writes fail",
 };
@@ -187,16 +193,6 @@ function partFinding(line: string): Finding | undefined {
   return finding("server", "ok", `${part} is ready`);
 }
 
-/** The process that owns the folder; undefined when none does. */
-function ownerOf(dataDir: string): number | string | undefined {
-  try {
-    ownDataDir(dataDir).release();
-    return undefined;
-  } catch {
-    return lastOwner(dataDir) ?? "unknown";
-  }
-}
-
 async function storeFindings(config: Config, dataDir: string): Promise<Finding[]> {
   const log = openLog({ level: "silent", format: "json" });
   // The first start will create the stores.
@@ -207,9 +203,7 @@ async function storeFindings(config: Config, dataDir: string): Promise<Finding[]
     known = readKnownStores(dataDir);
     stores = await attachStores({ ...config, dataDir, known, log, requireReachable: true, existing: true });
   } catch (thrown) {
-    const remedy = "start what does not answer, or correct its settings";
-    // The reason has the remedy of a wrong store.
-    return [finding("stores", "wrong", reasonOf(thrown), thrown instanceof WrongStore ? undefined : remedy)];
+    return [brokenStores(thrown)];
   }
   try {
     await checkIdentity(stores.sql, stores.clickhouse, known);
@@ -234,10 +228,20 @@ async function storeFindings(config: Config, dataDir: string): Promise<Finding[]
       ...silent.flatMap(([journal, seconds]) => silenceFinding(journal, seconds)),
     ];
   } catch (thrown) {
-    return [finding("stores", "wrong", reasonOf(thrown))];
+    return [brokenStores(thrown)];
   } finally {
     await stores.close();
   }
+}
+
+function brokenStores(thrown: unknown): Finding {
+  const reason = reasonOf(thrown);
+  const remedy = reason.includes("embedded")
+    ? "see the server's log; where files are damaged, put this journal in the place of a restored one's, after: " +
+      "DATA_DIR=NEW bun run sluice restore BACKUP"
+    : "start what does not answer, or correct its settings, then: bun run sluice doctor";
+  // The reason has the remedy of a wrong store.
+  return finding("stores", "wrong", reason, thrown instanceof WrongStore ? undefined : remedy);
 }
 
 function silenceFinding(journal: string, seconds: number): Finding[] {

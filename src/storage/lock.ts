@@ -3,6 +3,7 @@
 import { Database } from "bun:sqlite";
 import {
   accessSync,
+  appendFileSync,
   chmodSync,
   constants,
   existsSync,
@@ -14,11 +15,14 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { UserError } from "../core/fault.ts";
 import { codeOf, reasonOf } from "../core/log.ts";
 import { removeConnection } from "./embedded/connection.ts";
 import { findAccount } from "./embedded/unprivileged_user.ts";
+
+/** Another process owns the folder. */
+export class FolderInUse extends UserError {}
 
 export type Owning = ReturnType<typeof ownDataDir>;
 
@@ -62,7 +66,17 @@ export function restoringPath(dataDir: string): string {
 /** @throws UserError when a restore of the folder was interrupted, or is running. */
 export function refuseHalfRestored(dataDir: string): void {
   if (!existsSync(restoringPath(dataDir))) return;
-  throw new UserError(`DATA_DIR ${dataDir} has an incomplete restore: empty it, then restore again`);
+  throw new UserError(
+    `DATA_DIR ${dataDir} has an incomplete restore: empty it, then: bun run sluice restore BACKUP`,
+  );
+}
+
+function isEntry(path: string): boolean {
+  try {
+    return lstatSync(path) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether a part of this process owns the folder. */
@@ -70,18 +84,34 @@ export function ownsDataDir(dataDir: string): boolean {
   return existsSync(dataDir) && owned.has(realpathSync(dataDir));
 }
 
-/** The process that last owned the folder; it may be gone. */
-export function lastOwner(dataDir: string): number | undefined {
+/** The process that last owned the folder, and where its server listens; it may be gone. */
+export function readOwner(dataDir: string): { pid?: number; url?: string } {
   try {
-    return Number(readFileSync(join(dataDir, "owner"), "utf8")) || undefined;
+    const [pid, url] = readFileSync(join(dataDir, "owner"), "utf8").split("\n");
+    return { ...(Number(pid) && { pid: Number(pid) }), ...(url && { url }) };
   } catch {
-    return undefined;
+    return {};
   }
+}
+
+/** Lets commands find the server of the folder, which this process owns. */
+export function recordAddress(dataDir: string, url: string): void {
+  appendFileSync(join(dataDir, "owner"), `${url}\n`);
+}
+
+/** @throws UserError when a file, or a link that leads nowhere, is in the place of the folder or of one above. */
+export function refuseFile(dataDir: string): void {
+  let path = dataDir;
+  while (!isEntry(path)) path = dirname(path);
+  if (existsSync(path) && statSync(path).isDirectory()) return;
+  const remedy = "move it away, mount what it links to, or set another DATA_DIR";
+  throw new UserError(`DATA_DIR ${dataDir} cannot be used: ${path} is no folder; ${remedy}`);
 }
 
 /** The real path of the folder. */
 function makeFolder(dataDir: string): string {
   try {
+    refuseFile(dataDir);
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const folder = realpathSync(dataDir);
     closeToOthers(folder);
@@ -133,7 +163,9 @@ function lock(folder: string): Database {
     database?.close();
     if (codeOf(thrown) !== "SQLITE_BUSY")
       throw new UserError(`DATA_DIR ${folder} cannot be used: ${folderProblem(folder, thrown)}`);
-    const owner = lastOwner(folder) ?? "unknown";
-    throw new UserError(`DATA_DIR ${folder} is in use by process ${owner}; stop it, or set another DATA_DIR`);
+    const owner = readOwner(folder).pid ?? "unknown";
+    throw new FolderInUse(
+      `DATA_DIR ${folder} is in use by process ${owner}; stop it, or set another DATA_DIR`,
+    );
   }
 }

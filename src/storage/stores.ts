@@ -15,7 +15,7 @@ import { type Connection, readConnection, removeConnection, writeConnection } fr
 import { startEmbeddedPostgres } from "./embedded/postgres.ts";
 import { type KnownStores, refuseLostFolder } from "./identity.ts";
 import { storageLimits } from "./limits.ts";
-import { lastOwner, ownDataDir, ownsDataDir, refuseHalfRestored } from "./lock.ts";
+import { ownDataDir, ownsDataDir, readOwner, refuseHalfRestored } from "./lock.ts";
 import { refuseNewerFolder } from "./migrations/folder_version.ts";
 import { openPostgres, pingPostgres, type Postgres } from "./postgres/postgres.ts";
 
@@ -116,9 +116,8 @@ export async function attachPostgres(options: StoreOptions) {
 function requireData(dataDir: string): void {
   const folder = resolve(dataDir);
   if (existsSync(join(folder, "postgres", "PG_VERSION"))) return;
-  throw new UserError(
-    `no server has ever started on DATA_DIR ${folder}: set DATA_DIR or DATABASE_URL, or start one`,
-  );
+  const remedy = "set DATA_DIR or DATABASE_URL, or start one: bun run sluice serve";
+  throw new UserError(`no server has ever started on DATA_DIR ${folder}: ${remedy}`);
 }
 
 /**
@@ -212,7 +211,7 @@ async function findOwner(dataDir: string): Promise<Connection | undefined> {
       return undefined;
     } catch (thrown) {
       const connection = readConnection(dataDir);
-      if (connection && connection.pid === lastOwner(dataDir)) return connection;
+      if (connection && connection.pid === readOwner(dataDir).pid) return connection;
       // The server may be starting.
       if (waited >= storageLimits.attachMsMax) throw thrown;
       await sleep(ownerAgainMs);

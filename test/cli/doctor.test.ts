@@ -1,7 +1,8 @@
 // `sluice doctor` says what is wrong and what to do, and its exit code whether anything is.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { ownDataDir } from "../../src/storage/lock.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
@@ -64,7 +65,7 @@ test("a misspelt setting, another port, damaged and quarantined files are found,
   const wrong = found.filter(({ state }) => state !== "ok");
   expect(wrong.map(({ part, text }) => `${part}: ${text.split(":")[0]}`)).toEqual([
     "settings: SIT_URL is no setting",
-    "server: none answers at http",
+    `server: process ${server.pid} serves this DATA_DIR at http`,
     "journal: 1 events are in quarantine",
     "journal: 1 damaged files were set aside",
   ]);
@@ -72,14 +73,14 @@ test("a misspelt setting, another port, damaged and quarantined files are found,
   expect(exitCode).toBe(1);
 });
 
+const remoteStores = {
+  DATABASE_URL: "postgres://a:b@127.0.0.1:1/c",
+  CLICKHOUSE_URL: "http://127.0.0.1:1",
+  SECRET_KEY: "a secret key for these tests",
+};
+
 test("a store that does not answer is wrong", async () => {
-  const { exitCode, found } = await findings({
-    ...own(),
-    DATA_DIR: makeFolder(),
-    DATABASE_URL: "postgres://a:b@127.0.0.1:1/c",
-    CLICKHOUSE_URL: "http://127.0.0.1:1",
-    SECRET_KEY: "a secret key for these tests",
-  });
+  const { exitCode, found } = await findings({ ...own(), DATA_DIR: makeFolder(), ...remoteStores });
   // Both are named.
   expect(found.find(({ part }) => part === "stores")).toMatchObject({
     state: "wrong",
@@ -109,7 +110,7 @@ test("a journal that fills is found before it is full, as is that others are ref
   ]);
 });
 
-test("another program at the port is one, and what to do depends on whether the server runs", async () => {
+test("another program at the port is one", async () => {
   const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response('"hello"') });
   later(() => other.stop(true));
   const PORT = String(other.port);
@@ -123,13 +124,80 @@ test("another program at the port is one, and what to do depends on whether the 
   expect(await foundWith(`${makeFolder()}/none`)).toEqual([
     ["wrong", text, "set another PORT, or stop that program"],
   ]);
-  const elsewhere = `set HOST and PORT to those that process ${server.pid} was started with; if it hangs, see its log`;
-  expect(await foundWith(server.dataDir)).toEqual([["wrong", text, elsewhere]]);
+});
+
+test("a server at another port is found, with its port and its state", async () => {
+  const { exitCode, found } = await findings({ DATA_DIR: server.dataDir, PORT: "1" });
+  const port = new URL(server.url).port;
+  const parts = found.filter(({ part }) => part === "server");
+  expect(parts[0]).toEqual({
+    part: "server",
+    state: "wrong",
+    text: `process ${server.pid} serves this DATA_DIR at ${server.url}, not at PORT 1`,
+    remedy: `PORT=${port} bun run sluice doctor, or start the server again with this PORT`,
+  });
+  expect(parts.slice(1).map(({ text }) => text)).toContain("postgres is ready");
+  expect(exitCode).toBe(1);
+});
+
+test("a process that owns the folder and does not answer is to be started again", async () => {
+  const DATA_DIR = makeFolder();
+  using _ = ownDataDir(DATA_DIR);
+  const { exitCode, found } = await findings({ ...remoteStores, DATA_DIR, PORT: "1" });
+  expect(found.find(({ part }) => part === "server")).toEqual({
+    part: "server",
+    state: "wrong",
+    text: `none answers at http://127.0.0.1:1, yet process ${process.pid} owns DATA_DIR`,
+    remedy: `it starts, or hangs: see its log; to start it again: kill ${process.pid}, then bun run sluice serve`,
+  });
+  expect(exitCode).toBe(1);
+});
+
+test("a file, or a link that leads nowhere, in the place of DATA_DIR is the only thing wrong, and no start goes on", async () => {
+  const folder = makeFolder();
+  writeFileSync(`${folder}/file`, "");
+  symlinkSync(`${folder}/none`, `${folder}/link`);
+  for (const [name, path] of [
+    ["file", "file"],
+    ["file/below", "file"],
+    ["link", "link"],
+    ["link/below", "link"],
+  ]) {
+    const DATA_DIR = `${folder}/${name}`;
+    const said =
+      `DATA_DIR ${DATA_DIR} cannot be used: ${folder}/${path} is no folder; ` +
+      "move it away, mount what it links to, or set another DATA_DIR";
+    const { exitCode, found } = await findings({ DATA_DIR, PORT: "1" });
+    expect(found.filter(({ state }) => state !== "ok")).toEqual([
+      { part: "disk", state: "wrong", text: said },
+    ]);
+    expect(exitCode).toBe(1);
+    expect(await runSluice(["serve"], { DATA_DIR, PORT: "0" })).toMatchObject({
+      exitCode: 1,
+      stderr: `sluice serve: ${said}\n`,
+    });
+  }
+});
+
+test("a damaged file of the embedded Postgres is wrong, and a restore is what to do", async () => {
+  const damaged = await startServer();
+  await damaged.end("SIGTERM");
+  truncateSync(`${damaged.dataDir}/postgres/global/pg_control`, 100);
+  const { exitCode, found } = await findings({ DATA_DIR: damaged.dataDir, PORT: "1" });
+  expect(found.filter(({ part }) => part === "stores")).toEqual([
+    {
+      part: "stores",
+      state: "wrong",
+      text: expect.stringContaining('could not read file "global/pg_control"'),
+      remedy: expect.stringContaining("DATA_DIR=NEW bun run sluice restore BACKUP"),
+    },
+  ]);
+  expect(exitCode).toBe(1);
 });
 
 test("a folder that every start refuses is the only thing wrong, with what to do", async () => {
   const cases = [
-    ["restoring", "somewhere\n", "has an incomplete restore: empty it, then restore again"],
+    ["restoring", "somewhere\n", "has an incomplete restore: empty it, then: bun run sluice restore BACKUP"],
     [
       "version.json",
       '{"version":"7.0.0","postgres":900,"clickhouse":12}',

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, lchownSync, mkdirSync, statSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { lastOwner, ownDataDir, ownsDataDir } from "../../src/storage/lock.ts";
+import { ownDataDir, ownsDataDir, readOwner } from "../../src/storage/lock.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 
@@ -36,7 +36,7 @@ test("parts of one process own a folder together, and the last one frees it", ()
   const folder = makeFolder();
   const first = ownDataDir(folder);
   const second = ownDataDir(`${folder}/.`);
-  expect(lastOwner(folder)).toBe(process.pid);
+  expect(readOwner(folder).pid).toBe(process.pid);
   first.release();
   first.release();
   expect(ownsDataDir(folder)).toBe(true);

@@ -33,7 +33,7 @@ export function refuseNewerFolder(dataDir: string): void {
   if (storeNames.every((store) => needs[store] <= newest[store])) return;
   throw new UserError(
     `DATA_DIR ${dataDir} was upgraded by version ${version}, newer than this program (${readVersion()}); ` +
-      "run that one, or restore a backup from before",
+      "run that one, or restore a backup from before into a new folder: bun run sluice restore BACKUP",
   );
 }
 

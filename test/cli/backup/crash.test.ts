@@ -164,12 +164,12 @@ test("half a restore is refused by every start and by the next restore, and a wh
       const refused = await runSluice(command, { DATA_DIR: half, PORT: "0" });
       expect(refused.exitCode).toBe(1);
       expect(refused.stderr).toContain(
-        `DATA_DIR ${half} has an incomplete restore: empty it, then restore again`,
+        `DATA_DIR ${half} has an incomplete restore: empty it, then: bun run sluice restore BACKUP`,
       );
     }
     const again = await runSluice(["restore", source], { DATA_DIR: half });
     expect(again.stderr).toBe(
-      `sluice restore: DATA_DIR ${half} has an incomplete restore: empty it, then restore again\n`,
+      `sluice restore: DATA_DIR ${half} has an incomplete restore: empty it, then: bun run sluice restore BACKUP\n`,
     );
   }
   expect((await runSluice(["restore", source], { DATA_DIR: dataDir })).exitCode).toBe(0);
