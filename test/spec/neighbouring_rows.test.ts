@@ -2,12 +2,14 @@
 // in the same granules of every table; what fails on each row that is not its own fails nowhere.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { operators } from "../../src/storage/events/property_value.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeBackfill, makeExport, runsOf } from "../support/exports.ts";
 import { makeFolder } from "../support/folder.ts";
+import { hostileTexts } from "../support/hostile_values.ts";
 import { type Neighbours, startNeighbours } from "../support/neighbours.ts";
-import { until } from "../support/server.ts";
+import { post, projectKey, rested, until } from "../support/server.ts";
 
 afterAll(cleanUp, startMsMax);
 
@@ -134,5 +136,55 @@ test("no query or filter of an export is computed for another project's rows", a
     expect([made, mine.status, mine.latest_error]).toEqual([made, "Completed", null]);
     expect(mine.records_completed).toBeGreaterThan(0);
     expect([made, (await run(made, other.id, i)).status]).toEqual([made, expect.stringMatching("Failed")]);
+  }
+}, 300_000);
+
+const day = "2024-02-29";
+const dates = { is_date_exact: day, is_date_before: day, is_date_after: day };
+const values: Readonly<Record<string, unknown>> = { ...dates, between: [1, 2], not_between: [1, 2] };
+/** Lists with a filter on a property of these owners, by each operator; patterns alone can be wrong. */
+const filtered = Object.entries({
+  "events/": "event person",
+  "persons/": "person",
+  "session_recordings/": "event person",
+})
+  .flatMap(([path, types]) => types.split(" ").map((type) => ({ path, type })))
+  .flatMap(({ path, type }) =>
+    operators.map((operator) => {
+      const filters = [{ type, key: "hostile", operator, value: values[operator] ?? 1 }];
+      return `${path}?properties=${encodeURIComponent(JSON.stringify(filters))}`;
+    }),
+  );
+const searched = [
+  "events/values/?key=hostile&value=a",
+  "persons/values/?key=hostile&value=a",
+  "persons/?search=a",
+  "groups/?group_type_index=0&search=a",
+];
+
+test("no operator of a list's filter, and no search, fails on a value of a row", async () => {
+  const { app, send, sql } = neighbours;
+  const nested = `${"[".repeat(90)}${"]".repeat(90)}`;
+  const numbers = ["1e400", "-1e-400", "-0", "9".repeat(400), '{"a":1e400}', "null", "{}", nested];
+  const moments = [
+    "99999999999999",
+    "2024-02-30",
+    "9999-12-31T99:99:99Z",
+    "0000-00-00",
+    `${day}T00:00:00+99:99`,
+  ];
+  const texts = [...moments, ...Object.values(hostileTexts(300)), "\0\t\u2028\ud800", ""];
+  const hostile = [...numbers, ...texts.map((text) => JSON.stringify(text))];
+  const batch = hostile.map((json, i) => {
+    const members = `"hostile":${json},"$elements_chain":${json},"$set":{"hostile":${json}}`;
+    return `{"event":"mine","distinct_id":"mine hostile ${i}","properties":{"$session_id":"mine recorded",${members}}}`;
+  });
+  await post(app, "/batch/", `{"api_key":"${projectKey}","batch":[${batch.join(",")}]}`);
+  await rested(app);
+  const stored = await sql("select count() from events where distinct_id like 'mine hostile %'");
+  expect(stored.body["results"]).toEqual([[hostile.length]]);
+  for (const path of [...filtered, ...searched]) {
+    const { status, body } = await send("GET", path);
+    expect([path, status, body["detail"]]).toEqual([path, 200, undefined]);
   }
 }, 300_000);

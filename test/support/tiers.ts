@@ -43,6 +43,8 @@ const beyondByPlace: Readonly<Record<string, string>> = {
   "test/query/queries.test.ts": "random questions against the naive answers, a minute and a half of them",
   "test/query/sql/parser/parser.test.ts": "bombs that take the parser its whole half second each",
   "test/spec/lists.test.ts": "ten thousand rows in every list",
+  "test/spec/neighbouring_rows.test.ts":
+    "filters, kinds of queries and exports beside another project's rows",
   "test/storage/migrations/older_servers.test.ts": "older versions of the server",
 };
 
