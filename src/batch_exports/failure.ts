@@ -10,11 +10,14 @@ import { exportLimits } from "./limits.ts";
 export class ExportError extends Error {
   /** Whether a retry cannot help: a person has to change something. */
   readonly final: boolean;
+  /** Of an answer over HTTP. */
+  readonly status: number | undefined;
 
-  constructor(message: string, final: boolean) {
+  constructor(message: string, final: boolean, status?: number) {
     super(message);
     this.name = "ExportError";
     this.final = final;
+    this.status = status;
   }
 }
 

@@ -39,8 +39,8 @@ export const exportLimits = {
   namesMax: 1000,
   /** The largest size at which an export splits its files, in megabytes: an object of S3 may be larger. */
   fileMegabytesMax: 1_000_000,
-  /** Tries of one request to an object store, and its time limits in ms: by default the engine waits for minutes. */
-  storeRequestAttemptsMax: 4,
+  /** Tries of one request before the attempt fails; those to an object store have time limits in ms. */
+  requestAttemptsMax: 4,
   storeConnectMsMax: 5000,
   storeRequestMsMax: 60_000,
   /** How long a presigned URL of S3 is valid, in seconds. */
@@ -63,9 +63,8 @@ export const exportLimits = {
   /** Events in one request to an HTTP destination, and their bytes: well below the limits of PostHog's /batch. */
   postRowsMax: 1000,
   postBytesMax: 4 * 1024 * 1024,
-  /** How long such a request may take, in ms, and its tries before the attempt fails. */
+  /** How long such a request may take, in ms. */
   postMsMax: 30_000,
-  postAttemptsMax: 4,
   /**
    * Rows that a destination may refuse in one run, which are put aside. Each takes up to two tries for each of the ten
    * halvings of a batch.

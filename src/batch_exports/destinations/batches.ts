@@ -46,6 +46,7 @@ export async function sendBatches(
   send: (lines: readonly Uint8Array[]) => Promise<unknown>,
   readRefusal: (thrown: unknown, line: Uint8Array) => Omit<RefusedRow, "thrown"> | undefined,
 ): Promise<number> {
+  const { refusedRowsMax } = exportLimits;
   let sent = 0;
   const sendHalving = async (lines: readonly Uint8Array[]): Promise<void> => {
     try {
@@ -54,8 +55,9 @@ export async function sendBatches(
       const refusal = readRefusal(thrown, lines[0]!);
       if (!refusal) throw thrown;
       if (lines.length === 1) {
-        addRefused(refused, { ...refusal, thrown });
-        return;
+        if (refused.push({ ...refusal, thrown }) <= refusedRowsMax) return;
+        const detail = `The destination refused more than ${refusedRowsMax} rows, the last one because of`;
+        throw new ExportError(`${detail} ${refusal.reason}`, true);
       }
       const half = Math.ceil(lines.length / 2);
       await sendHalving(lines.slice(0, half));
@@ -68,11 +70,4 @@ export async function sendBatches(
   }
   if (sent !== rows) throw new ExportError(`ClickHouse stopped after ${sent} of ${rows} rows`, false);
   return sent - refused.length;
-}
-
-function addRefused(refused: RefusedRow[], row: RefusedRow): void {
-  const { refusedRowsMax } = exportLimits;
-  if (refused.push(row) <= refusedRowsMax) return;
-  const detail = `The destination refused more than ${refusedRowsMax} rows, the last one because of ${row.reason}`;
-  throw new ExportError(detail, true);
 }

@@ -48,6 +48,7 @@ const baseSettings: Settings = {
   max_threads: 1,
   max_insert_threads: 1,
   max_memory_usage: String(exportLimits.memoryBytesMax),
+  max_bytes_before_external_sort: exportLimits.sortBytesMax,
   max_execution_time: 0,
   output_format_json_escape_forward_slashes: 0,
   date_time_output_format: "simple",

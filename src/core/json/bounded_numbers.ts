@@ -21,20 +21,17 @@ export function boundNumbers(json: Uint8Array): Uint8Array {
   if (!mayExceed(json)) return json;
   const parts: Uint8Array[] = [];
   let from = 0;
-  for (let at = 0; at < json.length;) {
+  for (let at = 0; at < json.length; at++) {
     const byte = json[at]!;
     if (byte === 0x22) at = closingQuote(json, at + 1, json.length);
-    if (numeric[byte] === 0 || byte === 0x22) {
-      at++;
-      continue;
+    else if (numeric[byte] !== 0) {
+      const begin = at;
+      while (at + 1 < json.length && numeric[json[at + 1]!] !== 0) at++;
+      const bounded = boundNumber(json, begin, at + 1);
+      if (bounded === undefined) continue;
+      parts.push(json.subarray(from, begin), Buffer.from(bounded));
+      from = at + 1;
     }
-    const end = endOfNumber(json, at);
-    const bounded = boundNumber(json, at, end);
-    if (bounded !== undefined) {
-      parts.push(json.subarray(from, at), Buffer.from(bounded));
-      from = end;
-    }
-    at = end;
   }
   return from === 0 ? json : Buffer.concat([...parts, json.subarray(from)]);
 }
@@ -66,18 +63,11 @@ function beginsValue(bytes: Uint8Array, from: number): boolean {
   return bytes[before - 1] === 0x5c && (byte === 0x6e || byte === 0x72 || byte === 0x74);
 }
 
-function endOfNumber(bytes: Uint8Array, from: number): number {
-  let at = from;
-  while (at < bytes.length && numeric[bytes[at]!] !== 0) at++;
-  return at;
-}
-
 /** What the number becomes; undefined for one that stays, or is none. */
 function boundNumber(bytes: Uint8Array, from: number, end: number): string | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString("latin1");
   const value = Number(text);
-  if (Number.isNaN(value) || isHeld(text, value)) return undefined;
-  return JSON.stringify(value);
+  return Number.isNaN(value) || isHeld(text, value) ? undefined : JSON.stringify(value);
 }
 
 function isHeld(text: string, value: number): boolean {
@@ -85,10 +75,7 @@ function isHeld(text: string, value: number): boolean {
     const isUnderflow = value === 0 && /^-?[0.]*[1-9]/.test(text);
     return text.length <= doubleCharsMax && Number.isFinite(value) && !isUnderflow;
   }
-  if (text.length <= plainCharsMax) return true;
-  return text.length <= "-9223372036854775808".length && isInteger64(BigInt(text));
-}
-
-function isInteger64(value: bigint): boolean {
-  return value >= -(2n ** 63n) && value < 2n ** 64n;
+  if (text.length > "-9223372036854775808".length) return false;
+  const integer = BigInt(text);
+  return integer >= -(2n ** 63n) && integer < 2n ** 64n;
 }

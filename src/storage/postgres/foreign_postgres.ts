@@ -111,6 +111,8 @@ function boundAnswers(socket: Socket): void {
 /** Messages of the protocol that our statements are answered with. */
 const knownTypes = "RSKZTDCENGIAnt123";
 
+const checkedWhole: Readonly<Record<string, (body: Buffer) => boolean>> = { R: isLogin, T: hasNames };
+
 /** Finds what is wrong with the messages from a server, given its bytes as they arrive. */
 function answerCheck(): (chunk: Buffer) => string | undefined {
   const { foreignAnswerBytesMax: bytesMax, foreignMessageBytesMax } = storageLimits;
@@ -132,15 +134,12 @@ function answerCheck(): (chunk: Buffer) => string | undefined {
       const type = String.fromCharCode(rest[0]!);
       const length = rest.readUInt32BE(1) + 1;
       if (length > bytesMax) return `has more than ${bytesMax} bytes`;
-      if (!knownTypes.includes(type) || length < 5) return "is not of Postgres";
-      if (type === "R" || type === "T") {
-        if (length > foreignMessageBytesMax)
-          return `has a message of more than ${foreignMessageBytesMax} bytes`;
-        if (rest.length < length) return undefined;
-      }
-      const body = rest.subarray(5, length);
-      if (type === "R" && !isAuthentication(body)) return "asks for an unknown authentication";
-      if (type === "T" && !hasNames(body)) return "has columns without names";
+      const isSound = checkedWhole[type];
+      const isKnown = knownTypes.includes(type) && length >= 5;
+      if (!isKnown || (isSound && length > foreignMessageBytesMax)) return "is not of Postgres";
+      if (isSound && rest.length < length) return undefined;
+      if (isSound && !isSound(rest.subarray(5, length)))
+        return "asks for an unknown login, or has unnamed columns";
       if (type === "S") settingBytes += length;
       if (type === "Z") answerBytes = 0;
       missing = length;
@@ -149,7 +148,7 @@ function answerCheck(): (chunk: Buffer) => string | undefined {
 }
 
 /** Accepted, a password, MD5, or SCRAM with so few iterations that they take milliseconds. */
-function isAuthentication(body: Buffer): boolean {
+function isLogin(body: Buffer): boolean {
   const kind = body.length < 4 ? -1 : body.readUInt32BE(0);
   if (kind === 11) return /^r=[^,]+,s=[A-Za-z0-9+/]+=*,i=[1-9]\d{0,4}$/.test(body.toString("latin1", 4));
   return [0, 3, 5, 10, 12].includes(kind);

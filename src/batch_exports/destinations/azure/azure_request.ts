@@ -1,14 +1,13 @@
 // Requests to Azure's blob storage: address, signature, and errors, which show the status and known codes only.
 
 import { createHmac } from "node:crypto";
-import { type ForeignAnswer, isPassing } from "../../../access/post.ts";
-import { sleep } from "../../../core/clock.ts";
+import type { ForeignAnswer } from "../../../access/post.ts";
 import { withoutLast } from "../../../core/trim.ts";
 import { wordsIn } from "../../../core/words.ts";
 import { ExportError } from "../../failure.ts";
 import { exportLimits } from "../../limits.ts";
 import type { ExportServices, ExportWork } from "../../source/statements.ts";
-import { post, retryAfterMs } from "../post.ts";
+import { postRepeatedly } from "../post.ts";
 import type { AzureBlobConfig } from "./config.ts";
 
 export interface AzureRequest {
@@ -25,29 +24,12 @@ type Work = Pick<ExportServices, "addresses" | "clock"> & Pick<ExportWork, "abor
 const version = "2021-08-06";
 const contentType = "application/octet-stream";
 
-/**
- * Sends a PUT until it is accepted or refused permanently, at most exportLimits.storeRequestAttemptsMax times.
- * @throws ExportError with the answer's status and code.
- */
+/** Sends a PUT until it is accepted. @throws ExportError with the answer's status and code. */
 export async function put(config: AzureBlobConfig, request: AzureRequest, work: Work): Promise<void> {
   const url = urlOf(config, request);
-  for (let tried = 1; ; tried++) {
-    work.abort.throwIfAborted();
-    const headers = signed(config, url, request, new Date(work.clock.now()).toUTCString());
-    const sending = { ...work, method: "PUT", timeoutMs: exportLimits.storeRequestMsMax } as const;
-    const last = tried >= exportLimits.storeRequestAttemptsMax;
-    const reply = await post(url, request.body, headers, sending).catch((thrown: unknown) => {
-      if (last || (thrown instanceof ExportError && thrown.final)) throw thrown;
-      return undefined;
-    });
-    if (reply !== undefined) {
-      if (reply.status >= 200 && reply.status < 300) return;
-      const again = isPassing(reply);
-      if (!again || last) throw refusal(url, reply, !again);
-    }
-    const pauseMs = (reply && retryAfterMs(reply, work.clock.now())) ?? exportLimits.retryMsMin * tried;
-    await sleep(Math.min(exportLimits.storeRequestMsMax, pauseMs), work.abort);
-  }
+  const headers = () => signed(config, url, request, new Date(work.clock.now()).toUTCString());
+  const posting = { ...work, method: "PUT", timeoutMs: exportLimits.storeRequestMsMax } as const;
+  await postRepeatedly(url, request.body, headers, posting, refusal);
 }
 
 function azureAddress({ account_name, endpoint_url }: AzureBlobConfig): string {
@@ -90,12 +72,12 @@ function signed(
   return { ...own, "content-type": contentType, authorization: `SharedKey ${account_name}:${signature}` };
 }
 
-function refusal(url: URL, { status, header }: ForeignAnswer, final: boolean): ExportError {
+function refusal({ host }: URL, { status, header }: ForeignAnswer, final: boolean): ExportError {
   if (status >= 300 && status < 400) {
-    return new ExportError(`${url.host} answered ${status}; redirects are not followed`, true);
+    return new ExportError(`${host} answered ${status}; redirects are not followed`, true);
   }
   const code = header("x-ms-error-code") ?? "";
-  return new ExportError(`${url.host} answered ${status}${knownCodes.has(code) ? ` ${code}` : ""}`, final);
+  return new ExportError(`${host} answered ${status}${knownCodes.has(code) ? ` ${code}` : ""}`, final);
 }
 
 /** The error codes in Azure's documentation; other texts could be anything and are not shown. */

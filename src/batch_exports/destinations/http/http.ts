@@ -1,18 +1,16 @@
 // An HTTP destination: events in batches of capture. They stream through this process, since ClickHouse would send one
 // endless body; one batch at a time is in memory.
 
-import { type ForeignAnswer, isPassing } from "../../../access/post.ts";
-import { sleep } from "../../../core/clock.ts";
+import type { ForeignAnswer } from "../../../access/post.ts";
 import { boundNumbers } from "../../../core/json/bounded_numbers.ts";
 import { ExportError } from "../../failure.ts";
-import { exportLimits } from "../../limits.ts";
 import { captureColumns } from "../../source/columns.ts";
 import { type ExportWork, rowStream, type Writing } from "../../source/statements.ts";
 import { inOrder, selectionOf } from "../../source/store.ts";
 import { sendBatches } from "../batches.ts";
 import { destinationKind } from "../destination.ts";
 import { events, hostOfUrl, required, type ValuesOf } from "../fields.ts";
-import { post, retryAfterMs } from "../post.ts";
+import { post, postRepeatedly } from "../post.ts";
 import * as rules from "../value.ts";
 
 const fields = {
@@ -40,32 +38,22 @@ async function write(work: ExportWork, config: HttpConfig): Promise<number> {
   // In a total order, so that every attempt has the same batches.
   const select = inOrder(selectionOf(work.source, "lines", work.days).select);
   const send = async (lines: readonly Uint8Array[]): Promise<void> => sendBatch(work, url, config, lines);
-  return await sendBatches(work, rowStream(work, select, "LineAsString", sorting), send, readRefusal);
+  return await sendBatches(work, rowStream(work, select, "LineAsString"), send, readRefusal);
 }
 
-/** An interval larger than the memory of a statement is sorted on disk. */
-const sorting = { max_bytes_before_external_sort: exportLimits.sortBytesMax };
-
-/** An answer that refuses a batch. */
-class BatchRefusal extends ExportError {
-  readonly status: number;
-
-  constructor({ host }: URL, { status, text }: ForeignAnswer, final: boolean) {
-    super(`${host} answered ${status}${text && `: ${text.trim()}`}`, final);
-    this.status = status;
-  }
+function explainRefusal({ host }: URL, { status, text }: ForeignAnswer, final: boolean): ExportError {
+  return new ExportError(`${host} answered ${status}${text && `: ${text.trim()}`}`, final, status);
 }
 
 /** Statuses of refusals for what is in a batch: some of its rows may be accepted alone. */
 const rowRefusals: ReadonlySet<number> = new Set([400, 413, 422]);
 
 function readRefusal(thrown: unknown, line: Uint8Array): { uuid: string; reason: string } | undefined {
-  if (!(thrown instanceof BatchRefusal) || !rowRefusals.has(thrown.status)) return undefined;
+  if (!(thrown instanceof ExportError) || !rowRefusals.has(thrown.status ?? 0)) return undefined;
   const { uuid } = JSON.parse(Buffer.from(line).toString()) as { uuid?: unknown };
   return { uuid: String(uuid), reason: `the answer ${thrown.status}` };
 }
 
-/** Sends one batch until it is accepted or refused permanently, or the tries are used up. */
 async function sendBatch(
   work: ExportWork,
   url: URL,
@@ -77,15 +65,7 @@ async function sendBatch(
   const digest = new Bun.CryptoHasher("sha256").update(body).digest("hex");
   const key = `${work.tag.split(" ").at(-1)}-${digest}`;
   const headers = { "content-type": "application/json", "idempotency-key": key };
-  for (let tried = 1; ; tried++) {
-    work.abort.throwIfAborted();
-    const reply = await post(url, body, headers, work);
-    if (reply.status >= 200 && reply.status < 300) return;
-    const again = isPassing(reply);
-    if (!again || tried >= exportLimits.postAttemptsMax) throw new BatchRefusal(url, reply, !again);
-    const pauseMs = retryAfterMs(reply, work.clock.now()) ?? exportLimits.retryMsMin * tried;
-    await sleep(Math.min(exportLimits.postMsMax, pauseMs), work.abort);
-  }
+  await postRepeatedly(url, body, () => headers, work, explainRefusal);
 }
 
 /**
@@ -98,15 +78,14 @@ async function probe(work: Writing, config: HttpConfig): Promise<void> {
   const reply = await post(url, bodyOf(config.token, []), headers, work);
   const refused = reply.status === 401 || reply.status === 403 || reply.status === 404 || reply.status >= 500;
   const sentOn = reply.status >= 300 && reply.status < 400;
-  if (refused || sentOn) throw new BatchRefusal(url, reply, true);
+  if (refused || sentOn) throw explainRefusal(url, reply, true);
 }
-
-const encoder = new TextEncoder();
-const comma = encoder.encode(",");
-const tail = encoder.encode("]}");
 
 /** The body of a batch. It is marked as historical, so that it does not look like a spike. */
 function bodyOf(token: string, lines: readonly Uint8Array[]): Uint8Array {
-  const head = encoder.encode(`{"api_key":${JSON.stringify(token)},"historical_migration":true,"batch":[`);
-  return Buffer.concat([head, ...lines.flatMap((line, i) => (i === 0 ? [line] : [comma, line])), tail]);
+  const head = `{"api_key":${JSON.stringify(token)},"historical_migration":true,"batch":[`;
+  const members = lines.flatMap((line, i) => (i === 0 ? [line] : [comma, line]));
+  return Buffer.concat([Buffer.from(head), ...members, Buffer.from("]}")]);
 }
+
+const comma = Buffer.from(",");

@@ -11,8 +11,9 @@ import { type ExportWork, rowStream } from "../../source/statements.ts";
 import { selectionOf } from "../../source/store.ts";
 import { destinationKind } from "../destination.ts";
 import { events, required, type ValuesOf } from "../fields.ts";
+import { checkHost } from "../post.ts";
 import * as rules from "../value.ts";
-import { createTable, identityOf, isRowRefusal, replaceAcceptedRows, replaceRows } from "./table_store.ts";
+import { created, createTable, isRowRefusal, replaceAcceptedRows, replaceRows } from "./table_store.ts";
 
 const fields = {
   user: { ...required, secret: true, rule: rules.filled },
@@ -43,7 +44,7 @@ async function write(work: ExportWork, config: PostgresConfig): Promise<number> 
   return await connected(config, work.addresses, work.abort, async (sql) => {
     const { source, days, rows } = work;
     const { model, compiled } = source;
-    const identity = identityOf(model).filter((name) => !compiled || name !== "team_id");
+    const identity = created[model].identity.filter((name) => !compiled || name !== "team_id");
     const columns = source.columns.map(({ name }) => name);
     const missing = identity.find((name) => !columns.includes(name));
     if (missing !== undefined) {
@@ -70,8 +71,7 @@ async function connected<T>(
   use: (sql: Postgres) => Promise<T>,
 ): Promise<T> {
   const { host, port, user, password, database, has_self_signed_cert: selfSigned } = config;
-  const refusal = await addresses.resolvedRefusalOf(host);
-  if (refusal !== undefined) throw new ExportError(refusal, true);
+  await checkHost(addresses, host);
   let sql: Postgres | undefined;
   const end = (): void => void sql?.end({ timeout: 0 }).catch(() => {});
   try {

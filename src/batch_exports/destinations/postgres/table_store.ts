@@ -13,8 +13,8 @@ interface TargetTable {
   table_name: string;
 }
 
-/** The columns of a table that we create, in order, and its key. */
-const created = {
+/** The columns of a table that we create, in order, and those that identify a row. */
+export const created = {
   events: {
     columns:
       '"uuid" uuid NOT NULL, "event" text NOT NULL, "properties" jsonb, "elements" jsonb, "set" jsonb, ' +
@@ -30,11 +30,6 @@ const created = {
     identity: ["team_id", "distinct_id"],
   },
 } as const;
-
-/** The columns that identify a row of a model. */
-export function identityOf(model: keyof typeof created): readonly string[] {
-  return created[model].identity;
-}
 
 /** Creates the table unless it exists, whoever created it. */
 export async function createTable(

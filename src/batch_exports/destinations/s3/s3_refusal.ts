@@ -87,8 +87,8 @@ export async function explainS3(
   if (refusal)
     return new ExportError(`The S3 server refused: ${refusal.sentence}${hint(config, text)}`, refusal.final);
   const reply = await repeatWrite(config, explaining).catch(() => undefined);
-  if (reply) return ofStatus(reply, text);
   const withoutBody = text.includes("no response body") ? ": No response body" : "";
+  if (reply) return ofStatus(reply, withoutBody);
   return new ExportError(`The S3 server refused, without a known error code${withoutBody}`, false);
 }
 
@@ -113,7 +113,7 @@ function hint({ endpoint_url, region }: S3Config, text: string): string {
 }
 
 /** The failure by the answer to the same request, sent by this process. */
-function ofStatus({ status, header }: ForeignAnswer, text: string): ExportError {
+function ofStatus({ status, header }: ForeignAnswer, withoutBody: string): ExportError {
   if (status >= 300 && status < 400) {
     const region = header("x-amz-bucket-region") ?? "";
     const where = regionShape.test(region) ? `: the bucket is in the region ${region}` : "";
@@ -122,11 +122,8 @@ function ofStatus({ status, header }: ForeignAnswer, text: string): ExportError 
   if (status === 401 || status === 403 || status === 404) {
     return new ExportError(`The server answered ${status} without a known error code`, true);
   }
-  const withoutBody = text.includes("no response body") ? ": No response body" : "";
-  return new ExportError(
-    `The S3 server failed${status >= 400 ? ` with status ${status}` : ""}${withoutBody}`,
-    false,
-  );
+  const shown = status >= 400 ? ` with status ${status}` : "";
+  return new ExportError(`The S3 server failed${shown}${withoutBody}`, false);
 }
 
 const regionShape = /^[a-z0-9-]{1,32}$/;
