@@ -37,11 +37,12 @@ export const journalLimits = {
   /** Journals with different numbers in batch numbers; a power of two likewise. */
   journalsCountMax: 2 ** 12,
   /**
-   * What the journal leaves free of its volume for the stores: an eighth; at least enough for a small segment and
-   * Postgres's log, at most four of the largest segments, and not more than a quarter.
+   * What the journal leaves free of its volume for the stores: an eighth; at least two files of Postgres's log (16 MiB:
+   * the next is made before one is full) and a small segment, so that Postgres goes on when captures have stopped; at
+   * most four of the largest segments, and not more than a quarter.
    */
   diskReserveFraction: 1 / 8,
-  diskReserveBytesMin: 16 * 1024 * 1024,
+  diskReserveBytesMin: 48 * 1024 * 1024,
   diskReserveBytesMax: 4 * captureLimits.historicalSegmentBytesMax,
   diskReserveFractionMax: 1 / 4,
   /** What must be free above the reserve before captures resume, as a part of the reserve. */

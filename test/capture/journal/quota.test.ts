@@ -42,9 +42,9 @@ function openRoom(freeBytes: number, totalBytes: number, lines: string[] = []) {
   return { figures, reserve: room };
 }
 
-test("the reserve is an eighth of the volume, from 16 MiB to 1 GiB, and never more than a quarter", () => {
-  const sizes = [32 * mebibyte, 64 * mebibyte, gibibyte, 8 * gibibyte, 1024 * gibibyte];
-  expect(sizes.map((bytes) => reserveOf(bytes) / mebibyte)).toEqual([8, 16, 128, 1024, 1024]);
+test("the reserve is an eighth of the volume, from 48 MiB to 1 GiB, and never more than a quarter", () => {
+  const sizes = [32 * mebibyte, 64 * mebibyte, 256 * mebibyte, gibibyte, 8 * gibibyte, 1024 * gibibyte];
+  expect(sizes.map((bytes) => reserveOf(bytes) / mebibyte)).toEqual([8, 16, 48, 128, 1024, 1024]);
 });
 
 test("segments are so short that the reserve has room for one several times", async () => {
