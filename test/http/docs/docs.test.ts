@@ -85,7 +85,7 @@ test("every operation shows what it answers, and what it takes", () => {
 
 /** Operations that only say "do it". */
 function bodiless(name: string): boolean {
-  return /\/(logout|reset_token|rotate_key|roll|pause|unpause|cancel|retry|test_delivery|refresh)\/?$/.test(
+  return /\/(logout|reset_token|rotate_key|roll|pause|unpause|cancel|retry|test[-_]delivery|refresh)\/?$/.test(
     name,
   );
 }
