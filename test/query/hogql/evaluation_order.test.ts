@@ -99,6 +99,9 @@ const failing = [
   "widthBucket(2, 2, 2, if(bad, 0, 2))",
   "isIPAddressInRange(if(bad, 'x', '127.0.0.1'), '127.0.0.0/8')",
   "arraySum(arrayMap(x -> intDiv(x, if(bad, 0, 1)), [1]))",
+  // Operators.
+  "toInt('a' like if(bad, '\\\\', 'a'))",
+  "2 % if(bad, 0, 2)",
 ];
 
 const callsEach = 3;
