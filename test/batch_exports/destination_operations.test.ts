@@ -223,6 +223,7 @@ test("a value that could turn into something else is refused, and says where", a
     ["S3", { ...s3, bucket_name: "b".repeat(64) }, "bucket_name"],
     ["S3", { ...s3, region: "evil.com/" }, "region"],
     ["S3", { ...s3, max_file_size_mb: 0 }, "max_file_size_mb"],
+    ["HTTP", { url: "https://a.example/batch", token: "t", max_batch_size_mb: 5 }, "max_batch_size_mb"],
     ["S3", { ...s3, encryption: "ROT13" }, "encryption"],
     ["S3", { ...s3, endpoint_url: "ftp://example.com" }, "endpoint_url"],
     ["S3", { ...s3, endpoint_url: "https://u:p@example.com" }, "endpoint_url"],

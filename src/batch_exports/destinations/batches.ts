@@ -5,12 +5,14 @@ import { exportLimits } from "../limits.ts";
 import type { ExportWork, RefusedRow } from "../source/statements.ts";
 
 /** An incomplete last line is dropped, which the count reveals. */
-export async function* readLineBatches(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array[]> {
-  const { postRowsMax, postBytesMax } = exportLimits;
+export async function* readLineBatches(
+  chunks: AsyncIterable<Uint8Array>,
+  bytesMax = exportLimits.postBytesMax,
+): AsyncGenerator<Uint8Array[]> {
   let lines: Uint8Array[] = [];
   let bytes = 0;
   for await (const line of readLines(chunks)) {
-    if (lines.length >= postRowsMax || (lines.length > 0 && bytes + line.length > postBytesMax)) {
+    if (lines.length >= exportLimits.postRowsMax || (lines.length > 0 && bytes + line.length > bytesMax)) {
       yield lines;
       lines = [];
       bytes = 0;
@@ -45,6 +47,7 @@ export async function sendBatches(
   chunks: AsyncIterable<Uint8Array>,
   send: (lines: readonly Uint8Array[]) => Promise<unknown>,
   readRefusal: (thrown: unknown, line: Uint8Array) => Omit<RefusedRow, "thrown"> | undefined,
+  bytesMax?: number,
 ): Promise<number> {
   const { refusedRowsMax } = exportLimits;
   let sent = 0;
@@ -64,7 +67,7 @@ export async function sendBatches(
       await sendHalving(lines.slice(half));
     }
   };
-  for await (const lines of readLineBatches(chunks)) {
+  for await (const lines of readLineBatches(chunks, bytesMax)) {
     await sendHalving(lines);
     sent += lines.length;
   }

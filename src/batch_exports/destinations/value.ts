@@ -36,6 +36,7 @@ function between(min: number, max: number): ValueRule {
 }
 
 export const fileMegabytes = between(1, exportLimits.fileMegabytesMax);
+export const batchMegabytes = between(1, exportLimits.postBytesMax / 2 ** 20);
 export const portNumber = between(1, 65_535);
 
 /** The rule for an http(s) URL; `plainOnly`: without query and fragment. */

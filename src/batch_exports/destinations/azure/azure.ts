@@ -30,15 +30,15 @@ export const azureBlob = destinationKind({
 function azureStore(config: AzureBlobConfig): ObjectStore {
   const send = async (work: Writing, request: Omit<AzureRequest, "headers">, headers = {}): Promise<void> =>
     await put(config, { ...request, headers }, work);
-  const write = async (work: ExportWork, key: string, source: FileSource): Promise<void> =>
-    await writeBlob(async (query, body) => await send(work, { key, query, body }), source);
+  const write = async (work: ExportWork, key: string, file: AsyncIterable<Uint8Array>): Promise<void> =>
+    await writeBlob(async (query, body) => await send(work, { key, query, body }), file);
   return {
     writeFile: async (work, key, rows) =>
-      await write(work, key, sourceOf(work, rows.selection.select, rows, work.rows)),
+      await write(work, key, readFile(work, rows.selection.select, rows, work.rows)),
     writeParts: async (work, keyOf, rows, { files, used }) => {
       for (const { file, rows: expected } of used) {
         const select = fileOf(rows.selection, files, file);
-        await write(work, keyOf(file), sourceOf(work, select, rows, Number(expected)));
+        await write(work, keyOf(file), readFile(work, select, rows, Number(expected)));
       }
     },
     writeText: async (work, key, content) => {
@@ -51,7 +51,7 @@ function azureStore(config: AzureBlobConfig): ObjectStore {
 /** Writes a blob in blocks; until the list of blocks is sent, an existing blob of the same name stays. */
 async function writeBlob(
   send: (query: Record<string, string>, body: Uint8Array) => Promise<void>,
-  { chunks, check }: FileSource,
+  chunks: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   // Different in every attempt, since an earlier one may still be running; with the number as long as Azure's own ids.
   const attempt = randomBytes(16).toString("hex");
@@ -67,7 +67,6 @@ async function writeBlob(
     await send({ comp: "block", blockid }, body);
     list += `<Latest>${blockid}</Latest>`;
   }
-  check();
   const body = `<?xml version="1.0" encoding="utf-8"?><BlockList>${list}</BlockList>`;
   await send({ comp: "blocklist" }, Buffer.from(body));
 }
@@ -89,34 +88,31 @@ async function* blocksOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   if (bytes > 0) yield Buffer.concat(block);
 }
 
-interface FileSource {
-  chunks: AsyncIterable<Uint8Array>;
-  /** @throws ExportError when rows are missing. */
-  check: () => void;
-}
-
-/** The rows of a SELECT as a file in its format, counted and compressed. */
-function sourceOf(
+/** The rows of a SELECT as a file in its format, compressed. @throws ExportError at its end when rows are missing. */
+function readFile(
   work: ExportWork,
   select: ExportStatement,
   { format, compression, settings }: FileRows,
   expected: number,
-): FileSource {
-  const count = rowCount(format);
-  const chunks = counted(rowStream(work, select, format, settings), count);
-  const check = (): void => {
-    const rows = count.rows() ?? expected;
-    if (rows === expected && count.ended()) return;
-    throw new ExportError(`ClickHouse stopped after ${rows} of ${expected} rows`, false);
-  };
-  return { chunks: compressed(chunks, compression), check };
+): AsyncGenerator<Uint8Array> {
+  return compressed(
+    counted(rowStream(work, select, format, settings), rowCount(format), expected),
+    compression,
+  );
 }
 
-async function* counted(chunks: AsyncIterable<Uint8Array>, count: RowCount): AsyncGenerator<Uint8Array> {
+async function* counted(
+  chunks: AsyncIterable<Uint8Array>,
+  count: RowCount,
+  expected: number,
+): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     count.add(chunk);
     yield chunk;
   }
+  const rows = count.rows() ?? expected;
+  if (rows === expected && count.ended()) return;
+  throw new ExportError(`ClickHouse stopped after ${rows} of ${expected} rows`, false);
 }
 
 /** Compresses off the event loop, at the reader's speed, with the levels of the engine's own files. */

@@ -16,6 +16,8 @@ import * as rules from "../value.ts";
 const fields = {
   url: { ...required, isTarget: true, rule: rules.webAddress(false) },
   token: { ...required, secret: true, rule: rules.ascii },
+  /** For receivers that accept no larger body; up to 4. */
+  max_batch_size_mb: { kind: "int", otherwise: 4, rule: rules.batchMegabytes },
   ...events,
 } as const;
 
@@ -37,8 +39,10 @@ async function write(work: ExportWork, config: HttpConfig): Promise<number> {
   const url = new URL(config.url);
   // In a total order, so that every attempt has the same batches.
   const select = inOrder(selectionOf(work.source, "lines", work.days).select);
+  const chunks = rowStream(work, select, "LineAsString");
+  const bytesMax = config.max_batch_size_mb * 2 ** 20;
   const send = async (lines: readonly Uint8Array[]): Promise<void> => sendBatch(work, url, config, lines);
-  return await sendBatches(work, rowStream(work, select, "LineAsString"), send, readRefusal);
+  return await sendBatches(work, chunks, send, readRefusal, bytesMax);
 }
 
 function explainRefusal({ host }: URL, { status, text }: ForeignAnswer, final: boolean): ExportError {

@@ -72,10 +72,9 @@ export async function deliverObjects(
     const files = await filesNeeded(work, rows.selection, config);
     const anyKey = manifestKey(naming);
     store.open?.(anyKey.slice(0, anyKey.lastIndexOf("/") + 1));
-    const keys =
-      files === undefined
-        ? await writeOneFile(work, store, naming, rows)
-        : await writeSplit(work, store, naming, rows, files);
+    const key = objectKey(naming);
+    if (files === undefined) await store.writeFile(work, key, rows);
+    const keys = files === undefined ? [key] : await writeSplit(work, store, naming, rows, files);
     store.close?.(keys);
     return work.rows;
   } catch (thrown) {
@@ -101,17 +100,6 @@ export async function probeObjects(
 /** The failure of a delivery to a store, for the export's owner. */
 async function failureOf(thrown: unknown, store: ObjectStore, work: Writing): Promise<ExportError> {
   return (await store.explain?.(thrown, work)) ?? exportError(thrown);
-}
-
-async function writeOneFile(
-  work: ExportWork,
-  store: ObjectStore,
-  naming: ObjectNaming,
-  rows: FileRows,
-): Promise<string[]> {
-  const key = objectKey(naming);
-  await store.writeFile(work, key, rows);
-  return [key];
 }
 
 async function writeSplit(
