@@ -84,7 +84,8 @@ export async function filterMainIds(
     `SELECT count() AS count, arraySlice(groupArray(distinct_id), {offset:UInt64} + 1, {limit:UInt64}) AS mains
      FROM (${conditions.join(" AND ")} GROUP BY distinct_id ORDER BY distinct_id)`,
     params,
-    filteredOptions,
+    // A search alone fails on no value, and takes a fifth longer in written order.
+    properties.length > 0 ? filteredOptions : queryOptions,
   );
   return { count: Number(answer?.count ?? 0), mains: answer?.mains ?? [] };
 }
