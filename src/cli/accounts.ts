@@ -28,15 +28,21 @@ export async function withAccounts<T>(context: CliContext, work: (sql: Postgres)
   }
 }
 
-/** Prints all rows as JSON, or a line of each. */
 export async function printRows<Row>(
   words: Arguments,
   context: CliContext,
   list: (sql: Postgres) => Promise<readonly Row[]>,
   lineOf: (row: Row) => string,
 ): Promise<number> {
+  refuseOptions(words);
   const rows = await withAccounts(context, list);
   const lines = words.values["json"] ? [JSON.stringify(rows)] : rows.map(lineOf);
   for (const line of lines) context.print(line);
   return 0;
+}
+
+/** @throws UserError (exit 2) for an option that another of the command's verbs has. */
+export function refuseOptions({ positionals: [verb], values }: Arguments): void {
+  const name = Object.keys(values).find((option) => option !== "json");
+  if (name !== undefined) throw new UserError(`${verb} has no --${name}`, 2);
 }

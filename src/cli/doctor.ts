@@ -11,11 +11,12 @@ import { readKnownStores } from "../capture/open_journal.ts";
 import { leftBehind } from "../capture/workers/worker_pool.ts";
 import type { Config } from "../config.ts";
 import { systemClock } from "../core/clock.ts";
+import { UserError } from "../core/fault.ts";
 import { jsonIn, membersOf } from "../core/json/dictionary.ts";
 import { limits } from "../core/limits.ts";
 import { openLog, reasonOf } from "../core/log.ts";
 import { readBuild } from "../core/version.ts";
-import { checkIdentity, type KnownStores, WrongStore } from "../storage/identity.ts";
+import { checkIdentity, type KnownStores } from "../storage/identity.ts";
 import { storageLimits } from "../storage/limits.ts";
 import { FolderInUse, ownDataDir, readOwner, refuseFile, refuseHalfRestored } from "../storage/lock.ts";
 import { pendingMigrations } from "../storage/migrate.ts";
@@ -44,7 +45,6 @@ interface Finding {
   /** note: nothing is wrong yet. */
   state: "ok" | "note" | "wrong";
   text: string;
-  /** What to do; absent when there is nothing. */
   remedy?: string;
 }
 
@@ -176,7 +176,6 @@ async function pendingFinding({ metricsToken, journalBytesMax }: Config, url: st
 /** Pending events may fill a third of the journal: one project, with nine tenths of what is free, fills nearly half. */
 const pendingDivisor = 3;
 
-/** What to do where readiness names the reason. */
 const remedies: Readonly<Record<string, string>> = {
   DISK_LOW: "free space on the volume of DATA_DIR; what uses it: du -sh DATA_DIR/* DATA_DIR/clickhouse/*",
   JOURNAL_FULL: "see whether ClickHouse answers and stores; or raise JOURNAL_BYTES_MAX",
@@ -225,7 +224,9 @@ async function storeFindings(config: Config, dataDir: string): Promise<Finding[]
       ...(unreadable === 0
         ? []
         : [finding("stores", "wrong", `no key opens ${unreadable} of the stored secrets`, lostKeyRemedy)]),
-      ...silent.flatMap(([journal, seconds]) => silenceFinding(journal, seconds)),
+      ...silent
+        .filter(([, seconds]) => seconds * 1000 >= storageLimits.journalUnseenMsMax)
+        .map(([journal, seconds]) => silenceFinding(journal, Math.round(seconds / 60))),
     ];
   } catch (thrown) {
     return [brokenStores(thrown)];
@@ -236,20 +237,21 @@ async function storeFindings(config: Config, dataDir: string): Promise<Finding[]
 
 function brokenStores(thrown: unknown): Finding {
   const reason = reasonOf(thrown);
+  // Other refusals have their remedy.
+  if (thrown instanceof UserError && !/ (?:did not start|does not answer|could not be made): /.test(reason))
+    return finding("stores", "wrong", reason);
   const remedy = reason.includes("embedded")
     ? "see the server's log; where files are damaged, put this journal in the place of a restored one's, after: " +
       "DATA_DIR=NEW bun run sluice restore BACKUP"
     : "start what does not answer, or correct its settings, then: bun run sluice doctor";
-  // The reason has the remedy of a wrong store.
-  return finding("stores", "wrong", reason, thrown instanceof WrongStore ? undefined : remedy);
+  return finding("stores", "wrong", reason, remedy);
 }
 
-function silenceFinding(journal: string, seconds: number): Finding[] {
-  if (seconds * 1000 < storageLimits.journalUnseenMsMax) return [];
-  const text = `the server of the journal ${journal} last reported ${Math.round(seconds / 60)} minutes ago`;
+function silenceFinding(journal: string, minutes: number): Finding {
+  const text = `the server of the journal ${journal} last reported ${minutes} minutes ago`;
   const remedy =
-    "start it again: what its journal holds is not stored yet; nothing to do where it was stopped permanently";
-  return [finding("journal", "note", text, remedy)];
+    "start it again: its journal is not stored yet; nothing to do where it was stopped permanently";
+  return finding("journal", "note", text, remedy);
 }
 
 function journalFindings(dataDir: string): Finding[] {
@@ -262,7 +264,8 @@ function journalFindings(dataDir: string): Finding[] {
       .flatMap((folder) => readdirSync(folder).filter((name) => name.endsWith(".damaged")));
     const findings: Finding[] = [];
     if (refused > 0) {
-      const remedy = "`bun run sluice journal list` has ClickHouse's reasons; then retry or discard";
+      const remedy =
+        "bun run sluice journal list has the reasons; then bun run sluice journal retry all (or discard)";
       findings.push(finding("journal", "wrong", `${refused} events are in quarantine`, remedy));
     }
     if (damaged.length > 0) {

@@ -4,7 +4,7 @@ import { isScope } from "../access/scope.ts";
 import { UserError } from "../core/fault.ts";
 import { labelCharsMax, type PersonalKey } from "../personal_api_keys/model.ts";
 import { findUserId, issueKey, listAllKeys, revokeKey } from "../personal_api_keys/store.ts";
-import { printRows, withAccounts } from "./accounts.ts";
+import { printRows, refuseOptions, withAccounts } from "./accounts.ts";
 import { type Arguments, checkPositionals, optionalText, readArguments, requiredText } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
@@ -30,9 +30,6 @@ export const keyCommand: Command = {
     const [verb] = words.positionals;
     checkPositionals(words, verb === "revoke" ? 2 : 1);
     if (verb === "issue") return issue(words, context);
-    for (const name of ["label", "scopes", "email"]) {
-      if (words.values[name] !== undefined) throw new UserError(`only "key issue" has --${name}`, 2);
-    }
     if (verb === "list") return printRows(words, context, listAllKeys, lineOf);
     if (verb === "revoke") return revoke(words, context);
     throw new UserError(`expected "key issue", "key list" or "key revoke"`, 2);
@@ -63,6 +60,7 @@ async function issue(words: Arguments, context: CliContext): Promise<number> {
 }
 
 async function revoke(words: Arguments, context: CliContext): Promise<number> {
+  refuseOptions(words);
   const id = words.positionals[1];
   if (id === undefined) throw new UserError("key revoke needs the key's id; see bun run sluice key list", 2);
   const revoked = await withAccounts(context, (sql) => revokeKey(sql, id, null));

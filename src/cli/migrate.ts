@@ -10,6 +10,7 @@ import { durationEvents, type Migration, type MigrationDuration } from "../stora
 import { attachStores } from "../storage/stores.ts";
 import { checkPositionals, readArguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
+import { formatCount } from "./import/counts.ts";
 
 export const migrateCommand: Command = {
   name: "migrate",
@@ -58,10 +59,6 @@ function checkLine({ path, olderGoOn, duration }: Migration, rows: number): stri
 function durationText({ seconds, isMeasured }: MigrationDuration, rows: number): string {
   if (seconds === 0) return "a moment, however many events there are";
   const here = Math.ceil((seconds * rows) / durationEvents);
-  const known = `${seconds} s for ${thousands(durationEvents)}, ${isMeasured ? "measured" : "estimated"}`;
-  return `about ${here} s for the ${thousands(rows)} events here (${known})`;
-}
-
-function thousands(count: number): string {
-  return count.toLocaleString("en-US");
+  const known = `${seconds} s for ${formatCount(durationEvents)}, ${isMeasured ? "measured" : "estimated"}`;
+  return `about ${here} s for the ${formatCount(rows)} events here (${known})`;
 }

@@ -32,7 +32,7 @@ export const projectCommand: Command = {
     checkPositionals(words, 1);
     const [verb] = words.positionals;
     if (verb === "create") return create(words, context);
-    if (verb === "list") return list(words, context);
+    if (verb === "list") return printRows(words, context, listAllProjects, lineOf);
     throw new UserError(`expected "project create" or "project list"`, 2);
   },
 };
@@ -55,13 +55,6 @@ async function create(words: Arguments, context: CliContext): Promise<number> {
   });
   context.print(words.values["json"] ? JSON.stringify(project) : lineOf(project));
   return 0;
-}
-
-async function list(words: Arguments, context: CliContext): Promise<number> {
-  for (const name of ["name", "organization", "api-key"]) {
-    if (words.values[name] !== undefined) throw new UserError(`project list has no --${name}`, 2);
-  }
-  return await printRows(words, context, listAllProjects, lineOf);
 }
 
 async function createOrExplain(sql: Postgres, project: Parameters<typeof createProject>[1]) {

@@ -41,7 +41,6 @@ interface EngineWatchOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"
 }
 
 export class EngineWatch {
-  /** How many times the engine was restarted. */
   restarts = 0;
   readonly #options: EngineWatchOptions & { readCpu: typeof readCpuTime };
   #trouble = noTrouble;

@@ -21,7 +21,6 @@ import { codeOf, reasonOf } from "../core/log.ts";
 import { removeConnection } from "./embedded/connection.ts";
 import { findAccount } from "./embedded/unprivileged_user.ts";
 
-/** Another process owns the folder. */
 export class FolderInUse extends UserError {}
 
 export type Owning = ReturnType<typeof ownDataDir>;
@@ -71,14 +70,6 @@ export function refuseHalfRestored(dataDir: string): void {
   );
 }
 
-function isEntry(path: string): boolean {
-  try {
-    return lstatSync(path) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
 /** Whether a part of this process owns the folder. */
 export function ownsDataDir(dataDir: string): boolean {
   return existsSync(dataDir) && owned.has(realpathSync(dataDir));
@@ -101,11 +92,16 @@ export function recordAddress(dataDir: string, url: string): void {
 
 /** @throws UserError when a file, or a link that leads nowhere, is in the place of the folder or of one above. */
 export function refuseFile(dataDir: string): void {
-  let path = dataDir;
-  while (!isEntry(path)) path = dirname(path);
-  if (existsSync(path) && statSync(path).isDirectory()) return;
-  const remedy = "move it away, mount what it links to, or set another DATA_DIR";
-  throw new UserError(`DATA_DIR ${dataDir} cannot be used: ${path} is no folder; ${remedy}`);
+  for (let path = dataDir; ; path = dirname(path)) {
+    try {
+      lstatSync(path);
+    } catch {
+      continue;
+    }
+    if (existsSync(path) && statSync(path).isDirectory()) return;
+    const remedy = "move it away, mount what it links to, or set another DATA_DIR";
+    throw new UserError(`DATA_DIR ${dataDir} cannot be used: ${path} is no folder; ${remedy}`);
+  }
 }
 
 /** The real path of the folder. */
@@ -114,6 +110,8 @@ function makeFolder(dataDir: string): string {
     refuseFile(dataDir);
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const folder = realpathSync(dataDir);
+    // SQLite would only report that it cannot open a file.
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     closeToOthers(folder);
     return folder;
   } catch (thrown) {
@@ -142,16 +140,6 @@ function closeToOthers(folder: string): void {
   }
 }
 
-/** The reason why a folder cannot be used: SQLite only reports that it cannot open a file. */
-function folderProblem(folder: string, thrown: unknown): string {
-  try {
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-    return reasonOf(thrown);
-  } catch (denied) {
-    return reasonOf(denied);
-  }
-}
-
 /** SQLite locks files on every platform; the database itself stays empty. */
 function lock(folder: string): Database {
   let database: Database | undefined;
@@ -162,10 +150,10 @@ function lock(folder: string): Database {
   } catch (thrown) {
     database?.close();
     if (codeOf(thrown) !== "SQLITE_BUSY")
-      throw new UserError(`DATA_DIR ${folder} cannot be used: ${folderProblem(folder, thrown)}`);
+      throw new UserError(`DATA_DIR ${folder} cannot be used: ${reasonOf(thrown)}`);
     const owner = readOwner(folder).pid ?? "unknown";
     throw new FolderInUse(
-      `DATA_DIR ${folder} is in use by process ${owner}; stop it, or set another DATA_DIR`,
+      `DATA_DIR ${folder} is in use by process ${owner}; stop it (kill ${owner}), or set another DATA_DIR`,
     );
   }
 }

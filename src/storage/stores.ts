@@ -91,11 +91,10 @@ export async function attachStores(options: StoreOptions): Promise<Stores> {
 /** Attaches Postgres alone; an embedded one is initialized if needed, unless `existing` is set. */
 export async function attachPostgres(options: StoreOptions) {
   await using opening = new AsyncDisposableStack();
-  // Checked first, since even a look at its lock creates the folder.
-  if (options.existing && !options.databaseUrl && !existsSync(options.dataDir)) requireData(options.dataDir);
+  // Checked first, since even checking the lock creates the folder.
+  if (options.existing && !options.databaseUrl) requireData(options.dataDir);
   let url = options.databaseUrl ?? (await findOwner(options.dataDir))?.database_url;
   if (!url) {
-    if (options.existing) requireData(options.dataDir);
     opening.use(ownDataDir(options.dataDir));
     const started = await startEmbeddedPostgres(options);
     opening.defer(() => started.stop());
@@ -115,6 +114,7 @@ export async function attachPostgres(options: StoreOptions) {
  */
 function requireData(dataDir: string): void {
   const folder = resolve(dataDir);
+  refuseHalfRestored(folder);
   if (existsSync(join(folder, "postgres", "PG_VERSION"))) return;
   const remedy = "set DATA_DIR or DATABASE_URL, or start one: bun run sluice serve";
   throw new UserError(`no server has ever started on DATA_DIR ${folder}: ${remedy}`);
@@ -136,14 +136,8 @@ export function joinStores(
   return connectStores({ dataDir: "", log, connectionsMax, ...remote }, connection);
 }
 
-interface Embedded {
-  connection: Connection;
-  engine: Child | undefined;
-  stop(): Promise<void>;
-}
-
 /** Starts both at once: each takes half a second on a first start. */
-async function startEmbedded(options: StoreOptions): Promise<Embedded> {
+async function startEmbedded(options: StoreOptions) {
   const starts = await Promise.allSettled([
     options.databaseUrl
       ? undefined

@@ -148,6 +148,18 @@ test("key refuses what cannot be, in one line", async () => {
   expect(await wrong("issue", "--label", "x", "--scopes", "*", "--email", "nobody@example.com")).toBe(1);
 });
 
+test("an option of another verb is refused, by every verb that has none of its own", async () => {
+  for (const [command, ...args] of [
+    [keyCommand, "list", "--label", "x"],
+    [keyCommand, "revoke", "id", "--label", "x"],
+    [projectCommand, "list", "--name", "x"],
+    [userCommand, "list", "--email", "x"],
+  ] as [Command, ...string[]][]) {
+    const message = `${args[0]} has no ${args.at(-2)}`;
+    expect(await complaint(command, ...args)).toEqual({ message, exitCode: 2 });
+  }
+});
+
 test("a database without tables is explained", async () => {
   await accounts.sql`ALTER TABLE projects RENAME TO hidden_projects`;
   const { message } = await complaint(projectCommand, "list");

@@ -195,6 +195,21 @@ test("a damaged file of the embedded Postgres is wrong, and a restore is what to
   expect(exitCode).toBe(1);
 });
 
+test("a refusal that has its remedy gets no other one", async () => {
+  const DATA_DIR = makeFolder();
+  mkdirSync(`${DATA_DIR}/journal`);
+  writeFileSync(`${DATA_DIR}/journal/identity.json`, "damaged");
+  const { exitCode, found } = await findings({ DATA_DIR, PORT: "1" });
+  expect(found.filter(({ part }) => part === "stores")).toEqual([
+    {
+      part: "stores",
+      state: "wrong",
+      text: expect.stringMatching(/identity\.json is damaged .*, or remove it to go on with these stores$/),
+    },
+  ]);
+  expect(exitCode).toBe(1);
+});
+
 test("a folder that every start refuses is the only thing wrong, with what to do", async () => {
   const cases = [
     ["restoring", "somewhere\n", "has an incomplete restore: empty it, then: bun run sluice restore BACKUP"],

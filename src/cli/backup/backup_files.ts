@@ -5,7 +5,6 @@ import { dirname, join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import { backupLimits } from "./limits.ts";
 
-/** The name of the list. */
 export const listName = "files";
 
 /** What was written of one file, or one object. */

@@ -70,7 +70,6 @@ const pathShapes = [
   /^clickhouse\/\w+\/[\w.%@+/-]+$/,
 ];
 
-/** Whether a listed path leads to a file of a backup. */
 function isBelow(path: string): boolean {
   const names = path.split("/");
   return (

@@ -15,7 +15,6 @@ import { backupLimits } from "./limits.ts";
 const backupFormat = 1;
 
 export interface Manifest {
-  /** The program's version. */
   version: string;
   /** ISO 8601: events acknowledged before it are in the backup. */
   begun_at: string;

@@ -9,7 +9,6 @@ import type { Postgres, PostgresTransaction } from "../../storage/postgres/postg
 import { storeLocks } from "../../storage/postgres/store_locks.ts";
 import { backupLimits } from "./limits.ts";
 
-/** A reserved connection. */
 export type HeldConnection = Awaited<ReturnType<Postgres["reserve"]>>;
 
 /**

@@ -3,9 +3,10 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { basename, dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { captureSetup } from "../../capture/capture_journal.ts";
 import { copyJournal } from "../../capture/journal/journal_copy.ts";
+import { leftBehind } from "../../capture/workers/worker_pool.ts";
 import type { Clock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
@@ -157,24 +158,19 @@ async function fill(source: Source, target: BackupTarget): Promise<Manifest> {
  */
 async function copyData(dataDir: string, target: string): Promise<void> {
   await copyNew(dataDir, target, "quarantine");
-  for (const workerFolder of ["", ...workerFolders(dataDir)]) {
-    const folder = join(dataDir, workerFolder, "journal");
+  for (const ownDir of [dataDir, ...leftBehind(dataDir, 1)]) {
+    const folder = join(ownDir, "journal");
     if (!existsSync(folder)) continue;
     await copyJournal({
       setup: captureSetup,
       folder,
-      target: join(target, workerFolder, "journal"),
+      target: join(target, relative(dataDir, folder)),
       copy: copyFile,
       attemptsMax: backupLimits.segmentCopiesMax,
     });
   }
   await copyNew(dataDir, target, "quarantine");
   await copyNew(dataDir, target, "secret.key");
-}
-
-function workerFolders(dataDir: string): string[] {
-  const folder = join(dataDir, "workers");
-  return existsSync(folder) ? readdirSync(folder).map((name) => join("workers", name)) : [];
 }
 
 /** Copies a file, or those of a folder, except those copied before and those removed meanwhile. */

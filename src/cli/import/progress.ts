@@ -69,7 +69,6 @@ export class Reporter {
     );
   }
 
-  /** Shows the progress, when enough time has passed. */
   update(progress: Progress): void {
     const { clock, terminal, draw } = this.#options;
     const now = clock.elapsed();

@@ -17,7 +17,6 @@ export function writeConnection(dataDir: string, connection: Connection): void {
   renameSync(`${path}.part`, path);
 }
 
-/** Undefined when there is none. */
 export function readConnection(dataDir: string): Connection | undefined {
   try {
     const found: unknown = JSON.parse(readFileSync(pathOf(dataDir), "utf8"));

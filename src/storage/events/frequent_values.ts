@@ -11,7 +11,6 @@ export interface FrequentValue {
 interface ValuesQuery {
   /** A SELECT with one row for each thing that is counted, whose `value` is JSON. */
   values: string;
-  /** Of that SELECT. */
   params: Record<string, unknown>;
   /** Only values that contain this text, in any case. */
   search: string | undefined;

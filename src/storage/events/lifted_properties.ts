@@ -45,7 +45,6 @@ export async function refuseUnset(read: Read, project_id: number, names: readonl
   if (unset) throw new Fault("invalid_input", unset.detail, { attr });
 }
 
-/** The properties of persons in filters. */
 export function personKeysIn(filters: readonly PropertyFilter[]): string[] {
   return filters.flatMap((one) => {
     if (!("key" in one)) return personKeysIn(one.values);

@@ -8,7 +8,6 @@ import { groupIndexes } from "./group_columns.ts";
 import { checkValues, operators, type PropertyOperator, type PropertyValue } from "./property_value.ts";
 import { findRefusal, sessionExpressions } from "./session_property.ts";
 
-/** The owner of the property. */
 type Owner = "event" | "person" | "group" | "session" | "element" | "recording" | "log_entry";
 
 /** A condition on one property of an event, of its person or group, or of something else where that can be filtered. */
@@ -22,7 +21,6 @@ export interface PropertyCondition {
   typeIndex?: number;
 }
 
-/** An expression of SQL that must hold. */
 interface SqlCondition {
   type: "hogql";
   /** The expression. */
@@ -39,7 +37,6 @@ interface PropertyGroup {
 
 export type PropertyFilter = PropertyCondition | SqlCondition | PropertyGroup;
 
-/** What filters may be about. */
 export interface FilterRules {
   /** A filter without a type is about an event where it may be, and otherwise about the first of these. */
   types: readonly (Owner | "hogql")[];
@@ -75,7 +72,6 @@ export function checkPropertyFilters(
   return value.map((one: unknown, i) => checkFilter(one, `${attr}__${i}`, budget, 0));
 }
 
-/** The expressions of SQL in filters. */
 export function expressionsIn(filters: readonly PropertyFilter[]): SqlCondition[] {
   return filters.flatMap((one) => {
     if (one.type === "hogql") return [one];

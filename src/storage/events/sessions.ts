@@ -99,7 +99,6 @@ FROM (${kept(rows, which)})
 WHERE session != '' AND length(session) <= ${sessionBytesMax}
 GROUP BY project_id, session_id`;
 
-/** Derives the sessions of Native blocks of events. */
 export const sessionsOfBlocks: DerivedInsert = { structure, text: (rows) => insert(rows) };
 
 /**

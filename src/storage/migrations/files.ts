@@ -36,7 +36,6 @@ export interface MigrationDuration {
   isMeasured: boolean;
 }
 
-/** The number of events that a duration is for. */
 export const durationEvents = 20_000_000;
 
 export type AppliedMigration = Pick<Migration, "version" | "name" | "checksum">;
@@ -67,7 +66,6 @@ export function readMigrations(folders: { [Name in StoreName]?: string | undefin
   return byStore((store) => readFolder(folders[store] ?? packageFolder(store)));
 }
 
-/** How many of them this program knows. */
 export function knownMigrations(files: MigrationFiles = readMigrations()): Versions {
   return byStore((store) => files[store].length);
 }

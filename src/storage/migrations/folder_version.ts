@@ -11,9 +11,7 @@ import { knownMigrations, lastStops, readMigrations, storeNames, type Versions }
 const fileName = "version.json";
 
 /** With the number of the last migration of each store that older programs are not compatible with. */
-interface FolderVersion extends Versions {
-  version: string;
-}
+type FolderVersion = Versions & { version: string };
 
 /** Writes the file if it changed; the stores are migrated by then. */
 export function writeFolderVersion(dataDir: string): void {

@@ -33,7 +33,6 @@ export class OlderServers {
   readonly #options: OlderOptions;
   readonly #clock: Clock;
   readonly #log: RepeatedLog;
-  /** When it first waited. */
   #begun: number | undefined;
 
   constructor(options: OlderOptions, log: Log) {

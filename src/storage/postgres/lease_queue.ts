@@ -39,7 +39,6 @@ export interface LeasedRows {
   kept: PostgresFragment;
   /** Further columns that a claim sets, with a comma before each. */
   set: PostgresFragment;
-  /** The columns of a Job. */
   shown: PostgresFragment;
 }
 
@@ -58,7 +57,6 @@ interface LeaseQueueOptions<Job extends ClaimedJob> {
   sql: Postgres;
   clock: Clock;
   log: Log;
-  /** For the log. */
   name: string;
   atOnceMax: number;
   pollMs: number;
@@ -261,7 +259,6 @@ async function findDue(sql: Postgres, rows: LeasedRows, now: number, each: numbe
     LIMIT ${limits.claimCandidatesMax}`;
 }
 
-/** Claims the rows that are still free. */
 async function claim<Job>(
   sql: Postgres,
   rows: LeasedRows,

@@ -13,7 +13,6 @@ export interface ClaimedPass extends ClaimedJob {
 
 interface PassOptions extends Uses<"sql" | "clock" | "log"> {
   id: "deletions of persons" | "deletions of recordings" | "event retention";
-  /** For the log. */
   name: string;
   pollMs: number;
   /** Whether there is work; a pass that ended has left none. `q` is the row. */

@@ -7,7 +7,6 @@ interface Listing<Row, Shown> {
   columns: PostgresFragment;
   /** FROM and WHERE. */
   from: PostgresFragment;
-  /** The list of ORDER BY. */
   order: PostgresFragment;
   page: { limit: number; offset: number };
   /** The row in a reply. */

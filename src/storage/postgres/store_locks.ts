@@ -5,7 +5,6 @@ import type { Postgres } from "./postgres.ts";
 /** Their numbers: the letters of "sluice" and "backup", which no other program has by chance. */
 export const storeLocks = { migration: "126943754085221", backup: "108171129042288" };
 
-/** Whether a migration or a backup holds its lock. */
 export async function isStoreLocked(sql: Postgres): Promise<boolean> {
   const keys = Object.values(storeLocks);
   const found = await sql`
