@@ -120,10 +120,7 @@ export class SqlScope {
   }
 
   expression(node: ExpressionNode): Sql {
-    const { draft } = this;
-    return draft.countCost(node, this.tables.length === 0, () =>
-      draft.bounded(draft.compilers.expression(node, this), node),
-    );
+    return this.draft.measure(node, this);
   }
 
   /** A SELECT within the statement. */
@@ -153,11 +150,12 @@ export class SqlDraft {
   canUseIndex = true;
   readonly #writtenValues = new Map<string, string>();
   #characters: readonly string[] | undefined;
-  /** The values within the expression that is compiled. */
-  #within: Sql[] = [];
+  /** The values within the expressions that are compiled, and how many these are. */
+  readonly #values: Sql[] = [];
   #depth = 0;
   /** What all expressions take for each row, and as many rows as a block has. */
-  readonly #all = { steps: 0, chars: 0 };
+  #steps = 0;
+  #chars = 0;
   #blockRows = functionLimits.blockRowsMin;
   #names = 0;
   #parts = 0;
@@ -211,33 +209,34 @@ export class SqlDraft {
     this.#blockRows = Math.max(this.#blockRows, functionLimits.blockRows, count);
   }
 
-  /**
-   * Returns what `compile` does, with its cost.
-   * @param isOfOneRow whether its SELECT has no table.
-   * @throws SqlProblem where the query takes too long for a row.
-   */
-  countCost(node: ExpressionNode, isOfOneRow: boolean, compile: () => Sql): Sql {
-    const outer = this.#within;
-    this.#within = [];
+  /** Compiles an expression, with its cost. @throws SqlProblem where the query takes too long for a row. */
+  measure(node: ExpressionNode, scope: SqlScope): Sql {
+    const before = this.#values.length;
     this.#depth++;
-    const value = compile();
+    const value = this.bounded(this.compilers.expression(node, scope), node);
     this.#depth--;
-    const cost = costOf(node, value, this.#within);
-    this.#within = outer;
+    const cost = costOf(node, value, before < this.#values.length ? this.#values.splice(before) : noParts);
     if (node.node === "Call" && node.name.toLowerCase() === "arrayjoin") this.joinItems(cost);
-    if (!isOfOneRow) this.joinItems();
-    for (const [name, what, most] of blockBounds) {
-      const total = cost[name] + this.#all[name];
-      if (total * this.#blockRows > most)
-        refuse(
-          `The query takes too long: here its ${what} exceed ${Math.floor(most / this.#blockRows)} a row.`,
-          node,
-        );
-      if (this.#depth === 0) this.#all[name] = total;
+    if (scope.tables.length > 0) this.joinItems();
+    const steps = this.#steps + cost.steps;
+    const chars = this.#chars + cost.chars;
+    const { blockStepsMax, blockCharsMax } = functionLimits;
+    if (steps * this.#blockRows > blockStepsMax) this.#refuseLong("calls", blockStepsMax, node);
+    if (chars * this.#blockRows > blockCharsMax)
+      this.#refuseLong("readings of characters that it makes", blockCharsMax, node);
+    const measured = value.cost ? { ...value } : value;
+    measured.cost = cost;
+    if (this.#depth > 0) this.#values.push(measured);
+    else {
+      this.#steps = steps;
+      this.#chars = chars;
     }
-    const measured = { ...value, cost };
-    if (this.#depth > 0) outer.push(measured);
     return measured;
+  }
+
+  #refuseLong(what: string, most: number, at: Placed): never {
+    const ofRow = Math.floor(most / this.#blockRows);
+    refuse(`The query takes too long: here its ${what} exceed ${ofRow} a row.`, at);
   }
 
   /** Counts a part of the query. @throws SqlProblem beyond queryLimits.sqlPartsMax. */
@@ -260,10 +259,7 @@ export class SqlDraft {
   }
 }
 
-const blockBounds = [
-  ["steps", "calls", functionLimits.blockStepsMax],
-  ["chars", "readings of characters that it makes", functionLimits.blockCharsMax],
-] as const;
+const noParts: readonly Sql[] = [];
 
 /** The engine's type of a whole number; functions depend on it. */
 function wholeType(value: bigint, { wholeNumbers }: SqlContext): string {

@@ -52,14 +52,18 @@ const combinators: readonly [suffix: string, args: number, type?: SqlType][] = [
   ["Distinct", 0],
 ];
 
+const endings = combinators.map(
+  ([suffix, args, type]) => [suffix, args, type, suffix.toLowerCase()] as const,
+);
+
 /** The aggregate of a name with at most three suffixes, such as `sumArrayOrNullIf`. */
 export function sqlAggregate(calledName: string, suffixes = 0): SqlAggregate | undefined {
   const name = calledName.toLowerCase();
   const aggregate = aggregates.get(name);
   if (aggregate) return aggregate;
   if (suffixes === 3) return undefined;
-  for (const [suffix, args, type] of combinators) {
-    if (!name.endsWith(suffix.toLowerCase())) continue;
+  for (const [suffix, args, type, ending] of endings) {
+    if (!name.endsWith(ending)) continue;
     const base = sqlAggregate(name.slice(0, -suffix.length), suffixes + 1);
     if (!base) continue;
     const isNumeric = base.isNumeric === true && (suffix === "If" || suffix.startsWith("Or"));

@@ -17,95 +17,92 @@ type Check = (draft: SqlDraft, value: Sql, at: Placed, name: string) => Sql;
 const { countMax, nameCharsMax, pathCharsMax, patternCharsMax, shortTextCharsMax, unknownCountMax } =
   functionLimits;
 
+/** A kind that is a constant of the query; `why` is the refusal of one for which `holds` is false. */
+const constant =
+  (holds: (value: unknown) => boolean, why: string): Check =>
+  (_, value, at) =>
+    holds(value.constant) ? value : refuse(why, at);
+const isText = (value: unknown): value is string => typeof value === "string";
+const isShort = (value: unknown, pattern: RegExp, most: number): boolean =>
+  isText(value) && value.length <= most && pattern.test(value);
+const isNumber = (value: unknown, least: number, most: number): boolean =>
+  typeof value === "number" && value >= least && value <= most;
+
+const modes = new Set<unknown>(wordsIn("strict_deduplication strict_order strict_increase strict_once"));
+const plainFormat = /^(?:[^%]|%[abcCdDefFgGhHiIjklmMnprQRsStTuVwWyYz%])*$/;
+const plainStep = /^(?:\d{1,9}|\*|'[^']{0,200}'|"[^"]{0,200}")\]/;
+const isPath = (path: unknown): boolean =>
+  isText(path) &&
+  path.length <= pathCharsMax &&
+  path
+    .split("[")
+    .slice(1)
+    .every((step) => plainStep.test(step));
+
 /** By the letters of the lists. */
 const checks: Readonly<Record<string, Check>> = {
-  /** A value, which the engine reads as nothing else. */
+  /** A value, which the engine reads as nothing else, and a limit of range(), which boundRange() checks. */
   v: (_, value) => value,
+  g: (_, value) => value,
   /** A time zone. */
-  z: (draft, value, at) => ({ ...value, sql: draft.zone(readText(value, "A time zone", at), at) }),
+  z: (draft, value, at) =>
+    isText(value.constant)
+      ? { ...value, sql: draft.zone(value.constant, at) }
+      : refuse("A time zone is a text of the query.", at),
   /** A moment that intervals begin with, or a time zone. */
   o: (draft, value, at, name) =>
     value.type === "datetime" || value.type === "date" ? value : checks["z"]!(draft, value, at, name),
   /** A unit of time. */
   u: (draft, value, at) => constantSql(draft, readUnit(value, at, knownUnits)),
   /** The format of a moment. */
-  f: (_, value, at) => {
-    const format = readText(value, "The format", at);
-    if (
-      format.length <= nameCharsMax &&
-      !/%(?![abcCdDefFgGhHiIjklmMnprQRsStTuVwWyYz%])/.test(format.replaceAll("%%", ""))
-    )
-      return value;
-    return refuse(
-      `A format has at most ${nameCharsMax} characters, and after each % a letter that it knows.`,
-      at,
-    );
-  },
+  f: constant(
+    (value) => isShort(value, plainFormat, nameCharsMax),
+    `The format is a text of the query, at most ${nameCharsMax} characters, and after each % a letter that it knows.`,
+  ),
   /** A text with {} or {0}. */
-  m: (_, value, at) => (readText(value, "The template", at), value),
+  m: constant(isText, "The template is a text of the query."),
   /** A regular expression; what is none is the engine's to refuse. */
   r: (_, value, at) => {
-    const pattern = readText(value, "A pattern", at);
+    const pattern = value.constant;
+    if (!isText(pattern)) return refuse("A pattern is a text of the query.", at);
     if (pattern.length > patternCharsMax) refuse(`A pattern has at most ${patternCharsMax} characters.`, at);
     if (countSteps(pattern) <= limits.patternStepsMax) return value;
     return refuse(`A pattern with its repetitions has at most ${limits.patternStepsMax} steps.`, at);
   },
   /** The path of a member in JSON, without ranges of indexes: the engine walks through those that do not exist. */
-  p: (_, value, at) => {
-    const path = readText(value, "The path", at);
-    const isPlain = path
-      .split("[")
-      .every((part, i) => i === 0 || /^(?:\d{1,9}|\*|'[^']{0,200}'|"[^"]{0,200}")\]/.test(part));
-    if (isPlain && path.length <= pathCharsMax) return value;
-    return refuse(`The path is like $.name[0].other, with at most ${pathCharsMax} characters.`, at);
-  },
+  p: constant(isPath, `The path is a text like $.name[0].other, with at most ${pathCharsMax} characters.`),
   /** Texts to search for. */
   k: (_, value, at, name) =>
     value.cost?.isFixed ? value : refuse(`${quotedName(name)} searches for texts of the query only.`, at),
   /** A small number that the function is made with. */
-  i: (_, value, at, name) => {
-    const number = Number(typeof value.constant === "number" ? value.constant : Number.NaN);
-    if (Number.isInteger(number) && number >= 0 && number <= 1000) return value;
-    return refuse(`${quotedName(name)} takes a whole number up to 1000 of the query here.`, at);
-  },
+  i: constant(
+    (value) => isNumber(value, 0, 1000) && Number.isInteger(value),
+    "A whole number of the query, up to 1000, is needed here.",
+  ),
   /** A type of the engine's: those whose parsers are well tested. */
-  t: (_, value, at) => {
-    const type = typeof value.constant === "string" ? value.constant : "";
-    if (type.length <= nameCharsMax && plainType.test(type)) return value;
-    return refuse(
-      "The type is a text of String, Int64, Float64, Bool, UUID, Array(…), Nullable(…), Tuple(…), Map(…).",
-      at,
-    );
-  },
+  t: constant(
+    (value) => isShort(value, plainType, nameCharsMax),
+    "The type is a text of String, Int64, Float64, Bool, UUID, Array(…), Nullable(…), Tuple(…), Map(…).",
+  ),
   /** How long or how many its result is. */
   n: (draft, value, at, name) => {
     if (value.constant === undefined) return { ...value, sql: boundCount(draft, value.sql) };
     if (Math.abs(Number(value.constant)) <= countMax) return value;
     return refuse(`${quotedName(name)} makes at most ${countMax}.`, at);
   },
-  /** A limit of range(), which boundRange() checks. */
-  g: (_, value) => value,
   /** A text that takes long by its length: its beginning. */
   s: (draft, value) => {
     const { sql, nullable } = asType(value, "string");
-    return {
-      sql: `substring(${sql}, 1, ${draft.bind("UInt16", shortTextCharsMax)})`,
-      type: "string",
-      nullable,
-    };
+    const start = `substring(${sql}, 1, ${draft.bind("UInt16", shortTextCharsMax)})`;
+    return { sql: start, type: "string", nullable };
   },
   /** A parameter of an aggregate: a number, or a mode of windowFunnel(). */
-  x: (_, value, at) =>
-    typeof value.constant === "number" && Math.abs(value.constant) <= 1e9
-      ? value
-      : refuse("A parameter of an aggregate is a number.", at),
-  w: (_, value, at) =>
-    modes.has(String(value.constant)) ? value : refuse(`The modes are ${[...modes].join(", ")}.`, at),
+  x: constant((value) => isNumber(value, -1e9, 1e9), "A parameter of an aggregate is a number."),
+  w: constant((value) => modes.has(value), `The modes are ${[...modes].join(", ")}.`),
 };
 
 const plainType =
   /^(?:(?:Array|Nullable|Tuple|Map)\(|\)|, ?|U?Int(?:8|16|32|64)|Float(?:32|64)|String|Bool|Date|DateTime|UUID)+$/;
-const modes = new Set(wordsIn<string>("strict_deduplication strict_order strict_increase strict_once"));
 const intervalUnits = new Set(wordsIn<string>("second minute hour day week month quarter year"));
 /** Units as dateDiff() and dateName() know them, short ones too. */
 const knownUnits = new Set([
@@ -114,10 +111,6 @@ const knownUnits = new Set([
     "millisecond microsecond nanosecond dayofyear weekday ms us ns s ss mi n h hh d dd wk ww m mm q qq yy yyyy",
   ),
 ]);
-
-function readText({ constant }: Sql, what: string, at: Placed): string {
-  return typeof constant === "string" ? constant : refuse(`${what} is a text of the query.`, at);
-}
 
 function readUnit({ constant }: Sql, at: Placed, known: ReadonlySet<string>): string {
   const unit = String(constant).toLowerCase();
@@ -138,6 +131,7 @@ export function checkArguments(
   values: readonly Sql[],
   at: Placed,
 ): Sql[] {
+  if (/^[v?*]+$/.test(args)) return [...values];
   const letters = kindsOf(args, values.length);
   if (letters.startsWith("g")) return boundRange(draft, values, at);
   return values.map((value, i) => checks[letters[i]!]!(draft, value, at, name));

@@ -1,6 +1,7 @@
 // What an expression takes for one row, estimated before it is sent: the engine looks at its bounds between two blocks
 // only.
 
+import { wordsIn } from "../../../../core/words.ts";
 import { countSteps } from "../../../../storage/events/pattern_steps.ts";
 import type { ExpressionNode } from "../../tree.ts";
 import type { Cost, Sql } from "../value.ts";
@@ -8,33 +9,25 @@ import { sqlFunction } from "./functions.ts";
 import { kindsOf } from "./kinds.ts";
 import { functionLimits } from "./limits.ts";
 
-/** Up to so many characters a call costs no more than any other. */
-const freeChars = 64;
-/** Characters of a text that is not known. */
-const textChars = 8;
+/** Up to so many characters a call costs no more than any other; a text that is not known has so many. */
+const [freeChars, textChars] = [64, 8];
 /** Items of an array of unknown length: for steps, whose memory is bounded; and for chars, which take none. */
-const itemsUsual = 20;
-const itemsMost = 10_000;
+const [itemsUsual, itemsMost] = [20, 10_000];
 /** A character of a pattern that is compiled for each row, and a step that a repetition adds to one, in characters. */
-const patternChars = 200;
-const stepChars = 50;
+const [patternChars, stepChars] = [200, 50];
 /** A call that makes a text takes as long as some that make a number; those that parse, hash or search, as many. */
-const textSteps = 5;
-const heavySteps = 10;
+const [textSteps, heavySteps] = [5, 10];
 const heavy =
   /^(?:JSON|SHA|MD5|base58|jaro|ngram|multiS|extract|match|countM|regexp|normalize|format|parse)|Regexp|like$/i;
 /** Functions that compare each item of one argument with each of the other. */
 const crossing = new Set(["hasall", "hasany"]);
 /** Functions that return one of their values. */
-const choosing = new Set(["if", "multiif", "coalesce", "ifnull", "nullif", "greatest", "least", "transform"]);
+const choosing = new Set<string>(wordsIn("if multiif coalesce ifnull nullif greatest least transform"));
 
-const sumOf = (costs: readonly Cost[], member: "size" | "steps" | "chars"): number =>
-  costs.reduce((sum, cost) => sum + cost[member], 0);
 const isText = ({ type }: Sql): boolean => type === "string" || type === "json" || type === "unknown";
-const isScalar = ({ type }: Sql): boolean => !isText({ type } as Sql) && type !== "array";
-
-const counted = (value: Sql | undefined): number =>
-  typeof value?.constant === "number" ? Math.abs(value.constant) : functionLimits.unknownCountMax;
+const readSize = (part: Sql | undefined): number => part?.cost?.size ?? 1;
+const readCount = (part: Sql | undefined): number =>
+  typeof part?.constant === "number" ? Math.abs(part.constant) : functionLimits.unknownCountMax;
 
 /** How many numbers range() of constants makes; undefined for others. */
 export function countRange(values: readonly Sql[]): number | undefined {
@@ -44,92 +37,94 @@ export function countRange(values: readonly Sql[]): number | undefined {
   return Number.isFinite(count) ? Math.max(0, count) : undefined;
 }
 
-type Growth = (args: readonly Sql[], costs: readonly Cost[]) => Pick<Cost, "size" | "count">;
+type Growth = (...parts: Sql[]) => number | { size: number; count: number };
+const growth = (names: string, grow: Growth) =>
+  Object.fromEntries(names.split(" ").map((name) => [name, grow]));
 
-const padded: Growth = (args, [text]) => ({ size: text!.size + counted(args[1]) });
-const squared: Growth = (_, [text]) => ({ size: text!.size ** 2 });
-/** A text of a column has few matches; one that the query makes may be nothing else. */
-const replaced: Growth = (_, [text, from, to]) => {
-  const isMade = text!.isFixed || text!.size > freeChars || to!.size > freeChars;
-  return { size: text!.size * (isMade ? Math.max(1, to!.size / Math.max(1, from!.size)) : 1) };
-};
-const joined = (count: number, between: Cost | undefined): number => count * (between?.size ?? 0);
-
-/** Results that are larger than the arguments together. */
+/** The sizes of results that are larger than the arguments together. */
 const growing: Readonly<Record<string, Growth>> = {
-  repeat: (args, [text]) => ({ size: text!.size * counted(args[1]) }),
-  leftPad: padded,
-  rightPad: padded,
-  leftPadUTF8: padded,
-  rightPadUTF8: padded,
-  toFixedString: padded,
-  bitShiftLeft: padded,
-  URLHierarchy: squared,
-  URLPathHierarchy: squared,
-  replaceAll: replaced,
-  replaceRegexpAll: replaced,
-  ngrams: (args, [text]) => ({ size: text!.size * counted(args[1]) }),
-  format: (_, [template, text]) => ({ size: template!.size * text!.size }),
-  arrayStringConcat: (_, [array, by]) => ({ size: array!.size + joined(array!.count ?? itemsUsual, by) }),
-  concatWithSeparator: (_, [by, ...texts]) => ({ size: sumOf(texts, "size") + joined(texts.length, by) }),
-  arrayWithConstant: ([count], [, item]) => ({ size: counted(count) * item!.size, count: counted(count) }),
-  arrayResize: ([, count], [array, , item]) => ({
-    size: array!.size + counted(count) * (item?.size ?? 1),
-    count: counted(count),
+  ...growth("repeat ngrams", (text, count) => readSize(text) * readCount(count)),
+  ...growth(
+    "leftPad rightPad leftPadUTF8 rightPadUTF8 toFixedString bitShiftLeft",
+    (text, count) => readSize(text) + readCount(count),
+  ),
+  ...growth("URLHierarchy URLPathHierarchy", (text) => readSize(text) ** 2),
+  ...growth("replaceAll replaceRegexpAll", (text, from, to) => {
+    // A text of a column has few matches; one that the query makes may be nothing else.
+    const isMade = text!.cost!.isFixed || readSize(text) > freeChars || readSize(to) > freeChars;
+    return readSize(text) * (isMade ? Math.max(1, readSize(to) / Math.max(1, readSize(from))) : 1);
   }),
-  range: (args) => {
-    const count = countRange(args) ?? functionLimits.unknownCountMax;
+  format: (template, text) => readSize(template) * readSize(text),
+  arrayStringConcat: (array, by) =>
+    readSize(array) + (by ? (array!.cost!.count ?? itemsUsual) * readSize(by) : 0),
+  concatWithSeparator: (by, ...texts) => texts.reduce((sum, text) => sum + readSize(text) + readSize(by), 0),
+  arrayWithConstant: (count, item) => ({ size: readCount(count) * readSize(item), count: readCount(count) }),
+  arrayResize: (array, count, item) => ({
+    size: readSize(array) + readCount(count) * readSize(item),
+    count: readCount(count),
+  }),
+  range: (...limits) => {
+    const count = countRange(limits) ?? functionLimits.unknownCountMax;
     return { size: count, count };
   },
 };
 
 /** @param parts the values within the node, in the order of its arguments. */
 export function costOf(node: ExpressionNode, value: Sql, parts: readonly Sql[]): Cost {
-  const costs = parts.map((part) => part.cost!);
-  const within = { steps: 1 + sumOf(costs, "steps"), chars: sumOf(costs, "chars") };
+  let steps = 1;
+  let [chars, size, largest, made, count] = [0, 0, 0, 0, 0];
+  let isFixed = node.node !== "Lambda";
+  for (const part of parts) {
+    const cost = part.cost!;
+    steps += cost.steps;
+    chars += cost.chars;
+    size += cost.size;
+    if (cost.size > largest) largest = cost.size;
+    if (cost.size > freeChars) made += cost.size;
+    if (cost.count !== undefined && cost.count > count) count = cost.count;
+    if (!cost.isFixed) isFixed = false;
+  }
   if (node.node === "Constant" || node.node === "Placeholder")
-    return { size: String(value.constant ?? "").length, ...within, isFixed: true, ...value.cost };
+    return value.cost ?? { size: String(value.constant ?? "").length, steps, chars, isFixed: true };
   if (node.node === "Field") {
-    const known = costs[0] ?? value.cost ?? { size: isText(value) ? textChars : 1, isFixed: false };
-    return { ...known, ...within };
+    const known = parts[0]?.cost ?? value.cost;
+    if (known) return { size: known.size, steps, chars, isFixed: known.isFixed, count: known.count };
+    return { size: isText(value) ? textChars : 1, steps, chars, isFixed: false, count: undefined };
   }
   const call = node.node === "Call" ? node : undefined;
   const callee = call && sqlFunction(call.name);
-  const name = call ? (callee?.name ?? call.name.toLowerCase()) : "";
-  const lambda = call ? call.args.findIndex((one) => one.node === "Lambda") : -1;
-  if (costs[lambda]) return costOfLambda(name, costs[lambda], costs.toSpliced(lambda, 1));
-  const made = costs.reduce((sum, { size }) => sum + (size > freeChars ? size : 0), 0);
+  const name = callee?.name ?? call?.name.toLowerCase() ?? "";
+  const lambda = call ? call.args.findIndex((arg) => arg.node === "Lambda") : -1;
+  if (lambda >= 0 && parts[lambda])
+    return costOfLambda(name, parts[lambda].cost!, parts.toSpliced(lambda, 1));
   const op = node.node === "CompareOperation" ? node.op : name;
-  const weight = heavy.test(op) ? heavySteps : 1;
-  within.steps += Math.max(weight, call && value.type === "string" ? textSteps : 1) - 1;
-  within.chars += made * weight + patternCost(op, callee?.args ?? "", parts);
-  if (crossing.has(name)) within.chars += costs[0]!.size * costs[1]!.size;
-  const isFixed = node.node !== "Lambda" && costs.every((cost) => cost.isFixed);
-  const grown = Object.hasOwn(growing, name) ? growing[name]!(parts, costs) : undefined;
-  if (grown || isScalar(value)) return { ...within, isFixed, ...(grown ?? { size: 1 }) };
-  const sizes = costs.map(({ size }) => size);
-  const size = choosing.has(name) ? Math.max(...sizes) : sumOf(costs, "size");
-  const items = node.node === "Array" || name === "array" ? costs.length : 0;
-  const count = Math.max(items, value.type === "string" ? 0 : made, ...costs.map((cost) => cost.count ?? 0));
-  return {
-    ...within,
-    isFixed,
-    size: Math.max(value.type === "string" ? textChars : 1, size),
-    count: count || undefined,
-  };
+  const weight = op !== "" && heavy.test(op) ? heavySteps : 1;
+  steps += Math.max(weight, call && value.type === "string" ? textSteps : 1) - 1;
+  chars += made * weight + patternCost(op, callee?.args ?? "", parts);
+  if (crossing.has(name)) chars += readSize(parts[0]) * readSize(parts[1]);
+  const grown = Object.hasOwn(growing, name) ? growing[name]!(...parts) : undefined;
+  if (typeof grown === "object") return { steps, chars, isFixed, ...grown };
+  if (grown !== undefined || (!isText(value) && value.type !== "array"))
+    return { steps, chars, isFixed, size: grown ?? 1 };
+  if (node.node === "Array" || name === "array") count = Math.max(count, parts.length);
+  if (value.type !== "string") count = Math.max(count, made);
+  size = Math.max(value.type === "string" ? textChars : 1, choosing.has(name) ? largest : size);
+  return { steps, chars, isFixed, size, count: count || undefined };
 }
 
 /** A function that calls a lambda for each item of its arrays. */
-function costOfLambda(name: string, body: Cost, arrays: readonly Cost[]): Cost {
-  const count = Math.max(0, ...arrays.map((one) => one.count ?? 0)) || undefined;
-  const size = Math.max(1, ...arrays.map((one) => one.size));
+function costOfLambda(name: string, body: Cost, parts: readonly Sql[]): Cost {
+  const arrays = parts.map((part) => part.cost!);
+  const count = Math.max(0, ...arrays.map((array) => array.count ?? 0)) || undefined;
+  const size = Math.max(1, ...arrays.map((array) => array.size));
   const itemChars = size > freeChars ? size - (count ?? size) : 0;
+  const add = (member: "steps" | "chars") => arrays.reduce((sum, array) => sum + array[member], 0);
   return {
     size: name === "arrayMap" ? (count ?? itemsUsual) * body.size : size,
     count,
-    steps: 1 + sumOf(arrays, "steps") + body.steps * (count ?? itemsUsual),
-    chars: sumOf(arrays, "chars") + itemChars * body.steps + body.chars * (count ?? itemsMost),
-    isFixed: arrays.every((one) => one.isFixed) && body.isFixed,
+    steps: 1 + add("steps") + body.steps * (count ?? itemsUsual),
+    chars: add("chars") + itemChars * body.steps + body.chars * (count ?? itemsMost),
+    isFixed: arrays.every((array) => array.isFixed) && body.isFixed,
   };
 }
 
@@ -138,8 +133,6 @@ function patternCost(op: string, args: string, parts: readonly Sql[]): number {
   const { cost } = parts[1] ?? {};
   if (op.endsWith("like")) return cost && !cost.isFixed ? cost.size * patternChars : 0;
   if (!op.includes("~") && !args.includes("r")) return 0;
-  const at = op.includes("~") ? 1 : kindsOf(args, parts.length).indexOf("r");
-  const pattern = parts[at]?.constant;
-  if (typeof pattern !== "string") return 0;
-  return Math.max(0, countSteps(pattern) - pattern.length) * stepChars;
+  const pattern = parts[op.includes("~") ? 1 : kindsOf(args, parts.length).indexOf("r")]?.constant;
+  return typeof pattern === "string" ? Math.max(0, countSteps(pattern) - pattern.length) * stepChars : 0;
 }

@@ -26,6 +26,7 @@ export function kindsOf(args: string, count: number): string {
 
 /** The fewest and the most arguments. */
 export function countKinds(args: string): { least: number; most: number } {
+  if (/^v+$/.test(args)) return { least: args.length, most: args.length };
   const [required = ""] = args.split(/[?|]/);
   const most = args.includes("*") ? functionLimits.argumentsMax : kindsOf(args, args.length).length;
   return { least: required.replace(/[-*]/g, "").length, most };
