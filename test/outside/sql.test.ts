@@ -183,7 +183,7 @@ test.each([
   ["with toYear(timestamp) as y, y + 1 as z select z from events where event = 'step' limit 1", [2025]],
   ["with 3 as n select e.event, n from events e where event = 'step' limit 1", ["step", 3]],
   ["select (1 as x) + 1, x", [2, 1]],
-  ["select count() from events where (toYear(timestamp) as y) = 2024 and y < 2025", [3]],
+  ["select count() from events where event = 'step' and (toYear(timestamp) as y) = 2024 and y < 2025", [2]],
   ["select (1 as x) + (2 as x)", undefined],
   ["select arrayMap(v -> (v + 1 as w), [1]), 1", [[2], 1]],
 ])("%s is answered, or refused where a name has no meaning", async (text, row) => {
