@@ -66,6 +66,7 @@ function dayOf(at: Temporal.ZonedDateTime, interval: Interval): string {
 const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 function timeLabel(at: Temporal.ZonedDateTime, interval: Interval): string {
-  const day = `${at.day}-${months[at.month - 1]}-${at.year}`;
-  return interval === "hour" ? `${day} ${at.toPlainTime().toString({ smallestUnit: "minute" })}` : day;
+  const day = `${at.day}-${months[at.month - 1]}`;
+  if (interval !== "hour") return `${day}-${at.year}`;
+  return `${day} ${at.toPlainTime().toString({ smallestUnit: "minute" })}`;
 }

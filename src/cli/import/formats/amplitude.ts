@@ -63,10 +63,20 @@ export function mapAmplitude(record: JsonRecord, rules: TimeRules): RecordOutcom
   const distinct_id = fieldId(row, "user_id") ?? fieldId(row, "device_id");
   const properties = propertiesOf(row);
   if (event === "$groupidentify") describeGroup(row, properties);
+  putField(properties, "$session_id", sessionId(record, row));
   const uuid =
     usableUuid(value["uuid"]) ??
     uuidFrom(record, ["amplitude", event, distinct_id ?? ""], fieldId(row, "$insert_id"));
   return batchItemOf({ uuid, event: events[event] ?? event, distinct_id, timestamp: time.text, properties });
+}
+
+/** A UUIDv7 of the session's start, in ms, and of its device, as JSON; undefined outside of a session, which is -1. */
+function sessionId(record: JsonRecord, row: RawFields): string | undefined {
+  const start = Number(row.get("session_id") ?? -1);
+  if (!Number.isSafeInteger(start) || start <= 0 || start >= 2 ** 48) return undefined;
+  const time = start.toString(16).padStart(12, "0");
+  const hashed = record.uuidOf(["amplitude session", fieldId(row, "device_id") ?? "", start].join("\n"));
+  return JSON.stringify(`${time.slice(0, 8)}-${time.slice(8)}-7${hashed.slice(15)}`);
 }
 
 function propertiesOf(row: RawFields): RawFields {

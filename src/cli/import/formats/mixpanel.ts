@@ -61,7 +61,8 @@ function distinctId(properties: RawFields): string | undefined {
     fieldId(properties, "$user_id") ??
     fieldId(properties, "$device_id");
   const before = fieldText(properties, "$distinct_id_before_identity");
-  if (before === undefined) return id;
+  // Ids of users may look like those of devices: numbers, ULIDs, capitals.
+  if (before === undefined || id === fieldId(properties, "$user_id")) return id;
   const ofDevice = id === undefined || id.startsWith("$device:") || /^[A-Z0-9-]+$/.test(id);
   return ofDevice ? before : id;
 }

@@ -162,6 +162,21 @@ describe("an export of Mixpanel", () => {
     expect(rows[5]).not.toHaveProperty("distinct_id");
   });
 
+  // mixpanel/mixpanel-react-native#196: $distinct_id_before_identity goes with ids of users, too.
+  test("keeps an event with its user, whatever the id looks like", () => {
+    const distinctId = (properties: object): unknown => {
+      const [outcome] = outcomesOf(
+        JSON.stringify({ event: "e", properties: { time: 1_706_781_600, ...properties } }),
+      );
+      return (JSON.parse(outcome!) as Record<string, unknown>)["distinct_id"];
+    };
+    const before = { $distinct_id_before_identity: "$device:x" };
+    for (const id of ["12345", "01HVMABCDEFGHJKMNPQRS", "ACME-042", "ada@example.com"])
+      expect(distinctId({ distinct_id: id, $user_id: id, ...before })).toBe(id);
+    expect(distinctId({ distinct_id: "0A1B-2C", ...before })).toBe("$device:x");
+    expect(distinctId({ distinct_id: "$device:y", $user_id: "ada", ...before })).toBe("$device:x");
+  });
+
   test("gives events with the same $insert_id the same uuid", async () => {
     const line = (await Bun.file(join(fixtures, "import/mixpanel.jsonl")).text()).split("\n")[0]!;
     const [first, second, third] = outcomesOf(
@@ -189,6 +204,8 @@ describe("an export of Amplitude", () => {
         $amplitude_user_id: "ada",
         $amplitude_device_id: "d-1",
         $amplitude_session_id: 1697380200000,
+        // A UUIDv7 of the session's start, the same for all its events.
+        $session_id: expect.stringMatching(/^018b33be-6e40-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
         $amplitude_event_id: 12,
         $geoip_country_name: "France",
         $geoip_subdivision_1_name: "IDF",
@@ -213,6 +230,7 @@ describe("an export of Amplitude", () => {
       properties: { $os: "ios", $device_type: "Mobile" },
     });
     expect(rows[2]).not.toHaveProperty("properties.$amplitude_session_id");
+    expect(rows[2]).not.toHaveProperty("properties.$session_id");
     const group = { $group_type: "company", $group_key: "acme", $group_set: { seats: 12 } };
     expect(rows[3]).toMatchObject({ event: "$groupidentify", properties: group });
     expect(rows[4]).toEqual({ outcome: 'rejected: cannot read the timestamp "yesterday"' });
