@@ -1,7 +1,8 @@
 // Records of one file into rows of a body: checks each, and applies the mapping of the file's dialect.
 
 import { isUtf8 } from "node:buffer";
-import { isDictionary } from "../../../core/json/dictionary.ts";
+import { repair } from "../../../capture/decode/repair.ts";
+import { isDictionary, jsonIn } from "../../../core/json/dictionary.ts";
 import { JsonWalker } from "../../../core/json/json_walker.ts";
 import { limits } from "../../../core/limits.ts";
 import { reasonOf } from "../../../core/log.ts";
@@ -53,8 +54,9 @@ export class Converter implements JsonRecord {
     }
     if (record.problem !== undefined) return rejected(record.problem);
     const text = record.source.toString("utf8", record.from, record.to);
-    // Bytes that are not UTF-8 decode to U+FFFD, but a file may also contain this character.
-    if (text.includes("\ufffd") && !isUtf8(record.source.subarray(record.from, record.to)))
+    // Bytes that are not UTF-8 decode to U+FFFD, but a file may also contain this character. In JSON the server repairs
+    // them.
+    if (table && text.includes("\ufffd") && !isUtf8(record.source.subarray(record.from, record.to)))
       return rejected("not UTF-8");
     const outcome = table === undefined ? this.#map(record, text) : this.#mapCells(text);
     if (outcome.is === "rewritten" && outcome.text.length > importLimits.recordBytesMax) {
@@ -62,7 +64,7 @@ export class Converter implements JsonRecord {
         `becomes ${outcome.text.length} characters long; at most ${importLimits.recordBytesMax} can be sent`,
       );
     }
-    const sent = outcome.is === "rewritten" ? outcome.text : outcome.is === "verbatim" ? text : "";
+    const sent = outcome.is === "rewritten" ? outcome.text : outcome.is === "verbatim" ? this.text : "";
     return isTooDeep(sent) ? rejected(`nested deeper than ${depthMax}`) : outcome;
   }
 
@@ -77,13 +79,17 @@ export class Converter implements JsonRecord {
 
   #map(record: FileRecord, text: string): RecordOutcome {
     let value: unknown;
+    let sound = text;
     try {
       value = JSON.parse(text);
     } catch (thrown) {
-      return rejected(`not JSON: ${reasonOf(thrown).replace("JSON Parse error: ", "").slice(0, 200)}`);
+      sound = repairRecord(record) ?? "";
+      value = jsonIn(sound);
+      if (value === undefined)
+        return rejected(`not JSON: ${reasonOf(thrown).replace("JSON Parse error: ", "").slice(0, 200)}`);
     }
     if (!isDictionary(value)) return rejected("not a JSON object");
-    this.text = text;
+    this.text = sound;
     this.value = value;
     this.#record = record;
     return mappings[this.#kind.dialect](this, this.#rules);
@@ -96,6 +102,14 @@ export class Converter implements JsonRecord {
     };
     return mapCsvRow(this.#kind.table!, text, ownUuid, this.#rules);
   }
+}
+
+/** The record as /batch repairs it: NaN and infinities become null. undefined when there is nothing to repair. */
+function repairRecord({ source, from, to }: FileRecord): string | undefined {
+  const slices = repair(source.subarray(from, to), to - from, importLimits.recordBytesMax);
+  let slice = slices.next();
+  while (!slice.done) slice = slices.next();
+  return slice.value && Buffer.from(slice.value.bytes).toString();
 }
 
 /** Whether the JSON nests too deep for the server. The brackets are counted first: few rows have enough of them. */

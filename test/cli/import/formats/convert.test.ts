@@ -97,10 +97,15 @@ describe("a batch item", () => {
     expect(outcomes[4]).toStartWith("rejected: not JSON: ");
   });
 
-  test("is rejected when it is not UTF-8, and not when it holds U+FFFD", () => {
-    const bytes = Buffer.from(`{${row},"x":"??"}\n{${row},"x":"\ufffd"}\n`);
+  // microsoft/ApplicationInsights-JS#2132, PostHog/posthog#12799: Python and pandas write NaN.
+  test("is sent with what the server repairs: bytes that are not UTF-8, NaN and infinities", () => {
+    const bytes = Buffer.from(`{${row},"x":"??"}\n{${row},"x":"\ufffd"}\n{${row},"x":[NaN,-Infinity]}\n`);
     bytes.write("\xe9", bytes.indexOf("??"), "latin1");
-    expect(outcomesOf(bytes).map((outcome) => outcome.slice(0, 9))).toEqual(["rejected:", '{"uuid":"']);
+    expect(outcomesOf(bytes).map((outcome) => outcome.slice(0, 9))).toEqual(Array(3).fill('{"uuid":"'));
+    expect(outcomesOf(`{${row},"x":nan}\n{${row},"x":NaN`)).toEqual([
+      expect.stringMatching(/^rejected: not JSON/),
+      expect.stringMatching(/^rejected: not JSON/),
+    ]);
   });
 
   test("is rejected when it is nested deeper than the server reads", () => {
