@@ -16,7 +16,8 @@ export const formats = wordsIn("auto jsonl json csv posthog mixpanel amplitude s
 export type Format = (typeof formats)[number];
 /** Which system's names a record uses; "batch" is an item of /batch. */
 type Dialect = "batch" | "posthog" | "mixpanel" | "amplitude" | "segment";
-type RecordLayout = "jsonl" | "json" | "csv";
+/** documents: events one after the other, each over several lines, as jq prints them. */
+type RecordLayout = "jsonl" | "json" | "documents" | "csv";
 
 export interface FileKind {
   layout: RecordLayout;
@@ -53,7 +54,12 @@ export function detectFileKind(head: Buffer, whole: boolean, format: Format, nam
 
 export function readerOf(kind: FileKind): RecordReader {
   if (kind.table !== undefined) return new CsvReader(kind.table.separator);
-  return kind.layout === "json" ? new ItemReader() : new LineReader();
+  return readerOfLayout(kind.layout);
+}
+
+function readerOfLayout(layout: RecordLayout): RecordReader {
+  if (layout === "jsonl") return new LineReader();
+  return new ItemReader({ isBare: layout === "documents" });
 }
 
 /** @throws UserError for common formats that cannot be imported, with what to do instead. */
@@ -91,7 +97,15 @@ function layoutOf(head: Buffer, first: number): RecordLayout {
     return isEnvelope(value) ? "json" : "jsonl";
   }
   const only = parsed({ source: head, from: 0, to: head.length });
-  if (only !== undefined) return isEnvelope(only) ? "json" : "jsonl";
+  if (only !== undefined) {
+    const isLine = !head.toString("latin1").trim().includes("\n");
+    return isEnvelope(only) ? "json" : isLine ? "jsonl" : "documents";
+  }
+  for (const record of new ItemReader({ isBare: true }).read(head)) {
+    const value = record.problem === undefined ? parsed(record) : undefined;
+    if (value !== undefined && !isEnvelope(value)) return "documents";
+    break;
+  }
   // The first line alone is not JSON: it begins an object of many lines, or the row is broken or very long.
   for (const record of new ItemReader().read(head)) return record.problem === undefined ? "json" : "jsonl";
   return "jsonl";
@@ -110,7 +124,7 @@ function* records(reader: RecordReader, head: Buffer, whole: boolean): Generator
 
 function sample(head: Buffer, layout: RecordLayout): Record<string, unknown>[] {
   const found: Record<string, unknown>[] = [];
-  for (const record of records(layout === "json" ? new ItemReader() : new LineReader(), head, true)) {
+  for (const record of records(readerOfLayout(layout), head, true)) {
     const value = record.problem === undefined ? parsed(record) : undefined;
     if (value !== undefined) found.push(value);
     if (found.length >= sampleCount) break;

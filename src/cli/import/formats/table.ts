@@ -1,6 +1,8 @@
 // CSV rows as events. Known columns go by name; every other column becomes a text property, since a cell does
-// not show its type. Typed values belong in the column `properties`, which is JSON.
+// not show its type. Typed values belong in the column `properties`, which is JSON. The API's own CSV of events has
+// columns `properties.NAME` instead, with nested values as JSON.
 
+import { jsonIn } from "../../../core/json/dictionary.ts";
 import { splitFields } from "../reading/csv.ts";
 import { jsonObject, withFields } from "../reading/raw_fields.ts";
 import { usableUuid } from "./batch_item.ts";
@@ -72,9 +74,22 @@ export function mapCsvRow(
 function propertiesOf(table: CsvTable, fields: readonly string[], given: string): string | undefined {
   if (given !== "" && !jsonObject(given)) return undefined;
   const eventIndexes = new Set(Object.values(table.indexes));
+  const isOwn = table.names.some((name) => name.startsWith(ownPrefix));
   const others = table.names.flatMap((name, index) => {
     const value = fields[index]!;
-    return eventIndexes.has(index) || value === "" ? [] : [[name, JSON.stringify(value)] as const];
+    if (eventIndexes.has(index) || value === "") return [];
+    if (!isOwn) return [[name, JSON.stringify(value)] as const];
+    // Its other columns are the server's: id, created_at, person_id, …
+    return name.startsWith(ownPrefix) ? [[name.slice(ownPrefix.length), toRawValue(value)] as const] : [];
   });
   return withFields(given || "{}", others);
+}
+
+const ownPrefix = "properties.";
+
+/** A cell of the API's CSV as JSON. An apostrophe stands before text that a spreadsheet would read as a formula. */
+function toRawValue(cell: string): string {
+  const value = jsonIn(cell);
+  if (value !== undefined && typeof value !== "string") return cell;
+  return JSON.stringify(/^'[=+\-@\t]/.test(cell) ? cell.slice(1) : cell);
 }

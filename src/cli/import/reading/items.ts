@@ -20,6 +20,7 @@ type Token = "name" | "value" | "item";
 
 export class ItemReader implements RecordReader {
   readonly #record: OpenRecord;
+  readonly #isBare: boolean;
   #state: State = "document";
   #token: Token | undefined;
   /** Where the open token begins in this chunk. */
@@ -32,8 +33,11 @@ export class ItemReader implements RecordReader {
   #listSeen = false;
   #broken = false;
 
-  constructor(bytesMax?: number) {
+  /** @param isBare whether the items have no list around them, and no commas between them. */
+  constructor({ bytesMax, isBare = false }: { bytesMax?: number; isBare?: boolean } = {}) {
     this.#record = new OpenRecord(bytesMax);
+    this.#isBare = isBare;
+    if (isBare) this.#state = "item";
   }
 
   *read(bytes: Buffer): Generator<FileRecord> {
@@ -51,7 +55,7 @@ export class ItemReader implements RecordReader {
       }
       const byte = bytes[at]!;
       if (byte === 0x0a) this.#line++;
-      if (byte <= 0x20) continue;
+      if (byte <= 0x20 || (this.#isBare && isMark(byte))) continue;
       if (!this.#step(bytes, at)) yield this.#record;
       // The first byte of a token belongs to it.
       if (this.#token !== undefined) at--;
@@ -60,7 +64,8 @@ export class ItemReader implements RecordReader {
   }
 
   *end(): Generator<FileRecord> {
-    if (this.#broken || (this.#state === "document" && this.#token === undefined)) return;
+    const outside = this.#isBare ? "item" : "document";
+    if (this.#broken || (this.#state === outside && this.#token === undefined)) return;
     yield this.#rejected(this.#token === "item" ? this.#tokenLine : this.#line, "the JSON ends too early");
   }
 
@@ -132,10 +137,13 @@ export class ItemReader implements RecordReader {
     record.line = this.#tokenLine;
     this.#from = 0;
     if (token === "name") this.#name = record.source.toString("latin1", record.from + 1, record.to - 1);
-    this.#state = afterToken[token];
+    this.#state = this.#isBare ? "item" : afterToken[token];
     return token === "item";
   }
 }
+
+/** Whether a byte is one of a byte order mark, which stands inside of files that were joined. */
+const isMark = (byte: number): boolean => byte === 0xef || byte === 0xbb || byte === 0xbf;
 
 /** Bytes of each token that are kept from chunk to chunk; undefined: as many as a record may have. */
 const keptBytes = { name: nameBytesMax, value: 0, item: undefined } as const;

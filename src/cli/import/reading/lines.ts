@@ -32,8 +32,14 @@ export class LineReader implements RecordReader {
     record.line++;
     if (record.problem !== undefined) return true;
     const { source } = record;
-    while (record.from < record.to && source[record.from]! <= 0x20) record.from++;
+    // Files that were joined have byte order marks inside.
+    while (record.from < record.to && (source[record.from]! <= 0x20 || isMarkAt(source, record.from)))
+      record.from += source[record.from]! <= 0x20 ? 1 : 3;
     while (record.to > record.from && source[record.to - 1]! <= 0x20) record.to--;
     return record.from < record.to;
   }
+}
+
+function isMarkAt(source: Uint8Array, at: number): boolean {
+  return source[at] === 0xef && source[at + 1] === 0xbb && source[at + 2] === 0xbf;
 }

@@ -297,6 +297,18 @@ describe("CSV", () => {
     ]);
   });
 
+  // PostHog/posthog#922, #9113: lists of events are exported as CSV, and come back.
+  test("the API's own comes back with its properties under their names and types", () => {
+    const header =
+      "id,uuid,event,distinct_id,timestamp,created_at,person_id,properties.plan,properties.cart,properties.n";
+    const row = "x,0188f0a0-0000-7000-8000-000000000009,paid,ada,2024-01-02T03:04:06Z,2024,y";
+    const [first, second] = outcomesOf(
+      `${header}\n${row},free,"{""items"":2}",12345678901234567890\n${row},'=1+1,,00123\n`,
+    );
+    expect(first).toEndWith('"properties":{"plan":"free","cart":{"items":2},"n":12345678901234567890}}');
+    expect(second).toEndWith('"properties":{"plan":"=1+1","n":"00123"}}');
+  });
+
   test("rows that are equal under another header are other events", () => {
     const rowText = "a,d,2024-01-01,x\n";
     const [first] = outcomesOf(`event,distinct_id,timestamp,plan\n${rowText}`);

@@ -23,6 +23,9 @@ describe("auto", () => {
     expect(kindOf(eventLines(3))).toBe("batch jsonl");
     expect(kindOf(line)).toBe("batch jsonl");
     expect(kindOf(`\n\n  ${line}\n`)).toBe("batch jsonl");
+    const pretty = JSON.stringify(JSON.parse(line), null, 2);
+    expect(kindOf(pretty)).toBe("batch documents");
+    expect(kindOf(`${pretty}\n${pretty}\n`)).toBe("batch documents");
     expect(kindOf(`[${line}]`)).toBe("batch json");
     expect(kindOf(`{"api_key":"k","batch":[${line}]}`)).toBe("batch json");
     expect(kindOf(`{"results":[${line}]}\n`)).toBe("batch json");

@@ -4,7 +4,10 @@ import { ItemReader } from "../../../../src/cli/import/reading/items.ts";
 import { chopped, type Found, readAll } from "../reading.ts";
 
 function read(text: string, cuts: number[] = [], bytesMax?: number): Found[] {
-  return readAll(new ItemReader(bytesMax), chopped(Buffer.from(text), cuts));
+  return readAll(
+    new ItemReader({ ...(bytesMax !== undefined && { bytesMax }) }),
+    chopped(Buffer.from(text), cuts),
+  );
 }
 
 function textsOf(found: Found[]): string[] {
@@ -21,6 +24,23 @@ describe("items of an array", () => {
         expect(textsOf(found)).toEqual(texts);
       }),
     );
+  });
+
+  // keen/keen-cli#26, jqlang/jq#1067: objects one after the other, as jq prints them; files joined with their marks.
+  test("without a list around them come out, too, wherever the file is cut", () => {
+    const space = fc.constantFrom(undefined, 1, "\t");
+    const objects = fc.array(fc.dictionary(fc.string(), fc.jsonValue()));
+    fc.assert(
+      fc.property(objects, space, fc.array(fc.nat()), (items, indent, cuts) => {
+        const texts = items.map((item) => JSON.stringify(item, null, indent));
+        const text = texts.map((one) => `\ufeff${one}\n`).join("");
+        expect(textsOf(readAll(new ItemReader({ isBare: true }), chopped(Buffer.from(text), cuts)))).toEqual(
+          texts,
+        );
+      }),
+    );
+    const cut = readAll(new ItemReader({ isBare: true }), [Buffer.from('{"a":1} {"b":')]);
+    expect(textsOf(cut)).toEqual(['{"a":1}', "! the JSON ends too early"]);
   });
 
   test("inside batch and results come out, and the other members do not", () => {

@@ -18,6 +18,14 @@ describe("lines", () => {
     );
   });
 
+  test("of files that were joined have no byte order marks", () => {
+    const text = Buffer.from('\ufeff{"a":1}\n\ufeff{"b":2}\n\ufeff\n');
+    expect(readAll(new LineReader(), chopped(text, [1, 2, 11]))).toEqual([
+      { line: 1, text: '{"a":1}' },
+      { line: 2, text: '{"b":2}' },
+    ]);
+  });
+
   test("too long are named by their number, and the next one is read again", () => {
     const text = Buffer.from(`{"a":1}\n${"x".repeat(50)}\n${"y".repeat(8)}\n`);
     for (const cuts of [[], [10], [10, 20, 30, 40], [58]]) {
