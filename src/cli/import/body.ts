@@ -19,8 +19,10 @@ const uuidHead = Buffer.from(`{"uuid":"`);
 
 /** One body, with the position and the origin of each row. */
 export class Body {
-  /** From 0, in the order of the files. */
+  /** From 0, in the order in which bodies are full. */
   number = 0;
+  /** Whether it has merges, which are decided in the order of the files: it is sent after the one before it. */
+  isOrdered = false;
   /** A digest of all rows up to this body's last. */
   chain = "";
   rows = 0;
@@ -112,12 +114,12 @@ export class Body {
   }
 }
 
-/** A pool of bodies, numbered in order: one is open, and one for each request in flight. */
+/** A pool of bodies, numbered in order: two are open, one of them for merges, and one for each request in flight. */
 export class Bodies {
   readonly #head: Buffer;
   readonly #limits: BodyLimits;
   readonly #idle: Body[] = [];
-  #open: Body;
+  readonly #open: { plain: Body; ordered: Body };
   #count = 0;
   #chain = 0n;
 
@@ -125,27 +127,34 @@ export class Bodies {
     const key = JSON.stringify(apiKey);
     this.#head = Buffer.from(`{"api_key":${key},"historical_migration":true,"batch":[`);
     this.#limits = limits;
-    this.#open = new Body(this.#head, limits.bytesMax);
+    this.#open = { plain: this.#nextBody(false), ordered: this.#nextBody(true) };
   }
 
-  get open(): Body {
-    return this.#open;
+  /** The open body; `isOrdered`: that of merges. */
+  openBody(isOrdered = false): Body {
+    return this.#open[isOrdered ? "ordered" : "plain"];
   }
 
   /** Whether a row of about `rowBytes` bytes must go into the next body. */
-  isFullFor(rowBytes: number): boolean {
-    const { rows, length } = this.#open;
+  isFullFor(rowBytes: number, isOrdered = false): boolean {
+    const { rows, length } = this.openBody(isOrdered);
     return rows > 0 && (rows >= this.#limits.rowsMax || length + rowBytes > this.#limits.bytesMax);
   }
 
   /** Ends the open body and opens the next; give the ended one back with release(). */
-  seal(): Body {
-    const sealed = this.#open;
+  seal(isOrdered = false): Body {
+    const sealed = this.openBody(isOrdered);
     this.#chain = Bun.hash.xxHash64(sealed.rowBytes(), this.#chain);
     sealed.number = this.#count++;
     sealed.chain = this.#chain.toString(16).padStart(16, "0");
-    this.#open = this.#idle.pop() ?? new Body(this.#head, this.#limits.bytesMax);
+    this.#open[isOrdered ? "ordered" : "plain"] = this.#nextBody(isOrdered);
     return sealed;
+  }
+
+  #nextBody(isOrdered: boolean): Body {
+    const body = this.#idle.pop() ?? new Body(this.#head, this.#limits.bytesMax);
+    body.isOrdered = isOrdered;
+    return body;
   }
 
   release(body: Body): void {

@@ -78,6 +78,8 @@ class Import {
   readonly #identity = new UuidSource();
   readonly #sender: Sender;
   readonly #sending = new Set<Promise<void>>();
+  /** The last body of merges: the next one waits for its answer. */
+  #merging: Promise<void> = Promise.resolve();
   readonly #stop = new AbortController();
   /** Counts of records that were not sent; the checkpoint has the others. */
   readonly #unsent = noCounts();
@@ -129,7 +131,9 @@ class Import {
 
   async #readAll(): Promise<void> {
     for (let file = 0; file < this.#options.files.length; file++) await this.#readFile(file);
-    if (this.#bodies.open.rows > 0) await this.#submit(this.#bodies.seal());
+    for (const isOrdered of [false, true]) {
+      if (this.#bodies.openBody(isOrdered).rows > 0) await this.#submit(this.#bodies.seal(isOrdered));
+    }
     if (!this.#checkpoint.hasBeyond(this.#bodiesCount)) return;
     throw new UserError(
       `the files have changed since ${this.#checkpoint.path} was written; remove it to begin anew`,
@@ -178,8 +182,9 @@ class Import {
     }
     const length =
       outcome.is === "rewritten" ? Buffer.byteLength(outcome.text) : record.to - record.from + 48;
-    const sealed = this.#bodies.isFullFor(length) ? this.#bodies.seal() : undefined;
-    const body = this.#bodies.open;
+    const isOrdered = isMerge(outcome.is === "rewritten" ? outcome.text : converter.text);
+    const sealed = this.#bodies.isFullFor(length, isOrdered) ? this.#bodies.seal(isOrdered) : undefined;
+    const body = this.#bodies.openBody(isOrdered);
     if (outcome.is === "rewritten") body.addText(outcome.text);
     else body.addBytes(record.source, record.from, record.to, outcome.uuid);
     body.endRow(file, record.line);
@@ -195,7 +200,11 @@ class Import {
     }
     while (this.#sending.size >= this.#options.concurrency) await Promise.race(this.#sending);
     if (this.#stop.signal.aborted) throw new Stopped();
-    const sending: Promise<void> = this.#deliver(body)
+    const delivery: Promise<void> = body.isOrdered
+      ? this.#merging.then(() => this.#deliver(body))
+      : this.#deliver(body);
+    if (body.isOrdered) this.#merging = delivery.catch(() => {});
+    const sending: Promise<void> = delivery
       .catch((thrown: unknown) => this.#fail(thrown))
       .finally(() => this.#sending.delete(sending));
     this.#sending.add(sending);
@@ -233,3 +242,10 @@ class Import {
     }
   }
 }
+
+/** Whether a row may merge persons; a text that only names such an event counts, too. */
+function isMerge(text: string): boolean {
+  return mergeEvents.some((name) => text.includes(name));
+}
+
+const mergeEvents = ['"$identify"', '"$create_alias"', '"$merge_dangerously"'];

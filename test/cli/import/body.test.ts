@@ -10,9 +10,9 @@ function sealAll(rows: string[], bytesMax: number, rowsMax: number): { texts: st
   for (const [line, row] of rows.entries()) {
     const bytes = Buffer.from(row);
     if (bodies.isFullFor(bytes.length)) sealed.push(bodies.seal());
-    if (line % 2 === 0) bodies.open.addText(row);
-    else bodies.open.addBytes(bytes, 0, bytes.length, undefined);
-    bodies.open.endRow(0, line + 1);
+    if (line % 2 === 0) bodies.openBody().addText(row);
+    else bodies.openBody().addBytes(bytes, 0, bytes.length, undefined);
+    bodies.openBody().endRow(0, line + 1);
   }
   sealed.push(bodies.seal());
   return { texts: sealed.map((body) => Buffer.from(body.bytes()).toString()), bodies: sealed };
@@ -55,6 +55,6 @@ test("parts of a body are bodies, and know where their rows came from", () => {
 test("a uuid is put in front of the other members", () => {
   const bodies = new Bodies("k", { bytesMax: 1000, rowsMax: 10 });
   const source = Buffer.from('xx{"é":1}yy');
-  bodies.open.addBytes(source, 2, source.length - 2, uuid);
-  expect(bodies.open.rowBytes().toString()).toBe(`{"uuid":"${uuid}","é":1}`);
+  bodies.openBody().addBytes(source, 2, source.length - 2, uuid);
+  expect(bodies.openBody().rowBytes().toString()).toBe(`{"uuid":"${uuid}","é":1}`);
 });

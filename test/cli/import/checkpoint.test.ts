@@ -20,8 +20,8 @@ const identity: ImportInputs = {
 function bodiesOf(...rows: string[]): Body[] {
   const bodies = new Bodies("k", { bytesMax: 1, rowsMax: 1 });
   return rows.map((row) => {
-    bodies.open.addText(row);
-    bodies.open.endRow(0, 1);
+    bodies.openBody().addText(row);
+    bodies.openBody().endRow(0, 1);
     return bodies.seal();
   });
 }

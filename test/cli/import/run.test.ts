@@ -76,6 +76,33 @@ describe("importing a file", () => {
     expect(setup.server.attempts).toBe(0);
   });
 
+  // Two users who sign in on one device: the first sign-in of the file decides whose history it is.
+  test("sends merges in the order of the files, whatever the other batches do, also after a failure", async () => {
+    const at = "2020-01-01T00:00:00Z";
+    const line = (n: number): string => {
+      if (n % 7 !== 3)
+        return JSON.stringify({ event: "seen", distinct_id: "dev", timestamp: at, properties: { n } });
+      const properties = { n, $anon_distinct_id: "dev" };
+      const event = ["$identify", "$create_alias", "$merge_dangerously"][n % 3];
+      return JSON.stringify({ event, distinct_id: `user-${n}`, timestamp: at, properties });
+    };
+    const lines = Array.from({ length: 400 }, (_, n) => line(n));
+    const files = [
+      await setup.write("a.jsonl", lines.slice(0, 201).join("\n")),
+      await setup.write("b.jsonl", lines.slice(201).join("\n")),
+    ];
+    let turn = 0;
+    // Earlier answers take longer, and one of them fails.
+    setup.server.hold = async () => await Bun.sleep(Math.max(0, 20 - 2 * turn++));
+    setup.server.trouble = (_, attempt) => (attempt === 3 ? { status: 503 } : undefined);
+    const limits = { bytesMax: 1_000_000, rowsMax: 10 };
+    const ran = await setup.run([...files, "--json"], { bodyLimits: limits });
+    expect(countsOf(ran)).toEqual({ sent: 400, accepted: 400, ignored: 0, rejected: 0 });
+    const merges = setup.server.rows.filter(({ event }) => event !== "seen");
+    const numbers = merges.map(({ properties }) => (properties as { n: number }).n);
+    expect(numbers).toEqual(lines.map((_, n) => n).filter((n) => n % 7 === 3));
+  });
+
   test("keeps no more batches on their way than it may", async () => {
     let under = 0;
     let most = 0;
