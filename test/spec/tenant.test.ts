@@ -370,7 +370,10 @@ test(
       const reply = await ask(tenants, route.method, path, tenants.owner.key, body);
       // What is still open is not run again, whatever the body says.
       const isStrict = String(reply.body["detail"]).includes("is not a field of this request");
-      const refused = ![200, 201, 202].includes(reply.status) && !isStrict && !route.path.endsWith("/retry/");
+      // The two names of a test delivery share the few that a project may ask for in a minute.
+      const isThrottled = reply.status === 429 && /\/test.delivery\/$/.test(route.path);
+      const isRefused = ![200, 201, 202].includes(reply.status) && !isStrict && !isThrottled;
+      const refused = isRefused && !route.path.endsWith("/retry/");
       if (refused) wrong.push(`${route.name}: ${reply.status} ${reply.text}`);
       const taken = Object.keys(forged).filter((name) => Bun.deepEquals(reply.body[name], forged[name]));
       if (taken.length > 0) wrong.push(`${route.name} took ${taken.join(", ")}`);

@@ -73,19 +73,22 @@ export async function trendRows(
     FROM ${from}${condition} GROUP BY bucket, line`);
 }
 
-/** The values of a breakdown with the most events, whether there are more, and the numbers of each. */
+/** The values of a breakdown that rank first, whether there are more, and the numbers of each. */
 export interface BreakdownTrend {
   values: (string | null)[];
   more: boolean;
   rows: TrendRow[];
 }
 
-/** Properties are read once where they have few values; else first for the values with the most events. */
+/** Properties are read once where they have few values; else first for the values that rank first. */
 export async function trendByBreakdown(scope: TrendScope, breakdown: Breakdown): Promise<BreakdownTrend> {
   const { math } = scope.series;
   // Not every SQL aggregate has states, and finding persons' first events is as much work as the rest.
   const mayReadOnce =
-    math !== "hogql" && !math.startsWith("first_") && (await hasFewValues(scope, breakdown));
+    math !== "hogql" &&
+    !math.startsWith("first_") &&
+    !isOfSessions(scope.series.node) &&
+    (await hasFewValues(scope, breakdown));
   const onePass = mayReadOnce ? await readOnce(scope, breakdown).catch(unlessHeavy) : undefined;
   if (onePass) return onePass;
   const top = await breakdownValues(scope, breakdown);
@@ -113,13 +116,16 @@ async function readOnce(scope: TrendScope, breakdown: Breakdown): Promise<Breakd
   const { from, value } = breakdownRows(draft, rowsOf(draft, scope, breakdown), breakdown);
   const text = aggregate(draft, scope.series);
   const [, aggregateName, parameters = "", argument] = /^(\w+)(\([\d.]+\))?\((.*)\)$/s.exec(text)!;
+  const rank = ranksByCount(scope) ? "sum(events)" : `${aggregateName}Merge${parameters}(state)`;
   const rows = await draft.run<TrendRow & { name: string | null }>(`
     SELECT bucket, toInt32(least(place, ${limit + 1}) - 1) AS line, any(breakdown_value) AS name,
       toFloat64(${aggregateName}Merge${parameters}(state)) AS value
     FROM (
-      SELECT bucket, breakdown_value, state, dense_rank() OVER (ORDER BY total DESC, breakdown_value) AS place
+      SELECT bucket, breakdown_value, state,
+        dense_rank() OVER (ORDER BY total ${rankOrder(scope)}, breakdown_value) AS place
       FROM (
-        SELECT bucket, breakdown_value, state, sum(events) OVER (PARTITION BY breakdown_value) AS total
+        SELECT bucket, breakdown_value, state, ${rank}
+          OVER (PARTITION BY breakdown_value) AS total
         FROM (
           SELECT toInt32(${bucketOf(draft, scope)}) AS bucket, ${value} AS breakdown_value,
             ${aggregateName}State${parameters}(${argument}) AS state, count() AS events
@@ -133,7 +139,15 @@ async function readOnce(scope: TrendScope, breakdown: Breakdown): Promise<Breakd
   return { values, more: rows.some(({ line }) => line === limit), rows };
 }
 
-/** The values of a breakdown with the most events, and whether there are more. */
+/** Whether values rank by their events: as at PostHog where events or persons are counted. */
+function ranksByCount({ series: { math, node } }: TrendScope): boolean {
+  return math === "total" || personMaths.has(math) || (math === "unique" && !node.math_property);
+}
+
+/** Values rank by the series' own number, the largest first, of a minimum the smallest. */
+const rankOrder = ({ series }: TrendScope): string => (series.math === "min" ? "ASC" : "DESC");
+
+/** The values of a breakdown that rank first, and whether there are more. */
 export async function breakdownValues(
   scope: TrendScope,
   breakdown: Breakdown,
@@ -143,8 +157,10 @@ export async function breakdownValues(
   const events = rowsOf(draft, withoutPersons(scope), breakdown);
   const { from, value } = breakdownRows(draft, events, breakdown);
   draft.params["limit"] = limit + 1;
+  const rank = ranksByCount(scope) ? "count()" : aggregate(draft, scope.series);
   const rows = await draft.run<{ value: string | null }>(`
-    SELECT ${value} AS value FROM ${from} GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`);
+    SELECT ${value} AS value FROM ${from}
+    GROUP BY value ORDER BY ${rank} ${rankOrder(scope)} NULLS LAST, value LIMIT {limit:UInt32}`);
   return { values: rows.slice(0, limit).map((row) => row.value), more: rows.length > limit };
 }
 

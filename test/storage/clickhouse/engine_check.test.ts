@@ -61,6 +61,7 @@ test("an engine that lacks something is refused by the name of its variable", as
 
 /** Names of settings that mean something else where they stand, are only looked at, or are sent where they are known. */
 const others = [
+  "allow_archive_path_syntax",
   "cloud_mode",
   "connect_timeout",
   "deduplicate_insert",

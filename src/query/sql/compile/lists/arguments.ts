@@ -29,7 +29,7 @@ const isNumber = (value: unknown, least: number, most: number): boolean =>
   typeof value === "number" && value >= least && value <= most;
 
 const modes = new Set<unknown>(wordsIn("strict_deduplication strict_order strict_increase strict_once"));
-const plainFormat = /^(?:[^%]|%[abcCdDefFgGhHiIjklmMnprQRsStTuVwWyYz%])*$/;
+const unknownFormat = /%(?![abcCdDefFgGhHiIjklmMnprQRsStTuVwWyYz])/;
 const plainStep = /^(?:\d{1,9}|\*|'[^']{0,200}'|"[^"]{0,200}")\]/;
 const isPath = (path: unknown): boolean =>
   isText(path) &&
@@ -56,7 +56,8 @@ const checks: Readonly<Record<string, Check>> = {
   u: (draft, value, at) => constantSql(draft, readUnit(value, at, knownUnits)),
   /** The format of a moment. */
   f: constant(
-    (value) => isShort(value, plainFormat, nameCharsMax),
+    (value) =>
+      isText(value) && value.length <= nameCharsMax && !unknownFormat.test(value.replaceAll("%%", "")),
     `The format is a text of the query, at most ${nameCharsMax} characters, and after each % a letter that it knows.`,
   ),
   /** A text with {} or {0}. */

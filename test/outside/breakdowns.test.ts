@@ -1,0 +1,105 @@
+// Breakdowns as strangers expect them. Each test names the public source that it stands for; inputs are our own.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startMsMax } from "../support/accounts.ts";
+import { type RunningApp, startApp } from "../support/app.ts";
+import { ask } from "../support/ask.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { post, projectKey, rested } from "../support/server.ts";
+
+let app: RunningApp;
+beforeAll(async () => {
+  app = await startApp({ FLUSH_INTERVAL_MS: "50" });
+  const at = Date.UTC(2024, 2, 4, 10);
+  const paid = (plan: string, price: number, count: number) =>
+    Array.from({ length: count }, (_, i) => ({
+      event: "paid",
+      distinct_id: `${plan}-${i}`,
+      timestamp: new Date(at + i * 1000).toISOString(),
+      properties: { plan, price },
+    }));
+  const batch = [...paid("small", 1, 10), ...paid("large", 1000, 1), ...paid("middle", 30, 3)];
+  await post({ url: app.url }, "/batch/", { api_key: projectKey, batch, historical_migration: true });
+  await rested({ url: app.url });
+}, startMsMax);
+afterAll(cleanUp, startMsMax);
+
+/** The values that have a line, without the others', and the numbers. */
+async function linesBy(math: object, display?: string): Promise<[string, number][]> {
+  const query = {
+    kind: "TrendsQuery",
+    series: [{ event: "paid", ...math }],
+    dateRange: { date_from: "2024-03-04", date_to: "2024-03-04" },
+    breakdownFilter: { breakdown: "plan", breakdown_limit: 2, breakdown_hide_other_aggregation: true },
+    ...(display && { trendsFilter: { display } }),
+  };
+  const { status, text, body } = await ask(app, "POST", "/api/projects/1/query/", { query });
+  expect([status, status === 200 ? "" : text]).toEqual([200, ""]);
+  const lines = body["results"] as { breakdown_value: string; count: number; aggregated_value?: number }[];
+  return lines.map((line) => [line.breakdown_value, display ? line.aggregated_value! : line.count]);
+}
+
+const price = { math_property: "price" };
+
+// PostHog's insights/trends/breakdown_values.py: values are kept and ordered by the series' own aggregate.
+test.each([
+  [
+    { math: "sum", ...price },
+    [
+      ["large", 1000],
+      ["middle", 90],
+    ],
+  ],
+  [
+    { math: "avg", ...price },
+    [
+      ["large", 1000],
+      ["middle", 30],
+    ],
+  ],
+  [
+    { math: "max", ...price },
+    [
+      ["large", 1000],
+      ["middle", 30],
+    ],
+  ],
+  [
+    { math: "median", ...price },
+    [
+      ["large", 1000],
+      ["middle", 30],
+    ],
+  ],
+  [
+    { math: "min", ...price },
+    [
+      ["small", 1],
+      ["middle", 30],
+    ],
+  ],
+  [
+    { math: "hogql", math_hogql: "sum(toFloat(properties.price))" },
+    [
+      ["large", 1000],
+      ["middle", 90],
+    ],
+  ],
+  [
+    { math: "total" },
+    [
+      ["small", 10],
+      ["middle", 3],
+    ],
+  ],
+  [
+    { math: "dau" },
+    [
+      ["small", 10],
+      ["middle", 3],
+    ],
+  ],
+])("the values that %p keeps rank by it", async (math, expected) => {
+  expect(await linesBy(math)).toEqual(expected as [string, number][]);
+  expect(await linesBy(math, "ActionsPie")).toEqual(expected as [string, number][]);
+});
