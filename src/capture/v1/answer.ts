@@ -183,5 +183,9 @@ function* resultTexts({ uuids, ignored, warned }: Fates): Generator<string, unde
 
 function resultOf(reason: Reason | undefined, warning: Warning | undefined): string {
   if (reason) return `{"result":"drop","details":"${reason}"}`;
-  return warning ? `{"result":"warning","details":"${warning}"}` : '{"result":"ok"}';
+  if (warning === undefined || unaltered.has(warning)) return '{"result":"ok"}';
+  return `{"result":"warning","details":"${warning}"}`;
 }
+
+/** Warnings of events that are stored as they were sent, which PostHog accepts without one. */
+const unaltered = new Set<Warning>(["missing_current_url", "missing_screen_name", "missing_survey_id"]);

@@ -90,6 +90,20 @@ test("every event of a batch has its own answer under its uuid", async () => {
   expect(desk.rows().map(({ uuid }) => uuid)).toEqual([uuidOf(1), uuidOf(4), uuidOf(6)]);
 });
 
+// PostHog's own tests of this protocol answer a page view without an address with ok.
+test("what is only advised against is ok, and a uuid in another spelling is answered as that uuid", async () => {
+  const desk = openDesk();
+  const spelled = `{${uuidOf(3).toUpperCase()}}`;
+  const reply = await send(desk, [
+    eventOf(1, { event: "$pageview" }),
+    eventOf(2, { event: "$screen" }),
+    { ...eventOf(3), uuid: spelled },
+  ]);
+  expect(await resultsOf(reply)).toEqual(
+    Object.fromEntries([1, 2, 3].map((n) => [uuidOf(n), { result: "ok" }])),
+  );
+});
+
 test("properties stay as they were sent, and what v1 says beside them comes behind", async () => {
   const cases: [string, string][] = [
     [`"properties":{ "a" : 1.0,"b":[ ] }`, `{ "a" : 1.0,"b":[ ] ,${sdk}}`],
