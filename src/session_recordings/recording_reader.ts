@@ -102,7 +102,11 @@ export async function listPage(
   const shown = async () => {
     const persons = prefetchPersons(reads);
     const rows = await listRecordings(reads, filter, page, persons.request);
-    return await shownRecordings(options, viewer, rows, persons);
+    const recordings = await shownRecordings(options, viewer, rows, persons);
+    const { session_ids, order } = wanted;
+    // Named ones of one page keep the order of their names, as at PostHog.
+    if (!session_ids || order || page.offset > 0 || session_ids.length > page.limit) return recordings;
+    return recordings.toSorted((a, b) => session_ids.indexOf(a.id) - session_ids.indexOf(b.id));
   };
   const { distinct_ids, person_main_id, session_ids, conditions } = wanted;
   const counted = JSON.stringify([written, distinct_ids, person_main_id, session_ids, conditions, without]);

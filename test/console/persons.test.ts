@@ -220,7 +220,7 @@ inBrowser(
     await again.waitFor();
     isBusy = false;
     await again.click();
-    await page.getByText("Waiting: the server answers a few questions at a time").waitFor();
+    await page.getByText("Waiting for its turn").waitFor();
     resolve();
     await page.locator("tbody tr").nth(1).waitFor();
     expect(await again.count()).toBe(0);

@@ -93,7 +93,7 @@ export function useWaitText(): string {
     const timer = setTimeout(() => setLong(true), waitShownMs);
     return () => clearTimeout(timer);
   }, []);
-  return isLong ? "Waiting: the server answers a few questions at a time …" : "Loading …";
+  return isLong ? "Waiting for its turn …" : "Loading …";
 }
 
 export function Loading() {
