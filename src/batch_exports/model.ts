@@ -130,6 +130,9 @@ const exportFields = {
   ...writable(exportModel).properties,
   destination: destinationBody,
   hogql_query: Type.Optional(alias),
+  timezone: unsupported("Intervals begin and end in UTC.", ["UTC"]),
+  offset_day: unsupported("Intervals are aligned in UTC without an offset.", [0]),
+  offset_hour: unsupported("Intervals are aligned in UTC without an offset.", [0]),
 };
 
 export const exportBody = strictModel("BatchExportRequest", exportFields, exportModel);

@@ -138,3 +138,13 @@ test(
   },
   storesStartMsMax,
 );
+
+// PostHog's documents name the project team_id in SQL.
+test("a native_query may name its project", async () => {
+  const lines = linesOf(
+    await written("JSONLines", {
+      native_query: "SELECT uuid, team_id AS project FROM events WHERE team_id > 0",
+    }),
+  );
+  expect(new Set(lines.map(({ project }) => project))).toEqual(new Set([1]));
+});

