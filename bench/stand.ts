@@ -183,7 +183,7 @@ export async function storedIn({ clickhouse }: Stores, table = "event_rows"): Pr
 export async function emptyTables({ clickhouse }: Stores): Promise<void> {
   const tables = await clickhouse.query<{ name: string }>(
     `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
-       AND name NOT LIKE '%migration%'`,
+       AND name NOT LIKE '%migration%' AND name != 'store_identity'`,
   );
   for (const { name } of tables) {
     await clickhouse.command("TRUNCATE TABLE {name:Identifier}", { name }, { timeoutMs: 120_000 });
