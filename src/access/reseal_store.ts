@@ -16,7 +16,8 @@ const rowsMax = 500;
 
 /** What to do about secrets that no key opens. */
 export const lostKeyRemedy =
-  "start with the SECRET_KEY, or the DATA_DIR/secret.key, that they were made with, or enter them again";
+  "enter them again, or start with the DATA_DIR/secret.key or the SECRET_KEY that they were made with: " +
+  "SECRET_KEY=KEY bun run sluice serve";
 
 /** Logs how many secrets no key opens; first seals all again, if `isChanged`. */
 export async function checkSecrets(sql: Postgres, secrets: Secrets, isChanged: boolean, log: Log) {

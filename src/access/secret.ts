@@ -64,7 +64,8 @@ function keyInFile(path: string): Buffer {
   makeOnce(path);
   const text = readFileSync(path, "utf8").trim();
   if (!fileShape.test(text)) {
-    throw new UserError(`${path} is damaged: it must hold 64 hexadecimal digits. Restore it from a backup.`);
+    const remedy = `restore it, or go on without its secrets: mv ${path} ${path}.damaged`;
+    throw new UserError(`${path} is damaged: it must hold 64 hexadecimal digits; ${remedy}`);
   }
   return Buffer.from(text, "hex");
 }

@@ -78,17 +78,19 @@ function lineOf({ part, state, text, remedy }: Finding): string {
 }
 
 function settingsFindings(config: Config): Finding[] {
+  const serve = "bun run sluice serve";
   const findings = config.misspelt.map(([name, setting]) =>
-    finding("settings", "wrong", `${name} is no setting`, `write ${setting}, or remove it`),
+    finding("settings", "wrong", `${name} is no setting`, `remove it, or: ${setting}=VALUE ${serve}`),
   );
   const isPublic = !["127.0.0.1", "::1", "localhost"].includes(config.host);
   if (isPublic && config.siteUrl === undefined) {
     const text = `others can reach ${config.host}, and SITE_URL is not set: links begin with the Host of a request`;
-    findings.push(finding("settings", "note", text, "set SITE_URL to the address that people use"));
+    findings.push(finding("settings", "note", text, `set people's address: SITE_URL=https://HOST ${serve}`));
   }
   if (isPublic && config.metricsToken === undefined) {
     const text = "anyone who reaches the server can read /metrics";
-    findings.push(finding("settings", "note", text, "set METRICS_TOKEN, or block /metrics in the proxy"));
+    const remedy = `block it in the proxy, or set a token: METRICS_TOKEN=$(openssl rand -hex 16) ${serve}`;
+    findings.push(finding("settings", "note", text, remedy));
   }
   if (findings.length > 0) return findings;
   return [finding("settings", "ok", "every setting is known and has a valid value")];
@@ -114,14 +116,14 @@ function examineFolder(dataDir: string): { owner?: Owner; problem?: Finding } {
 
 function diskFinding(dataDir: string): Finding {
   if (!existsSync(dataDir)) {
-    return finding("disk", "note", "DATA_DIR does not exist", "the first `bun run sluice serve` makes it");
+    return finding("disk", "note", "DATA_DIR does not exist", "make it: bun run sluice serve");
   }
   const { bavail, blocks, bsize } = statfsSync(dataDir);
   const [free, reserve] = [bavail * bsize, reserveOf(blocks * bsize)];
   const space = `${megabytes(free)} free of ${megabytes(blocks * bsize)}`;
   const text = `${space}; captures are refused below ${megabytes(reserve)}`;
-  const remedy = `free space on the volume; what uses it: du -sh ${dataDir}/* ${dataDir}/clickhouse/*`;
-  if (free < 2 * reserve) return finding("disk", free < reserve ? "wrong" : "note", text, remedy);
+  if (free < 2 * reserve)
+    return finding("disk", free < reserve ? "wrong" : "note", text, spaceRemedy(dataDir));
   return finding("disk", "ok", text);
 }
 
@@ -131,23 +133,23 @@ async function serverFindings(config: Config, owner: Owner | undefined): Promise
   const url = (owner?.url ?? configured).replace(/\/\/(?:0\.0\.0\.0|\[::\])/, "//127.0.0.1");
   const readiness = await textAt(`${url}/_readiness`);
   const pid = owner?.pid ?? "unknown";
-  const again = `it starts, or hangs: see its log; to start it again: kill ${pid}, then bun run sluice serve`;
+  const again = `it starts, or hangs: see its log; to start it again: kill ${pid}, then: bun run sluice serve`;
   if (readiness === undefined) {
     if (!owner)
-      return [finding("server", "note", `none answers at ${url}`, "bun run sluice serve starts it")];
+      return [finding("server", "note", `none answers at ${url}`, "start it: bun run sluice serve")];
     return [finding("server", "wrong", `none answers at ${url}, yet process ${pid} owns DATA_DIR`, again)];
   }
   const found = readiness
     .split("\n")
     .filter((line) => line !== "")
-    .map(partFinding);
+    .map((line) => partFinding(line, url, config));
   if (found.length === 0 || !found.every((part) => part !== undefined)) {
-    const remedy = owner ? again : "set another PORT, or stop that program";
+    const remedy = owner ? again : `stop that program, or: PORT=${port ^ 1} bun run sluice serve`;
     return [finding("server", "wrong", `another program answers at ${url}`, remedy)];
   }
   const bound = Number(new URL(url).port || 80);
   const text = `process ${pid} serves this DATA_DIR at ${url}, not at PORT ${port}`;
-  const remedy = `PORT=${bound} bun run sluice doctor, or start the server again with this PORT`;
+  const remedy = `start the server again with this PORT, or: PORT=${bound} bun run sluice doctor`;
   const isElsewhere = owner?.url !== undefined && port !== 0 && port !== bound;
   const elsewhere = isElsewhere ? [finding("server", "wrong", text, remedy)] : [];
   return [...elsewhere, ...found, ...(await pendingFinding(config, url))];
@@ -169,24 +171,34 @@ async function pendingFinding({ metricsToken, journalBytesMax }: Config, url: st
   if (bytes === undefined) return [];
   const text = `${megabytes(Number(bytes))} wait in the journal, which takes ${megabytes(journalBytesMax)}`;
   if (Number(bytes) < journalBytesMax / pendingDivisor) return [finding("journal", "ok", text)];
-  const remedy = "see why ClickHouse stores less than arrives; a project past its share gets 503";
+  const remedy = `a project past its share gets 503; see why ClickHouse stores less: curl ${url}/_readiness`;
   return [finding("journal", "wrong", text, remedy)];
 }
 
 /** Pending events may fill a third of the journal: one project, with nine tenths of what is free, fills nearly half. */
 const pendingDivisor = 3;
 
-const remedies: Readonly<Record<string, string>> = {
-  DISK_LOW: "free space on the volume of DATA_DIR; what uses it: du -sh DATA_DIR/* DATA_DIR/clickhouse/*",
-  JOURNAL_FULL: "see whether ClickHouse answers and stores; or raise JOURNAL_BYTES_MAX",
-  JOURNAL_FAILING: "check the disk of DATA_DIR: writes fail",
+/** Remedies by the code of `/_readiness`. */
+const remedies: Readonly<Record<string, (config: Config) => string>> = {
+  DISK_LOW: ({ dataDir }) => spaceRemedy(dataDir),
+  JOURNAL_FULL: ({ journalBytesMax: bytes }) =>
+    `see whether ClickHouse stores, or make room: JOURNAL_BYTES_MAX=${2 * bytes} bun run sluice serve`,
+  JOURNAL_FAILING: ({ dataDir }) =>
+    `writes fail; the disk's own error: dd if=/dev/zero of=${dataDir}/journal/check bs=4k count=1 conv=fsync`,
+  REPLICA: ({ clickhouseUrl = "http://HOST:8123" }) =>
+    `start it again; what its tables wait for: curl ${new URL(clickhouseUrl).origin}/replicas_status`,
 };
 
+function spaceRemedy(dataDir: string): string {
+  return `free space on the volume; what uses it: du -sh ${dataDir}/* ${dataDir}/clickhouse/*`;
+}
+
 /** A line of `/_readiness`; undefined for one that is not. */
-function partFinding(line: string): Finding | undefined {
+function partFinding(line: string, url: string, config: Config): Finding | undefined {
   const { part, ok, error, amiss } = membersOf(jsonIn(line));
   if (part === undefined || ok === undefined) return undefined;
-  const remedy = remedies[String(error)] ?? "see src/docs/operating.md, and the server's log";
+  const code = amiss && part === "clickhouse" ? "REPLICA" : String(error);
+  const remedy = remedies[code]?.(config) ?? `see the server's log; all parts: curl ${url}/_readiness`;
   if (!ok) return finding("server", "wrong", `${part} is not ready: ${error}`, remedy);
   if (amiss) return finding("server", "note", `${part}: ${amiss}`, remedy);
   return finding("server", "ok", `${part} is ready`);
@@ -215,9 +227,9 @@ async function storeFindings(config: Config, dataDir: string): Promise<Finding[]
     const waits = pending.filter(({ olderGoOn }) => !olderGoOn).length;
     const silent = pending.length > 0 ? [] : await readSilences(stores.sql, systemClock.now());
     const missing = `${pending.length} migrations are missing; older servers must stop for ${waits} of them`;
-    const remedy = "the next start applies them; `bun run sluice migrate --check` lists them";
+    const remedy = "the next start applies them; a list: bun run sluice migrate --check";
     return [
-      ...(amiss === undefined ? [] : [finding("stores", "wrong", `ClickHouse: ${amiss}`)]),
+      ...(amiss ? [finding("stores", "wrong", `ClickHouse: ${amiss}`, remedies["REPLICA"]?.(config))] : []),
       pending.length === 0
         ? finding("stores", "ok", "both answer, their tables are those of this version")
         : finding("stores", "note", missing, remedy),
@@ -250,7 +262,7 @@ function brokenStores(thrown: unknown): Finding {
 function silenceFinding(journal: string, minutes: number): Finding {
   const text = `the server of the journal ${journal} last reported ${minutes} minutes ago`;
   const remedy =
-    "start it again: its journal is not stored yet; nothing to do where it was stopped permanently";
+    "its journal is not stored yet; unless it was stopped permanently, start it there: bun run sluice serve";
   return finding("journal", "note", text, remedy);
 }
 
@@ -265,17 +277,17 @@ function journalFindings(dataDir: string): Finding[] {
     const findings: Finding[] = [];
     if (refused > 0) {
       const remedy =
-        "bun run sluice journal list has the reasons; then bun run sluice journal retry all (or discard)";
+        "see the reasons (bun run sluice journal list), then discard them, or: bun run sluice journal retry all";
       findings.push(finding("journal", "wrong", `${refused} events are in quarantine`, remedy));
     }
     if (damaged.length > 0) {
-      const remedy = "check the disk; their sound part was stored. Keep or remove them";
+      const remedy = `their sound part was stored; check the disk, then: mv ${dataDir}/journal/*.damaged ELSEWHERE`;
       findings.push(finding("journal", "note", `${damaged.length} damaged files were set aside`, remedy));
     }
     if (findings.length > 0) return findings;
     return [finding("journal", "ok", "nothing is in quarantine or damaged")];
   } catch (thrown) {
-    return [finding("journal", "wrong", reasonOf(thrown), "run doctor as the user that runs the server")];
+    return [finding("journal", "wrong", reasonOf(thrown), "as the server's user: bun run sluice doctor")];
   }
 }
 

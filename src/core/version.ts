@@ -34,8 +34,12 @@ export function servedFolder(name: string): string | undefined {
 
 /** What to do with data that a version from before the first release made. */
 export const unreleasedRemedy =
-  "no released version reads it; move its events by a File export there and an import here " +
-  '(src/docs/changelog.md, "From an unreleased version")';
+  "no released version reads it; write its events there with a File export " +
+  '(src/docs/changelog.md, "From an unreleased version"), and read them here: bun run sluice import FILE';
+
+/** What to do with data that a newer version has upgraded. */
+export const newerRemedy =
+  "run that one, or restore a backup from before: DATA_DIR=NEW bun run sluice restore BACKUP";
 
 /** Version, commit and its date, as far as they are known: "0.1.0 (1a2b3c4 of 2026-11-23)". */
 export function readBuild(): string {

@@ -126,6 +126,7 @@ async function stopServer(server: Bun.Server<undefined>): Promise<void> {
 
 function cannotListen(host: string, port: number, thrown: unknown): UserError {
   const inUse = codeOf(thrown) === "EADDRINUSE";
-  const why = inUse ? "it is in use; set PORT to another" : reasonOf(thrown);
+  const other = `set PORT to another: PORT=${port ^ 1} bun run sluice serve`;
+  const why = inUse ? `it is in use; ${other}` : reasonOf(thrown);
   return new UserError(`cannot listen on ${host}:${port}: ${why}`);
 }

@@ -99,7 +99,7 @@ export function refuseFile(dataDir: string): void {
       continue;
     }
     if (existsSync(path) && statSync(path).isDirectory()) return;
-    const remedy = "move it away, mount what it links to, or set another DATA_DIR";
+    const remedy = `mount what it links to, set another DATA_DIR, or: mv ${path} ${path}.old`;
     throw new UserError(`DATA_DIR ${dataDir} cannot be used: ${path} is no folder; ${remedy}`);
   }
 }
@@ -133,7 +133,7 @@ function closeToOthers(folder: string): void {
     const path = join(folder, name);
     const entry = lstatSync(path);
     if (isOpen && !trusted.includes(entry.uid)) {
-      const remedy = "remove it, and let no other user write there (chmod go-w)";
+      const remedy = `remove it, and let no other user write there: chmod go-w ${folder}`;
       throw new UserError(`${path} belongs to another user of this machine: ${remedy}`);
     }
     if (entry.isDirectory() && entry.uid === own && (entry.mode & 0o077) !== 0) chmodSync(path, 0o700);
@@ -153,7 +153,7 @@ function lock(folder: string): Database {
       throw new UserError(`DATA_DIR ${folder} cannot be used: ${reasonOf(thrown)}`);
     const owner = readOwner(folder).pid ?? "unknown";
     throw new FolderInUse(
-      `DATA_DIR ${folder} is in use by process ${owner}; stop it (kill ${owner}), or set another DATA_DIR`,
+      `DATA_DIR ${folder} is in use by process ${owner}; set another DATA_DIR, or stop it: kill ${owner}`,
     );
   }
 }

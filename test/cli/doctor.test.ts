@@ -2,6 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { lostKeyRemedy } from "../../src/access/reseal_store.ts";
+import { newerRemedy, unreleasedRemedy } from "../../src/core/version.ts";
 import { ownDataDir } from "../../src/storage/lock.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
@@ -25,14 +27,15 @@ async function findings(
   environment: Record<string, string>,
 ): Promise<{ exitCode: number; found: Finding[] }> {
   const { exitCode, stdout } = await runSluice(["doctor", "--json"], environment);
-  return {
-    exitCode,
-    found: stdout
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Finding),
-  };
+  const lines = stdout.trim().split("\n");
+  const found = lines.map((line) => JSON.parse(line) as Finding);
+  for (const { state, text, remedy } of found) if (state !== "ok") expect(remedy ?? text).toMatch(command);
+  return { exitCode, found };
 }
+
+/** Each finding that is not ok ends in a command. */
+const command =
+  /: (?:[A-Z_]+=(?:\$\(.*\)|\S+) )*(?:bun run sluice [a-z]|curl |mv |du |dd |kill |chmod |chown )[^:]*(?::\/\/[^;]*)?$/;
 
 const own = () => ({ DATA_DIR: server.dataDir, PORT: new URL(server.url).port });
 
@@ -69,7 +72,6 @@ test("a misspelt setting, another port, damaged and quarantined files are found,
     "journal: 1 events are in quarantine",
     "journal: 1 damaged files were set aside",
   ]);
-  expect(wrong.every(({ remedy }) => remedy !== undefined)).toBe(true);
   expect(exitCode).toBe(1);
 });
 
@@ -106,7 +108,7 @@ test("a journal that fills is found before it is full, as is that others are ref
     status = (await post(filling, "/batch/", { api_key: projectKey, batch: [event] })).status;
   }
   expect((await pending()).map(({ state, remedy }) => [state, remedy])).toEqual([
-    ["wrong", "see why ClickHouse stores less than arrives; a project past its share gets 503"],
+    ["wrong", expect.stringContaining("see why ClickHouse stores less: curl http")],
   ]);
 });
 
@@ -122,8 +124,38 @@ test("another program at the port is one", async () => {
   };
   const text = `another program answers at http://127.0.0.1:${PORT}`;
   expect(await foundWith(`${makeFolder()}/none`)).toEqual([
-    ["wrong", text, "set another PORT, or stop that program"],
+    ["wrong", text, `stop that program, or: PORT=${other.port! ^ 1} bun run sluice serve`],
   ]);
+});
+
+test("each error of the server, each setting that others can misuse and each lost secret ends in a command", async () => {
+  const lines = ["DISK_LOW", "JOURNAL_FULL", "JOURNAL_FAILING", "ECONNREFUSED"].map((error) =>
+    JSON.stringify({ part: "journal", ok: false, error }),
+  );
+  lines.push(JSON.stringify({ part: "clickhouse", ok: true, amiss: "READONLY_1_2" }));
+  const other = Bun.serve({ port: 0, hostname: "0.0.0.0", fetch: () => new Response(lines.join("\n")) });
+  later(() => other.stop(true));
+  const { found } = await findings({
+    DATA_DIR: `${makeFolder()}/none`,
+    HOST: "0.0.0.0",
+    PORT: String(other.port),
+    CLICKHOUSE_URL: "http://a:secret@127.0.0.1:1",
+  });
+  const remedies = found.flatMap(({ remedy }) => remedy ?? []);
+  for (const said of [
+    "SITE_URL=https://HOST bun",
+    "METRICS_TOKEN=$(openssl rand -hex 16) bun",
+    "du -sh ",
+    "JOURNAL_BYTES_MAX=",
+    "dd if=/dev/zero of=",
+    "/_readiness",
+    "curl http://127.0.0.1:1/replicas_status",
+  ])
+    expect(remedies.filter((remedy) => remedy.includes(said))).not.toEqual([]);
+  expect(remedies.join("")).not.toContain("secret");
+  expect(lostKeyRemedy).toMatch(command);
+  expect(newerRemedy).toMatch(/: DATA_DIR=NEW bun run sluice restore BACKUP$/);
+  expect(unreleasedRemedy).toMatch(command);
 });
 
 test("a server at another port is found, with its port and its state", async () => {
@@ -134,7 +166,7 @@ test("a server at another port is found, with its port and its state", async () 
     part: "server",
     state: "wrong",
     text: `process ${server.pid} serves this DATA_DIR at ${server.url}, not at PORT 1`,
-    remedy: `PORT=${port} bun run sluice doctor, or start the server again with this PORT`,
+    remedy: `start the server again with this PORT, or: PORT=${port} bun run sluice doctor`,
   });
   expect(parts.slice(1).map(({ text }) => text)).toContain("postgres is ready");
   expect(exitCode).toBe(1);
@@ -148,7 +180,7 @@ test("a process that owns the folder and does not answer is to be started again"
     part: "server",
     state: "wrong",
     text: `none answers at http://127.0.0.1:1, yet process ${process.pid} owns DATA_DIR`,
-    remedy: `it starts, or hangs: see its log; to start it again: kill ${process.pid}, then bun run sluice serve`,
+    remedy: `it starts, or hangs: see its log; to start it again: kill ${process.pid}, then: bun run sluice serve`,
   });
   expect(exitCode).toBe(1);
 });
@@ -166,7 +198,7 @@ test("a file, or a link that leads nowhere, in the place of DATA_DIR is the only
     const DATA_DIR = `${folder}/${name}`;
     const said =
       `DATA_DIR ${DATA_DIR} cannot be used: ${folder}/${path} is no folder; ` +
-      "move it away, mount what it links to, or set another DATA_DIR";
+      `mount what it links to, set another DATA_DIR, or: mv ${folder}/${path} ${folder}/${path}.old`;
     const { exitCode, found } = await findings({ DATA_DIR, PORT: "1" });
     expect(found.filter(({ state }) => state !== "ok")).toEqual([
       { part: "disk", state: "wrong", text: said },
@@ -204,7 +236,9 @@ test("a refusal that has its remedy gets no other one", async () => {
     {
       part: "stores",
       state: "wrong",
-      text: expect.stringMatching(/identity\.json is damaged .*, or remove it to go on with these stores$/),
+      text: expect.stringMatching(
+        /identity\.json is damaged .*, or go on with these stores: mv (\S+) \1\.damaged$/,
+      ),
     },
   ]);
   expect(exitCode).toBe(1);
@@ -233,5 +267,5 @@ test("a folder that every start refuses is the only thing wrong, with what to do
 test("as text it is a page, with what to do under each finding", async () => {
   const { stdout } = await runSluice(["doctor"], { DATA_DIR: `${makeFolder()}/none`, PORT: "1" });
   expect(stdout).toContain("\nok    settings  every setting is known");
-  expect(stdout).toContain("\n                → bun run sluice serve starts it\n");
+  expect(stdout).toContain("\n                → start it: bun run sluice serve\n");
 });

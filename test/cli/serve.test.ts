@@ -98,7 +98,8 @@ test("a port in use is one clear line", async () => {
   later(() => other.stop(true));
   const message = await failedStart({ PORT: String(other.port), LOG_LEVEL: "error" });
   expect(message).toBe(
-    `sluice serve: cannot listen on 127.0.0.1:${other.port}: it is in use; set PORT to another`,
+    `sluice serve: cannot listen on 127.0.0.1:${other.port}: it is in use; set PORT to another: ` +
+      `PORT=${other.port! ^ 1} bun run sluice serve`,
   );
 });
 
@@ -117,7 +118,9 @@ test("a missing folder for exports is logged at the start", async () => {
 test("a second server does not share the port of the first", async () => {
   const { port } = new URL((await startServer()).url);
   const message = await failedStart({ PORT: port, LOG_LEVEL: "error" });
-  expect(message).toBe(`sluice serve: cannot listen on 127.0.0.1:${port}: it is in use; set PORT to another`);
+  expect(message).toStartWith(
+    `sluice serve: cannot listen on 127.0.0.1:${port}: it is in use; set PORT to another: PORT=`,
+  );
 });
 
 test("a data folder owned by another server is one clear line", async () => {

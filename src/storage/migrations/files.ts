@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../core/fault.ts";
-import { unreleasedRemedy } from "../../core/version.ts";
+import { newerRemedy, unreleasedRemedy } from "../../core/version.ts";
 
 export type StoreName = "postgres" | "clickhouse";
 
@@ -144,11 +144,14 @@ export function pendingOf(
       throw newerStore(store, done.at(-1)!.version);
     }
     if (version !== index + 1)
-      throw new UserError(`${files[index]?.path} was left out of the ${titles[store]} store`);
+      throw new UserError(
+        `${files[index]?.path} was left out of the ${titles[store]} store; restore a backup: ` +
+          "DATA_DIR=NEW bun run sluice restore BACKUP",
+      );
     if (checksum !== file.checksum) {
       throw new UserError(
         `${file.path} is not what the ${titles[store]} store was made with. If an unreleased version made it: ` +
-          `${unreleasedRemedy}. If the file was edited: restore it and add a new one`,
+          `${unreleasedRemedy}. If the file was edited: git checkout ${file.path}, and add a new one`,
       );
     }
   }
@@ -157,6 +160,6 @@ export function pendingOf(
 
 export function newerStore(store: StoreName, version: number): UserError {
   return new UserError(
-    `the ${titles[store]} store is at migration ${version}, newer than this program; run a newer one`,
+    `the ${titles[store]} store is at migration ${version}, newer than this program; ${newerRemedy}`,
   );
 }

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../../core/fault.ts";
-import { readVersion } from "../../core/version.ts";
+import { newerRemedy, readVersion } from "../../core/version.ts";
 import { knownMigrations, lastStops, readMigrations, storeNames, type Versions } from "./files.ts";
 
 const fileName = "version.json";
@@ -31,7 +31,7 @@ export function refuseNewerFolder(dataDir: string): void {
   if (storeNames.every((store) => needs[store] <= newest[store])) return;
   throw new UserError(
     `DATA_DIR ${dataDir} was upgraded by version ${version}, newer than this program (${readVersion()}); ` +
-      "run that one, or restore a backup from before into a new folder: bun run sluice restore BACKUP",
+      newerRemedy,
   );
 }
 

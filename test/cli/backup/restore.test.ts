@@ -208,7 +208,7 @@ test("a backup of another version is refused", async () => {
       "was made by version 99.0.0, newer than this program",
       (copy) => changeManifest(copy, () => ({ version: "99.0.0" })),
     ],
-    ["newer than this program; run a newer one", changed(later)],
+    ["newer than this program; run that one", changed(later)],
     [
       "an unreleased version of this program made the Postgres store",
       changed((all) => [{ ...all[0]!, name: "0001_x.sql" }]),

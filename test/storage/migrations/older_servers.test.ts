@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { UserError } from "../../../src/core/fault.ts";
 import { openLog, silentLog } from "../../../src/core/log.ts";
+import { newerRemedy } from "../../../src/core/version.ts";
 import { appliedMigrations, migrate } from "../../../src/storage/migrate.ts";
 import { knownMigrations } from "../../../src/storage/migrations/files.ts";
 import { cleanUp } from "../../support/cleanup.ts";
@@ -100,7 +101,7 @@ test("an older server refuses stores with one newer migration that it cannot tol
     const stores = await madeStores();
     await migrate(stores, { log: silentLog, ...nextVersion(postgres, clickhouse) });
     await expect(migrate(stores, { log: silentLog })).rejects.toThrow(
-      `${said}, newer than this program; run a newer one`,
+      `${said}, newer than this program; ${newerRemedy}`,
     );
   }
 });

@@ -74,7 +74,7 @@ test("a folder that a newer version brought forward is refused in one line, and 
     expect([exitCode, stderr.trim()]).toEqual([
       1,
       `sluice ${command}: DATA_DIR ${folder} was upgraded by version 7.0.0, newer than this program (0.1.0); ` +
-        "run that one, or restore a backup from before into a new folder: bun run sluice restore BACKUP",
+        "run that one, or restore a backup from before: DATA_DIR=NEW bun run sluice restore BACKUP",
     ]);
   }
   expect(hashesOf(folder)).toEqual(before);

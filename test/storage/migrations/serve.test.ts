@@ -108,7 +108,7 @@ test("a newer server waits for those that cannot tolerate its migrations, and th
   expect(await late.child.exited).toBe(1);
   await late.log.find(/\n$/);
   expect(late.log.sofar()).toMatch(
-    /^sluice serve: the \w+ store is at migration \d+, newer than this program; run a newer one\n$/,
+    /^sluice serve: the \w+ store is at migration \d+, newer than this program; run that one, or .*: DATA_DIR=NEW bun run sluice restore BACKUP\n$/,
   );
   expect(await counts("unborne")).toEqual({ meanwhile: 10 });
 }, 300_000);

@@ -6,7 +6,7 @@ import { hostname } from "node:os";
 import { UserError } from "../../../core/fault.ts";
 import { readSummedJson, summedJson } from "../../../core/json/summed_json.ts";
 import { reasonOf } from "../../../core/log.ts";
-import { unreleasedRemedy } from "../../../core/version.ts";
+import { newerRemedy, unreleasedRemedy } from "../../../core/version.ts";
 import { systemIo } from "../journal_io.ts";
 import { writeDurably } from "../segments/files.ts";
 
@@ -47,7 +47,7 @@ export function readJournalIdentity(folder: string): JournalIdentity | undefined
   const { format, ...read } = readFields(path, text);
   if (format === journalFormat) return identityOf(path, read);
   const isNewer = Number(format) > journalFormat;
-  const [which, remedy] = isNewer ? ["a newer", "run that one"] : ["an unreleased", unreleasedRemedy];
+  const [which, remedy] = isNewer ? ["a newer", newerRemedy] : ["an unreleased", unreleasedRemedy];
   throw new UserError(`${which} version of this program wrote ${folder}: ${remedy}`);
 }
 
@@ -63,8 +63,8 @@ function readFields(path: string, text: string): Record<string, unknown> {
 
 function damaged(path: string, reason: string): UserError {
   return new UserError(
-    `${path} is damaged (${reason}), so the journal's stores are unknown; check the disk and restore the file, or ` +
-      "remove it to go on with these stores",
+    `${path} is damaged (${reason}), so the journal's stores are unknown; check the disk and restore the file, ` +
+      `or go on with these stores: mv ${path} ${path}.damaged`,
   );
 }
 

@@ -7,7 +7,7 @@ import {
 } from "../../../../src/capture/journal/identity/journal_identity.ts";
 import { UserError } from "../../../../src/core/fault.ts";
 import { summedJson } from "../../../../src/core/json/summed_json.ts";
-import { unreleasedRemedy } from "../../../../src/core/version.ts";
+import { newerRemedy, unreleasedRemedy } from "../../../../src/core/version.ts";
 import { cleanUp } from "../../../support/cleanup.ts";
 import { makeFolder } from "../../../support/folder.ts";
 import { identityOf } from "../../../support/journal.ts";
@@ -70,7 +70,7 @@ test("a journal that another version wrote is refused in one line that says what
   for (const [text, line] of [
     [JSON.stringify({ name, number }), unreleased],
     [summedJson({ ...identity }), unreleased],
-    [summedJson({ format: 2, number }), "a newer version of this program wrote FOLDER: run that one"],
+    [summedJson({ format: 2, number }), `a newer version of this program wrote FOLDER: ${newerRemedy}`],
   ] as const) {
     const folder = makeFolder();
     writeFileSync(`${folder}/identity.json`, text);
