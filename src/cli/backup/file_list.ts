@@ -124,16 +124,14 @@ export async function checkFiles(folder: string, listed: FileTotals): Promise<vo
   }
 }
 
-/** @throws UserError that names a file which is none of the backup's. All listed ones are there. */
-export async function refuseForeign(folder: string, listed: FileTotals): Promise<void> {
-  let excess = -2 - listed.files; // Manifest and list are not listed.
-  for await (const _ of filesBelow(folder)) excess++;
-  if (excess <= 0) return;
+/** @throws UserError that names a file, a link or an empty folder that is none of the backup's. */
+export async function refuseForeign(folder: string): Promise<void> {
   const known = new Set([manifestName, listName]);
   for await (const { path } of listedFiles(folder)) known.add(path);
-  for await (const path of filesBelow(folder)) {
-    if (!known.has(path))
-      throw new UserError(`${folder} has a file that is none of the backup's: ${path}; move it away`);
+  for await (const path of filesBelow(folder, true)) {
+    // Files of DATA_DIR that are removed during a backup leave folders.
+    if (known.has(path) || /^data\/(?:.*\/)?$/.test(path)) continue;
+    throw new UserError(`${folder} has a file that is none of the backup's: ${path}; move it away`);
   }
 }
 

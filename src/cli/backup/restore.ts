@@ -39,7 +39,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   const manifest = readManifest(folder, readVersion());
   checkEmpty(dataDir);
   await checkFiles(folder, manifest.files);
-  await refuseForeign(folder, manifest.files);
+  await refuseForeign(folder);
   await withRestoreMarker(dataDir, folder, () => fill({ dataDir, folder, isSpent: false, log }, manifest));
   return manifest;
 }

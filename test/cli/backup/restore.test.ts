@@ -181,6 +181,18 @@ test("a damaged backup is refused by the name of what is damaged, and nothing is
   expect(await refusal(["restore", join(dataDir, "none")], { DATA_DIR: dataDir })).toContain("is no backup");
 });
 
+test("a link and an empty folder that are none of the backup's are refused by their names, too", async () => {
+  for (const [path, make] of [
+    ["clickhouse/link", (at: string) => symlinkSync("/etc/hostname", at)],
+    ["postgres/mine/", (at: string) => mkdirSync(at)],
+  ] as const) {
+    const { copy, dataDir } = copyWith((folder) => make(join(folder, path)));
+    expect(await refusal(["restore", copy], { DATA_DIR: dataDir })).toBe(
+      `sluice restore: ${copy} has a file that is none of the backup's: ${path}; move it away`,
+    );
+  }
+});
+
 test("a file that is none of the backup's is refused by its name, at its top and below", async () => {
   for (const path of ["notes.txt", "clickhouse/event_rows/mine/data.bin", "data/journal/.x.segment"]) {
     const { copy, dataDir } = copyWith((folder) => {
