@@ -5,7 +5,7 @@ import { readKnownStores } from "../capture/open_journal.ts";
 import { openLog } from "../core/log.ts";
 import { checkIdentity } from "../storage/identity.ts";
 import { ownsDataDir } from "../storage/lock.ts";
-import { countEventRows, migrate, pendingMigrations } from "../storage/migrate.ts";
+import { countEventsFor, migrate, pendingMigrations } from "../storage/migrate.ts";
 import { durationEvents, type Migration, type MigrationDuration } from "../storage/migrations/files.ts";
 import { attachStores } from "../storage/stores.ts";
 import { checkPositionals, readArguments } from "./args.ts";
@@ -39,8 +39,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   if (isCheck) {
     await checkIdentity(stores.sql, stores.clickhouse, known);
     const pending = Object.values(await pendingMigrations(stores, log)).flat();
-    const rows = pending.length === 0 ? 0 : await countEventRows(stores.clickhouse);
-    for (const one of pending) print(checkLine(one, rows));
+    for (const one of pending) print(checkLine(one, await countEventsFor(stores.clickhouse, one)));
     if (pending.length === 0) print("nothing to apply");
     return 0;
   }
@@ -58,6 +57,7 @@ function checkLine({ path, olderGoOn, duration }: Migration, rows: number): stri
 
 function durationText({ seconds, isMeasured }: MigrationDuration, rows: number): string {
   if (seconds === 0) return "a moment, however many events there are";
+  if (rows === 0) return "a moment, since its tables are empty here";
   const here = Math.ceil((seconds * rows) / durationEvents);
   const known = `${seconds} s for ${formatCount(durationEvents)}, ${isMeasured ? "measured" : "estimated"}`;
   return `about ${here} s for the ${formatCount(rows)} events here (${known})`;

@@ -116,10 +116,19 @@ export async function pendingMigrations({ sql, clickhouse }: Pick<Stores, "sql" 
   return { postgres: await pending("postgres"), clickhouse: await pending("clickhouse") };
 }
 
-/** The number of event rows, which decides how long migrations of events take. */
-export async function countEventRows(clickhouse: ClickHouse): Promise<number> {
+/** The number of events, which decides how long a migration takes; 0 where the tables that it copies are empty. */
+export async function countEventsFor(clickhouse: ClickHouse, { text, duration }: Migration): Promise<number> {
+  if (duration.seconds === 0) return 0;
+  const inserts = text.split(";").filter((statement) => /^INSERT INTO /m.test(statement));
+  const copied = inserts.flatMap((statement) => /\bFROM (\w+)/.exec(statement)?.[1] ?? []);
+  const counts = copied.map((table) => countRows(clickhouse, table));
+  if (copied.length > 0 && (await Promise.all(counts)).every((rows) => rows === 0)) return 0;
+  return await countRows(clickhouse, "event_rows");
+}
+
+async function countRows(clickhouse: ClickHouse, table: string): Promise<number> {
   try {
-    const [found] = await clickhouse.query<{ rows: string }>("SELECT count() AS rows FROM event_rows");
+    const [found] = await clickhouse.query<{ rows: string }>(`SELECT count() AS rows FROM ${table}`);
     return Number(found?.rows ?? 0);
   } catch (thrown) {
     if (isUnmade(thrown)) return 0;

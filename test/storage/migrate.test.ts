@@ -3,7 +3,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { silentLog as log } from "../../src/core/log.ts";
 import { unreleasedRemedy } from "../../src/core/version.ts";
-import { migrate, pendingMigrations } from "../../src/storage/migrate.ts";
+import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
+import { countEventsFor, migrate, pendingMigrations } from "../../src/storage/migrate.ts";
+import { readMigrations } from "../../src/storage/migrations/files.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type EmptyStores, folders as foldersOf, openDatabases } from "../support/migrations.ts";
 import { storesStartMsMax } from "../support/stores.ts";
@@ -104,4 +106,21 @@ test("what would be applied is reported without applying it, in stores that have
   expect([all.postgres[0]?.version, all.clickhouse[0]?.version]).toEqual([1, 1]);
   const tables = await stores.sql`SELECT 1 FROM pg_tables WHERE tablename = 'schema_migrations'`;
   expect(tables).toHaveLength(0);
+});
+
+test("a migration takes a moment where the tables that it copies are empty", async () => {
+  const counted = async (rows: Record<string, number>) => {
+    const query = (text: string) => Promise.resolve([{ rows: String(rows[text.split(" FROM ")[1]!]) }]);
+    const timed = readMigrations().clickhouse.filter(({ duration }) => duration.seconds > 0);
+    const clickhouse = { query } as unknown as ClickHouse;
+    return await Promise.all(
+      timed.map(async (file) => [file.version, await countEventsFor(clickhouse, file)]),
+    );
+  };
+  expect((await counted({ event_rows: 5, session_recording_days: 0 })).slice(0, 2)).toEqual([
+    [9, 5],
+    [17, 0],
+  ]);
+  expect((await counted({ event_rows: 5, session_recording_days: 1 }))[1]).toEqual([17, 5]);
+  expect((await counted({ event_rows: 0, session_recording_days: 1 }))[0]).toEqual([9, 0]);
 });
