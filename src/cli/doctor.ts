@@ -238,7 +238,8 @@ async function storeFindings(config: Config, dataDir: string): Promise<Finding[]
         : [finding("stores", "wrong", `no key opens ${unreadable} of the stored secrets`, lostKeyRemedy)]),
       ...silent
         .filter(([, seconds]) => seconds * 1000 >= storageLimits.journalUnseenMsMax)
-        .map(([journal, seconds]) => silenceFinding(journal, Math.round(seconds / 60))),
+        .map(([journal, seconds]) => `${journal} last reported ${Math.round(seconds / 60)} minutes ago`)
+        .map((text) => finding("journal", "note", `the server of the journal ${text}`, silentRemedy)),
     ];
   } catch (thrown) {
     return [brokenStores(thrown)];
@@ -246,6 +247,9 @@ async function storeFindings(config: Config, dataDir: string): Promise<Finding[]
     await stores.close();
   }
 }
+
+const silentRemedy =
+  "its journal is not stored yet; unless it was stopped permanently, start it there: bun run sluice serve";
 
 function brokenStores(thrown: unknown): Finding {
   const reason = reasonOf(thrown);
@@ -259,13 +263,6 @@ function brokenStores(thrown: unknown): Finding {
   return finding("stores", "wrong", reason, remedy);
 }
 
-function silenceFinding(journal: string, minutes: number): Finding {
-  const text = `the server of the journal ${journal} last reported ${minutes} minutes ago`;
-  const remedy =
-    "its journal is not stored yet; unless it was stopped permanently, start it there: bun run sluice serve";
-  return finding("journal", "note", text, remedy);
-}
-
 function journalFindings(dataDir: string): Finding[] {
   if (!existsSync(join(dataDir, "journal"))) return [];
   try {
@@ -276,8 +273,7 @@ function journalFindings(dataDir: string): Finding[] {
       .flatMap((folder) => readdirSync(folder).filter((name) => name.endsWith(".damaged")));
     const findings: Finding[] = [];
     if (refused > 0) {
-      const remedy =
-        "see the reasons (bun run sluice journal list), then discard them, or: bun run sluice journal retry all";
+      const remedy = "bun run sluice journal list has the reasons; then: bun run sluice journal retry all";
       findings.push(finding("journal", "wrong", `${refused} events are in quarantine`, remedy));
     }
     if (damaged.length > 0) {
