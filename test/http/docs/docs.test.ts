@@ -320,6 +320,8 @@ test("numbers, moments and zones have their formats, in requests and replies", (
       const asked =
         key === "timezone" ? "iana-timezone" : /_(at|time|timestamp)$|^timestamp$/.test(key) && "date-time";
       const formats = [field, ...(field.anyOf ?? [])].map(({ format }) => format);
+      // What is left out has no form.
+      if (field.description?.startsWith("Not supported")) return [];
       return asked && !formats.includes(asked) ? [`${model}: ${key}`] : [];
     }),
   );
