@@ -14,7 +14,7 @@ const columns = [
 
 const rowsMax = 500;
 
-/** What to do about secrets that no key opens. */
+/** The remedy for secrets that no key opens. */
 export const lostKeyRemedy =
   "enter them again, or start with the DATA_DIR/secret.key or the SECRET_KEY that they were made with: " +
   "SECRET_KEY=KEY bun run sluice serve";

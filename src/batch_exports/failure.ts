@@ -10,7 +10,7 @@ import { exportLimits } from "./limits.ts";
 export class ExportError extends Error {
   /** Whether a retry cannot help: a person has to change something. */
   readonly final: boolean;
-  /** Of an answer over HTTP. */
+  /** The status of an answer over HTTP. */
   readonly status: number | undefined;
 
   constructor(message: string, final: boolean, status?: number) {

@@ -52,7 +52,7 @@ export const signupBody = strictModel("SignupRequest", {
   password: password("For a new account; for an account that has the address already, its own."),
 });
 
-/** What the account had before it accepted: who knew it earlier may hold them. */
+/** Keys and sessions from before the acceptance: whoever knew the account earlier may hold them. */
 export const acceptedModel = model("InvitationAccepted", {
   ...loggedInModel.properties,
   personal_api_keys: Type.Array(personalKeyModel, { description: "The account's, without their values." }),

@@ -60,7 +60,7 @@ export class Flush {
           await deriveBlocks(clickhouse, insert, body);
           state.stored();
         } catch (thrown) {
-          // What is refused waits in the backlog.
+          // A refused insert waits in the backlog.
           if (!isUnanswered(thrown)) state.stored();
           throw thrown;
         }
