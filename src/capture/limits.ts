@@ -71,6 +71,8 @@ export const captureLimits = {
   minutePollMs: 1000,
   /** How often the free space of the disk is read, in ms; what is written in between is counted. */
   diskPollMs: 250,
+  /** How often an embedded Postgres makes a checkpoint on a full disk, in ms: a retried merge writes 1 MB. */
+  diskLowPollMs: 10_000,
   /** A piece of a recording, in bytes: browsers send less than 1 MB unless one page alone is bigger. */
   snapshotBytesMax: 32 * 1024 * 1024,
   /** Changes in one batch of several frames: a quarter to half a second of the engine, some hundred MB of memory. */

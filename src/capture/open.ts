@@ -29,7 +29,7 @@ import { adoptOrphans } from "./journal/recovery/orphan_journals.ts";
 import type { Damage } from "./journal/recovery/recovery.ts";
 import { captureLimits } from "./limits.ts";
 import { checkJournal, openJournal, publisherOf, sealJournal } from "./open_journal.ts";
-import { recentMinutes } from "./store.ts";
+import { checkpointPostgres, recentMinutes } from "./store.ts";
 import { type SharedBook, WarningBook } from "./warnings/warning_book.ts";
 
 export interface OpenCaptureOptions extends Uses<"clock" | "log"> {
@@ -75,7 +75,7 @@ export async function openCapture(options: OpenCaptureOptions) {
   const { definitions, flush, merges } = openFlushes(options, { ownership, journal, book });
   const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
   const learning = followGroupTypes(groupTypes, stores.sql, log);
-  const polls = openPolls(reserve, book, log);
+  const polls = openPolls(reserve, book, stores, log);
   const publish = publisherOf(stores.sql, journal, ownership, adopted);
   // Published before anything is captured, so that exports know of this journal; but Postgres may be unavailable.
   const published = withinMs(publish(), limits.healthMsMax).catch(() => {});
@@ -131,10 +131,19 @@ export async function openCapture(options: OpenCaptureOptions) {
 const publishing = "publishing the journal's watermark";
 
 /** Polls the disk's free space, and minutes that are over. */
-function openPolls(reserve: DiskReserve, book: WarningBook, log: Log): IntervalTask[] {
-  const { diskPollMs, minutePollMs } = captureLimits;
+function openPolls(
+  reserve: DiskReserve,
+  book: WarningBook,
+  { sql, folder }: Stores,
+  log: Log,
+): IntervalTask[] {
+  const { diskPollMs, diskLowPollMs, minutePollMs } = captureLimits;
+  // An embedded Postgres ends where its log needs another file and the disk is full.
+  const checkpoint = async () =>
+    void (reserve.isLow && folder !== undefined && (await checkpointPostgres(sql)));
   return [
     startInterval(diskPollMs, "reading the free disk space", () => reserve.poll(), log),
+    startInterval(diskLowPollMs, "the checkpoint on a full disk", checkpoint, log),
     startInterval(minutePollMs, "closing minutes", () => book.poll(), log),
   ];
 }

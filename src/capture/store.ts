@@ -1,10 +1,11 @@
-// Capture's statements in ClickHouse: batches inserted, found and derived again, sessions derived, counts of recent
-// minutes.
+// Capture's statements: batches inserted, found and derived again, sessions derived, counts of recent minutes; a
+// checkpoint of Postgres.
 
 import type { ClickHouse, DerivedInsert, NativeBody } from "../storage/clickhouse/clickhouse.ts";
 import { dividesBatches } from "../storage/cluster/placement.ts";
 import { eventDaysOfStored } from "../storage/events/event_days.ts";
 import { sessionSettings, sessionsOfStored } from "../storage/events/sessions.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { captureLimits } from "./limits.ts";
 import type { SeededMinute } from "./warnings/spike.ts";
 
@@ -158,4 +159,9 @@ export async function recentMinutes(
     since: Number(since),
     events: Number(events),
   }));
+}
+
+/** After a checkpoint Postgres uses files of its log again, where it would make others. */
+export async function checkpointPostgres(sql: Postgres): Promise<void> {
+  await sql`CHECKPOINT`;
 }

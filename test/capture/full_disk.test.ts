@@ -4,8 +4,10 @@ import { afterAll, expect, test } from "bun:test";
 import { closeSync, openSync, readdirSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { liveLane } from "../../src/capture/columns/block.ts";
 import { openLog } from "../../src/core/log.ts";
+import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { appendTo, openJournal } from "../support/journal.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import {
   metric,
   post,
@@ -186,6 +188,74 @@ test.skipIf(!canMount)(
     const [stored] = await clickhouse.query<{ rows: string; uuids: string }>(count);
     expect([Number(stored!.rows), Number(stored!.uuids)]).toEqual([acknowledged, acknowledged]);
     await again.end("SIGTERM");
+  },
+  300_000,
+);
+
+const logFiles = (dataDir: string) =>
+  readdirSync(`${dataDir}/postgres/pg_wal`).filter((name) => /^[0-9A-F]{24}$/.test(name));
+
+/** Files of Postgres's log that are not begun. */
+async function countSpareFiles(dataDir: string, sql: Stores["sql"]): Promise<number> {
+  const [current] = await sql<{ file: string }[]>`SELECT pg_walfile_name(pg_current_wal_lsn()) AS file`;
+  return logFiles(dataDir).filter((name) => name > current!.file).length;
+}
+
+test.skipIf(!canMount)(
+  "a disk that others fill stops captures, not Postgres, and all acknowledged is stored when they leave",
+  async () => {
+    const disk = makeDisk(300);
+    const made = await makeStoresFolder();
+    expect(Bun.spawnSync(["cp", "-a", made, `${disk}/data`]).success).toBe(true);
+    const server = await startServer({}, `${disk}/data`);
+    const { sql } = await storesOf(server);
+    const merge = async (from: number) => {
+      const batch = Array.from({ length: 300 }, (_, i) => ({
+        event: "$identify",
+        distinct_id: `u${from + i}`,
+        properties: { $anon_distinct_id: `a${from + i}` },
+      }));
+      const reply = await post(server, "/batch/", { api_key: projectKey, batch });
+      await reply.arrayBuffer();
+      return reply;
+    };
+    let acknowledged = 0;
+    for (; acknowledged < 6000; acknowledged += 300) expect((await merge(acknowledged)).status).toBe(200);
+    const filler = fill(disk);
+    await until(async () => {
+      fill(disk);
+      const reply = await merge(acknowledged);
+      if (reply.status === 200) acknowledged += 300;
+      else expect([reply.status, reply.headers.get("retry-after")]).toEqual([503, "5"]);
+      return reply.status === 503 && freeBytes(disk) === 0;
+    });
+    // More of Postgres's log than there was of files when the disk became full: the server has them used again.
+    const end = logFiles(server.dataDir).toSorted().at(-1)!;
+    for (let file = ""; file <= end;) {
+      await until(async () => (await countSpareFiles(server.dataDir, sql)) > 1);
+      fill(disk);
+      await sql`SELECT pg_current_xact_id()`;
+      [{ file }] = (await sql`SELECT pg_walfile_name(pg_switch_wal()) AS file`) as unknown as [
+        { file: string },
+      ];
+      expect((await merge(acknowledged)).status).toBe(503);
+    }
+    expect((await readiness(server))[1]).toEqual({ part: "journal", ok: false, error: "DISK_LOW" });
+    expect(await metric(server, 'sluice_ready{part="postgres"}')).toBe(1);
+    rmSync(filler);
+    await until(async () => {
+      const { status } = await merge(acknowledged);
+      if (status === 200) acknowledged += 300;
+      return status === 200;
+    });
+    await rested(server);
+    const { clickhouse } = await storesOf(server);
+    const [stored] = await clickhouse.query<{ rows: string }>(
+      "SELECT count() AS rows FROM events WHERE event = '$identify'",
+    );
+    expect(Number(stored!.rows)).toBe(acknowledged);
+    expect(server.logged()).not.toContain("the embedded Postgres");
+    expect(await server.end("SIGTERM")).toBe(0);
   },
   300_000,
 );

@@ -20,6 +20,13 @@ export const embeddedLimits = {
   engineCacheBytesMax: 268_435_456,
   /** The part of its memory that merges may take before no further one starts. */
   engineMergesFraction: 0.4,
+  /**
+   * Postgres's log: megabytes of each file (only a new Postgres has files of this size), and bytes of those that exist
+   * from its first start. Where others have filled the disk and captures are refused, it writes about 100 KB of them a
+   * minute, and each checkpoint, at the latest after five minutes, renames the used ones.
+   */
+  logFileMegabytes: 4,
+  logBytesMin: 16 * 1024 * 1024,
   /** How long a child store may take to start, in ms. */
   childStartMsMax: 60_000,
   /**

@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -14,9 +15,10 @@ import { dirname, join, relative, resolve } from "node:path";
 import { sleep } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { randomBase62 } from "../../core/id.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
+import { codeOf, type Log, reasonOf } from "../../core/log.ts";
 import { type ChildPlan, startChild } from "./child.ts";
 import type { EmbeddedOptions, EmbeddedStore } from "./clickhouse.ts";
+import { embeddedLimits } from "./limits.ts";
 import { ignoreForeignPid, killPostmaster, readPostmaster, stopStalePostmaster } from "./postmaster.ts";
 import { findUnprivilegedUser, type UnprivilegedUser } from "./unprivileged_user.ts";
 
@@ -92,9 +94,10 @@ async function makeCluster(initdb: string, data: string, password: string, syste
   writeFileSync(secret, password, { mode: 0o600 });
   systemUser.chown(partial);
   systemUser.chown(secret);
+  const logFiles = ["--wal-segsize", String(embeddedLimits.logFileMegabytes)];
   const flags = ["--pgdata", partial, "--username", user, "--pwfile", secret, "--auth", "scram-sha-256"];
   const shape = ["--encoding", "UTF8", "--locale", "C", "--lc-messages", "C", "--data-checksums"];
-  const command = [...systemUser.command, initdb, ...flags, ...shape];
+  const command = [...systemUser.command, initdb, ...flags, ...shape, ...logFiles];
   try {
     const made = Bun.spawn(command, {
       env: postgresEnv,
@@ -115,6 +118,39 @@ async function makeCluster(initdb: string, data: string, password: string, syste
     rmSync(secret, { force: true });
   }
 }
+
+/**
+ * Makes the next files of Postgres's log, as its checkpoints do later: where others have filled the disk, a Postgres
+ * that cannot make one ends.
+ */
+function makeLogFiles(folder: string, systemUser: UnprivilegedUser): void {
+  const names = readdirSync(folder).filter((name) => logFileShape.test(name));
+  const [, timeline, high, low] = logFileShape.exec(names.toSorted().at(-1) ?? "") ?? [];
+  if (timeline === undefined) return;
+  const { size } = statSync(join(folder, timeline + high + low));
+  const filesEach = 2 ** 32 / size;
+  let number = Number(`0x${high}`) * filesEach + Number(`0x${low}`);
+  // Postgres deletes files whose names begin so at its start.
+  const draft = join(folder, "xlogtemp.made");
+  const hex = (part: number) => part.toString(16).toUpperCase().padStart(8, "0");
+  try {
+    for (let count = names.length; count < Math.max(2, embeddedLimits.logBytesMin / size); count++) {
+      number++;
+      writeFileSync(draft, new Uint8Array(size), { mode: 0o600 });
+      systemUser.chown(draft);
+      renameSync(
+        draft,
+        join(folder, timeline + hex(Math.floor(number / filesEach)) + hex(number % filesEach)),
+      );
+    }
+  } catch (thrown) {
+    rmSync(draft, { force: true });
+    if (codeOf(thrown) !== "ENOSPC") throw thrown;
+  }
+}
+
+/** Timeline, and the two halves of a file's number. */
+const logFileShape = /^([0-9A-F]{8})([0-9A-F]{8})([0-9A-F]{8})$/;
 
 /** A folder that may not be entered looks like one without a Postgres, and another would be created. */
 function refuseUnreadable(data: string): void {
@@ -141,6 +177,7 @@ function planOf(folder: string, port: number, password: string, insist: boolean,
       if (!existsSync(join(data, "PG_VERSION"))) await makeCluster(initdb, data, password, systemUser);
       systemUser.chown(data);
       await stopStalePostmaster(data, log);
+      makeLogFiles(join(data, "pg_wal"), systemUser);
       before = readPostmaster(data)?.text;
       const settings = Object.entries(settingsOf(port)).flatMap(([name, value]) => [
         "-c",
@@ -197,6 +234,8 @@ function settingsOf(port: number): Record<string, string | number> {
     fsync: "on",
     wal_level: "minimal",
     max_wal_senders: 0,
+    // Each checkpoint writes a file for these, and Postgres ends where the disk has no room for it.
+    max_active_replication_origins: 0,
     max_logical_replication_workers: 0,
     max_wal_size: "256MB",
     jit: "off",
