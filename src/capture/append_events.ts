@@ -75,7 +75,7 @@ async function appendRest(first: Slice, progress: AppendProgress): Promise<numbe
       index.fast && next < progress.admitted
         ? await appendFast(index.fast, next, created, progress)
         : isLongSnapshot(index, offsetOf(next))
-          ? await appendLong(next, created, journal.allocateTies(1), progress)
+          ? await appendLong(next, created, journal.allocateRanks(1), progress)
           : appendSlice(next, created, progress);
     next += slice.entryCount;
     accepted += slice.rows;
@@ -97,7 +97,7 @@ async function appendFast(
     await yieldToEventLoop();
     created = journal.stamp();
   };
-  const { entryCount, tie } = classifySlice(fast, first, progress);
+  const { entryCount, rank } = classifySlice(fast, first, progress);
   // Before the rows are appended: the names of what is in the journal must be in the book.
   for (let nth = 0; (nth = recordShapes(fast, { first, nth, entryCount, created }, progress)) < entryCount;)
     await nextTurn();
@@ -105,7 +105,7 @@ async function appendFast(
   for (let year = 0; year < fast.yearCount; year += captureLimits.yearsAtOnceMax) {
     if (year > 0) await nextTurn();
     const to = Math.min(fast.yearCount, year + captureLimits.yearsAtOnceMax);
-    rows += appendYears(fast, { first, tie, created, year, to }, progress);
+    rows += appendYears(fast, { first, rank, created, year, to }, progress);
   }
   let [slowRows, slowBytes] = [0, 0];
   const resetCounts = () => ([slowRows, slowBytes, progress.named] = [0, 0, 0]);
@@ -114,12 +114,12 @@ async function appendFast(
     const nth = fast.slowAt(i);
     const at = offsetOf(first + nth);
     if (isLongSnapshot(index, at)) {
-      rows += (await appendLong(first + nth, created, tie + nth, progress)).rows;
+      rows += (await appendLong(first + nth, created, rank + nth, progress)).rows;
       created = journal.stamp();
       resetCounts();
       continue;
     }
-    rows += appendOne(at, created, tie + nth, progress);
+    rows += appendOne(at, created, rank + nth, progress);
     slowRows++;
     slowBytes += index.entries[at + field.item + 1]! - index.entries[at + field.item]!;
     const isShort = slowRows < captureLimits.slowSliceRowsMax && slowBytes < captureLimits.slowSliceBytesMax;
@@ -137,13 +137,13 @@ function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
   let first = 0;
   let rows = 0;
   while (first < progress.admitted) {
-    const { entryCount, tie } = classifySlice(fast, first, progress);
+    const { entryCount, rank } = classifySlice(fast, first, progress);
     for (let nth = 0; nth < entryCount;)
       nth = recordShapes(fast, { first, nth, entryCount, created }, progress);
-    rows += appendYears(fast, { first, tie, created, year: 0, to: fast.yearCount }, progress);
+    rows += appendYears(fast, { first, rank, created, year: 0, to: fast.yearCount }, progress);
     for (let i = 0; i < fast.slowCount; i++) {
       const nth = fast.slowAt(i);
-      rows += appendOne(offsetOf(first + nth), created, tie + nth, progress);
+      rows += appendOne(offsetOf(first + nth), created, rank + nth, progress);
     }
     first += entryCount;
   }
@@ -151,14 +151,14 @@ function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
   return { entryCount: count, rows };
 }
 
-/** Classifies the next slice; returns how many entries it has, and the tie of its first entry. */
+/** Classifies the next slice; returns how many entries it has, and the rank of its first entry. */
 function classifySlice(
   fast: ScanArena,
   first: number,
   { admitted, eventContext, journal }: AppendProgress,
-): { entryCount: number; tie: number } {
+): { entryCount: number; rank: number } {
   const entryCount = fast.classify(first, admitted, eventContext, eventContext.received + aheadMicrosMax);
-  return { entryCount, tie: journal.allocateTies(entryCount) };
+  return { entryCount, rank: journal.allocateRanks(entryCount) };
 }
 
 /**
@@ -179,7 +179,6 @@ function recordShapes(
     const high = shapes[nth * 2 + 1]!;
     if (known.has(low, high)) continue;
     row.created_at = slice.created;
-    row.tie = 0;
     left -= definitionLimits.namesOfRead;
     if (readEvent(index, offsetOf(first + nth), eventContext, row) !== undefined) continue;
     if (low === 0 && high === shapeUnknown / 2 ** 32) left -= definitions.record(row);
@@ -194,13 +193,14 @@ function recordShapes(
 /** The plain rows of some years of a slice, in columns; returns how many. */
 function appendYears(
   fast: ScanArena,
-  slice: { first: number; tie: number; created: number; year: number; to: number },
-  { eventContext, lane, groups }: AppendProgress,
+  slice: { first: number; rank: number; created: number; year: number; to: number },
+  { eventContext, lane, groups, journal }: AppendProgress,
 ): number {
-  const { first, tie, created, to } = slice;
+  const { first, rank, created, to } = slice;
   let rows = 0;
   for (let { year } = slice; year < to; year++) {
-    const columns = fast.writeColumns(first, year, eventContext, created, tie);
+    const columns = fast.writeColumns(first, year, eventContext, created, rank);
+    if (columns.identity) journal.firstRanks.settleMany(columns.identity, columns.rows);
     const append = (block: Block) => block.appendColumns(columns);
     lane.appendMany(fast.yearAt(year), columns.rows, append, eventContext.project_id);
     rows += columns.rows;

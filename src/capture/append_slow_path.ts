@@ -62,7 +62,7 @@ export function appendSlice(first: number, created: number, progress: AppendProg
   for (; at < last && entries[offsetOf(at) + field.item]! <= bytesEnd; at++) {
     if (isLongSnapshot(progress.index, offsetOf(at))) break;
     if (progress.named >= definitionLimits.namesAtOnceMax) break;
-    rows += appendOne(offsetOf(at), created, progress.journal.allocateTies(1), progress);
+    rows += appendOne(offsetOf(at), created, progress.journal.allocateRanks(1), progress);
   }
   return { entryCount: at - first, rows };
 }
@@ -71,11 +71,11 @@ export function appendSlice(first: number, created: number, progress: AppendProg
 export async function appendLong(
   nth: number,
   created: number,
-  tie: number,
+  rank: number,
   progress: AppendProgress,
 ): Promise<Slice> {
   const at = offsetOf(nth);
-  const read = readRow(at, created, tie, progress);
+  const read = readRow(at, created, rank, progress);
   if (read !== "recording") return { entryCount: 1, rows: finishRow(at, read, progress) };
   const recorder = (progress.recorder ??= progress.newRecorder());
   ignore(at, await recorder.appendLong(progress.index, at), progress);
@@ -83,8 +83,8 @@ export async function appendLong(
 }
 
 /** Appends the entry at `at`; returns 0 when it was ignored or is a piece of a recording, else 1. */
-export function appendOne(at: EntryOffset, created: number, tie: number, progress: AppendProgress): number {
-  const read = readRow(at, created, tie, progress);
+export function appendOne(at: EntryOffset, created: number, rank: number, progress: AppendProgress): number {
+  const read = readRow(at, created, rank, progress);
   if (read !== "recording") return finishRow(at, read, progress);
   const recorder = (progress.recorder ??= progress.newRecorder());
   ignore(at, recorder.append(progress.index, at), progress);
@@ -94,7 +94,7 @@ export function appendOne(at: EntryOffset, created: number, tie: number, progres
 function readRow(
   at: EntryOffset,
   created: number,
-  tie: number,
+  rank: number,
   progress: AppendProgress,
 ): ReturnType<typeof readEvent> {
   const { index, eventContext, journal, groups } = progress;
@@ -102,7 +102,7 @@ function readRow(
   const { row } = journal;
   const { openRows } = journal.merging;
   row.created_at = created;
-  row.tie = tie;
+  row.rank = rank;
   const read = readEvent(index, at, eventContext, row);
   // A new group type travels in the lane of merges.
   if (journal.merging.openRows !== openRows) groups.join(journal.merging);
@@ -115,6 +115,7 @@ function finishRow(at: EntryOffset, reason: Reason | undefined, progress: Append
   const { index, warned, lane, journal, groups, definitions } = progress;
   const { row } = journal;
   progress.named += definitions.record(row);
+  if (row.changes.count > 0) row.rank = journal.firstRanks.settle(row.uuidWords, 0, row.rank);
   lane.append(row);
   groups.join(lane);
   if (row.merge !== mergeKind.none) {

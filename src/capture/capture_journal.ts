@@ -1,6 +1,7 @@
 // The journal that capture keeps: its lanes, as their owners make them, and who may take how much of it.
 
 import { historicalLane, liveLane } from "./columns/block.ts";
+import { FirstRanks } from "./event/first_ranks.ts";
 import { type MergeAppender, mergeLane } from "./event/merge_row.ts";
 import { emptyRow } from "./event/row.ts";
 import { Journal, type JournalOptions } from "./journal/journal.ts";
@@ -33,6 +34,7 @@ export class CaptureJournal extends Journal {
   readonly quota: CaptureQuota<EventLane>;
   /** Reused for every event that is read; its values are valid until the next await. */
   readonly row = emptyRow();
+  readonly firstRanks = new FirstRanks();
 
   constructor(options: CaptureJournalOptions) {
     super({ ...captureSetup, ...options });

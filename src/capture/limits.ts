@@ -57,6 +57,10 @@ export const captureLimits = {
   changeKeyBytesMax: personLimits.keyBytesMax,
   /** All of them together, in bytes: PostHog trims a person to as much. */
   changesBytesMax: personLimits.changeBytesMax,
+  /** Digits of the rank that an importer gives an event: microseconds since 1970 for 300 years. */
+  rankDigitsMax: 16,
+  /** Events that change a person or group whose ranks are remembered, by uuid: 24 bytes each. A power of two. */
+  firstRanksMax: 65_536,
   /** Members of one event's $groups that are read: far more than types can exist. */
   groupMembersMax: 64,
   /** Ignored events listed one by one in a verbose reply; the rest is only counted. */

@@ -84,7 +84,7 @@ export async function deriveAgain(clickhouse: ClickHouse, table: string, batches
 
 const feedColumns =
   "uuid, project_id, event, distinct_id, properties, timestamp, created_at, historical_migration, " +
-  "person_mode, pk, pw, pv, gt, gk";
+  "person_mode, pk, pw, pv, gt, gk, rank";
 
 /** By table: how what is derived from its rows is derived again. */
 const derivations: Readonly<Record<string, string>> = {

@@ -4,6 +4,7 @@ import type { AppendContext } from "../../src/capture/append_slow_path.ts";
 import type { CaptureJournal, EventLane } from "../../src/capture/capture_journal.ts";
 import { definitionLimits } from "../../src/capture/definitions/limits.ts";
 import type { EventContext } from "../../src/capture/event/event.ts";
+import { FirstRanks } from "../../src/capture/event/first_ranks.ts";
 import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
 import { emptyRow, type Row } from "../../src/capture/event/row.ts";
 import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
@@ -50,7 +51,13 @@ async function columns(
   } as unknown as EventLane;
   const merging = { append: () => {}, isCrowded: false, openRows: 0 };
   const stamp = () => ++micros;
-  const journal = { stamp, allocateTies: () => 0, row: emptyRow(), merging } as unknown as CaptureJournal;
+  const journal = {
+    stamp,
+    allocateRanks: () => 0,
+    firstRanks: new FirstRanks(),
+    row: emptyRow(),
+    merging,
+  } as unknown as CaptureJournal;
   const groups = new CommitGroups();
   const ofProject = { project_id: 7, received, wanted: false, retentionDays: 1 };
   const recorder = new Recorder({ ...ofProject, journal, groups });

@@ -110,7 +110,7 @@ function faulty(stores: Stores, fates: Fate[]): Stores {
 
 let project = 1000;
 
-/** Uuids in no order, and never the same for two events: those that share a moment are told apart by them. */
+/** Uuids in no order, and never the same for two events. */
 function numbered(batch: number) {
   return (event: Omit<ModelEvent, "uuid">, i: number): ModelEvent => {
     return { ...event, uuid: ownPersonId(batch, String(i)) };
@@ -247,6 +247,7 @@ test("persons equal the model's", async () => {
             // Stops without flushing: what is in the journal is found again, and all of it in doubt.
             await opened.close(0);
             opened = await open(dataDir, ailing);
+            model.restart();
             continue;
           }
           if ("split" in one) {
@@ -268,6 +269,7 @@ test("persons equal the model's", async () => {
               splits++;
             }
             opened = await open(dataDir, ailing);
+            model.restart();
             continue;
           }
           const events =

@@ -144,3 +144,27 @@ test("what arrived before a deletion is not derived again", async () => {
   expect(await seen(2)).toHaveLength(99);
   expect(await seen(1)).toHaveLength(100);
 });
+
+test("of changes of one moment the highest rank counts; those without one come before, by their uuids", async () => {
+  const rows = [
+    ["ffffffff-0000-4000-8000-000000000000", "high uuid", 0],
+    ["10000000-0000-4000-8000-000000000000", "last", 8],
+    ["20000000-0000-4000-8000-000000000000", "first rank", 7],
+    ["00000000-0000-4000-8000-000000000001", "low uuid", 0],
+  ].map(
+    ([uuid, value, rank]) =>
+      `('${uuid}', 3, 'e', 'd', '{}', '2024-01-01', '2024-01-02', 8, 2, ['p', 'o', 'g'], [0, 1, 3],
+        ['"${value}"', '"${value}"', '"${value}"'], ['company'], ['c'], ${rank})`,
+  );
+  await clickhouse.command(`
+    INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at, _batch,
+      person_mode, pk, pw, pv, gt, gk, rank) VALUES ${rows.join(", ")}`);
+  const read = async () => [
+    ...(await clickhouse.query("SELECT key, value FROM person_properties WHERE project_id = 3 ORDER BY key")),
+    ...(await clickhouse.query("SELECT max(w).4 AS value FROM group_props WHERE project_id = 3")),
+  ];
+  const expected = [{ key: "o", value: '"low uuid"' }, { key: "p", value: '"last"' }, { value: '"last"' }];
+  expect(await read()).toEqual(expected);
+  await deriveAgain(clickhouse, "event_rows", [8n]);
+  expect(await read()).toEqual(expected);
+});

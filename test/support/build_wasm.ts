@@ -96,6 +96,7 @@ function constantsText(): string {
     CHANGES_MAX: captureLimits.changesMax,
     CHANGES_BYTES_MAX: captureLimits.changesBytesMax,
     SLICE_CHANGES_MAX: sliceChangesMax,
+    RANK_DIGITS_MAX: captureLimits.rankDigitsMax,
     GROUP_TYPE_BYTES: groupTypeBytes,
     GROUP_TYPE_LENGTH_MAX: groupTypeLengthMax,
     GROUP_KEY_CHARS_MAX: limits.groupKeyCharsMax,

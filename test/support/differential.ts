@@ -6,6 +6,7 @@ import { appendEvents } from "../../src/capture/append_events.ts";
 import type { CaptureJournal, EventLane } from "../../src/capture/capture_journal.ts";
 import { Block } from "../../src/capture/columns/block.ts";
 import type { EventContext } from "../../src/capture/event/event.ts";
+import { FirstRanks } from "../../src/capture/event/first_ranks.ts";
 import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
 import { emptyRow, type Row } from "../../src/capture/event/row.ts";
 import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
@@ -76,11 +77,12 @@ export async function outcomeOf(
   };
   const append = (row: unknown) => merged.push(JSON.stringify(row));
   const merging = { append, isCrowded: false, openRows: 0 };
-  let ties = 0;
-  const allocateTies = (count: number) => (ties += count) - count;
+  let ties = 1;
+  const allocateRanks = (count: number) => (ties += count) - count;
   const journal = {
     stamp: () => received,
-    allocateTies,
+    allocateRanks,
+    firstRanks: new FirstRanks(),
     row: emptyRow(),
     merging,
   } as unknown as CaptureJournal;
@@ -178,8 +180,8 @@ class CollectingLane {
 const spare: Block[] = [];
 
 /** A block in which nobody says anything of persons has no columns for it. */
-function who(row: NativeRow): NativeRow {
-  return { person_mode: 0, pk: [], pw: [], pv: [], gt: [], gk: [], ...row };
+function who({ rank, ...row }: NativeRow): NativeRow {
+  return { person_mode: 0, pk: [], pw: [], pv: [], gt: [], gk: [], ...row, rank: String(rank ?? 0) };
 }
 
 /** A new uuid is random but for its time and its turn. */

@@ -173,6 +173,10 @@ const likely = fc.oneof(
   member(fc.constant("distinct_id"), quoted(id)),
   member(fc.constant("timestamp"), quoted(time)),
   member(fc.constant("uuid"), quoted(uuid)),
+  member(
+    fc.constant("$import_rank"),
+    oneOf(["7", "1764292800000000", "17642928000000001", "1.5", "-1", '"7"', "null"]),
+  ),
 );
 const unlikely = member(key, raw);
 const plainMember = member(

@@ -23,12 +23,13 @@ interface Change {
   id: string;
   at: number;
   uuid: string;
+  rank: number;
   what: "set" | "once" | "unset";
   value: unknown;
 }
 
-/** [senior, weak, at, uuid]: compared place by place. */
-type Order = [number, number, number, string];
+/** [senior, weak, at, rank], compared in turn. */
+type Order = [number, number, number, number];
 
 export class PersonModel {
   readonly #changes = new Map<string, Change[]>();
@@ -39,13 +40,23 @@ export class PersonModel {
   /** Ids of persons that were split, on either side. */
   readonly #split = new Set<string>();
   refused = 0;
+  /** The rank of each event's first arrival since the journal was opened. */
+  readonly #ranks = new Map<string, number>();
+  #arrivals = 0;
+
+  /** A journal that is opened anew does not know earlier ranks. */
+  restart(): void {
+    this.#ranks.clear();
+  }
 
   tell({ event, distinct_id: id, uuid, at, properties }: ModelEvent): void {
     if (properties.$process_person_profile === false) return;
     this.#first.set(id, Math.min(at, this.#first.get(id) ?? at));
+    const rank = this.#ranks.get(uuid) ?? ++this.#arrivals;
+    this.#ranks.set(uuid, rank);
     const { $set = {}, $set_once = {}, $unset = [] } = properties;
     const note = (key: string, what: Change["what"], value: unknown) => {
-      this.#changes.set(key, [...(this.#changes.get(key) ?? []), { id, at, uuid, what, value }]);
+      this.#changes.set(key, [...(this.#changes.get(key) ?? []), { id, at, uuid, rank, what, value }]);
     };
     for (const [key, value] of Object.entries($set_once)) note(key, "once", value);
     for (const [key, value] of Object.entries($set)) if (!$unset.includes(key)) note(key, "set", value);
@@ -130,14 +141,14 @@ export class PersonModel {
   }
 
   #valueOf(changes: Change[]): unknown {
-    const order = ({ id, at, uuid }: Change): Order => {
+    const order = ({ id, at, rank }: Change): Order => {
       const merged = this.#mains.get(id);
       const senior = !merged || merged.main === id || at >= merged.at;
-      return [senior ? 1 : 0, senior ? 0 : -merged!.at, at, uuid];
+      return [senior ? 1 : 0, senior ? 0 : -merged!.at, at, rank];
     };
     const entered = (change: Change): Order => {
       const [senior, weak] = order(change);
-      return [senior ? change.at : -weak, senior, change.at, change.uuid];
+      return [senior ? change.at : -weak, senior, change.at, change.rank];
     };
     const last = changes
       .filter(({ what }) => what !== "once")

@@ -19,6 +19,7 @@ export class IdentityColumns {
   readonly #keys = new Dictionary();
   readonly #ops = new ByteColumn();
   readonly #values = new ByteColumn();
+  readonly #ranks = new ByteColumn();
   readonly #groups = new ArrayOffsets();
   readonly #groupTypes = new Dictionary();
   readonly #groupKeys = new ByteColumn();
@@ -34,7 +35,7 @@ export class IdentityColumns {
 
   /** How many columns encode() writes. */
   get columns(): number {
-    return this.#used ? 6 : 0;
+    return this.#used ? 7 : 0;
   }
 
   /**
@@ -46,6 +47,7 @@ export class IdentityColumns {
     this.#used = true;
     this.#padModes(rowNumber);
     this.#mode.u8(row.person_mode);
+    this.#ranks.i64(changes.count > 0 ? row.rank : 0);
     const before = this.#values.length + this.#groupKeys.length;
     for (let at = 0; at < changes.count; at++) {
       this.#keys.append(changes.keySource(at), changes.keyFrom[at]!, changes.keyTo[at]!);
@@ -68,6 +70,7 @@ export class IdentityColumns {
     this.#padModes(rowNumber);
     const copy = (column: ByteColumn, from: number, size: number) => column.raw(bytes, from, from + size);
     copy(this.#mode, layout.OUT_MODE, rows);
+    copy(this.#ranks, layout.OUT_RANKS, rows * 8);
     const { changes, groups, valuesBytes, groupKeysBytes } = identity;
     if (changes > 0) {
       this.#changes.addMany(rowNumber, identity.changeEnds, rows);
@@ -102,17 +105,21 @@ export class IdentityColumns {
     writeColumnHead(out, "gt", "Array(LowCardinality(String))");
     writeLowCardinalityArrays(out, this.#groups, this.#groupTypes);
     arrays("gk", "Array(String)", this.#groups, this.#groupKeys);
+    writeColumnHead(out, "rank", "UInt64");
+    out.raw(this.#ranks.bytes, 0, this.#ranks.length);
   }
 
   clear(): void {
     if (!this.#used) return;
     this.#used = false;
-    for (const column of [this.#mode, this.#ops, this.#values, this.#groupKeys]) column.length = 0;
+    for (const column of [this.#mode, this.#ranks, this.#ops, this.#values, this.#groupKeys])
+      column.length = 0;
     for (const offsets of [this.#changes, this.#groups]) offsets.clear();
     for (const names of [this.#keys, this.#groupTypes]) names.clear();
   }
 
   #padModes(rows: number): void {
     this.#mode.zeros(rows - this.#mode.length);
+    this.#ranks.zeros(rows * 8 - this.#ranks.length);
   }
 }

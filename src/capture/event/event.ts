@@ -13,6 +13,7 @@ import { readCompact, readString } from "../scan/json_value.ts";
 import { aheadMicrosMax, readEventTime, timestampMicrosMin } from "../scan/timestamp.ts";
 import type { GroupTypes } from "./changes.ts";
 import { checkEventRule, notStored } from "./event_rules.ts";
+import { readRank } from "./first_ranks.ts";
 import { readEventIdentity } from "./identity.ts";
 import { type Reason, warningBit } from "./outcome.ts";
 import { newUuidBytes, type Row, uuidFromText } from "./row.ts";
@@ -91,6 +92,7 @@ export function readEvent(
   row.historical_migration = context.historical_migration;
   row.timestamp = readTimestamp(index, at, context, row);
   readUuid(index, at, row);
+  row.rank = readRank(index, at) ?? row.rank;
   return undefined;
 }
 
@@ -200,7 +202,7 @@ function readUuid(index: EventIndex, at: EntryOffset, row: Row): void {
     // An empty one counts as absent, without a warning.
     if (to - from !== 2) row.warned |= warningBit.invalid_event_uuid;
   }
-  newUuidBytes(row.timestamp / 1000, row.uuid, row.tie);
+  newUuidBytes(row.timestamp / 1000, row.uuid, row.rank);
 }
 
 function startsWith({ source, from, to }: ByteRange, bytes: Uint8Array): boolean {

@@ -13,10 +13,12 @@ export const personMode = { full: 0, personless: 1, group: 2 } as const;
 export type Row = ReturnType<typeof emptyRow>;
 
 export function emptyRow() {
+  const uuid = new Uint8Array(16);
   return {
     project_id: 0,
     /** 16 bytes in ClickHouse's order: two little-endian halves, the high one first. */
-    uuid: new Uint8Array(16),
+    uuid,
+    uuidWords: new Uint32Array(uuid.buffer),
     event: emptyRange(),
     distinct_id: emptyRange(),
     /** JSON text of an object. */
@@ -34,8 +36,8 @@ export function emptyRow() {
     /** A merge it asks for, one of mergeKind, and the other id. */
     merge: 0,
     other_id: emptyRange(),
-    /** Orders events of one moment without a uuid: the later has the higher tie. Not stored. */
-    tie: 0,
+    /** Orders changes of one moment, and new uuids: the later arrival has the higher rank. */
+    rank: 0,
     /** Warnings about it: bits of `warningBit`. Not stored. */
     warned: 0,
   };
@@ -82,8 +84,9 @@ export function uuidText(uuid: Uint8Array): string {
   return hex;
 }
 
-/** A new UUIDv7 in ClickHouse's order, its time part from `millis`, and then its tie, which has 30 bits. */
-export function newUuidBytes(millis: number, out: Uint8Array, tie: number): void {
+/** A new UUIDv7 in ClickHouse's order, its time part from `millis`, and then the low 30 bits of its rank. */
+export function newUuidBytes(millis: number, out: Uint8Array, rank: number): void {
+  const tie = rank % 2 ** 30;
   crypto.getRandomValues(out);
   const time = Math.max(0, Math.floor(millis));
   let rest = time;

@@ -60,7 +60,7 @@ export class Journal {
   readonly #underived = new Set<Segment>();
   #lastMillis = 0;
   #lastMicros = 0;
-  #nextTie: number;
+  #nextRank = 0;
   readonly #wakeup = new Wakeup();
   /** Growing segments, and since when they are polled. */
   readonly #ages = new Map<bigint, SegmentAge>();
@@ -83,7 +83,6 @@ export class Journal {
     this.#ledger = new Ledger(options, options.folder);
     this.#sealed = new SealedSegments(options);
     this.#recycler = new SegmentRecycler(options);
-    this.#nextTie = options.io.random() & 0x3fffffff;
     this.#log = openRepeatedLog(options.log, options.clock);
     this.#pollMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
     this.#lanes = new Map(options.lanes.map((kind) => [kind, this.#openLane(kind)]));
@@ -119,12 +118,12 @@ export class Journal {
   }
 
   /**
-   * Allocates `count` ties, of 30 bits; returns the first. They rise from row to row, so that of two events of one
-   * moment without a uuid the later gets the higher uuid.
+   * Allocates `count` ranks; returns the first. They rise from event to event, from the time in microseconds on, so
+   * that of two events of one moment the later arrival has the higher rank, after a restart too.
    */
-  allocateTies(count: number): number {
-    const first = this.#nextTie;
-    this.#nextTie = (first + count) & 0x3fffffff;
+  allocateRanks(count: number): number {
+    const first = Math.max(this.#nextRank, Math.floor(this.stamp()));
+    this.#nextRank = first + count;
     return first;
   }
 

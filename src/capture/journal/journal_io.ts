@@ -27,8 +27,6 @@ export interface MarksFile {
 }
 
 export interface JournalIo {
-  /** 32 random bits. */
-  random(): number;
   /** The id of the running system since its last boot; undefined where it has none. */
   bootId(): string | undefined;
   exists(path: string): boolean;
@@ -67,7 +65,6 @@ const inPlaceTypes: ReadonlySet<number> = new Set([0xef53, 0x58465342, 0x0102199
 const ownerOnly = 0o600;
 
 export const systemIo: JournalIo = {
-  random: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
   bootId: () => bootId(),
   exists: fs.existsSync,
   list: (folder) =>

@@ -91,7 +91,9 @@ export class SingleEventWriter implements Envelope {
     const quota = keys.dailyEventQuota(project_id);
     // The pipeline ignores an event beyond the quota.
     if (quota < Number.POSITIVE_INFINITY && dailyQuotas.acquire(project_id, quota, 1) === 0) return undefined;
-    this.#columns = arena.writeColumns(0, 0, eventContext, journal.stamp(), journal.allocateTies(1));
+    const rank = journal.allocateRanks(1);
+    const columns = (this.#columns = arena.writeColumns(0, 0, eventContext, journal.stamp(), rank));
+    if (columns.identity) journal.firstRanks.settleMany(columns.identity, 1);
     lane.appendMany(arena.yearAt(0), 1, this.#append, project_id);
     recipient.project_id = project_id;
     recipient.historical_migration = historical_migration;

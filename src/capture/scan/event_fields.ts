@@ -33,16 +33,18 @@ export const field = {
   own_set: 22,
   own_set_once: 24,
   own_unset: 26,
+  /** Its rank among the events of an import: of two changes of one moment the later line counts. */
+  rank: 28,
   /** From here on members of `properties`. */
-  $set: 28,
-  $set_once: 30,
-  $unset: 32,
-  $groups: 34,
-  $group_type: 36,
-  $group_key: 38,
-  $group_set: 40,
-  alias: 42,
-  $anon_distinct_id: 44,
+  $set: 30,
+  $set_once: 32,
+  $unset: 34,
+  $groups: 36,
+  $group_type: 38,
+  $group_key: 40,
+  $group_set: 42,
+  alias: 44,
+  $anon_distinct_id: 46,
 } as const;
 /** The numbers of an entry: a multiple of four, as the fast scan clears sixteen bytes at a time. */
 export const entryLength = 48;
@@ -159,6 +161,7 @@ export const itemKeys = knownKeys({
   $set: field.own_set,
   $set_once: field.own_set_once,
   $unset: field.own_unset,
+  $import_rank: field.rank,
 });
 export const propertyKeys = knownKeys({
   distinct_id: field.properties_distinct_id,

@@ -98,6 +98,7 @@ const sizes = {
   OUT_HISTORICAL: rows,
   OUT_MODE: rows,
   OUT_CHANGE_ENDS: rows * 4,
+  OUT_RANKS: rows * 8,
   OUT_KEYS: sliceChangesMax * 2,
   OUT_OPS: sliceChangesMax,
   OUT_VALUES: textBytes(sliceChangesMax),

@@ -61,7 +61,7 @@ interface FastExports {
   ends(...numbers: number[]): number;
   judge(...numbers: number[]): number;
   writeColumns(...numbers: number[]): number;
-  writeIdentity(year: number): number;
+  writeIdentity(first: number, year: number, rank: number): number;
 }
 
 let compiled: WebAssembly.Module | undefined;
@@ -247,13 +247,13 @@ export class ScanArena {
     return this.#bytes[at]! | (this.#bytes[at + 1]! << 8);
   }
 
-  /** Writes the plain rows of one year as columns. `first` as for classify(); `tie` is that entry's. */
+  /** Writes the plain rows of one year as columns. `first` as for classify(); `rank` is that entry's. */
   writeColumns(
     first: number,
     year: number,
     { project_id, historical_migration }: { project_id: number; historical_migration: boolean },
     created: number,
-    tie: number,
+    rank: number,
   ): ColumnBatch {
     const columns = this.#columns;
     columns.rows = this.#fast.writeColumns(
@@ -262,13 +262,14 @@ export class ScanArena {
       project_id,
       created,
       historical_migration ? 1 : 0,
-      tie,
+      rank,
     );
     columns.idsBytes = this.#words[layout.OUT_IDS_LENGTH >> 2]!;
     columns.propertiesBytes = this.#words[layout.OUT_PROPERTIES_LENGTH >> 2]!;
     columns.names.count = this.#words[layout.NAMES_USED >> 2]!;
     columns.created = created;
-    const hasIdentity = this.#words[layout.IDENTITY_ANY >> 2] !== 0 && this.#fast.writeIdentity(year) !== 0;
+    const hasIdentity =
+      this.#words[layout.IDENTITY_ANY >> 2] !== 0 && this.#fast.writeIdentity(first, year, rank) !== 0;
     columns.identity = hasIdentity ? this.#readIdentity() : undefined;
     return columns;
   }
@@ -331,6 +332,9 @@ function identityIn(bytes: Uint8Array, body: Uint8Array) {
     types: new Uint8Array(memory, layout.OUT_GROUP_TYPES, rows * limits.groupTypesMax),
     typeNames: { source: bytes, offsets: new Uint32Array(limits.groupTypesMax * 2), count: 0 },
     groupKeysBytes: 0,
+    uuids: new Uint32Array(memory, layout.OUT_UUID, rows * 4),
+    /** Two words each; 0 of rows that change nothing. */
+    ranks: new Uint32Array(memory, layout.OUT_RANKS, rows * 2),
   };
 }
 

@@ -15,7 +15,6 @@ export const bodyLimits: BodyLimits = {
 };
 
 const tail = Buffer.from("]}");
-const uuidHead = Buffer.from(`{"uuid":"`);
 
 /** One body, with the position and the origin of each row. */
 export class Body {
@@ -53,17 +52,12 @@ export class Body {
     return this.#length - this.#head.length;
   }
 
-  /** Appends the row source[from, to), with `uuid` as its first field when given. */
-  addBytes(source: Buffer, from: number, to: number, uuid: string | undefined): void {
-    this.#reserve(to - from + 64);
+  /** Appends the row source[from, to), an object, with these members first: ASCII, each followed by a comma. */
+  addBytes(source: Buffer, from: number, to: number, members: string): void {
+    this.#reserve(to - from + members.length + 2);
     this.#separate();
-    let start = from;
-    if (uuid !== undefined) {
-      this.#length += uuidHead.copy(this.#bytes, this.#length);
-      this.#length += this.#bytes.write(`${uuid}",`, this.#length, "latin1");
-      start++;
-    }
-    this.#length += source.copy(this.#bytes, this.#length, start, to);
+    this.#length += this.#bytes.write(`{${members}`, this.#length, "latin1");
+    this.#length += source.copy(this.#bytes, this.#length, from + 1, to);
   }
 
   addText(text: string): void {

@@ -181,12 +181,19 @@ class Import {
       return undefined;
     }
     const length =
-      outcome.is === "rewritten" ? Buffer.byteLength(outcome.text) : record.to - record.from + 48;
-    const isOrdered = isMerge(outcome.is === "rewritten" ? outcome.text : converter.text);
+      outcome.is === "rewritten" ? Buffer.byteLength(outcome.text) + 34 : record.to - record.from + 82;
+    const text = outcome.is === "rewritten" ? outcome.text : converter.text;
+    const isOrdered = isMerge(text);
+    // Bodies overtake each other: of two changes of one moment the later line counts.
+    const rank = this.#checkpoint.startedAtMs * 1000 + this.#records;
+    const members = setsProperties(text) ? `"$import_rank":${rank},` : "";
     const sealed = this.#bodies.isFullFor(length, isOrdered) ? this.#bodies.seal(isOrdered) : undefined;
     const body = this.#bodies.openBody(isOrdered);
-    if (outcome.is === "rewritten") body.addText(outcome.text);
-    else body.addBytes(record.source, record.from, record.to, outcome.uuid);
+    if (outcome.is === "rewritten") body.addText(`{${members}${outcome.text.slice(1)}`);
+    else {
+      const uuid = outcome.uuid === undefined ? "" : `"uuid":"${outcome.uuid}",`;
+      body.addBytes(record.source, record.from, record.to, members + uuid);
+    }
     body.endRow(file, record.line);
     return sealed;
   }
@@ -246,6 +253,11 @@ class Import {
 /** Whether a row may merge persons; a text that only names such an event counts, too. */
 function isMerge(text: string): boolean {
   return mergeEvents.some((name) => text.includes(name));
+}
+
+/** Whether a row may change a person or group; a text that only names such a member counts, too. */
+function setsProperties(text: string): boolean {
+  return text.includes('"$set') || text.includes('"$unset"') || text.includes('"$group_set"');
 }
 
 const mergeEvents = ['"$identify"', '"$create_alias"', '"$merge_dangerously"'];

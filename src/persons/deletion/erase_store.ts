@@ -25,7 +25,7 @@ export interface Erasure extends DeletionScope {
 
 const moment = "fromUnixTimestamp64Micro({at:Int64}, 'UTC')";
 const fed = `uuid, project_id, event, distinct_id, properties, timestamp, created_at, historical_migration,
-  person_mode, pk, pw, pv, gt, gk`;
+  person_mode, pk, pw, pv, gt, gk, rank`;
 
 /** Deletes these persons' data, in one pass for all. Rows that arrived after the order stay, or are derived again. */
 export async function erase(sql: Postgres, clickhouse: ClickHouse, erasure: Erasure): Promise<void> {

@@ -11,7 +11,7 @@ function sealAll(rows: string[], bytesMax: number, rowsMax: number): { texts: st
     const bytes = Buffer.from(row);
     if (bodies.isFullFor(bytes.length)) sealed.push(bodies.seal());
     if (line % 2 === 0) bodies.openBody().addText(row);
-    else bodies.openBody().addBytes(bytes, 0, bytes.length, undefined);
+    else bodies.openBody().addBytes(bytes, 0, bytes.length, "");
     bodies.openBody().endRow(0, line + 1);
   }
   sealed.push(bodies.seal());
@@ -52,9 +52,9 @@ test("parts of a body are bodies, and know where their rows came from", () => {
   expect(body!.originOf(2)).toEqual({ file: 0, line: 3 });
 });
 
-test("a uuid is put in front of the other members", () => {
+test("further members are put in front of the others", () => {
   const bodies = new Bodies("k", { bytesMax: 1000, rowsMax: 10 });
   const source = Buffer.from('xx{"é":1}yy');
-  bodies.openBody().addBytes(source, 2, source.length - 2, uuid);
+  bodies.openBody().addBytes(source, 2, source.length - 2, `"uuid":"${uuid}",`);
   expect(bodies.openBody().rowBytes().toString()).toBe(`{"uuid":"${uuid}","é":1}`);
 });

@@ -45,10 +45,6 @@ export class SimulatedIo implements JournalIo {
     this.#opened.clear();
   }
 
-  random(): number {
-    return this.#machine.chance.below(2 ** 32);
-  }
-
   bootId(): string {
     return this.#machine.bootId;
   }

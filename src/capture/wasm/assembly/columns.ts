@@ -62,7 +62,7 @@ function eventMicros(entry: u32, received: i64, skew: i64, latest: i64): i64 {
   const timeEnd = end(entry, FIELD_TIMESTAMP) + BODY;
   if (end(entry, FIELD_OFFSET) != 0) {
     // posthog-js sends `offset` with events that waited in its queue: how many ms ago they happened.
-    const ago = wholeNumber(load<u32>(entry + (FIELD_OFFSET << 2)) + BODY, end(entry, FIELD_OFFSET) + BODY);
+    const ago = wholeNumber(load<u32>(entry + (FIELD_OFFSET << 2)) + BODY, end(entry, FIELD_OFFSET) + BODY, 12);
     if (ago < 0) return i64.MIN_VALUE;
     micros -= ago * 1000;
     return micros < EARLIEST ? i64.MIN_VALUE : micros;
@@ -243,19 +243,19 @@ export function judge(first: u32, count: u32, bytesMax: u32, received: f64, skew
   return nth;
 }
 
-/** A new UUIDv7 in ClickHouse's order from its tie and six random bytes. */
+/** A new UUIDv7 in ClickHouse's order from the low 30 bits of its rank and six random bytes. */
 // @ts-ignore: decorator
 @inline
-function newUuid(out: u32, micros: i64, tie: u32, random: u32): void {
+function newUuid(out: u32, micros: i64, rank: u64, random: u32): void {
   const millis: u64 = micros > 0 ? <u64>(micros / 1000) : 0;
   const chance = load<u64>(random) & 0xfffffffffff;
-  store<u64>(out, (millis << 16) | 0x7000 | (<u64>((tie >>> 18) & 0x0fff)));
-  store<u64>(out, 0x8000000000000000 | ((<u64>(tie & 0x3ffff)) << 44) | chance, 8);
+  store<u64>(out, (millis << 16) | 0x7000 | ((rank >>> 18) & 0x0fff));
+  store<u64>(out, 0x8000000000000000 | ((rank & 0x3ffff) << 44) | chance, 8);
 }
 
 /**
  * Writes the plain events of one year, in their order, as the columns at OUT_…; those without a uuid take
- * their six bytes of ENTROPY, and their tie from that of the slice's first entry, `tie`.
+ * their six bytes of ENTROPY, and their rank from that of the slice's first entry, `rank`.
  * @returns how many. OUT_IDS_LENGTH and OUT_PROPERTIES_LENGTH are the bytes of those columns.
  */
 export function writeColumns(
@@ -264,7 +264,7 @@ export function writeColumns(
   project: u32,
   created: f64,
   historical: u32,
-  tie: u32,
+  rank: f64,
 ): u32 {
   let rows: u32 = 0;
   let ids: u32 = OUT_IDS;
@@ -275,7 +275,7 @@ export function writeColumns(
     const entry = ENTRIES + (first + nth) * ENTRY_BYTES;
     const micros = load<i64>(TIMES + (nth << 3));
     if (byte(LACKS_UUID + nth) != 0) {
-      newUuid(OUT_UUID + (rows << 4), micros, tie + nth, ENTROPY + nth * 6);
+      newUuid(OUT_UUID + (rows << 4), micros, <u64>rank + <u64>nth, ENTROPY + nth * 6);
     } else v128.store(OUT_UUID + (rows << 4), v128.load(UUIDS + (nth << 4)));
     store<u32>(OUT_PROJECT + (rows << 2), project);
     store<u8>(OUT_EVENT + rows, byte(NAME_OF + nth));

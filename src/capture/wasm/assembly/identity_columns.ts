@@ -1,15 +1,29 @@
 // What plain events say of their persons and groups, as the columns of columns/identity_columns.ts.
 
 import { byte } from "./json";
-import { copy, varuint } from "./values";
+import { end } from "./scan";
+import { copy, varuint, wholeNumber } from "./values";
+
+/** The rank of an entry that changes something: the one it was sent with, or else `own`. */
+// @ts-ignore: decorator
+@inline
+function rankAt(entry: u32, own: u64): u64 {
+  if (end(entry, FIELD_RANK) == 0) return own;
+  const sent = wholeNumber(
+    load<u32>(entry + (FIELD_RANK << 2)) + BODY,
+    end(entry, FIELD_RANK) + BODY,
+    RANK_DIGITS_MAX,
+  );
+  return sent < 0 ? own : <u64>sent;
+}
 
 /**
  * Writes what the plain events of one year say, in their order, as the columns at OUT_…, after writeColumns().
  * OUT_CHANGES and OUT_GROUPS count the items, OUT_VALUES_LENGTH and OUT_GROUP_KEYS_LENGTH the bytes of
- * their texts.
+ * their texts. `rank` is that of the slice's first entry, number `first`.
  * @returns 0 when none of them says anything.
  */
-export function writeIdentity(year: u32): u32 {
+export function writeIdentity(first: u32, year: u32, rank: f64): u32 {
   let row: u32 = 0;
   let modes: u32 = 0;
   let changes: u32 = 0;
@@ -23,6 +37,9 @@ export function writeIdentity(year: u32): u32 {
     const mode = byte(who + 11);
     store<u8>(OUT_MODE + row, mode);
     modes |= <u32>mode;
+    const changed = load<u16>(who, 8) != 0;
+    const sent = ENTRIES + (first + nth) * ENTRY_BYTES;
+    store<u64>(OUT_RANKS + (row << 3), changed ? rankAt(sent, <u64>rank + <u64>nth) : 0);
     let entry = CHANGES + load<u32>(who) * 12;
     for (let left = <u32>load<u16>(who, 8); left > 0; left--, entry += 12) {
       store<u16>(OUT_KEYS + (changes << 1), load<u16>(entry, 8));

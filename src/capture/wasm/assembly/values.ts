@@ -68,9 +68,9 @@ export function isoMicros(from: u32, to: u32): i64 {
   return days * 86400000000 + (<i64>minutes * 60 + second) * 1000000 + micros;
 }
 
-/** A raw JSON value as a whole number of up to twelve digits; -1 for any other. */
-export function wholeNumber(from: u32, to: u32): i64 {
-  if (to - from > 12) return -1;
+/** A raw JSON value as a whole number of up to `digitsMax` digits; -1 for any other. */
+export function wholeNumber(from: u32, to: u32, digitsMax: u32): i64 {
+  if (to - from > digitsMax) return -1;
   let value: i64 = 0;
   for (let at = from; at < to; at++) {
     if (!isDigit(byte(at))) return -1;
