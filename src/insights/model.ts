@@ -5,7 +5,7 @@ import { limits } from "../core/limits.ts";
 import { modelNamed } from "../http/docs/models.ts";
 import * as field from "../http/fields/field.ts";
 import { userModel } from "../http/fields/user.ts";
-import { queryDescription } from "../query/model.ts";
+import { queryDescription, resultType } from "../query/model.ts";
 import { insightLimits } from "./limits.ts";
 
 const exampleQuery = {
@@ -57,6 +57,7 @@ export const insightModel = field.model("Insight", {
         "The results of its query: a list, for a funnel's times an object; null where it was not run.",
     }),
   ),
+  result_type: field.readOnly(field.nullable(resultType)),
   columns: field.readOnly(field.nullable(Type.Array(Type.String()))),
   types: field.readOnly(field.nullable(Type.Array(Type.String()), { description: "Of the columns." })),
   hasMore: field.readOnly(field.nullable(Type.Boolean())),

@@ -47,14 +47,13 @@ export function openBoardReader({ sql, queries, clock }: InsightParts): BoardRea
       const insights: SharedInsight[] = [];
       let timezone = "UTC";
       for (const row of ids.flatMap((id) => rows.get(id) ?? [])) {
-        const { results, error, ...answer } = await answerOf(queries, row, clock.elapsed() <= end);
-        timezone = answer.timezone ?? timezone;
+        const { timezone: zone = timezone, ...answer } = await answerOf(queries, row, clock.elapsed() <= end);
+        timezone = zone;
         insights.push({
           insight_id: row.id,
           ...namesOf(row),
-          results,
+          ...answer,
           look: drawingOfShared(row.query),
-          ...(error && { error }),
         });
       }
       return { timezone, insights };
@@ -83,14 +82,14 @@ async function answerOf(
   queries: QueryEngine,
   row: InsightRow,
   inTime: boolean,
-): Promise<{ results: unknown[]; timezone?: string; error?: string }> {
+): Promise<Pick<SharedInsight, "results" | "type" | "error"> & { timezone?: string }> {
   try {
     if (queries.check(row.query).type === "table") return { results: [], error: listOfEvents };
     if (!inTime) return { results: [], error: "The dashboard's other insights took too long." };
-    const { results, timezone } = await queries.run(row.project_id, row.query, {
+    const { type, results, timezone } = await queries.run(row.project_id, row.query, {
       abort: AbortSignal.timeout(sharingLimits.insightMsMax),
     });
-    return { results: await mapInSlices(results, withoutOthers), timezone };
+    return { type, results: await mapInSlices(results, withoutOthers), timezone };
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
     return { results: [], error: publicDetail(thrown) };
@@ -101,7 +100,8 @@ async function answerOf(
 const shownMembers: ReadonlySet<string> = new Set(
   (
     "label labels days data count aggregated_value breakdown_value compare_label action order name custom_name math " +
-    "math_property median_conversion_time average_conversion_time date values status bins source target value"
+    "math_property median_conversion_time average_conversion_time date values status bins source target key kind " +
+    "value previous"
   ).split(" "),
 );
 

@@ -37,6 +37,7 @@ function shownOf(answer: Awaited<ReturnType<QueryEngine["answer"]>>): ShownResul
   const { table, computed_at, timezone, is_cached } = answer;
   return {
     result: shownResults(answer),
+    result_type: answer.type,
     columns: table?.columns ?? null,
     types: table?.types ?? null,
     hasMore: table?.hasMore ?? null,

@@ -14,18 +14,16 @@ import { insightLimits } from "./limits.ts";
 import type { Insight, InsightInput, InsightUpdate } from "./model.ts";
 
 /** The fields of a reply that come from the query. */
-export type ShownResult = Pick<
-  Insight,
-  "result" | "columns" | "types" | "hasMore" | "last_refresh" | "timezone" | "is_cached" | "query_status"
->;
+export type ShownResult = Pick<Insight, keyof typeof notRun>;
 
 export type InsightRow = Stored<
   Omit<Insight, keyof ShownResult | "filters" | "refreshing" | "dashboards" | "dashboard_tiles">,
   "created_at" | "updated_at" | "last_modified_at"
 > & { project_id: number; tiles: { id: number; dashboard_id: number }[] };
 
-export const notRun: ShownResult = {
+export const notRun = {
   result: null,
+  result_type: null,
   columns: null,
   types: null,
   hasMore: null,
@@ -33,7 +31,7 @@ export const notRun: ShownResult = {
   timezone: null,
   is_cached: false,
   query_status: null,
-};
+} satisfies Partial<Insight>;
 
 /** @param result the query's, if it was run. */
 export function presentInsight(insight: InsightRow, result: ShownResult = notRun): Insight {

@@ -7,6 +7,7 @@ import * as field from "../http/fields/field.ts";
 import { queryKinds } from "./kinds.ts";
 import { queryLimits } from "./limits.ts";
 import { aboutSender, anything, drawing, maybe, unanswered, unreadFields } from "./parts/model.ts";
+import type { ResultType } from "./result.ts";
 
 const bare = Object.values(queryKinds).map(({ schema }) => schema);
 const source = field.variants("QuerySource", "kind", bare, {
@@ -106,11 +107,17 @@ export const queryBody = field.strictModel("QueryRequest", {
   ...unreadFields(aboutSender, "limit_context name tags"),
 });
 
+export const resultType = field.choice(
+  ["series", "steps", "conversions", "times", "grid", "flow", "figures", "table"] satisfies ResultType[],
+  { description: "Which kind of results they are: how they are drawn." },
+);
+
 /** The reply to a query; for an EventsQuery it has its columns too. */
 export const queryReply = field.model("QueryResponse", {
   results: Type.Unknown({
     description: "In PostHog's form for this kind of query: a list, for a funnel's times an object.",
   }),
+  result_type: resultType,
   timezone: field.timezone(),
   resolved_date_range: field.model("ResolvedDateRange", {
     date_from: field.nullable(field.moment()),

@@ -1,4 +1,5 @@
 // Types of results, in PostHog's format: every kind of query answers in one of them, and results are drawn by type.
+// The pages of the console read this file, too: it imports nothing.
 
 /** The members of `results`, by type. */
 export interface ResultShapes {
@@ -16,9 +17,19 @@ export interface ResultShapes {
 
 export type ResultType = keyof ResultShapes;
 
+export type TypedResults = {
+  [Type in ResultType]: { type: Type; results: ResultShapes[Type][] };
+}[ResultType];
+
 export interface TrendLine {
-  /** The series it belongs to; null for a formula. */
-  action: Record<string, unknown> | null;
+  /** The series it belongs to, as PostHog's older insights have it; null for a formula. */
+  action: {
+    order?: number;
+    name?: string | null;
+    custom_name?: string | null;
+    math?: string | null;
+    math_property?: string | null;
+  } | null;
   /** Of a formula: its index. */
   order?: number;
   label: string;
@@ -117,4 +128,9 @@ export function shownResults({
 }): unknown {
   const [times] = type === "times" ? results : [];
   return times ?? results;
+}
+
+/** One funnel, or one for each value of a breakdown. */
+export function toFunnels(results: readonly (FunnelStep | FunnelStep[])[]): FunnelStep[][] {
+  return Array.isArray(results[0]) ? (results as FunnelStep[][]) : [results as FunnelStep[]];
 }

@@ -11,6 +11,8 @@ export interface SharedInsight {
   insight_id: number;
   name: string;
   description: string;
+  /** Which kind of results they are; none with an error. */
+  type?: string;
   /** Only those that its chart needs; empty with an error. */
   results: unknown[];
   /** The fields of its query that its chart needs. */

@@ -115,6 +115,7 @@ describe("an insight", () => {
       deleted: false,
       dashboards: [],
       result: null,
+      result_type: null,
       created_by: { email: expect.stringContaining("@") },
     });
     expect(body["short_id"]).toMatch(/^(?!\d{8}$)[0-9A-Za-z]{8}$/);
@@ -132,6 +133,7 @@ describe("an insight", () => {
     const { body } = await ask("GET", `${id}/`);
     expect(body).toMatchObject({
       result: [{ label: "seen", data: [0, 0] }],
+      result_type: "series",
       timezone: "UTC",
       query_status: null,
     });

@@ -57,6 +57,7 @@ describe("a trend over HTTP", () => {
       timezone: "UTC",
       is_cached: false,
       error: null,
+      result_type: "series",
       resolved_date_range: { date_from: "2024-03-29T00:00:00+00:00", date_to: "2024-03-31T23:59:59+00:00" },
       results: [
         {

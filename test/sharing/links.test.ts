@@ -94,6 +94,13 @@ test("a link shows the insight's numbers, and nothing of what is behind them", a
     expect([hidden, text.includes(hidden)]).toEqual([hidden, false]);
 });
 
+test("a link names the type of its results, and shows a site's figures by their names", async () => {
+  const token = await shared(`insights/${await madeInsight({ query: { kind: "WebOverviewQuery" } })}`);
+  const [tile] = (await boardOf(token)).tiles;
+  expect(tile).toMatchObject({ type: "figures" });
+  expect(tile!.results[0]).toMatchObject({ key: "visitors", kind: "unit", previous: null });
+});
+
 test("answers are for no cache, no index and no other origin's scripts, refusals too", async () => {
   const token = await shared(`insights/${await madeInsight()}`);
   const origin = { origin: "https://elsewhere.example" };

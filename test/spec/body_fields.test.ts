@@ -123,6 +123,7 @@ test("a thing is changed by the whole object as it was read, and stays as it is"
       );
       const results = [
         "result",
+        "result_type",
         "columns",
         "types",
         "hasMore",

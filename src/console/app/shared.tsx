@@ -2,10 +2,11 @@
 
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { ResultType } from "../../query/result.ts";
 import { type Layouts, shapesOf } from "./dashboards/layout.ts";
 import type { QueryDrawing } from "./explore/drawing.ts";
 import { ResultView } from "./explore/result_view.tsx";
-import type { Results } from "./explore/results.ts";
+import { readResults } from "./explore/results.ts";
 import { messageOf, refusalOf, sendRequest } from "./session/api.ts";
 import { ZoneContext } from "./session/zone.ts";
 import { timeText } from "./ui/format.ts";
@@ -17,7 +18,8 @@ interface SharedInsight {
   layouts: Layouts;
   name: string;
   description: string;
-  results: Results;
+  type?: ResultType;
+  results: unknown[];
   look?: QueryDrawing;
   error?: string;
 }
@@ -93,14 +95,20 @@ function Board({ board: { kind, description, timezone, computed_at, tiles } }: {
 }
 
 function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: boolean; height: number }) {
+  const { type: result_type, results, look = {}, error } = tile;
   return (
     <>
       {!isAlone && <h2>{tile.name}</h2>}
       {!isAlone && tile.description && <p class="quiet">{tile.description}</p>}
-      {tile.error === undefined ? (
-        <ResultView results={tile.results} drawing={tile.look ?? {}} small={!isAlone} height={height} />
+      {result_type === undefined || error !== undefined ? (
+        <p class="notice">{error ?? "Its results are computed again within 15 minutes."}</p>
       ) : (
-        <p class="notice">{tile.error}</p>
+        <ResultView
+          {...readResults({ result_type, results })}
+          drawing={look}
+          small={!isAlone}
+          height={height}
+        />
       )}
     </>
   );

@@ -25,7 +25,7 @@ export function seriesLine(
 }
 
 /** The series in the format of PostHog's older insights, which clients still read. */
-function actionOf({ node, math, event, name, custom_name }: Series, order: number): Record<string, unknown> {
+function actionOf({ node, math, event, name, custom_name }: Series, order: number) {
   return {
     days: [],
     id: event ?? null,

@@ -10,6 +10,7 @@ export function resultReply(
   const { timezone, date_from, date_to, computed_at, table, is_cached = false } = result;
   return {
     results: shownResults(result),
+    result_type: result.type,
     timezone,
     resolved_date_range: { date_from, date_to },
     is_cached,

@@ -1,7 +1,6 @@
-// One insight's results as a section of a report. Results are in the format of PostHog's API; others are left out.
+// One insight's results as a section of a report.
 
-import { isDictionary, numberIn } from "../../core/json/dictionary.ts";
-import type { ResultType } from "../../query/result.ts";
+import { type FunnelStep, type ResultShapes, type ResultType, toFunnels } from "../../query/result.ts";
 import { subscriptionLimits } from "../limits.ts";
 import type { Cell, Chart, ChartSeries, Figure, Section, Table } from "./model.ts";
 import { durationText } from "./numbers.ts";
@@ -9,13 +8,13 @@ import { durationText } from "./numbers.ts";
 export interface InsightView {
   id: number;
   name: string;
-  /** How its results are drawn; null where it failed. */
+  /** The type of its results; null where it failed. */
   type: ResultType | null;
   interval?: string | null;
   /** ISO 8601, or a day. */
   date_from?: string | null;
   date_to?: string | null;
-  results?: unknown;
+  results?: unknown[];
   /** For a list of events only. */
   columns?: readonly string[];
   /** Why there are no results. */
@@ -56,36 +55,37 @@ function shortened({ columns, rows, more }: Table, rowsMax: number): Table {
   return { columns, rows: rows.slice(0, rowsMax), more: more + Math.max(0, rows.length - rowsMax) };
 }
 
-function contentOf({ type, results, columns, error }: InsightView): Content {
-  if (error || type === null || results === undefined || results === null) return nothing;
-  return contents[type](results, columns);
+function contentOf({ type, results = [], columns, error }: InsightView): Content {
+  if (error || type === null || results.length === 0) return nothing;
+  return (contents[type] as (results: unknown[], columns?: readonly string[]) => Content)(results, columns);
 }
 
-const contents: Record<ResultType, (results: unknown, columns: readonly string[] | undefined) => Content> = {
-  series: (results) => trendsContent(objectsIn(results)),
-  steps: funnelContent,
-  conversions: (results) => ratesContent(objectsIn(results)),
-  times: (results) => timesContent(objectsIn(results)[0]),
-  flow: (results) => pathsContent(objectsIn(results)),
-  grid: (results) => retentionContent(objectsIn(results)),
-  figures: (results) => figuresContent(objectsIn(results)),
-  table: (results, columns) => eventsContent(columns, results),
-};
+type Results<Type extends ResultType> = ResultShapes[Type][];
 
-type Fields = Record<string, unknown>;
+const contents: {
+  [Type in ResultType]: (results: Results<Type>, columns?: readonly string[]) => Content;
+} = {
+  series: trendsContent,
+  steps: funnelContent,
+  conversions: ratesContent,
+  times: timesContent,
+  flow: pathsContent,
+  grid: retentionContent,
+  figures: figuresContent,
+  table: rowsContent,
+};
 
 interface Line extends ChartSeries {
   total: number;
 }
 
-function trendsContent(results: Fields[]): Content {
-  const all = results.map((one) => {
-    const values = numbersIn(one["data"]);
-    const labels = textsIn(one["labels"] ?? one["days"]);
-    const total =
-      numberIn(one["aggregated_value"]) ?? numberIn(one["count"]) ?? values.reduce((a, b) => a + b, 0);
-    return { label: labelOf(one["label"]), values, labels, total };
-  });
+function trendsContent(results: Results<"series">): Content {
+  const all = results.map(({ label, data: values, labels, aggregated_value, count }) => ({
+    label: labelOf(label),
+    values,
+    labels,
+    total: aggregated_value ?? count,
+  }));
   const sorted = all.toSorted((a, b) => b.total - a.total);
   const labels = sorted[0]?.labels ?? [];
   const totals = all.map(({ label, total }): Cell[] => [label, total]);
@@ -96,7 +96,6 @@ function trendsContent(results: Fields[]): Content {
 /** The first lines; where they have one value each, as bars. */
 function linesContent(lines: readonly Line[], labels: string[], unit: "" | "%", table: Table): Content {
   const shown = lines.slice(0, subscriptionLimits.reportSeriesMax);
-  if (shown.length === 0) return nothing;
   const names = shown.map(({ label }) => label);
   const totals = shown.map(({ total }) => total);
   const series = shown.map(({ label, values }) => ({ label, values }));
@@ -110,17 +109,16 @@ function linesContent(lines: readonly Line[], labels: string[], unit: "" | "%", 
 }
 
 /** A site's figures: their changes come from the query's own comparison, not from the last delivery. */
-function figuresContent(results: Fields[]): Content {
-  const rows = results.map((one): Cell[] => [
-    labelOf(one["key"]),
-    ...["value", "previous"].map((name) => {
-      const value = numberIn(one[name]);
-      if (value === undefined) return "";
-      const [shown, kind] = [Math.round(value * 10) / 10, one["kind"]];
+function figuresContent(results: Results<"figures">): Content {
+  const rows = results.map(({ key, kind, ...figure }): Cell[] => [
+    labelOf(key),
+    ...[figure.value, figure.previous].map((value) => {
+      if (value === null) return "";
+      const shown = Math.round(value * 10) / 10;
       return kind === "duration_s" ? durationText(value) : kind === "percentage" ? `${shown}%` : shown;
     }),
   ]);
-  return rows.length > 0 ? { ...nothing, table: tableOf(["Figure", "Value", "Before"], rows) } : nothing;
+  return { ...nothing, table: tableOf(["Figure", "Value", "Before"], rows) };
 }
 
 /** One row for each date, newest first, when the series fit as columns; otherwise one row for each series. */
@@ -133,93 +131,75 @@ function trendsTable(all: readonly Line[], labels: string[]): Table {
   return tableOf(["Series", "Total", labels.at(-1) ?? "Last"], rows);
 }
 
-function funnelContent(results: unknown): Content {
-  const list: unknown[] = Array.isArray(results) ? results : [];
-  const funnels = list.some(Array.isArray) ? list.map(objectsIn) : [objectsIn(list)];
+function funnelContent(results: Results<"steps">): Content {
+  const funnels = toFunnels(results);
   const rows: Cell[][] = [];
   const figures: Figure[] = [];
   for (const steps of funnels) {
-    const first = countIn(steps[0]);
-    const group =
-      funnels.length > 1 ? `${labelOf(steps[0]?.["breakdown_value"] ?? steps[0]?.["breakdown"])}: ` : "";
+    const first = steps[0]?.count ?? 0;
+    const group = funnels.length > 1 ? `${labelOf(steps[0]?.breakdown_value)}: ` : "";
     steps.forEach((step, i) => {
-      const count = countIn(step);
-      const time = numberIn(step["average_conversion_time"]);
+      const { count, average_conversion_time: time } = step;
+      const earlier = steps[i - 1]?.count ?? count;
+      const percents = [percentOf(count, first), percentOf(count, earlier)].map((percent) => `${percent}%`);
       const name = `${group}${stepName(step, i)}`;
-      const earlier = i === 0 ? count : countIn(steps[i - 1]);
-      const percents = [percentOf(count, first), percentOf(count, earlier)].map((one) => `${one}%`);
-      rows.push([name, count, ...percents, time === undefined ? "" : durationText(time)]);
+      rows.push([name, count, ...percents, time === null ? "" : durationText(time)]);
     });
-    if (steps.length === 0) continue;
-    const value = percentOf(countIn(steps.at(-1)), first);
+    const value = percentOf(steps.at(-1)?.count ?? 0, first);
     figures.push({ label: `${group}conversion`, value, unit: "%", before: null });
   }
-  if (figures.length === 0) return nothing;
-  const steps = funnels[0] ?? [];
+  const steps = funnels[0]!;
+  const counts = steps.map(({ count }) => count);
   const groups = figures.map(({ label }) => label.replace(/: conversion$/, ""));
   const percents = figures.map(({ value }) => value);
   return {
     figures: figures.slice(0, subscriptionLimits.reportFiguresMax),
-    chart:
-      funnels.length === 1
-        ? barChart(steps.map(stepName), steps.map(countIn), "")
-        : barChart(groups, percents, "%"),
+    chart: funnels.length === 1 ? barChart(steps.map(stepName), counts, "") : barChart(groups, percents, "%"),
     table: tableOf(["Step", "Persons", "Of the first", "Of the step before", "Average time"], rows),
   };
 }
 
 /** Conversion over time: rates do not add up, so the figure is the last one. */
-function ratesContent(results: Fields[]): Content {
-  const all = results.map((one) => {
-    const values = numbersIn(one["data"]);
-    const label = one["breakdown_value"] === undefined ? "conversion" : labelOf(one["breakdown_value"]);
+function ratesContent(results: Results<"conversions">): Content {
+  const all = results.map(({ data: values, breakdown_value }) => {
+    const label = breakdown_value === undefined ? "conversion" : labelOf(breakdown_value);
     return { label, values, total: values.at(-1) ?? 0 };
   });
-  const labels = textsIn(results[0]?.["labels"]);
-  if (labels.length === 0) return nothing;
+  const { labels } = results[0]!;
   const wide = all.slice(0, subscriptionLimits.reportColumnsMax - 1);
   const rows = labels.map((label, i): Cell[] => [label, ...wide.map(({ values }) => `${values[i] ?? 0}%`)]);
   const table = tableOf(["Date", ...wide.map(({ label }) => label)], rows.toReversed());
   return linesContent(all, labels, "%", table);
 }
 
-function timesContent(result: Fields | undefined): Content {
-  const bins = Array.isArray(result?.["bins"]) ? (result["bins"] as unknown[]).map(numbersIn) : [];
+function timesContent(results: Results<"times">): Content {
+  const { bins, average_conversion_time: average } = results[0]!;
   if (bins.length === 0) return nothing;
-  const names = bins.map(([seconds = 0]) => `from ${durationText(seconds)}`);
-  const counts = bins.map(([, persons = 0]) => persons);
-  const average = numberIn(result?.["average_conversion_time"]);
+  const names = bins.map(([seconds]) => `from ${durationText(seconds)}`);
+  const counts = bins.map(([, persons]) => persons);
   const rows = names.map((name, i): Cell[] => [name, counts[i] ?? 0]);
-  if (average !== undefined) rows.push(["on average", durationText(average)]);
+  if (average !== null) rows.push(["on average", durationText(average)]);
   return { figures: [], chart: barChart(names, counts, ""), table: tableOf(["Time", "Persons"], rows) };
 }
 
-function pathsContent(results: Fields[]): Content {
-  const rows = results.map((one): Cell[] => {
-    const time = numberIn(one["average_conversion_time"]) ?? 0;
-    return [
-      labelOf(one["source"]),
-      labelOf(one["target"]),
-      numberIn(one["value"]) ?? 0,
-      durationText(time / 1000),
-    ];
+function pathsContent(results: Results<"flow">): Content {
+  const rows = results.map(({ source, target, value, average_conversion_time: ms }): Cell[] => {
+    return [labelOf(source), labelOf(target), value, durationText(ms / 1000)];
   });
-  if (rows.length === 0) return nothing;
   return { ...nothing, table: tableOf(["From", "To", "Times", "Average time"], rows) };
 }
 
-function stepName(step: Fields, i: number): string {
-  return `${i + 1}. ${labelOf(step["custom_name"] ?? step["name"])}`;
+function stepName({ custom_name, name }: FunnelStep, i: number): string {
+  return `${i + 1}. ${labelOf(custom_name ?? name)}`;
 }
 
-function retentionContent(results: Fields[]): Content {
-  const cohorts = results.map((one) => ({
-    label: labelOf(one["label"] ?? one["date"]),
-    date: dayOf(one["date"]),
-    counts: objectsIn(one["values"]).map((value) => numberIn(value["count"]) ?? 0),
+function retentionContent(results: Results<"grid">): Content {
+  const cohorts = results.map(({ label, date, values }) => ({
+    label: labelOf(label),
+    date: dayOf(date),
+    counts: values.map(({ count }) => count),
   }));
   const periods = Math.max(0, ...cohorts.map(({ counts }) => counts.length));
-  if (periods === 0) return nothing;
   // A period counts only the cohorts that have reached it.
   const curve = Array.from({ length: periods }, (_, i) => {
     const reached = cohorts.filter(({ counts }) => counts.length > i);
@@ -244,13 +224,10 @@ function retentionContent(results: Fields[]): Content {
   };
 }
 
-function eventsContent(columns: readonly string[] | undefined, rows: unknown): Content {
-  const names = textsIn(columns).slice(0, subscriptionLimits.reportColumnsMax);
-  if (names.length === 0 || !Array.isArray(rows)) return nothing;
-  const cells = rows.map((row: unknown) =>
-    (Array.isArray(row) ? row : []).slice(0, names.length).map(cellOf),
-  );
-  return { figures: [], chart: null, table: tableOf(names, cells) };
+function rowsContent(results: Results<"table">, columns: readonly string[] = []): Content {
+  const names = columns.slice(0, subscriptionLimits.reportColumnsMax);
+  const rows = results.map((row) => row.slice(0, names.length).map(cellOf));
+  return { ...nothing, table: tableOf(names, rows) };
 }
 
 function tableOf(columns: string[], rows: Cell[][]): Table {
@@ -278,10 +255,8 @@ function dayOf(value: unknown): string | undefined {
   return typeof value === "string" ? /^\d{4}-\d\d-\d\d/.exec(value)?.[0] : undefined;
 }
 
-function labelOf(value: unknown): string {
-  if (Array.isArray(value)) return cut(value.map(String).join(", "));
-  if (typeof value === "number") return String(value);
-  return typeof value === "string" && value !== "" ? cut(value) : "(none)";
+function labelOf(value: string | string[] | undefined): string {
+  return cut(Array.isArray(value) ? value.join(", ") : value || "(none)");
 }
 
 function cellOf(value: unknown): Cell {
@@ -295,20 +270,4 @@ function cut(text: string): string {
   return characters.length > subscriptionLimits.reportCellCharsMax
     ? `${characters.slice(0, subscriptionLimits.reportCellCharsMax - 1).join("")}…`
     : characters.join("");
-}
-
-function objectsIn(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.filter(isDictionary) : [];
-}
-
-function textsIn(value: unknown): string[] {
-  return Array.isArray(value) ? value.map((one) => cut(String(one))) : [];
-}
-
-function numbersIn(value: unknown): number[] {
-  return Array.isArray(value) ? value.map((one) => numberIn(one) ?? 0) : [];
-}
-
-function countIn(step: Fields | undefined): number {
-  return numberIn(step?.["count"]) ?? 0;
 }

@@ -17,6 +17,7 @@ const insight = {
   layouts: { sm: { x: 0, y: 0, w: 12, h: 5 } },
   name: "Rows",
   description: "of a query",
+  type: "table",
   results: [["a", 1]],
 };
 const board = {
@@ -44,6 +45,12 @@ test("tiles stand in the order of the dashboard, texts as they were written, an 
   ]);
   expect(page.document.title).toBe("Sales · Sluice");
   expect(page.text()).toContain("Days are in the time zone Asia/Tokyo.");
+});
+
+test("results of an earlier version, which have no type, are said to be computed again", async () => {
+  const { type: _, ...untyped } = insight;
+  const page = await drawn({ [`GET ${path}`]: { ...board, tiles: [untyped] } });
+  expect(page.texts(".notice")).toEqual(["Its results are computed again within 15 minutes."]);
 });
 
 test("an insight alone is wide, and its name is the page's", async () => {

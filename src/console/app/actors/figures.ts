@@ -1,6 +1,7 @@
 // Which figures of a query have persons behind them, and the query for these persons.
 
-import type { FunnelStep, PathLink, TrendSeries } from "../explore/results.ts";
+import type { FunnelStep, PathLink } from "../../../query/result.ts";
+import type { TrendSeries } from "../explore/results.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "../values.ts";
 
 /** Fields of an ActorsQuery. */

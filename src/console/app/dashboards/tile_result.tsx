@@ -39,9 +39,15 @@ export function TileResult({ insight, scope, height, reloaded }: TileProps) {
     [name, reloaded],
   );
   const answerOf = async (api: Api, body: object, signal: AbortSignal) => {
-    const { results, columns, types } = await api.ask<Partial<RowsReply>>(body, signal);
-    const names = types?.map(([, type]) => type) ?? null;
-    return { query: rewrapped(insight.query, body), result: results, columns: columns ?? null, types: names };
+    const { results: result, result_type, ...rows } = await api.ask<Partial<RowsReply>>(body, signal);
+    const [columns, types] = [rows.columns ?? null, rows.types?.map(([, type]) => type) ?? null];
+    return {
+      query: rewrapped(insight.query, body),
+      result,
+      result_type: result_type ?? null,
+      columns,
+      types,
+    };
   };
   if (!seesResults) return null;
   if (query !== undefined && !mayQuery)

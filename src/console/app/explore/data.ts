@@ -1,31 +1,31 @@
 // Results of any kind as one table, for a file or a spreadsheet: all rows, and numbers as they are.
 
+import {
+  type FunnelStep,
+  type RetentionCohort,
+  toFunnels,
+  type TypedResults,
+} from "../../../query/result.ts";
 import { namesOfTimes } from "../ui/chart/intervals.ts";
 import type { Cell, TableData } from "../ui/csv.ts";
-import {
-  type Cohort,
-  type FunnelStep,
-  nameOfStep,
-  namesOfSeries,
-  recognize,
-  type Results,
-  shownValue,
-  type TrendSeries,
-} from "./results.ts";
+import { isTotals, nameOfStep, namesOfSeries, shownValue, toLines, type TrendSeries } from "./results.ts";
 import { namesOfColumns } from "./rows/cells.ts";
 
 /** @param columns of rows. */
-export function tableOf(results: Results, columns: readonly string[] = []): TableData {
-  const found = recognize(results);
-  switch (found.of) {
-    case "cohorts":
-      return cohortsTable(found.cohorts);
-    case "funnels":
-      return funnelTable(found.funnels);
+export function tableOf({ type, results }: TypedResults, columns: readonly string[] = []): TableData {
+  switch (type) {
+    case "series":
+      return isTotals(results) ? totalsTable(results) : trendTable(results);
+    case "conversions":
+      return trendTable(toLines(results));
+    case "grid":
+      return cohortsTable(results);
+    case "steps":
+      return funnelTable(toFunnels(results));
     case "times":
-      return { name: "times", columns: ["Seconds", "Persons"], rows: found.times.bins };
-    case "paths": {
-      const rows = found.links.map(({ source, target, value, average_conversion_time: ms }) => [
+      return { name: "times", columns: ["Seconds", "Persons"], rows: results[0]!.bins };
+    case "flow": {
+      const rows = results.map(({ source, target, value, average_conversion_time: ms }) => [
         source,
         target,
         value,
@@ -34,17 +34,11 @@ export function tableOf(results: Results, columns: readonly string[] = []): Tabl
       return { name: "paths", columns: ["From", "To", "Times", "Average seconds"], rows };
     }
     case "figures": {
-      const rows = found.figures.map(({ key, value, previous }) => [key, value, previous]);
+      const rows = results.map(({ key, value, previous }) => [key, value, previous]);
       return { name: "figures", columns: ["Figure", "Value", "Before"], rows };
     }
-    case "totals":
-      return totalsTable(found.series);
-    case "rows": {
-      const rows = results.map((row) => (Array.isArray(row) ? row : [row]) as Cell[]);
-      return { name: "query", columns: namesOfColumns(rows, columns), rows };
-    }
     default:
-      return trendTable(found.series);
+      return { name: "query", columns: namesOfColumns(results, columns), rows: results as Cell[][] };
   }
 }
 
@@ -75,7 +69,7 @@ function funnelTable(funnels: readonly FunnelStep[][]): TableData {
   return { name: "funnel", columns: isBrokenDown ? ["Value", ...columns] : columns, rows };
 }
 
-function cohortsTable(cohorts: readonly Cohort[]): TableData {
+function cohortsTable(cohorts: readonly RetentionCohort[]): TableData {
   const rows = cohorts.map(({ values }) => values);
   const [longest = []] = rows.toSorted((one, other) => other.length - one.length);
   return {

@@ -13,6 +13,7 @@ import { QueryForm } from "./form/query_form.tsx";
 import { shownSeries } from "./form/series_fields.tsx";
 import { addressOfQuery, type InsightQuery, queryBodyOf, queryOfAddress } from "./query.ts";
 import { ResultView } from "./result_view.tsx";
+import { type QueryReply, readResults } from "./results.ts";
 import { savedWith } from "./saved_query.ts";
 
 export function Explore({ route }: { route: Route }) {
@@ -62,13 +63,12 @@ export function Explore({ route }: { route: Route }) {
 
 function Answer({ query }: { query: InsightQuery }) {
   const body = queryBodyOf(query);
-  // For the times of a funnel, the result is no list.
-  const loaded = useAnswer<{ results: unknown }>(body);
+  const loaded = useAnswer<QueryReply>(body);
   return (
     <WhenLoaded loaded={loaded}>
-      {({ results }) => (
+      {(reply) => (
         <FiguresOf query={body}>
-          <ResultView results={[results].flat()} drawing={drawingOf(body)} query={body} />
+          <ResultView {...readResults(reply)} drawing={drawingOf(body)} query={body} />
         </FiguresOf>
       )}
     </WhenLoaded>

@@ -1,5 +1,6 @@
 // The steps of funnels: how many persons got to each.
 
+import { type FunnelStep, toFunnels } from "../../../query/result.ts";
 import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { personsOfStep } from "../actors/figures.ts";
 import { useAllowed } from "../session/session.ts";
@@ -9,16 +10,27 @@ import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Cut } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { sourceOf } from "../values.ts";
-import { type FunnelStep, nameOfStep, recognize, type Results, shownValue } from "./results.ts";
+import { nameOfStep, shownValue } from "./results.ts";
 
 const stepLettersMax = 100;
 
 const titleOf = (step: FunnelStep) => `${step.order + 1}. ${nameOfStep(step)}`;
 
-interface ConversionProps {
+interface FunnelProps {
   funnels: readonly FunnelStep[][];
   /** The query of the funnel; undefined where no queries may be sent. */
   query: unknown;
+}
+
+export function FunnelView({ funnels, query }: FunnelProps) {
+  return (
+    <>
+      <Conversion funnels={funnels} query={query} />
+      {funnels.map((steps, i) => (
+        <OneFunnel key={i} steps={steps} />
+      ))}
+    </>
+  );
 }
 
 const endsOf = (steps: readonly FunnelStep[]) => ({
@@ -27,7 +39,7 @@ const endsOf = (steps: readonly FunnelStep[]) => ({
 });
 
 /** How many of those who began came to the end; with a breakdown, each funnel below shows its own. */
-export function Conversion({ funnels: [steps = [], ...others], query }: ConversionProps) {
+function Conversion({ funnels: [steps = [], ...others], query }: FunnelProps) {
   const { first, last } = endsOf(steps);
   if (others.length > 0) return null;
   return (
@@ -59,9 +71,8 @@ function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
       type Resolved = { resolved_date_range: Parameters<typeof rangeBefore>[0] };
       const dateRange = rangeBefore((await api.ask<Resolved>(range, signal)).resolved_date_range);
       if (!dateRange) return undefined;
-      const { results } = await api.ask<{ results: Results }>({ ...source, dateRange }, signal);
-      const found = recognize(results);
-      return endsOf((found.of === "funnels" && found.funnels[0]) || []);
+      const { results } = await api.ask<{ results: FunnelStep[] }>({ ...source, dateRange }, signal);
+      return endsOf(toFunnels(results)[0]!);
     },
     [JSON.stringify(source)],
   );
@@ -73,16 +84,6 @@ function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
   const sign = points > 0 ? "+" : points < 0 ? "−" : "±";
   return (
     <span class="quiet">{`${sign}${Math.abs(points)} points (before: ${percentText(last, first)})`}</span>
-  );
-}
-
-export function FunnelView({ funnels }: { funnels: FunnelStep[][] }) {
-  return (
-    <>
-      {funnels.map((steps, i) => (
-        <OneFunnel key={i} steps={steps} />
-      ))}
-    </>
   );
 }
 

@@ -63,7 +63,7 @@ export function totalsQueryOf(query: unknown, from: string): object {
 
 /** The figures by their names, without the time that each series is of. */
 function figuresOf(series: readonly TrendSeries[], values: readonly (number | undefined)[]) {
-  const names = namesOfSeries(series.map((one) => ({ ...one, compare_label: "" })));
+  const names = namesOfSeries(series.map((one) => ({ ...one, compare_label: "current" as const })));
   const figures = new Map<
     string,
     { line?: TrendSeries; value?: number | undefined; before?: number | undefined }

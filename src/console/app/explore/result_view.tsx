@@ -1,22 +1,28 @@
 // A query's results as a picture with a table beneath: every number of the picture can be read as text.
 
+import {
+  type FunnelTimes,
+  type PathLink,
+  toFunnels,
+  type TypedResults,
+  type WebFigure,
+} from "../../../query/result.ts";
 import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { personsOfLink } from "../actors/figures.ts";
 import { Bars } from "../ui/bars.tsx";
-import { capitalized, durationText, numberText, percentText } from "../ui/format.ts";
+import { capitalized, durationText, numberText } from "../ui/format.ts";
 import { Cut } from "../ui/parts.tsx";
 import { DataButtons, Table } from "../ui/table.tsx";
 import { tableOf } from "./data.ts";
 import type { QueryDrawing } from "./drawing.ts";
-import { Conversion, FunnelView } from "./funnel_view.tsx";
-import { type ConversionTimes, type Figure, type PathLink, recognize, type Results } from "./results.ts";
+import { FunnelView } from "./funnel_view.tsx";
+import { figureText, isTotals, toLines } from "./results.ts";
 import { RetentionView } from "./retention_view.tsx";
 import { TableView } from "./rows/table_view.tsx";
 import { TotalsView } from "./totals_view.tsx";
 import { TrendView } from "./trend_view.tsx";
 
 export interface ViewProps {
-  results: Results;
   /** On a dashboard: the table is closed. */
   small?: boolean;
   /** Of the picture, in pixels. */
@@ -31,52 +37,43 @@ export interface ViewProps {
   empty?: string;
 }
 
-export function ResultView(props: ViewProps) {
-  const { results, small = false, columns = [] } = props;
-  if (results.length === 0) return <p class="quiet">{props.empty ?? "No such events in this time."}</p>;
+export function ResultView(props: ViewProps & TypedResults) {
+  const { small = false, columns = [] } = props;
+  if (props.results.length === 0) return <p class="quiet">{props.empty ?? "No such events in this time."}</p>;
   return (
     <>
       <Picture {...props} />
-      {!small && <DataButtons {...tableOf(results, columns)} />}
+      {!small && <DataButtons {...tableOf(props, columns)} />}
     </>
   );
 }
 
-function Picture(props: ViewProps) {
+function Picture(props: ViewProps & TypedResults) {
   const { small = false, height = 280, columns = [], types = [], drawing = {}, query } = props;
   const { display = "" } = drawing;
-  const found = recognize(props.results);
-  switch (found.of) {
-    case "cohorts":
-      return <RetentionView cohorts={found.cohorts} retentionType={drawing.retentionType} />;
-    case "funnels":
-      return (
-        <>
-          <Conversion funnels={found.funnels} query={query} />
-          <FunnelView funnels={found.funnels} />
-        </>
-      );
+  switch (props.type) {
+    case "series":
+      if (isTotals(props.results))
+        return <TotalsView series={props.results} display={display} query={query} />;
+      return <TrendView series={props.results} {...{ display, small, height }} query={query} />;
+    case "conversions":
+      return <TrendView series={toLines(props.results)} {...{ display, small, height }} query={query} />;
+    case "grid":
+      return <RetentionView cohorts={props.results} retentionType={drawing.retentionType} />;
+    case "steps":
+      return <FunnelView funnels={toFunnels(props.results)} query={query} />;
     case "times":
-      return <TimesView times={found.times} />;
-    case "paths":
-      return <PathsView links={found.links} />;
+      return <TimesView times={props.results[0]!} />;
+    case "flow":
+      return <PathsView links={props.results} />;
     case "figures":
-      return <FiguresView figures={found.figures} />;
-    case "totals":
-      return <TotalsView series={found.series} display={display} query={query} />;
-    case "rows":
-      return <TableView rows={found.rows} {...{ columns, types, display, height }} />;
+      return <FiguresView figures={props.results} />;
     default:
-      return <TrendView series={found.series} {...{ display, small, height }} query={query} />;
+      return <TableView rows={props.results} {...{ columns, types, display, height }} />;
   }
 }
 
-function FiguresView({ figures }: { figures: Figure[] }) {
-  const figureText = (value: number | null, { kind }: Figure) => {
-    if (value === null) return "";
-    if (kind === "duration_s") return durationText(value);
-    return kind === "percentage" ? percentText(value, 100) : numberText(value);
-  };
+function FiguresView({ figures }: { figures: WebFigure[] }) {
   return (
     <Table
       caption="The figures of the site"
@@ -84,14 +81,14 @@ function FiguresView({ figures }: { figures: Figure[] }) {
       id={({ key }) => key}
       columns={[
         { name: "Figure", cell: ({ key }) => capitalized(key), fixed: true },
-        { name: "Value", cell: (one) => figureText(one.value, one), number: true },
-        { name: "Before", cell: (one) => figureText(one.previous, one), number: true },
+        { name: "Value", cell: ({ value, kind }) => figureText(value, kind), number: true },
+        { name: "Before", cell: ({ previous, kind }) => figureText(previous, kind), number: true },
       ]}
     />
   );
 }
 
-function TimesView({ times: { bins, average_conversion_time: average } }: { times: ConversionTimes }) {
+function TimesView({ times: { bins, average_conversion_time: average } }: { times: FunnelTimes }) {
   const bars = bins.map(([seconds, persons], i) => ({
     label: `${durationText(seconds)}${bins[i + 1] ? ` to ${durationText(bins[i + 1]![0])}` : " and more"}`,
     value: persons,
@@ -138,7 +135,7 @@ function PathsView({ links }: { links: PathLink[] }) {
         },
         {
           name: "Average time",
-          cell: ({ average_conversion_time: time }) => durationText(time / 1000),
+          cell: ({ average_conversion_time: ms }) => durationText(ms / 1000),
           number: true,
         },
       ]}

@@ -1,107 +1,57 @@
 // Results as the API shapes them, for each kind of query.
 
-import { fieldsOf, isFields } from "../values.ts";
+import type {
+  FunnelStep,
+  FunnelTrend,
+  ResultType,
+  TrendLine,
+  TypedResults,
+  WebFigure,
+} from "../../../query/result.ts";
+import { noValue, otherValues } from "../../../query/result.ts";
+import { durationText, numberText, percentText } from "../ui/format.ts";
 import { maths, needsProperty } from "./choices.ts";
 
-export interface TrendSeries {
-  label: string;
-  data: number[];
-  /** Stickiness: numbers of intervals. */
-  days: (string | number)[];
-  labels?: string[];
-  aggregated_value?: number;
-  breakdown_value?: unknown;
-  compare_label?: string;
-  /** Of a lifecycle. */
-  status?: string;
-  action?: {
-    order?: number;
-    custom_name?: string | null;
-    name?: string | null;
-    math?: string | null;
-    math_property?: string | null;
-  } | null;
+/** A line, of which only what is drawn is needed. */
+export type TrendSeries = Pick<TrendLine, "label" | "data" | "days"> & Partial<TrendLine>;
+
+/** The API's reply to a query. */
+export interface QueryReply {
+  result_type: ResultType;
+  /** A list, except of the times of a funnel. */
+  results: unknown;
 }
-
-export interface FunnelStep {
-  name: string | null;
-  custom_name: string | null;
-  count: number;
-  order: number;
-  breakdown_value?: unknown;
-  median_conversion_time: number | null;
-}
-
-export const nameOfStep = ({ custom_name, name }: FunnelStep): string => custom_name ?? name ?? "Any event";
-
-export interface Cohort {
-  label: string;
-  date: string;
-  values: { count: number; label: string }[];
-}
-
-export type Results = unknown[];
 
 /** The API's reply to a query in SQL. */
-export interface RowsReply {
-  results: Results;
+export interface RowsReply extends QueryReply {
+  results: unknown[];
   columns: string[];
   types: [name: string, type: string][];
   hasMore: boolean;
   limit: number;
 }
 
-/** How many persons completed a funnel in which time. */
-export interface ConversionTimes {
-  bins: [seconds: number, persons: number][];
-  average_conversion_time: number | null;
+export function readResults({ result_type, results }: QueryReply): TypedResults {
+  return { type: result_type, results: [results ?? []].flat() } as TypedResults;
 }
 
-/** How often one step of a path followed another. Names begin with the number of the step. */
-export interface PathLink {
-  source: string;
-  target: string;
-  value: number;
-  average_conversion_time: number;
+export const nameOfStep = ({ custom_name, name }: FunnelStep): string => custom_name ?? name;
+
+/** Conversions by interval, which have no name of their own, as lines. */
+export function toLines(conversions: readonly FunnelTrend[]): TrendSeries[] {
+  return conversions.map((line) => ({ ...line, label: "Conversion, %", action: null }));
 }
 
-export interface Figure {
-  key: string;
-  kind: "unit" | "duration_s" | "percentage";
-  value: number | null;
-  previous: number | null;
-  changeFromPreviousPct: number | null;
-  isIncreaseBad: boolean | null;
+/** Whether each series is one number. */
+export function isTotals(series: readonly TrendSeries[]): boolean {
+  return series.some(({ data, aggregated_value }) => data.length === 0 && aggregated_value !== undefined);
 }
 
-type Recognized =
-  | { of: "cohorts"; cohorts: Cohort[] }
-  /** One funnel, or one for each value of a breakdown. */
-  | { of: "funnels"; funnels: FunnelStep[][] }
-  | { of: "times"; times: ConversionTimes }
-  | { of: "paths"; links: PathLink[] }
-  | { of: "figures"; figures: Figure[] }
-  /** Of totals, each series is one number; of rates, a conversion by interval without a name of its own. */
-  | { of: "trends" | "totals" | "rates"; series: TrendSeries[] }
-  | { of: "rows"; rows: Results };
-
-/** Recognizes results by the fields of the first. */
-export function recognize(results: Results): Recognized {
-  const [first] = results;
-  const has = (...names: string[]) => isFields(first) && names.every((name) => name in first);
-  if (has("values")) return { of: "cohorts", cohorts: results as Cohort[] };
-  if (has("median_conversion_time")) return { of: "funnels", funnels: [results as FunnelStep[]] };
-  if (Array.isArray(first) && "median_conversion_time" in fieldsOf(first[0]))
-    return { of: "funnels", funnels: results as FunnelStep[][] };
-  if (has("bins")) return { of: "times", times: first as ConversionTimes };
-  if (has("source", "target")) return { of: "paths", links: results as PathLink[] };
-  if (has("key", "previous")) return { of: "figures", figures: results as Figure[] };
-  if (!has("data")) return { of: "rows", rows: results };
-  const series = results as TrendSeries[];
-  if (!has("label"))
-    return { of: "rates", series: series.map((one) => ({ ...one, label: "Conversion, %", action: null })) };
-  const isTotals = series.some(({ data, aggregated_value: one }) => data.length === 0 && one !== undefined);
-  return { of: isTotals ? "totals" : "trends", series };
+/** A figure of a site; a dash where there were no visits. */
+export function figureText(value: number | null, kind: WebFigure["kind"]): string {
+  if (value === null) return "–";
+  if (kind === "duration_s") return durationText(Math.round(value));
+  return kind === "percentage" ? percentText(value, 100) : numberText(value);
 }
 
 /** The name of each series. Different events with equal names get their letter, as in formulas. */
@@ -138,8 +88,8 @@ function countedText({ math, math_property: property }: NonNullable<TrendSeries[
 export function shownValue(value: unknown): string {
   if (Array.isArray(value)) return value.map(shownValue).join(" · ");
   const text = String(value);
-  if (text === "$$_posthog_breakdown_null_$$" || text === "") return "(none)";
-  return text === "$$_posthog_breakdown_other_$$" ? "(other)" : text;
+  if (text === noValue || text === "") return "(none)";
+  return text === otherValues ? "(other)" : text;
 }
 
 /** Maths whose intervals add up to the whole time, since each event or person is in one interval. */

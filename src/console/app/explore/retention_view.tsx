@@ -1,15 +1,15 @@
 // Persons by the interval in which they did something, and how many of them came back.
 
+import type { RetentionCohort } from "../../../query/result.ts";
 import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { personsOfCell } from "../actors/figures.ts";
 import { wallClockNow } from "../clock.ts";
 import { useZone } from "../session/zone.ts";
 import { timesOfDays, unfinishedAt } from "../ui/chart/intervals.ts";
 import { dayText, numberText, percentText } from "../ui/format.ts";
-import { type Cohort } from "./results.ts";
 
 interface RetentionProps {
-  cohorts: Cohort[];
+  cohorts: RetentionCohort[];
   /** PostHog's name of the kind; undefined where it is not known. */
   retentionType: string | undefined;
 }
@@ -84,7 +84,7 @@ export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
 }
 
 interface CameBackProps {
-  cohorts: Cohort[];
+  cohorts: RetentionCohort[];
   isUnfinished: (row: number, column: number) => boolean;
 }
 

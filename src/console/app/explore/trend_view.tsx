@@ -135,7 +135,7 @@ function linesOf(
   names: readonly string[],
   data: readonly (number | null)[][],
 ): Line[] {
-  const current = namesOfSeries(series.map((one) => ({ ...one, compare_label: "" })));
+  const current = namesOfSeries(series.map((one) => ({ ...one, compare_label: "current" as const })));
   const colours = [...new Set(current)];
   return series.map((one, i) => ({
     label: shortText(names[i]!, legendLettersMax),

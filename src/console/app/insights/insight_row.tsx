@@ -1,8 +1,10 @@
 // An insight as the API shows it, and its result as a picture.
 
+import type { ResultType } from "../../../query/result.ts";
 import { FiguresOf } from "../actors/figure_link.tsx";
 import { drawingOf } from "../explore/drawing.ts";
 import { ResultView, type ViewProps } from "../explore/result_view.tsx";
+import { readResults } from "../explore/results.ts";
 import { filterSentences } from "../filters/filter_text.ts";
 import { sourceOf } from "../values.ts";
 
@@ -16,6 +18,7 @@ export interface InsightRow {
   favorited: boolean;
   /** A list, except of the times of a funnel. */
   result: unknown;
+  result_type: ResultType | null;
   columns: string[] | null;
   types: string[] | null;
   query_status: { error: boolean; error_message: string | null } | null;
@@ -31,14 +34,14 @@ interface ResultProps extends Pick<ViewProps, "small" | "height"> {
 }
 
 export function InsightResult({ insight, ...view }: ResultProps) {
-  const { result, columns, types, query, query_status } = insight;
+  const { result: results, result_type, columns, types, query, query_status } = insight;
   if (query_status?.error)
     return <p class="notice bad">{query_status.error_message ?? "Its query failed."}</p>;
   return (
     <FiguresOf query={query}>
       <Filters query={query} />
       <ResultView
-        results={[result ?? []].flat()}
+        {...readResults({ result_type: result_type ?? "table", results })}
         columns={columns ?? []}
         types={types ?? []}
         drawing={drawingOf(query)}

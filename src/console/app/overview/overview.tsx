@@ -2,14 +2,15 @@
 // queries about sites.
 
 import { useEffect, useState } from "preact/hooks";
+import type { WebFigure } from "../../../query/result.ts";
 import { FiguresOf } from "../actors/figure_link.tsx";
 import { ResultView } from "../explore/result_view.tsx";
-import type { Figure, Results } from "../explore/results.ts";
+import { figureText, type QueryReply, readResults } from "../explore/results.ts";
 import { type ListReply } from "../session/api.ts";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { useAnswer, useRead } from "../session/use_loaded.ts";
-import { durationText, numberText, percentText } from "../ui/format.ts";
+import { numberText } from "../ui/format.ts";
 import { Card, PageHead, PageLink, useWaitText, WhenLoaded } from "../ui/parts.tsx";
 import { RangeField } from "../ui/range_field.tsx";
 import { SiteCard } from "./site_card.tsx";
@@ -134,17 +135,11 @@ const titles: Readonly<Record<string, string>> = {
   "bounce rate": "Bounce rate",
 };
 
-function textOf(value: number | null, kind: Figure["kind"]): string {
-  if (value === null) return "–";
-  if (kind === "duration_s") return durationText(Math.round(value));
-  return kind === "percentage" ? percentText(value, 100) : numberText(value);
-}
-
 /** A figure over time, of all events and not by session. Its points link to their persons. */
 function Curve({ site, drawn }: { site: Site; drawn: string }) {
   const [title] = curves[drawn]!;
   const query = curveQuery(site, drawn);
-  const loaded = useAnswer<{ results: Results }>(query);
+  const loaded = useAnswer<QueryReply>(query);
   const source = { kind: "InsightActorsQuery", source: query, series: 0 };
   const of = JSON.stringify({ source });
   return (
@@ -155,9 +150,9 @@ function Curve({ site, drawn }: { site: Site; drawn: string }) {
       </div>
       <div class="curve">
         <WhenLoaded loaded={loaded}>
-          {({ results }) => (
+          {(reply) => (
             <FiguresOf query={query}>
-              <ResultView results={results} height={190} small />
+              <ResultView {...readResults(reply)} height={190} small />
             </FiguresOf>
           )}
         </WhenLoaded>
@@ -173,7 +168,7 @@ function rangeName({ range, to }: Site): string {
 
 /** @param drawn which figure is drawn over time. */
 function Figures({ site, drawn, draw }: { site: Site; drawn: string; draw: (key: string) => void }) {
-  const loaded = useAnswer<{ results: Figure[] }>(overviewQuery(site));
+  const loaded = useAnswer<{ results: WebFigure[] }>(overviewQuery(site));
   if (loaded.value === undefined && loaded.loading) return <FiguresToCome />;
   return (
     <WhenLoaded loaded={loaded}>
@@ -190,11 +185,11 @@ function Figures({ site, drawn, draw }: { site: Site; drawn: string; draw: (key:
                   (titles[key] ?? key)
                 )}
               </dt>
-              <dd class="big">{textOf(value, kind)}</dd>
+              <dd class="big">{figureText(value, kind)}</dd>
               <dd class={`change ${toneOf(change, isIncreaseBad)}`}>
                 {changeText(change)}{" "}
                 <span class="quiet">
-                  {previous === null ? "nothing before" : `before: ${textOf(previous, kind)}`}
+                  {previous === null ? "nothing before" : `before: ${figureText(previous, kind)}`}
                 </span>
               </dd>
             </div>

@@ -2,7 +2,7 @@
 
 import { type ComponentChildren } from "preact";
 import { ResultView } from "../explore/result_view.tsx";
-import type { Results, RowsReply } from "../explore/results.ts";
+import { readResults, type RowsReply } from "../explore/results.ts";
 import { useAnswer } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
 import { WhenLoaded } from "../ui/parts.tsx";
@@ -19,7 +19,7 @@ export function Activity({ person, children }: { person: string; children: Compo
   return (
     <>
       <WhenLoaded loaded={loaded}>
-        {({ results, columns, types, hasMore }) => (
+        {({ results, columns, types, hasMore, ...reply }) => (
           <>
             <p>
               {totalText(results)}
@@ -27,7 +27,7 @@ export function Activity({ person, children }: { person: string; children: Compo
             </p>
             {results.length > 1 && (
               <ResultView
-                results={results}
+                {...readResults({ ...reply, results })}
                 columns={columns}
                 types={types.map(([, type]) => type)}
                 drawing={{ display: "ActionsBar" }}
@@ -43,7 +43,7 @@ export function Activity({ person, children }: { person: string; children: Compo
   );
 }
 
-function totalText(rows: Results): string {
+function totalText(rows: readonly unknown[]): string {
   const count = (rows as [string, number][]).reduce((sum, [, events]) => sum + events, 0);
   const days = rows.length === 1 ? "one day" : `${rows.length} days`;
   return `${count === 1 ? "1 event" : `${numberText(count)} events`} on ${days}`;

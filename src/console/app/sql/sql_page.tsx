@@ -2,7 +2,7 @@
 
 import { useId, useMemo, useState } from "preact/hooks";
 import { ResultView } from "../explore/result_view.tsx";
-import type { RowsReply } from "../explore/results.ts";
+import { readResults, type RowsReply } from "../explore/results.ts";
 import { chartRowsOf } from "../explore/rows/cells.ts";
 import type { InsightRow } from "../insights/insight_row.tsx";
 import { Saving } from "../insights/saving.tsx";
@@ -131,7 +131,13 @@ function Answer({ loaded, display, choose }: AnswerProps) {
           {hasMore && `, and there are more: the limit is ${limit}`}
         </span>
       </div>
-      <ResultView results={results} columns={columns} types={types} drawing={{ display }} empty="No rows." />
+      <ResultView
+        {...readResults(reply)}
+        columns={columns}
+        types={types}
+        drawing={{ display }}
+        empty="No rows."
+      />
     </div>
   );
 }

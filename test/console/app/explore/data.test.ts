@@ -1,9 +1,13 @@
 // Results as the table of a file: every shape of the API's has one, with numbers as they are.
 
 import { expect, test } from "bun:test";
-import { tableOf } from "../../../../src/console/app/explore/data.ts";
-import { namesOfSeries, type TrendSeries } from "../../../../src/console/app/explore/results.ts";
+import { tableOf as tableOfTyped } from "../../../../src/console/app/explore/data.ts";
+import { namesOfSeries, readResults, type TrendSeries } from "../../../../src/console/app/explore/results.ts";
 import { csvOf } from "../../../../src/console/app/ui/csv.ts";
+import type { ResultType } from "../../../../src/query/result.ts";
+
+const tableOf = (result_type: ResultType, results: unknown[], columns?: string[]) =>
+  tableOfTyped(readResults({ result_type, results }), columns);
 
 const line = (more: Partial<TrendSeries>): TrendSeries => ({
   label: "paid",
@@ -22,7 +26,7 @@ const step = (order: number, count: number, more: object = {}) => ({
 });
 
 test("each shape of results is a table", () => {
-  expect(tableOf([line({}), line({ label: "seen" })])).toEqual({
+  expect(tableOf("series", [line({}), line({ label: "seen" })])).toEqual({
     name: "trend",
     columns: ["Time", "paid", "seen"],
     rows: [
@@ -30,16 +34,16 @@ test("each shape of results is a table", () => {
       ["2026-03-02", 2.5, 2.5],
     ],
   });
-  expect(tableOf([line({ data: [], days: [], aggregated_value: 7 })]).rows).toEqual([["paid", 7]]);
+  expect(tableOf("series", [line({ data: [], days: [], aggregated_value: 7 })]).rows).toEqual([["paid", 7]]);
   const stickiness = line({ data: [3, 1], days: [1, 2], labels: ["1 day", "2 days"] });
-  expect(tableOf([stickiness])).toMatchObject({
+  expect(tableOf("series", [stickiness])).toMatchObject({
     columns: ["Active in", "paid"],
     rows: [
       ["1 day", 3],
       ["2 days", 1],
     ],
   });
-  expect(tableOf([step(0, 9), step(1, 4)])).toEqual({
+  expect(tableOf("steps", [step(0, 9), step(1, 4)])).toEqual({
     name: "funnel",
     columns: ["Step", "Name", "Persons", "Median seconds since the step before"],
     rows: [
@@ -48,7 +52,7 @@ test("each shape of results is a table", () => {
     ],
   });
   const broken = [[step(0, 9, { breakdown_value: ["DE"] })], [step(0, 1, { breakdown_value: [""] })]];
-  expect(tableOf(broken)).toMatchObject({
+  expect(tableOf("steps", broken)).toMatchObject({
     columns: ["Value", "Step", "Name", "Persons", "Median seconds since the step before"],
     rows: [
       ["DE", 1, "paid", 9, null],
@@ -60,7 +64,7 @@ test("each shape of results is a table", () => {
     { label: "Day 0", date: "2026-03-01", values: cells(5, 2) },
     { label: "Day 1", date: "2026-03-02", values: cells(4) },
   ];
-  expect(tableOf(cohorts)).toEqual({
+  expect(tableOf("grid", cohorts)).toEqual({
     name: "retention",
     columns: ["Interval", "Day 0", "Day 1"],
     rows: [
@@ -68,11 +72,15 @@ test("each shape of results is a table", () => {
       ["2026-03-02", 4, undefined],
     ],
   });
-  expect(csvOf(["a"], tableOf(cohorts).rows)).toContain("2026-03-02,4,\r\n");
-  expect(tableOf([{ bins: [[0, 3]], average_conversion_time: 1 }]).rows).toEqual([[0, 3]]);
+  expect(csvOf(["a"], tableOf("grid", cohorts).rows)).toContain("2026-03-02,4,\r\n");
+  expect(tableOf("times", [{ bins: [[0, 3]], average_conversion_time: 1 }]).rows).toEqual([[0, 3]]);
   const link = { source: "1_a", target: "2_b", value: 4, average_conversion_time: 1500 };
-  expect(tableOf([link]).rows).toEqual([["1_a", "2_b", 4, 1.5]]);
-  expect(tableOf([[1, "x"]], ["n"])).toEqual({ name: "query", columns: ["n", "Column 2"], rows: [[1, "x"]] });
+  expect(tableOf("flow", [link]).rows).toEqual([["1_a", "2_b", 4, 1.5]]);
+  expect(tableOf("table", [[1, "x"]], ["n"])).toEqual({
+    name: "query",
+    columns: ["n", "Column 2"],
+    rows: [[1, "x"]],
+  });
 });
 
 test("series of one name have their letters, and those of one event do not", () => {

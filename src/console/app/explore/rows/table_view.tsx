@@ -11,7 +11,7 @@ import { useDark } from "../../ui/theme.tsx";
 import { type ChartRows, chartRowsOf, namesOfColumns, shownCell } from "./cells.ts";
 
 interface TableViewProps {
-  rows: readonly unknown[];
+  rows: readonly (readonly unknown[])[];
   columns: readonly string[];
   types: readonly string[];
   /** PostHog's name of the drawing; a table unless it is a chart's. */
@@ -23,11 +23,10 @@ interface TableViewProps {
 const cellLettersMax = 300;
 
 export function TableView({ rows, columns, types, display, height }: TableViewProps) {
-  const lists = rows.map((row) => (Array.isArray(row) ? row : [row]) as unknown[]);
-  const names = namesOfColumns(lists, columns);
+  const names = namesOfColumns(rows, columns);
   const isChart = display === "ActionsLineGraph" || display === "ActionsBar";
-  const chart = isChart ? chartRowsOf(names, types, lists) : undefined;
-  const table = <RowsTable names={names} types={types} lists={lists} />;
+  const chart = isChart ? chartRowsOf(names, types, rows) : undefined;
+  const table = <RowsTable names={names} types={types} rows={rows} />;
   return (
     <>
       {isChart && !chart && (
@@ -51,20 +50,20 @@ export function TableView({ rows, columns, types, display, height }: TableViewPr
 interface RowsTableProps {
   names: readonly string[];
   types: readonly string[];
-  lists: readonly unknown[][];
+  rows: readonly (readonly unknown[])[];
 }
 
-function RowsTable({ names, types, lists }: RowsTableProps) {
-  const ids = new Map(lists.map((row, i) => [row, i]));
+function RowsTable({ names, types, rows }: RowsTableProps) {
+  const ids = new Map(rows.map((row, i) => [row, i]));
   return (
     <Table
       caption="Rows"
-      rows={lists}
+      rows={rows}
       id={(row) => ids.get(row) ?? 0}
       columns={names.map((name, i) => ({
         name,
-        cell: (row: unknown[]) => <Cut text={shownCell(row[i])} lettersMax={cellLettersMax} />,
-        number: lists.every((row) => typeof row[i] === "number" || row[i] === null),
+        cell: (row: readonly unknown[]) => <Cut text={shownCell(row[i])} lettersMax={cellLettersMax} />,
+        number: rows.every((row) => typeof row[i] === "number" || row[i] === null),
         fixed: types[i]?.includes("Date") ?? false,
       }))}
     />
