@@ -6,7 +6,7 @@ import { type RunningApp, startApp } from "../support/app.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
-import { projectKey, runSluice } from "../support/server.ts";
+import { projectKey, runSluice, until } from "../support/server.ts";
 
 let app: RunningApp;
 beforeAll(async () => {
@@ -116,4 +116,29 @@ test("of two lines of one second without uuids the later counts", async () => {
   );
   await importRows(rows, "jsonl");
   expect(await plansOf("lines")).toEqual(["pro"]);
+});
+
+// ClickHouse/ClickHouse#102930, #88621, #81132; PostHog/posthog#24847: one integer beyond 64 bits makes all unreadable.
+test("a number that neither 64 bits nor a double hold empties no session", async () => {
+  const numbers: Record<string, string> = {
+    wei: '"wei":1234567890123456789012345',
+    unsigned: '"id":18446744073709551616',
+    huge: '"ratio":1e400',
+    nested: '"tx":{"value":[-1234567890123456789012345]}',
+    short: '"id":9007199254740993000',
+  };
+  await send(
+    Object.entries(numbers).map(
+      ([name, member]) =>
+        `{"event":"$pageview","distinct_id":"n","properties":{"$session_id":"n-${name}","utm_source":"news",${member},` +
+        `"$current_url":"https://example.com/${name}"}}`,
+    ),
+  );
+  const read = () =>
+    sql(
+      "SELECT session_id, $entry_current_url, $entry_utm_source FROM sessions WHERE startsWith(session_id, 'n-')",
+    );
+  await until(async () => (await read()).length === 5);
+  const expected = Object.keys(numbers).map((name) => [`n-${name}`, `https://example.com/${name}`, "news"]);
+  expect((await read()).toSorted()).toEqual(expected.toSorted());
 });

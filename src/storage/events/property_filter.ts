@@ -186,9 +186,13 @@ const oversized = String.raw`([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d
 export function propertyText(key: string): string {
   const read = (from: string) => `JSONExtract(${from}, ${key}, 'Nullable(String)')`;
   const plain = read("properties");
-  const repaired = read(String.raw`replaceRegexpAll(properties, '${oversized}', '\\1"\\2"')`);
-  return `if(isNull(${plain}), if(JSONType(properties) = 'Object', NULL, ${repaired}), ${plain})`;
+  return `if(isNull(${plain}), if(JSONType(properties) = 'Object', NULL, ${read(quotedNumbers)}), ${plain})`;
 }
+
+const quotedNumbers = String.raw`replaceRegexpAll(properties, '${oversized}', '\\1"\\2"')`;
+
+/** The properties, with oversized numbers quoted where the engine could not parse them. */
+export const soundProperties = `if(JSONType(properties) = 'Object', properties, ${quotedNumbers})`;
 
 /** The session of an event; empty without one. A negated filter also matches events without a session. */
 export const sessionOfEvent = `ifNull(${propertyText("'$session_id'")}, '')`;

@@ -4,6 +4,7 @@
 import { wordsIn } from "../../core/words.ts";
 import type { DerivedInsert } from "../clickhouse/clickhouse.ts";
 import { storageLimits } from "../limits.ts";
+import { soundProperties } from "./property_filter.ts";
 
 /** The columns of a journal's block that sessions are derived from. */
 const structure =
@@ -48,13 +49,14 @@ const joinedAds = adNames.map((_, i) => `'\\0', ads.${i + 1}`).join(", ");
  */
 const read = `
   WITH
-    if(multiSearchAny(properties, [${literals(adParts.split(" "))}]), properties, '') AS with_ads,
+    ${soundProperties} AS sound,
+    if(multiSearchAny(sound, [${literals(adParts.split(" "))}]), sound, '') AS with_ads,
     JSONExtract(with_ads, 'Tuple(${textsOf(adNames)})') AS ads,
     concat(${joinedAds}) AS all_ads
   SELECT
     uuid, project_id, event, distinct_id, timestamp, created_at,
-    JSONExtract(properties, 'Tuple(${textsOf(sessionNames.slice(0, -1))}, \`${sessionNames[5]}\` Float64)') AS sent,
-    -- Properties that JSONExtract does not accept (a number too long, a lone surrogate) still count for their session.
+    JSONExtract(sound, 'Tuple(${textsOf(sessionNames.slice(0, -1))}, \`${sessionNames[5]}\` Float64)') AS sent,
+    -- Properties that JSONExtract does not accept even so still count for their session.
     if(sent.1 != '', sent.1, extract(properties, '"\\\\$session_id"\\\\s*:\\\\s*"([^"\\\\\\\\]+)"')) AS session,
     if(length(all_ads) > ${adNames.length}, all_ads, '') AS ad`;
 
