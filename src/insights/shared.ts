@@ -101,7 +101,7 @@ const shownMembers: ReadonlySet<string> = new Set(
   (
     "label labels days data count aggregated_value breakdown_value compare_label action order name custom_name math " +
     "math_property median_conversion_time average_conversion_time date values status bins source target key kind " +
-    "value previous"
+    "value previous until date_to"
   ).split(" "),
 );
 

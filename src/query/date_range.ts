@@ -77,11 +77,19 @@ const ranks: Record<string, number> = {
  * the range: PostHog's rule for "last 7 days" (eight, with today), hours, and "this month". `isUnit`: the period ends
  * with its unit. undefined: it lies directly before the range.
  * @param interval undefined for one number of the whole range.
+ * @param compareTo how far back, like -1y, whatever the range is. @throws Fault at `attr` for another text.
  */
 export function comparedShift(
   range: DateRange | undefined,
   interval: Interval | undefined,
+  compareTo: string | null | undefined,
+  attr: string,
 ): { shift: Temporal.DurationLike; isUnit: boolean } | undefined {
+  if (compareTo) {
+    const [, back, unitBack, end] = relative.exec(compareTo) ?? [];
+    if (!Number(back) || end) refuseInput("A time to go back is needed, like -7d or -1y.", attr);
+    return { shift: durationOf(unitBack!, Number(back)), isUnit: false };
+  }
   if (range?.date_to || range?.explicitDate) return undefined;
   const [, digits, unit, position] = relative.exec(range?.date_from ?? "-7d") ?? [];
   if (unit === undefined || position === "End") return undefined;

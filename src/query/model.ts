@@ -115,7 +115,10 @@ export const resultType = field.choice(
 /** The reply to a query; for an EventsQuery it has its columns too. */
 export const queryReply = field.model("QueryResponse", {
   results: Type.Unknown({
-    description: "In PostHog's form for this kind of query: a list, for a funnel's times an object.",
+    description:
+      "In PostHog's form for this kind of query: a list, for a funnel's times an object. Where a range that has not " +
+      "ended is compared, lines of the time before have `until`: `date_to`, as far from their start as now is from " +
+      "the current one's, and `data`, `count` and `aggregated_value` until then; figures: `date_to` and `value`.",
   }),
   result_type: resultType,
   timezone: field.timezone(),

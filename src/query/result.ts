@@ -47,6 +47,8 @@ export interface TrendLine {
   breakdown_value?: string | string[];
   compare?: true;
   compare_label?: "current" | "previous";
+  /** Of the time before one that has not ended: its numbers as far from its start as now is from the current one's. */
+  until?: { date_to: string; data: number[]; count: number; aggregated_value?: number };
   filter: { date_from: string; date_to: string };
 }
 
@@ -116,6 +118,8 @@ export interface WebFigure {
   previous: number | null;
   changeFromPreviousPct: number | null;
   isIncreaseBad: boolean | null;
+  /** Of the time before, as far as now; only where the current time has not ended. */
+  until?: { date_to: string; value: number | null };
 }
 
 /** Results as PostHog shows them: those of times are no list. */

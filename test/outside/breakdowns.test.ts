@@ -103,3 +103,50 @@ test.each([
   expect(await linesBy(math)).toEqual(expected as [string, number][]);
   expect(await linesBy(math, "ActionsPie")).toEqual(expected as [string, number][]);
 });
+
+// PostHog/posthog#28108, and its test of a formula with a breakdown: the largest number first.
+test("a formula over a limited breakdown keeps the same values in each series", async () => {
+  const counts: Record<string, [number, number]> = { big: [1, 9], mid: [5, 0], z: [2, 3], y: [3, 1] };
+  const at = Date.UTC(2024, 2, 6, 10);
+  const batch = Object.entries(counts).flatMap(([k, numbers]) =>
+    numbers.flatMap((count, i) =>
+      Array.from({ length: count }, (_, n) => ({
+        event: i === 0 ? "fa" : "fb",
+        distinct_id: `${k}${n}`,
+        timestamp: new Date(at + n).toISOString(),
+        properties: { k },
+      })),
+    ),
+  );
+  await post({ url: app.url }, "/batch/", { api_key: projectKey, batch, historical_migration: true });
+  await rested({ url: app.url });
+  const lines = async (breakdown_limit: number, more: object = {}) => {
+    const query = {
+      kind: "TrendsQuery",
+      series: [{ event: "fa" }, { event: "fb" }],
+      dateRange: { date_from: "2024-03-06", date_to: "2024-03-06" },
+      breakdownFilter: { breakdown: "k", breakdown_limit },
+      trendsFilter: { formula: "A + B" },
+      ...more,
+    };
+    const { body } = await ask(app, "POST", "/api/projects/1/query/", { query });
+    const results = body["results"] as {
+      breakdown_value: string;
+      count: number;
+      aggregated_value?: number;
+    }[];
+    return results.map((line) => [line.breakdown_value, line.aggregated_value ?? line.count]);
+  };
+  expect(await lines(1)).toEqual([
+    ["big", 10],
+    ["$$_posthog_breakdown_other_$$", 14],
+  ]);
+  const all = [
+    ["big", 10],
+    ["mid", 5],
+    ["z", 5],
+    ["y", 4],
+  ];
+  expect(await lines(4)).toEqual(all);
+  expect(await lines(4, { trendsFilter: { formula: "A + B", display: "ActionsTable" } })).toEqual(all);
+});

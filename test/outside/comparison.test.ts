@@ -75,3 +75,22 @@ test("an explicit range, or one with an end, is compared with what lies directly
   expect(periods[1]!.starts[0]!.toPlainDate().toString()).toBe("2026-10-25");
   expect(dateSpanOf(dateRange, context, { attr: "query" }).from.equals(periods[1]!.span.to)).toBe(true);
 });
+
+// PostHog's QueryCompareToDateRange: the start goes back, the length stays.
+test("compare_to moves the start back, whatever the range is", async () => {
+  const context = { now, timezone: "UTC", project_id: 1 } as unknown as QueryContext;
+  const found = async (dateRange: object, compare_to: string, isTotal: boolean) => {
+    const query = { dateRange, compareFilter: { compare: true, compare_to } };
+    const { periods } = await periodsOf(context, { attr: "query", query, interval: "day", isTotal });
+    const { span, until } = periods[1]!;
+    return [span.from, span.to, until].map((at) => at?.toPlainDateTime().toString().slice(0, 16));
+  };
+  const march = { date_from: "2026-03-01", date_to: "2026-03-31" };
+  for (const isTotal of [false, true]) {
+    // A month back from March is as long as March.
+    expect(await found(march, "-1m", isTotal)).toEqual(["2026-02-01T00:00", "2026-03-04T00:00", undefined]);
+    expect(await found(march, "-1y", isTotal)).toEqual(["2025-03-01T00:00", "2025-04-01T00:00", undefined]);
+    const month = await found({ date_from: "mStart" }, "-1y", isTotal);
+    expect(month).toEqual(["2025-11-01T00:00", "2025-11-28T00:00", "2025-11-27T18:43"]);
+  }
+});

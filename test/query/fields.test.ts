@@ -98,6 +98,7 @@ interface Case {
   to: Fields;
 }
 
+const compared = (query: Fields): Fields => ({ ...query, compareFilter: { compare: true } });
 const trend: Fields = { kind: "TrendsQuery", series: [{ event: "seen" }], dateRange };
 const funnel: Fields = { kind: "FunnelsQuery", series: funnelSteps, dateRange };
 const rates = { ...funnel, funnelsFilter: { funnelVizType: "trends" } };
@@ -255,6 +256,9 @@ const answered: Record<string, Record<string, Case>> = {
       { breakdown: "plan", breakdown_limit: 1 },
     ),
     "compareFilter.compare": changed(trend, { compareFilter: { compare: true } }),
+    "compareFilter.compare_to": changed(compared(trend), {
+      compareFilter: { compare: true, compare_to: "-1d" },
+    }),
     "trendsFilter.display": changed(trend, { trendsFilter: { display: "BoldNumber" } }),
     "trendsFilter.formula": changed(trend, { trendsFilter: { formula: "A * 2" } }),
     "trendsFilter.formulas": changed(trend, { trendsFilter: { formulas: ["A", "A * 2"] } }),
@@ -363,6 +367,9 @@ const answered: Record<string, Record<string, Case>> = {
     series: changed(stickiness, { series: [{ event: "bought" }] }),
     interval: changed(stickiness, { interval: "week" }),
     "compareFilter.compare": changed(stickiness, { compareFilter: { compare: true } }),
+    "compareFilter.compare_to": changed(compared(stickiness), {
+      compareFilter: { compare: true, compare_to: "-1d" },
+    }),
     "stickinessFilter.computedAs": changed(stickiness, { stickinessFilter: { computedAs: "cumulative" } }),
     "stickinessFilter.stickinessCriteria": changed(stickiness, {
       stickinessFilter: { stickinessCriteria: { operator: "gte", value: 2 } },
@@ -395,6 +402,9 @@ const answered: Record<string, Record<string, Case>> = {
     ...every(overview),
     compare: changed(overview, { compare: true }),
     "compareFilter.compare": changed(overview, { compareFilter: { compare: true } }),
+    "compareFilter.compare_to": changed(compared(overview), {
+      compareFilter: { compare: true, compare_to: "-1d" },
+    }),
   },
   WebStatsTableQuery: {
     ...ranges(pages),
@@ -403,6 +413,9 @@ const answered: Record<string, Record<string, Case>> = {
     includeBounceRate: changed(pages, { includeBounceRate: true }),
     compare: changed(pages, { compare: true }),
     "compareFilter.compare": changed(pages, { compareFilter: { compare: true } }),
+    "compareFilter.compare_to": changed(compared(pages), {
+      compareFilter: { compare: true, compare_to: "-1d" },
+    }),
     limit: changed(pages, { limit: 1 }),
     offset: changed(pages, { offset: 1 }),
   },
@@ -472,7 +485,7 @@ const refused: Record<string, Record<string, Fields>> = {
     "breakdownFilter.breakdown_group_type_index": { breakdownFilter: { breakdown_group_type_index: 9 } },
     "breakdownFilter.breakdown_normalize_url": { breakdownFilter: { breakdown_normalize_url: true } },
     "breakdownFilter.breakdown_path_cleaning": { breakdownFilter: { breakdown_path_cleaning: true } },
-    "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "-1y" } },
+    "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "1y" } },
     "trendsFilter.smoothingIntervals": { trendsFilter: { smoothingIntervals: 7 } },
     "trendsFilter.breakdown_histogram_bin_count": { trendsFilter: { breakdown_histogram_bin_count: 5 } },
     "trendsFilter.hideWeekends": { trendsFilter: { hideWeekends: true } },
@@ -562,7 +575,7 @@ const refused: Record<string, Record<string, Fields>> = {
     aggregation_group_type_index: { aggregation_group_type_index: 0 },
     modifiers: { modifiers: { a: 1 } },
     intervalCount: { intervalCount: 3 },
-    "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "-1y" } },
+    "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "1y" } },
     "series[].math": { series: [{ math: "unique_session" }] },
   },
   ActorsQuery: {
@@ -589,7 +602,7 @@ const refused: Record<string, Record<string, Fields>> = {
     aggregation_group_type_index: { aggregation_group_type_index: 0 },
     interval: { interval: "day" },
     modifiers: { modifiers: { a: 1 } },
-    "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "-1y" } },
+    "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "1y" } },
   },
   WebStatsTableQuery: {
     kind: { kind: "WebStats" },
@@ -605,7 +618,7 @@ const refused: Record<string, Record<string, Fields>> = {
     aggregation_group_type_index: { aggregation_group_type_index: 0 },
     interval: { interval: "day" },
     modifiers: { modifiers: { a: 1 } },
-    "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "-1y" } },
+    "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "1y" } },
   },
   EventsQuery: {
     kind: { kind: "Events" },

@@ -58,7 +58,9 @@ export const interval = maybe(field.choice(intervals));
 export const compareFilter = maybe(
   field.strictModel("CompareFilter", {
     compare: maybe(field.flag()),
-    compare_to: unanswered("Comparing with another period"),
+    compare_to: maybe(
+      field.text({ blank: true, maxLength: 10, description: "How far back, like -1y; else PostHog's rule." }),
+    ),
   }),
 );
 
@@ -172,6 +174,7 @@ const figure = Type.Object({ ...figureOfInsight, ...figureOfFunnel });
 export const figureFields = Object.keys(figure.properties) as (keyof FigureFields)[];
 
 export type FigureFields = Static<typeof figure>;
+export type CompareFilter = Static<typeof compareFilter>;
 export type BreakdownFilter = Static<typeof breakdownFilter>;
 export type EventsNode = Static<typeof node>;
 export type Interval = (typeof intervals)[number];

@@ -1,30 +1,41 @@
 // The times of a query by intervals: the requested one, and the one before it to compare with.
 
-import { addIntervals, bucketsOf, comparedShift, type DateSpan, startOf } from "../date_range.ts";
+import {
+  addIntervals,
+  bucketsOf,
+  comparedShift,
+  type DateSpan,
+  dayStartIn,
+  earliest,
+  nowOf,
+  startOf,
+} from "../date_range.ts";
+import { refuseInput } from "../refuse_input.ts";
 import { type QueryContext, spanOf } from "../store.ts";
 import { type FigureRef, noFigure } from "./figure.ts";
-import type { DateRange, Interval } from "./model.ts";
+import type { CompareFilter, DateRange, Interval } from "./model.ts";
 
 export interface Period {
   label: "current" | "previous" | undefined;
   span: DateSpan;
   /** The starts of the intervals; empty where one number is of the whole period. */
   starts: Temporal.ZonedDateTime[];
+  /** Of the period before one that has not ended: as far from its start as now is from the current one's. */
+  until?: Temporal.ZonedDateTime;
+}
+
+interface CheckedPeriods {
+  attr: string;
+  query: { dateRange?: DateRange; compareFilter?: CompareFilter };
+  interval: Interval;
+  /** Whether one number is of the whole period. */
+  isTotal?: boolean;
 }
 
 /** From the first start, unless the range is explicit. */
 export async function periodsOf(
   context: QueryContext,
-  checked: {
-    attr: string;
-    query: {
-      dateRange?: DateRange;
-      compareFilter?: { compare?: boolean | null | undefined } | null | undefined;
-    };
-    interval: Interval;
-    /** Whether one number is of the whole period. */
-    isTotal?: boolean;
-  },
+  checked: CheckedPeriods,
 ): Promise<Period & { periods: Period[] }> {
   const { query, interval, isTotal = false } = checked;
   const range = await spanOf(context, checked, interval === "hour");
@@ -34,44 +45,56 @@ export async function periodsOf(
   const starts = isTotal ? [] : bucketsOf(interval, range);
   const current: Period = { label: isCompared ? "current" : undefined, span, starts };
   if (!isCompared) return { ...current, periods: [current] };
-  const shifted = comparedShift(query.dateRange, isTotal ? undefined : interval);
-  const before = shifted ? shiftBack(current, interval, shifted) : previous(current, interval, isExplicit);
-  return { ...current, periods: [current, { label: "previous", ...before }] };
+  return { ...current, periods: [current, periodBefore(context, checked, current)] };
 }
 
-/** The period so far back; that of a unit ends where the current one begins. */
-function shiftBack(
-  { span, starts }: Period,
-  interval: Interval,
-  { shift, isUnit }: { shift: Temporal.DurationLike; isUnit: boolean },
-): Omit<Period, "label"> {
+/** The period with as many intervals that lies a shift back; that of a unit ends where the current one begins. */
+function periodBefore(context: QueryContext, checked: CheckedPeriods, current: Period): Period {
+  const { interval, query, attr } = checked;
+  const { span, starts } = current;
   const [first] = starts;
-  const isBefore = (at: Temporal.ZonedDateTime, end: Temporal.ZonedDateTime) =>
-    !isUnit || Temporal.ZonedDateTime.compare(at, end) < 0;
-  const back = { from: span.from.subtract(shift), to: span.to.subtract(shift) };
-  if (!first)
-    return { span: { ...back, to: isBefore(back.to, span.from) ? back.to : span.from }, starts: [] };
-  const from = startOf(interval, first.subtract(shift));
-  const before = starts
-    .map((_, i) => addIntervals(interval, from, i))
-    .filter((start) => isBefore(start, first));
-  return { span: { from, to: addIntervals(interval, before.at(-1)!, 1) }, starts: before };
+  const { dateRange, compareFilter } = query;
+  const at = `${attr}__compareFilter__compare_to`;
+  const shifted = comparedShift(dateRange, first && interval, compareFilter?.compare_to, at);
+  const { shift, isUnit } = shifted ?? { shift: directShift(current, interval), isUnit: false };
+  const isIn = (at: Temporal.ZonedDateTime) => !isUnit || Temporal.ZonedDateTime.compare(at, span.from) < 0;
+  const firstBefore = first && startOf(interval, first.subtract(shift));
+  const isExact = !firstBefore || dateRange?.explicitDate === true;
+  const from = isExact ? span.from.subtract(shift) : firstBefore;
+  if (shifted && Temporal.ZonedDateTime.compare(from, dayStartIn(context.timezone)) < 0)
+    refuseInput(`Only dates from ${earliest} on can be compared with.`, at);
+  const largestUnit = isUnit || (first && interval === "month") ? "months" : "days";
+  /** The moment that is as far from the start as `at` is from the current one's. */
+  const moveBack = (at: Temporal.ZonedDateTime) => from.add(span.from.until(at, { largestUnit }));
+  const before = firstBefore ? starts.map((_, i) => addIntervals(interval, firstBefore, i)).filter(isIn) : [];
+  const end = isExact ? moveBack(span.to) : addIntervals(interval, before.at(-1)!, 1);
+  const to = !isExact || isIn(end) ? end : span.from;
+  const period = { label: "previous" as const, span: { from, to }, starts: before };
+  const now = nowOf(context);
+  if (Temporal.ZonedDateTime.compare(now, span.from) < 0 || Temporal.ZonedDateTime.compare(now, span.to) >= 0)
+    return period;
+  const until = moveBack(now);
+  return { ...period, until: Temporal.ZonedDateTime.compare(until, to) < 0 ? until : to };
 }
 
-/** The period of the same length directly before: so many whole intervals, or days where there are none. */
-function previous({ span, starts }: Period, interval: Interval, isExplicit: boolean): Omit<Period, "label"> {
-  const [first] = starts;
-  if (!first) {
-    const days = Math.max(1, span.from.until(span.to, { largestUnit: "days" }).days);
-    return { span: { from: span.from.subtract({ days }), to: span.from }, starts: [] };
-  }
-  const from = addIntervals(interval, first, -starts.length);
-  const before = starts.map((_, i) => addIntervals(interval, from, i));
-  const back = { [`${interval}s`]: starts.length };
-  const directly = isExplicit
-    ? { from: span.from.subtract(back), to: span.to.subtract(back) }
-    : { from, to: first };
-  return { span: directly, starts: before };
+/** How far back the period directly before lies: as many intervals, or days where there are none. */
+function directShift({ span, starts }: Period, interval: Interval): Temporal.DurationLike {
+  if (starts.length > 0) return { [`${interval}s`]: starts.length };
+  const roundingMode = "ceil";
+  return { days: span.from.until(span.to, { largestUnit: "days", smallestUnit: "days", roundingMode }).days };
+}
+
+/**
+ * The part of a period until its `until`, from the interval with this index on; by default from the one in which it
+ * ends. `last`: the index of that one.
+ */
+export function partUntil({ span, starts, until }: Period, first?: number): Period & { first: number } {
+  const last = starts.findLastIndex((start) => Temporal.ZonedDateTime.compare(start, until!) <= 0);
+  const from = Math.max(0, first ?? last);
+  const start = starts[from];
+  const isLater = start && Temporal.ZonedDateTime.compare(start, span.from) > 0;
+  const part = { from: isLater ? start : span.from, to: until! };
+  return { label: "previous", span: part, starts: starts.slice(from, last + 1), first: from };
 }
 
 /** The period of a number. @throws Fault for a period that the query does not have. */

@@ -1,13 +1,15 @@
 // Answers a StickinessQuery: how many persons did something in one interval of the range, in two of them, and so on.
 
+import { zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
 import { figureDay, figureIndex } from "../parts/figure.ts";
 import { refuseNumbers, seriesLine } from "../parts/lines.ts";
-import { figurePeriod, periodsOf } from "../parts/periods.ts";
-import { checkPersons } from "../parts/person_series.ts";
-import { shownName } from "../parts/series.ts";
+import { figurePeriod, partUntil, type Period, periodsOf } from "../parts/periods.ts";
+import { type CheckedPersons, checkPersons } from "../parts/person_series.ts";
+import { type Series, shownName } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
+import type { QueryContext } from "../store.ts";
 import { stickinessModel, type StickinessQuery } from "./model.ts";
 import { timesText } from "./store.ts";
 
@@ -17,7 +19,7 @@ export const stickinessKind = queryKind({
   check: checkPersons<StickinessQuery>,
   title: ({ series }) => `Stickiness of users who did ${series.map(shownName).join(" & ")}`,
   answer: async (context, checked) => {
-    const { interval, series, query } = checked;
+    const { interval, series } = checked;
     const { span, periods, starts } = await periodsOf(context, checked);
     const count = starts.length;
     const numbers = timesOf(starts);
@@ -26,15 +28,14 @@ export const stickinessKind = queryKind({
     const results: TrendLine[] = [];
     for (const [order, one] of series.entries()) {
       for (const period of periods) {
-        const data = numbers.map(() => 0);
-        const statement = timesText(context, checked, one, period);
-        const rows = await personCounts<{ times: number }>(context, statement, "times");
-        for (const row of rows) if (row.times - 1 in data) data[row.times - 1] = Number(row.persons);
-        if (query.stickinessFilter?.computedAs === "cumulative") {
-          for (let i = count - 2; i >= 0; i--) data[i]! += data[i + 1]!;
-        }
+        const data = await countTimes(context, checked, one, period, count);
         const label = one.custom_name ?? one.name;
-        results.push(seriesLine(one, order, period, { label, data, labels, days: numbers }));
+        const line = seriesLine(one, order, period, { label, data, labels, days: numbers });
+        results.push(line);
+        if (!period.until) continue;
+        const part = await countTimes(context, checked, one, partUntil(period, 0), count);
+        const sum = part.reduce((total, persons) => total + persons, 0);
+        Object.assign(line, { until: { date_to: zonedIso(period.until), data: part, count: sum } });
       }
     }
     return { interval, span, results };
@@ -51,6 +52,24 @@ export const stickinessKind = queryKind({
     },
   },
 });
+
+/** By the number of intervals, how many persons were there in so many. */
+async function countTimes(
+  context: QueryContext,
+  checked: CheckedPersons<StickinessQuery>,
+  series: Series,
+  period: Period,
+  count: number,
+): Promise<number[]> {
+  const data = Array.from({ length: count }, () => 0);
+  const statement = timesText(context, checked, series, period);
+  const rows = await personCounts<{ times: number }>(context, statement, "times");
+  for (const row of rows) if (row.times - 1 in data) data[row.times - 1] = Number(row.persons);
+  if (checked.query.stickinessFilter?.computedAs === "cumulative") {
+    for (let i = count - 2; i >= 0; i--) data[i]! += data[i + 1]!;
+  }
+  return data;
+}
 
 /** The `days` of its lines: in how many intervals. */
 const timesOf = (starts: readonly unknown[]): number[] => starts.map((_, i) => i + 1);

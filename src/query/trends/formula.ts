@@ -4,7 +4,7 @@ import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { queryLimits } from "../limits.ts";
 import { refuseInput } from "../refuse_input.ts";
-import type { TrendLine } from "../result.ts";
+import { noValue, otherValues, type TrendLine } from "../result.ts";
 
 /** The result for the series' numbers of one interval. */
 export type Formula = ReturnType<typeof readFormula>;
@@ -46,8 +46,8 @@ export function readFormula(text: string, custom_name: string | null, series: nu
 }
 
 /**
- * One line for each value of the breakdown and each period that any series has; a series without it counts 0. It yields
- * to the event loop after each line.
+ * One line for each value of the breakdown and each period that any series has; a series without it counts 0. The
+ * largest is first in each period, none and all others are last. It yields to the event loop after each line.
  */
 export async function formulaLines(
   formula: Formula,
@@ -66,21 +66,40 @@ export async function formulaLines(
   const lines: TrendLine[] = [];
   for (const [key, first] of [...firsts].toReversed()) {
     const summands = linesByKey.map((ofSeries) => ofSeries.get(key));
-    const data = first.data.map((_, i) => formula.of(summands.map((line) => line?.data[i] ?? 0)));
+    const label = formula.custom_name || `Formula (${formula.text})`;
+    const untils = summands.map((line) => line?.until);
     lines.push({
       ...first,
       action: null,
       order,
-      label: formula.custom_name || `Formula (${formula.text})`,
-      data,
-      count: data.reduce((sum, one) => sum + one, 0),
-      ...(first.aggregated_value !== undefined && {
-        aggregated_value: formula.of(summands.map((line) => line?.aggregated_value ?? 0)),
-      }),
+      label,
+      ...computeNumbers(formula, first, summands),
+      ...(first.until && { until: { ...first.until, ...computeNumbers(formula, first.until, untils) } }),
     });
     await yieldToEventLoop();
   }
-  return lines;
+  const lastValues = [noValue, otherValues];
+  const readPlace = ({ compare_label, breakdown_value }: TrendLine) =>
+    (compare_label === "previous" ? 10 : 0) + 1 + lastValues.indexOf([breakdown_value].flat()[0] ?? "");
+  const readSize = ({ aggregated_value, count }: TrendLine) => aggregated_value ?? count;
+  return lines.toSorted((a, b) => readPlace(a) - readPlace(b) || readSize(b) - readSize(a));
+}
+
+type Numbers = Pick<TrendLine, "data" | "count" | "aggregated_value">;
+
+function computeNumbers(
+  formula: Formula,
+  first: Numbers,
+  summands: readonly (Numbers | undefined)[],
+): Numbers {
+  const data = first.data.map((_, i) => formula.of(summands.map((line) => line?.data[i] ?? 0)));
+  return {
+    data,
+    count: data.reduce((sum, one) => sum + one, 0),
+    ...(first.aggregated_value !== undefined && {
+      aggregated_value: formula.of(summands.map((line) => line?.aggregated_value ?? 0)),
+    }),
+  };
 }
 
 class Reader {

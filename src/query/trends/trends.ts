@@ -1,25 +1,16 @@
 // Answers a TrendsQuery: reads its numbers and makes the lines of the reply.
 
 import { queryKind } from "../kind.ts";
-import { requireBreakdownScopes, shownBreakdown, valuesShown } from "../parts/breakdown.ts";
+import { requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
 import { figureDay, figureIndex, figureLine, noFigure } from "../parts/figure.ts";
-import { namesOf, refuseNumbers, seriesLine } from "../parts/lines.ts";
-import type { Interval } from "../parts/model.ts";
-import { figurePeriod, type Period, periodsOf } from "../parts/periods.ts";
-import type { Series } from "../parts/series.ts";
+import { namesOf, refuseNumbers } from "../parts/lines.ts";
+import { figurePeriod, periodsOf } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
-import type { QueryContext } from "../store.ts";
-import { type CheckedTrends, checkTrends, trendsTitle } from "./check.ts";
+import { checkTrends, trendsTitle } from "./check.ts";
 import { formulaLines } from "./formula.ts";
+import { readLines } from "./lines.ts";
 import { trendsModel } from "./model.ts";
-import {
-  breakdownValues,
-  trendByBreakdown,
-  trendPersonsText,
-  type TrendRow,
-  trendRows,
-  trendScope,
-} from "./store.ts";
+import { breakdownValues, trendPersonsText, trendScope } from "./store.ts";
 
 export const trendsKind = queryKind({
   schema: trendsModel,
@@ -34,11 +25,10 @@ export const trendsKind = queryKind({
     const { formulas } = checked;
     const lines = series.length * (breakdown ? breakdown.limit + 1 : 1) * periods.length;
     refuseNumbers(lines * starts.length * Math.max(1, formulas.length), attr);
-    const bySeries: TrendLine[][] = [];
-    for (const [order, one] of series.entries()) {
-      const ofSeries: TrendLine[] = [];
-      for (const period of periods) ofSeries.push(...(await linesOf(context, checked, one, order, period)));
-      bySeries.push(ofSeries);
+    const bySeries: TrendLine[][] = series.map(() => []);
+    for (const period of periods) {
+      const lines = await readLines(context, checked, period);
+      for (const [order, { lines: own }] of lines.entries()) bySeries[order]!.push(...own);
     }
     if (formulas.length === 0) return { interval, span, results: bySeries.flat() };
     const results: TrendLine[] = [];
@@ -71,53 +61,3 @@ export const trendsKind = queryKind({
     },
   },
 });
-
-async function linesOf(
-  context: QueryContext,
-  checked: CheckedTrends,
-  series: Series,
-  order: number,
-  period: Period,
-): Promise<TrendLine[]> {
-  const { breakdown, query, series: all, interval } = checked;
-  const { starts } = period;
-  const scope = trendScope(context, checked, series, period);
-  const byValue = breakdown && (await trendByBreakdown(scope, breakdown));
-  const rows = byValue?.rows ?? (await trendRows(scope, undefined));
-  const values = breakdown && byValue ? valuesShown(breakdown, byValue) : [undefined];
-  const byLine = Map.groupBy(rows, ({ line }) => line);
-  return values.map((value, i) => {
-    const numbers = numbersOf(byLine.get(i) ?? [], starts, interval, query.trendsFilter?.display);
-    const line = seriesLine(series, order, period, { label: labelOf(series, value, all.length), ...numbers });
-    return value === undefined ? line : { ...line, breakdown_value: value };
-  });
-}
-
-function numbersOf(
-  rows: readonly TrendRow[],
-  starts: readonly Temporal.ZonedDateTime[],
-  interval: Interval,
-  display: string | null | undefined,
-): Pick<TrendLine, "count" | "data" | "labels" | "days" | "aggregated_value"> {
-  if (starts.length === 0) {
-    return { count: 0, data: [], labels: [], days: [], aggregated_value: rows[0]?.value ?? 0 };
-  }
-  const data = starts.map(() => 0);
-  for (const { bucket, value } of rows) if (bucket in data) data[bucket] = value ?? 0;
-  const count = data.reduce((sum, one) => sum + one, 0);
-  if (display === "ActionsLineGraphCumulative") {
-    for (let i = 1; i < data.length; i++) data[i] = (data[i] ?? 0) + (data[i - 1] ?? 0);
-  }
-  return { count, data, ...namesOf(starts, interval) };
-}
-
-function labelOf(
-  { name, custom_name }: Series,
-  value: string | string[] | undefined,
-  series: number,
-): string {
-  const seriesName = custom_name ?? name;
-  if (value === undefined) return seriesName;
-  const valueText = shownBreakdown(value);
-  return series > 1 ? `${seriesName} - ${valueText}` : valueText;
-}

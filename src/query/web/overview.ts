@@ -1,10 +1,11 @@
 // Answers a WebOverviewQuery: the figures of a site, and those of the time before.
 
+import { zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { checkFilters } from "../parts/series.ts";
 import type { WebFigure } from "../result.ts";
 import { webOverviewModel, type WebOverviewQuery } from "./model.ts";
-import { both, shownFigure, visitRows, visitSpans } from "./store.ts";
+import { countPeriods, shownFigure, visitRows, visitSpans } from "./store.ts";
 
 export const webOverviewKind = queryKind({
   schema: webOverviewModel,
@@ -13,10 +14,11 @@ export const webOverviewKind = queryKind({
   title: () => "Web overview",
   answer: async (context, checked) => {
     const spans = await visitSpans(context, checked);
-    const columns = figures.map(([, , of]) => both(of, spans)).join(", ");
+    const columns = figures.map(([, , of]) => countPeriods(of, spans)).join(", ");
+    const until = spans.before?.until;
     const { rows } = await visitRows(context, checked, spans, { columns });
     const results = figures.map(([key, kind], i): WebFigure => {
-      const [value, previous] = [rows[0]?.[2 * i], rows[0]?.[2 * i + 1]].map(shownFigure);
+      const [value, previous, part] = (rows[0] ?? []).slice(3 * i, 3 * i + 3).map(shownFigure);
       return {
         key,
         kind,
@@ -25,6 +27,7 @@ export const webOverviewKind = queryKind({
         changeFromPreviousPct:
           value != null && previous ? Math.round((100 * (value - previous)) / previous) : null,
         isIncreaseBad: key === "bounce rate" ? true : null,
+        ...(until && { until: { date_to: zonedIso(until), value: part ?? null } }),
       };
     });
     return { span: spans.span, results };
@@ -32,9 +35,13 @@ export const webOverviewKind = queryKind({
 });
 
 /** The figures in PostHog's order: key, kind, and the figure of visits under a condition. */
-const figures: readonly [key: string, kind: WebFigure["kind"], of: (condition: string) => string][] = [
+const figures: readonly [
+  key: string,
+  kind: WebFigure["kind"],
+  of: (condition: string, views: string) => string,
+][] = [
   ["visitors", "unit", (condition) => `uniqExactIf(person, ${condition})`],
-  ["views", "unit", (condition) => `sumIf(views, ${condition})`],
+  ["views", "unit", (condition, views) => `sumIf(${views}, ${condition})`],
   ["sessions", "unit", (condition) => `countIf(${condition})`],
   ["session duration", "duration_s", (condition) => `avgIf(duration, ${condition})`],
   ["bounce rate", "percentage", (condition) => `avgIf(bounced, ${condition}) * 100`],

@@ -4,7 +4,7 @@ import { limits } from "../../core/limits.ts";
 import { queryKind } from "../kind.ts";
 import { checkFilters } from "../parts/series.ts";
 import { webBreakdowns, webStatsTableModel, type WebStatsTableQuery } from "./model.ts";
-import { both, shownFigure, visitRows, visitSpans } from "./store.ts";
+import { countPeriods, shownFigure, visitRows, visitSpans } from "./store.ts";
 
 export const webStatsTableKind = queryKind({
   schema: webStatsTableModel,
@@ -25,7 +25,7 @@ export const webStatsTableKind = queryKind({
       columns.push(["bounce_rate", (condition) => `avgIf(bounced, ${condition}${entered})`]);
     const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
     const { rows, types } = await visitRows(context, checked, spans, {
-      columns: `value, ${columns.map(([, of]) => both(of, spans)).join(", ")}`,
+      columns: `value, ${columns.map(([, of]) => countPeriods(of, spans).slice(0, 2)).join(", ")}`,
       value: webBreakdowns[breakdownBy],
       // A WHERE would read properties twice: the engine evaluates it before visits are counted.
       rest: `GROUP BY value ${isOfSession ? "" : "HAVING countIf(value != '') > 0"}

@@ -3,8 +3,9 @@
 
 import { type PropertyFilter, sessionOfEvent } from "../../storage/events/property_filter.ts";
 import { asStored, clickhouseTime, type DateSpan } from "../date_range.ts";
+import { type Period, periodsOf } from "../parts/periods.ts";
 import type { SqlTableRows } from "../results/table_rows.ts";
-import { Draft, type QueryContext, spanOf } from "../store.ts";
+import { Draft, type QueryContext } from "../store.ts";
 import type { WebOverviewQuery, WebStatsTableQuery } from "./model.ts";
 
 export interface VisitScope<Query = WebOverviewQuery | WebStatsTableQuery> {
@@ -13,21 +14,22 @@ export interface VisitScope<Query = WebOverviewQuery | WebStatsTableQuery> {
   filters: readonly PropertyFilter[];
 }
 
-/** The span of a query and the one of the same length before it, where it compares. */
+/** The span of a query and, where it compares, the period before it. */
 export interface VisitSpans {
   span: DateSpan;
-  before: DateSpan | undefined;
+  before: Period | undefined;
 }
 
 /** The breakdown of visits: an expression over events, or one over sessions. */
 export type VisitValue = { event: string } | { session: string };
 
 export async function visitSpans(context: QueryContext, scope: VisitScope): Promise<VisitSpans> {
-  const span = await spanOf(context, scope);
   const { compare, compareFilter } = scope.query;
-  if (compare !== true && compareFilter?.compare !== true) return { span, before: undefined };
-  const days = span.from.until(span.to, { largestUnit: "days" });
-  return { span, before: { from: asStored(span.from.subtract(days)), to: span.from } };
+  const isCompared = compare === true || compareFilter?.compare === true;
+  const query = { ...scope.query, compareFilter: { ...compareFilter, compare: isCompared } };
+  const { attr } = scope;
+  const { span, periods } = await periodsOf(context, { attr, query, interval: "day", isTotal: true });
+  return { span, before: periods[1] };
 }
 
 /**
@@ -44,26 +46,44 @@ export function visitRows(
   { columns, value, rest = "" }: { columns: string; value?: VisitValue; rest?: string },
 ): Promise<SqlTableRows> {
   const draft = new Draft(context);
-  const within = draft.spanCondition({ from: (before ?? span).from, to: span.to });
-  draft.params["current"] = clickhouseTime(span.from);
+  // Spans with a gap between them, as this week and that of last year, are read apart.
+  const isApart = before && Temporal.ZonedDateTime.compare(before.span.to, span.from) < 0;
+  const spans = isApart ? [before.span, span] : [{ from: (before?.span ?? span).from, to: span.to }];
+  const isWithin = (column: string) =>
+    `(${spans.map((_, i) => inSpan(column, `read_${i}_from`, `read_${i}_to`)).join(" OR ")})`;
+  for (const [i, { from, to }] of spans.entries())
+    Object.assign(draft.params, momentParams({ [`read_${i}_from`]: from, [`read_${i}_to`]: to }));
+  const { from, to } = span;
+  const ofBefore = before && { before_from: before.span.from, before_to: before.span.to };
+  const until = before?.until && { until: before.until };
+  Object.assign(draft.params, momentParams({ current_from: from, current_to: to, ...ofBefore, ...until }));
+  const seen = until
+    ? {
+        ofVisit: "v.seen AS seen,",
+        ofSession: "sum(early) AS seen,",
+        ofEvent: `timestamp < ${readMoment("until")} AS early,`,
+      }
+    : { ofVisit: "", ofSession: "", ofEvent: "" };
   const ofEvent = value && "event" in value && `${value.event} AS value`;
   const ofSession = value && "session" in value && `${value.session} AS value`;
   const more = (column: string | false | undefined) => (column ? `, ${column}` : "");
   const visits = `(
     SELECT if(m.main_id = '', v.id, m.main_id) AS person, s.start_time AS start, v.views AS views,
-      s.duration AS duration, s.is_bounce AS bounced, s.entry_pathname AS entry${more(value && "value")}
+      ${seen.ofVisit} s.duration AS duration, s.is_bounce AS bounced, s.entry_pathname AS entry${more(value && "value")}
     FROM (
-      SELECT session, any(distinct_id) AS id, count() AS views${more(ofEvent && "value")}
+      SELECT session, any(distinct_id) AS id, ${seen.ofSession} count() AS views${more(ofEvent && "value")}
       FROM (
-        SELECT ${sessionOfEvent} AS session, distinct_id${more(ofEvent)} FROM ${draft.eventTable(filters)}
-        WHERE ${within} AND event IN ('$pageview', '$screen') AND ${draft.filterCondition(filters)}
+        SELECT ${sessionOfEvent} AS session, ${seen.ofEvent} distinct_id${more(ofEvent)}
+        FROM ${draft.eventTable(filters)}
+        WHERE project_id = {project_id:UInt32} AND ${isWithin("timestamp")}
+          AND event IN ('$pageview', '$screen') AND ${draft.filterCondition(filters)}
       )
       GROUP BY session${more(ofEvent && "value")}
     ) AS v
     INNER JOIN (
       SELECT session_id, start_time, duration, is_bounce, entry_pathname${more(ofSession)} FROM sessions
-      WHERE project_id = {project_id:UInt32} AND start_time >= toDateTime64({from:String}, 6, 'UTC')
-        AND start_time < toDateTime64({to:String}, 6, 'UTC') AND end_time >= toDateTime64({from:String}, 6, 'UTC')
+      WHERE project_id = {project_id:UInt32} AND ${isWithin("start_time")}
+        AND end_time >= ${readMoment("read_0_from")}
     ) AS s ON v.session = s.session_id
     LEFT ANY JOIN (
       SELECT distinct_id, main_id FROM merged_ids FINAL WHERE project_id = {project_id:UInt32}
@@ -72,13 +92,25 @@ export function visitRows(
   return context.table(`SELECT ${columns} FROM ${visits} ${rest}`, draft.params);
 }
 
+const readMoment = (name: string) => `toDateTime64({${name}:String}, 6, 'UTC')`;
+const inSpan = (column: string, from: string, to: string) =>
+  `(${column} >= ${readMoment(from)} AND ${column} < ${readMoment(to)})`;
+const momentParams = (moments: Record<string, Temporal.ZonedDateTime>) =>
+  Object.fromEntries(Object.entries(moments).map(([name, at]) => [name, clickhouseTime(asStored(at))]));
+
 /**
- * A figure of the span, and that of the span before; null where nothing is compared.
- * @param of makes the figure of the visits under a condition.
+ * A figure of the span, that of the period before, and that as far as now; null where nothing is compared.
+ * @param of makes the figure of the visits under a condition, with this column of their views.
  */
-export function both(of: (condition: string) => string, { before }: VisitSpans): string {
-  const current = "toDateTime64({current:String}, 6, 'UTC')";
-  return `${of(`start >= ${current}`)}, ${before ? of(`start < ${current}`) : "NULL"}`;
+export function countPeriods(
+  of: (condition: string, views: string) => string,
+  { before }: VisitSpans,
+): [current: string, before: string, until: string] {
+  return [
+    of(inSpan("start", "current_from", "current_to"), "views"),
+    before ? of(inSpan("start", "before_from", "before_to"), "views") : "NULL",
+    before?.until ? of(inSpan("start", "before_from", "until"), "seen") : "NULL",
+  ];
 }
 
 /** A figure; null for the mean of no visits, which is no number. */

@@ -5,8 +5,10 @@ export interface Figure {
   value: number;
   /** % for shares of a hundred. */
   unit: "" | "%";
-  /** The value in the last delivery. */
+  /** The value in the last delivery; of a query that compares, that of the time before. */
   before: number | null;
+  /** Since when, of a query that compares: `since the time before, until 18:43`. */
+  since?: string;
 }
 
 export interface ChartSeries {

@@ -17,11 +17,12 @@ export function shortText(value: number, unit: "" | "%" = ""): string {
   return `${Math.abs(value) < 1000 ? plain.format(value) : compact.format(value)}${unit}`;
 }
 
-/** The change of a figure since the last delivery; undefined for the first. */
-export function changeOf({ value, before, unit }: Figure): { up: boolean | null; text: string } | undefined {
+/** The change of a figure since the last delivery, or the time before; undefined without one. */
+export function changeOf(figure: Figure): { up: boolean | null; text: string } | undefined {
+  const { value, before, unit, since = "since last time" } = figure;
   if (before === null) return undefined;
   const was = numberText(before, unit);
-  if (value === before) return { up: null, text: "no change since last time" };
+  if (value === before) return { up: null, text: `no change ${since}` };
   const up = value > before;
   const sign = up ? "+" : "−";
   const difference = Math.abs(value - before);
@@ -31,7 +32,7 @@ export function changeOf({ value, before, unit }: Figure): { up: boolean | null;
       : before === 0
         ? `${sign}${plain.format(difference)}`
         : `${sign}${tenths.format((difference / Math.abs(before)) * 100)}%`;
-  return { up, text: `${moved} since last time (${was})` };
+  return { up, text: `${moved} ${since} (${was})` };
 }
 
 /** `21 November 2026` in `timezone`. `at`: ms since 1970. */

@@ -1,6 +1,12 @@
 // One insight's results as a section of a report.
 
-import { type FunnelStep, type ResultShapes, type ResultType, toFunnels } from "../../query/result.ts";
+import {
+  type FunnelStep,
+  type ResultShapes,
+  type ResultType,
+  toFunnels,
+  type TrendLine,
+} from "../../query/result.ts";
 import { subscriptionLimits } from "../limits.ts";
 import type { Cell, Chart, ChartSeries, Figure, Section, Table } from "./model.ts";
 import { durationText } from "./numbers.ts";
@@ -41,6 +47,7 @@ export function sectionOf(
     figures: content.figures.map((figure) => ({
       ...figure,
       before:
+        figure.before ??
         before?.figures.find(({ label, unit }) => label === figure.label && unit === figure.unit)?.value ??
         null,
     })),
@@ -77,20 +84,42 @@ const contents: {
 
 interface Line extends ChartSeries {
   total: number;
+  /** Of a query that compares: whether it is of the time before, and the line of that. */
+  isBefore?: boolean;
+  earlier?: TrendLine | undefined;
 }
 
 function trendsContent(results: Results<"series">): Content {
-  const all = results.map(({ label, data: values, labels, aggregated_value, count }) => ({
-    label: labelOf(label),
-    values,
-    labels,
-    total: aggregated_value ?? count,
-  }));
-  const sorted = all.toSorted((a, b) => b.total - a.total);
+  const all = results.map((line) => {
+    const isBefore = line.compare_label === "previous";
+    const label = isBefore ? `${labelOf(line.label)} (before)` : labelOf(line.label);
+    return { label, values: line.data, labels: line.labels, total: readTotal(line), isBefore, line };
+  });
+  const earlier = new Map(
+    all.flatMap(({ isBefore, label, line }) => (isBefore ? [[label, line] as const] : [])),
+  );
+  const sorted = all
+    .map((one) => ({ ...one, earlier: earlier.get(`${one.label} (before)`) }))
+    .toSorted((a, b) => Number(a.isBefore) - Number(b.isBefore) || b.total - a.total);
   const labels = sorted[0]?.labels ?? [];
   const totals = all.map(({ label, total }): Cell[] => [label, total]);
   const table = labels.length < 2 ? tableOf(["Series", "Total"], totals) : trendsTable(all, labels);
   return linesContent(sorted, labels, "", table);
+}
+
+/** A line's number of its whole time, or of a part of it. */
+const readTotal = ({ aggregated_value, count }: Pick<TrendLine, "aggregated_value" | "count">): number =>
+  aggregated_value ?? count;
+
+/** What a figure's change is since: the time before, or the part of it as far as now. */
+function changeSince(earlier: TrendLine | undefined): Pick<Figure, "before" | "since"> {
+  if (!earlier) return { before: null };
+  const { until } = earlier;
+  if (!until) return { before: readTotal(earlier), since: "since the time before" };
+  return {
+    before: readTotal(until),
+    since: `since the time before, until ${until.date_to.slice(11, 16)}`,
+  };
 }
 
 /** The first lines; where they have one value each, as bars. */
@@ -101,8 +130,9 @@ function linesContent(lines: readonly Line[], labels: string[], unit: "" | "%", 
   const series = shown.map(({ label, values }) => ({ label, values }));
   return {
     figures: shown
+      .filter(({ isBefore }) => !isBefore)
       .slice(0, subscriptionLimits.reportFiguresMax)
-      .map(({ label, total }) => ({ label, value: total, unit, before: null })),
+      .map(({ label, total, earlier }) => ({ label, value: total, unit, ...changeSince(earlier) })),
     chart: labels.length < 2 ? barChart(names, totals, unit) : { kind: "line", labels, series, unit },
     table,
   };
@@ -110,15 +140,17 @@ function linesContent(lines: readonly Line[], labels: string[], unit: "" | "%", 
 
 /** A site's figures: their changes come from the query's own comparison, not from the last delivery. */
 function figuresContent(results: Results<"figures">): Content {
-  const rows = results.map(({ key, kind, ...figure }): Cell[] => [
+  const rows = results.map(({ key, kind, value: current, previous, until }): Cell[] => [
     labelOf(key),
-    ...[figure.value, figure.previous].map((value) => {
+    ...[current, until ? until.value : previous].map((value) => {
       if (value === null) return "";
       const shown = Math.round(value * 10) / 10;
       return kind === "duration_s" ? durationText(value) : kind === "percentage" ? `${shown}%` : shown;
     }),
   ]);
-  return { ...nothing, table: tableOf(["Figure", "Value", "Before"], rows) };
+  const [first] = results;
+  const before = first?.until ? `Before, until ${first.until.date_to.slice(11, 16)}` : "Before";
+  return { ...nothing, table: tableOf(["Figure", "Value", before], rows) };
 }
 
 /** One row for each date, newest first, when the series fit as columns; otherwise one row for each series. */

@@ -52,6 +52,36 @@ test("trends are a line for each series, totals, and days with the newest first"
   });
 });
 
+test("a query that compares has its change from the same part of the time before, not from the last delivery", () => {
+  const until = { date_to: "2024-01-12T18:43:00+00:00", data: [1, 2, 2], count: 5 };
+  const before = { ...series("free", [5, 5, 5]), compare_label: "previous" };
+  const current = { ...series("free", [1, 2, 3]), compare_label: "current" };
+  const last = sectionOf({ ...signUps, results: [series("free", [9, 9, 9])] }, undefined);
+  const [part] = sectionOf({ ...signUps, results: [current, { ...before, until }] }, last).figures;
+  expect(changeOf(part!)!.text).toBe("+20% since the time before, until 18:43 (5)");
+  const section = sectionOf({ ...signUps, results: [current, before] }, last);
+  expect(section.figures.map((figure) => changeOf(figure)!.text)).toEqual([
+    "−60% since the time before (15)",
+  ]);
+  const shown = section.chart!.series.map(({ label }) => label);
+  expect([shown, section.table!.columns]).toEqual([
+    ["free", "free (before)"],
+    ["Date", "free", "free (before)"],
+  ]);
+});
+
+test("a site's figures stand beside the same part of the time before", () => {
+  const figure = { key: "visitors", kind: "unit", value: 645, previous: 803 };
+  const until = { date_to: "2026-11-26T18:43:00+00:00", value: 614 };
+  const tables = [{ ...figure, until }, figure].map(
+    (one) => sectionOf({ ...signUps, type: "figures", results: [one] }, undefined).table!,
+  );
+  expect(tables.map(({ columns, rows }) => [columns[2], rows[0]])).toEqual([
+    ["Before, until 18:43", ["visitors", 645, 614]],
+    ["Before", ["visitors", 645, 803]],
+  ]);
+});
+
 test("a funnel's conversion is a line for each value, its figure the last share", () => {
   const line = (value: string, data: number[]) => ({
     count: 3,

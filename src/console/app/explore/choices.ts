@@ -39,6 +39,13 @@ export const ranges: readonly (readonly [string, string])[] = [
   ["all", "All time"],
 ];
 
+/** PostHog's compare_to. */
+export const comparisons: readonly (readonly [string, string])[] = [
+  ["", "The time directly before"],
+  ["-1w", "The same days of the week before"],
+  ["-1y", "The year before"],
+];
+
 export const trendDisplays: readonly (readonly [string, string])[] = [
   ["ActionsLineGraph", "Lines"],
   ["ActionsBar", "Bars"],

@@ -34,8 +34,13 @@ export function tableOf({ type, results }: TypedResults, columns: readonly strin
       return { name: "paths", columns: ["From", "To", "Times", "Average seconds"], rows };
     }
     case "figures": {
-      const rows = results.map(({ key, value, previous }) => [key, value, previous]);
-      return { name: "figures", columns: ["Figure", "Value", "Before"], rows };
+      const rows = results.map(({ key, value, previous, until }) => [
+        key,
+        value,
+        previous,
+        until?.value ?? null,
+      ]);
+      return { name: "figures", columns: ["Figure", "Value", "Before", "Before, as far as now"], rows };
     }
     default:
       return { name: "query", columns: namesOfColumns(results, columns), rows: results as Cell[][] };

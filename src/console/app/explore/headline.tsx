@@ -5,8 +5,8 @@ import { personsOfLine } from "../actors/figures.ts";
 import { useAllowed } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
-import { sourceOf } from "../values.ts";
-import { nameOfSeries, namesOfSeries, type TrendSeries } from "./results.ts";
+import { fieldsOf, sourceOf } from "../values.ts";
+import { nameOfSeries, namesOfSeries, type TrendSeries, untilText } from "./results.ts";
 
 const headlinesMax = 6;
 
@@ -48,17 +48,24 @@ function LoadedHeadline({ query, ...props }: HeadlineProps) {
 }
 
 /**
- * One number for each event, of the time that is drawn and of the time before.
+ * One number for each event, of the time that is drawn and of the time before. A range of whole days stays as it is: it
+ * decides what the time before is.
  * @param from the chart's first day; "" for none.
  */
 export function totalsQueryOf(query: unknown, from: string): object {
-  const { breakdownFilter: _, interval: __, dateRange, trendsFilter, ...source } = sourceOf(query);
-  const range = {
-    ...(dateRange as object | null),
-    ...(from !== "" && { date_from: from.replace(" ", "T") }),
-  };
+  const { breakdownFilter: _, interval, dateRange, trendsFilter, compareFilter, ...source } = sourceOf(query);
+  const range = fieldsOf(dateRange);
+  const { date_from = "-7d" } = range;
+  // The last letter of -7d or mStart is its unit; a date has none.
+  const unit = String(date_from).replace("Start", "").at(-1) ?? "";
+  const isDrawnWhole = (interval ?? "day") === "day" && "dwmqy".includes(unit);
   const filter = { ...(trendsFilter as object | null), display: "BoldNumber" };
-  return { ...source, dateRange: range, trendsFilter: filter, compareFilter: { compare: true } };
+  return {
+    ...source,
+    dateRange: { ...range, ...(from !== "" && !isDrawnWhole && { date_from: from.replace(" ", "T") }) },
+    trendsFilter: filter,
+    compareFilter: { ...fieldsOf(compareFilter), compare: true },
+  };
 }
 
 /** The figures by their names, without the time that each series is of. */
@@ -66,11 +73,18 @@ function figuresOf(series: readonly TrendSeries[], values: readonly (number | un
   const names = namesOfSeries(series.map((one) => ({ ...one, compare_label: "current" as const })));
   const figures = new Map<
     string,
-    { line?: TrendSeries; value?: number | undefined; before?: number | undefined }
+    {
+      line?: TrendSeries;
+      value?: number | undefined;
+      before?: number | undefined;
+      until?: TrendSeries["until"];
+    }
   >();
   for (const [i, line] of series.entries()) {
     const isBefore = line.compare_label === "previous";
-    const figure = isBefore ? { before: values[i] } : { line, value: values[i] };
+    const { until } = line;
+    const before = until && values[i] !== undefined ? (until.aggregated_value ?? until.count) : values[i];
+    const figure = isBefore ? { before, until } : { line, value: values[i] };
     figures.set(names[i]!, { ...figure, ...figures.get(names[i]!) });
   }
   return figures;
@@ -90,17 +104,18 @@ function Numbers({ series, sums, totals = [], isLoading = false, isAlone = false
   const whole = figuresOf(totals, ofWhole);
   const names = [...(isSplit ? whole : drawn)].flatMap(([name, { line }]) => {
     const value = drawn.get(name)?.value ?? whole.get(name)?.value;
-    const before = drawn.get(name)?.before ?? whole.get(name)?.before;
+    const { before, until } =
+      [drawn, whole].map((of) => of.get(name)).find((of) => of?.before !== undefined) ?? {};
     const href = line && !isSplit && value !== undefined ? hrefOfLine(hrefOfFigure, line, value) : undefined;
     // A number that is being loaded has its space already.
-    return line && (value !== undefined || isLoading) ? [{ name, value, before, href }] : [];
+    return line && (value !== undefined || isLoading) ? [{ name, value, before, until, href }] : [];
   });
   if (isSplit && names.length === 0)
-    names.push({ name: "", value: undefined, before: undefined, href: undefined });
+    names.push({ name: "", value: undefined, before: undefined, until: undefined, href: undefined });
   if (names.length === 0 || (!isAlone && names.length > headlinesMax)) return null;
   return (
     <div class={isAlone ? "bold-numbers" : "bold-numbers headline"}>
-      {names.map(({ name, value, before, href }) => (
+      {names.map(({ name, value, before, until, href }) => (
         <p key={name}>
           <span class="bold-number">
             {value === undefined ? "…" : <FigureLink href={href}>{numberText(value)}</FigureLink>}
@@ -108,18 +123,26 @@ function Numbers({ series, sums, totals = [], isLoading = false, isAlone = false
           <span class="quiet cut" title={name}>
             {name}
           </span>
-          <Change value={value} before={before} />
+          <Change value={value} before={before} until={until} />
         </p>
       ))}
     </div>
   );
 }
 
-function Change({ value, before }: { value: number | undefined; before: number | undefined }) {
+interface ChangeProps {
+  value: number | undefined;
+  before: number | undefined;
+  until: TrendSeries["until"];
+}
+
+function Change({ value, before, until }: ChangeProps) {
   // While the numbers are loaded, the line has its height.
   if (value === undefined || before === undefined) return <span class="quiet">{"\u00a0"}</span>;
-  if (before === 0) return <span class="quiet">none before</span>;
+  if (before === 0) return <span class="quiet">{`none before${untilText(until)}`}</span>;
   const change = Math.round(((value - before) / before) * 100);
   const sign = change > 0 ? "+" : change < 0 ? "−" : "±";
-  return <span class="quiet">{`${sign}${Math.abs(change)} % (before: ${numberText(before)})`}</span>;
+  return (
+    <span class="quiet">{`${sign}${Math.abs(change)} % (before: ${numberText(before)}${untilText(until)})`}</span>
+  );
 }

@@ -73,6 +73,8 @@ const rarer = {
   /** How many values of the breakdown are shown separately; the others are one line. */
   values: ["values", 6],
   compare: ["compare", false],
+  /** How far back the time lies that it is compared with; "" for directly before. */
+  compareTo: ["compare_to", ""],
   /** PostHog's name of a funnel's view, how long a person may take, and PostHog's name of the order of its steps. */
   view: ["view", "steps"],
   window: ["window", "14 day"],
@@ -134,7 +136,7 @@ export function addressOfQuery(query: InsightQuery): string {
 }
 
 export function queryBodyOf(query: InsightQuery): { kind: string } & Record<string, unknown> {
-  const { series, interval, range, to, compare, display, formula } = query;
+  const { series, interval, range, to, compare, compareTo, display, formula } = query;
   const kind = kinds[query.kind].api;
   const dateRange = { date_from: range, ...(to !== "" && { date_to: to }) };
   const filtered = {
@@ -172,7 +174,7 @@ export function queryBodyOf(query: InsightQuery): { kind: string } & Record<stri
         dateRange,
         ...filtered,
         breakdownFilter,
-        compareFilter: compare ? { compare: true } : null,
+        compareFilter: compare ? { compare: true, ...(compareTo !== "" && { compare_to: compareTo }) } : null,
         ...((isDrawn || formula !== "") && {
           trendsFilter: { ...(isDrawn && { display }), ...(formula !== "" && { formula }) },
         }),

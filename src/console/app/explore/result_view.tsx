@@ -16,7 +16,7 @@ import { DataButtons, Table } from "../ui/table.tsx";
 import { tableOf } from "./data.ts";
 import type { QueryDrawing } from "./drawing.ts";
 import { FunnelView } from "./funnel_view.tsx";
-import { figureText, isTotals, toLines } from "./results.ts";
+import { figureText, isTotals, toLines, untilText } from "./results.ts";
 import { RetentionView } from "./retention_view.tsx";
 import { TableView } from "./rows/table_view.tsx";
 import { TotalsView } from "./totals_view.tsx";
@@ -74,6 +74,8 @@ function Picture(props: ViewProps & TypedResults) {
 }
 
 function FiguresView({ figures }: { figures: WebFigure[] }) {
+  const beforeText = ({ until, previous, kind }: WebFigure) =>
+    figureText(until ? until.value : previous, kind) + untilText(until);
   return (
     <Table
       caption="The figures of the site"
@@ -82,7 +84,7 @@ function FiguresView({ figures }: { figures: WebFigure[] }) {
       columns={[
         { name: "Figure", cell: ({ key }) => capitalized(key), fixed: true },
         { name: "Value", cell: ({ value, kind }) => figureText(value, kind), number: true },
-        { name: "Before", cell: ({ previous, kind }) => figureText(previous, kind), number: true },
+        { name: "Before", cell: beforeText, number: true },
       ]}
     />
   );

@@ -54,6 +54,11 @@ export function figureText(value: number | null, kind: WebFigure["kind"]): strin
   return kind === "percentage" ? percentText(value, 100) : numberText(value);
 }
 
+/** The time of day until which a number of the time before is, as words; "" for the whole of it. */
+export function untilText(until: { date_to: string } | undefined): string {
+  return until ? ` until ${until.date_to.slice(11, 16)}` : "";
+}
+
 /** The name of each series. Different events with equal names get their letter, as in formulas. */
 export function namesOfSeries(series: readonly TrendSeries[]): string[] {
   const names = series.map(nameOfSeries);

@@ -137,6 +137,7 @@ function readFormQuery(query: Fields): InsightQuery | undefined {
     display: textOf(trends["display"]) || plainQuery.display,
     values: numberOf(filter["breakdown_limit"]) ?? (breakdown ? valuesOfApi : plainQuery.values),
     compare: of("compareFilter")["compare"] === true,
+    compareTo: textOf(of("compareFilter")["compare_to"]),
     view: textOf(funnel["funnelVizType"]) || plainQuery.view,
     window: `${String(funnel["funnelWindowInterval"] ?? 14)} ${textOf(funnel["funnelWindowIntervalUnit"]) || "day"}`,
     order: textOf(funnel["funnelOrderType"]) || plainQuery.order,

@@ -4,14 +4,15 @@
 import { useEffect, useState } from "preact/hooks";
 import type { WebFigure } from "../../../query/result.ts";
 import { FiguresOf } from "../actors/figure_link.tsx";
+import { comparisons, withCurrent } from "../explore/choices.ts";
 import { ResultView } from "../explore/result_view.tsx";
-import { figureText, type QueryReply, readResults } from "../explore/results.ts";
+import { figureText, type QueryReply, readResults, untilText } from "../explore/results.ts";
 import { type ListReply } from "../session/api.ts";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { useAnswer, useRead } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
-import { Card, PageHead, PageLink, useWaitText, WhenLoaded } from "../ui/parts.tsx";
+import { Card, ChoiceField, PageHead, PageLink, useWaitText, WhenLoaded } from "../ui/parts.tsx";
 import { RangeField } from "../ui/range_field.tsx";
 import { SiteCard } from "./site_card.tsx";
 import {
@@ -113,6 +114,12 @@ function Scope({ site, show }: { site: Site; show: (site: Site) => void }) {
         set={(range, to) => show({ ...site, range, to })}
         options={siteRanges}
       />
+      <ChoiceField
+        label="Compared with"
+        value={site.compareTo}
+        set={(compareTo) => show({ ...site, compareTo })}
+        options={withCurrent(comparisons, site.compareTo)}
+      />
       {site.filters.map((filter) => {
         const name = `${subjectOf(filter.by)?.title}: ${rowName(subjectOf(filter.by)!, filter.value)}`;
         const rest = { ...site, filters: site.filters.filter((one) => one !== filter) };
@@ -174,29 +181,48 @@ function Figures({ site, drawn, draw }: { site: Site; drawn: string; draw: (key:
     <WhenLoaded loaded={loaded}>
       {({ results }) => (
         <dl class="figures">
-          {results.map(({ key, kind, value, previous, changeFromPreviousPct: change, isIncreaseBad }) => (
-            <div key={key} class="figure">
-              <dt class="quiet">
-                {curves[key] ? (
-                  <button type="button" aria-pressed={key === drawn} onClick={() => draw(key)}>
-                    {titles[key]}
-                  </button>
-                ) : (
-                  (titles[key] ?? key)
-                )}
-              </dt>
-              <dd class="big">{figureText(value, kind)}</dd>
-              <dd class={`change ${toneOf(change, isIncreaseBad)}`}>
-                {changeText(change)}{" "}
-                <span class="quiet">
-                  {previous === null ? "nothing before" : `before: ${figureText(previous, kind)}`}
-                </span>
-              </dd>
-            </div>
+          {results.map((figure) => (
+            <FigureOfSite key={figure.key} figure={figure} drawn={drawn} draw={draw} />
           ))}
         </dl>
       )}
     </WhenLoaded>
+  );
+}
+
+function FigureOfSite({
+  figure,
+  drawn,
+  draw,
+}: {
+  figure: WebFigure;
+  drawn: string;
+  draw: (key: string) => void;
+}) {
+  const { key, kind, value, until, isIncreaseBad } = figure;
+  const before = until ? until.value : figure.previous;
+  // A day that has not ended is compared with the same part of the day before.
+  const change = value !== null && before ? Math.round((100 * (value - before)) / before) : null;
+  return (
+    <div class="figure">
+      <dt class="quiet">
+        {curves[key] ? (
+          <button type="button" aria-pressed={key === drawn} onClick={() => draw(key)}>
+            {titles[key]}
+          </button>
+        ) : (
+          (titles[key] ?? key)
+        )}
+      </dt>
+      <dd class="big">{figureText(value, kind)}</dd>
+      <dd class={`change ${toneOf(change, isIncreaseBad)}`}>
+        {changeText(change)}{" "}
+        <span class="quiet">
+          {before === null ? "nothing before" : `before: ${figureText(before, kind)}`}
+          {untilText(until)}
+        </span>
+      </dd>
+    </div>
   );
 }
 

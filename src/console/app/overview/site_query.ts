@@ -69,6 +69,8 @@ export interface Site {
   range: string;
   /** The last day of a range that begins with a day. */
   to: string;
+  /** How far back the time lies that it is compared with; "" for directly before. */
+  compareTo: string;
   filters: SiteFilter[];
 }
 
@@ -86,14 +88,16 @@ export function siteOf(query: URLSearchParams): Site {
       const by = text.slice(0, at);
       return subjects.has(by) ? [{ by, value: text.slice(at + 1) }] : [];
     });
-  return { range: query.get("range") ?? rangeDefault, to: query.get("to") ?? "", filters };
+  const [to = "", compareTo = ""] = ["to", "compare_to"].map((name) => query.get(name) ?? "");
+  return { range: query.get("range") ?? rangeDefault, to, compareTo, filters };
 }
 
 /** The parameters of a page's address that show it. */
-export function siteAddress({ range, to, filters }: Site): string {
+export function siteAddress({ range, to, compareTo, filters }: Site): string {
   const query = new URLSearchParams();
   if (range !== rangeDefault) query.set("range", range);
   if (to !== "") query.set("to", to);
+  if (compareTo !== "") query.set("compare_to", compareTo);
   for (const { by, value } of filters) query.append("filter", `${by}:${value}`);
   return query.toString();
 }
@@ -121,7 +125,8 @@ function scopeOf({ range, to, filters }: Site) {
 }
 
 export function overviewQuery(site: Site) {
-  return { kind: "WebOverviewQuery", ...scopeOf(site), compareFilter: { compare: true } };
+  const compareFilter = { compare: true, ...(site.compareTo !== "" && { compare_to: site.compareTo }) };
+  return { kind: "WebOverviewQuery", ...scopeOf(site), compareFilter };
 }
 
 /** Intervals of ranges that are not drawn by the day. */

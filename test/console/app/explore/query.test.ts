@@ -32,6 +32,7 @@ const insightQuery: InsightQuery = {
   display: "ActionsBar",
   values: 10,
   compare: true,
+  compareTo: "-1w",
   view: "trends",
   window: "1 hour",
   order: "strict",
@@ -63,7 +64,7 @@ test("each kind of question becomes its query", () => {
   expect(queryBodyOf(insightQuery)).toMatchObject({
     kind: "TrendsQuery",
     interval: "week",
-    compareFilter: { compare: true },
+    compareFilter: { compare: true, compare_to: "-1w" },
     breakdownFilter: {
       breakdown: "$browser",
       breakdown_type: "group",

@@ -30,6 +30,7 @@ const insightQuery: InsightQuery = {
   display: "ActionsBar",
   values: 6,
   compare: true,
+  compareTo: "-1w",
   view: "steps",
   window: "14 day",
   order: "ordered",
@@ -44,7 +45,15 @@ const insightQuery: InsightQuery = {
 test("a question that was saved is the same when it is opened", () => {
   expect(formQueryOf(queryBodyOf(insightQuery))).toEqual(insightQuery);
   expect(formQueryOf({ kind: "InsightVizNode", source: queryBodyOf(insightQuery) })).toEqual(insightQuery);
-  const plain = { ...insightQuery, breakdown: "", compare: false, interval: "day", range: "-7d", values: 6 };
+  const plain = {
+    ...insightQuery,
+    breakdown: "",
+    compare: false,
+    compareTo: "",
+    interval: "day",
+    range: "-7d",
+    values: 6,
+  };
   expect(formQueryOf(queryBodyOf(plain))).toEqual(plain);
   for (const kind of kindNames) {
     const saved = queryBodyOf({ ...insightQuery, kind, pathType: "$screen", start: "/", steps: 3 });

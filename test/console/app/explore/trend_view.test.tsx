@@ -6,6 +6,8 @@ import { closePage, drawPage, inDocument } from "../drawn_page.tsx";
 
 const { TrendView } = await inDocument(() => import("../../../../src/console/app/explore/trend_view.tsx"));
 
+const { totalsQueryOf } = await inDocument(() => import("../../../../src/console/app/explore/headline.tsx"));
+
 afterEach(async () => {
   await closePage();
   setSystemTime();
@@ -49,6 +51,25 @@ test("the interval that is not over says so, and one to come has no value but th
     ["", "3"],
     ["3", "9"],
   ]);
+});
+
+test("the change of an unfinished time is that against the same part of the one before", async () => {
+  setSystemTime(new Date("2026-03-03T18:43:00Z"));
+  const until = { date_to: "2026-02-28T18:43:00+00:00", data: [1, 2, 2], count: 5 };
+  const before = line({ compare_label: "previous", data: [3, 3, 4], until });
+  const series = [line({ compare_label: "current" }), before];
+  const page = await drawPage(<TrendView {...{ series, display: "" }} small={false} height={200} />);
+  expect(page.texts(".headline p")).toEqual(["7paid+40 % (before: 5 until 18:43)"]);
+});
+
+test("the numbers of the whole time keep a range of whole days, which decides the time before", () => {
+  const totals = (dateRange: object, interval: string) =>
+    (totalsQueryOf({ kind: "TrendsQuery", dateRange, interval }, "2026-03-01") as { dateRange: object })
+      .dateRange;
+  for (const date_from of ["-7d", "mStart", "-1mStart", "dStart"])
+    expect(totals({ date_from }, "day")).toEqual({ date_from });
+  expect(totals({ date_from: "-7d" }, "week")).toEqual({ date_from: "2026-03-01" });
+  expect(totals({ date_from: "-24h" }, "day")).toEqual({ date_from: "2026-03-01" });
 });
 
 test("stickiness is bars of how many were active in so many intervals", async () => {

@@ -59,6 +59,24 @@ test("a figure has its change against the time before, and says whether that is 
   expect(page.text()).toContain("3 persons in the last 5 minutes");
 });
 
+test("a day that has not ended is compared with the same part of the day before, and says until when", async () => {
+  const until = { date_to: "2026-11-26T18:43:00-05:00", value: 614 };
+  const results = [{ ...figure("visitors", 645, 803, -20), until }];
+  const page = await drawPage(<Overview route={readRoute("#/7/overview?range=dStart&compare_to=-1w")} />, {
+    answers: {
+      ...answers,
+      "POST /api/projects/7/query/": (asked) =>
+        kindsOf([asked])[0] === "WebOverviewQuery" ? { results } : answerTo(asked),
+    },
+  });
+  expect(page.texts("dl.figures .figure")).toEqual(["Visitors645+5 % before: 614 until 18:43"]);
+  expect(page.asked.map(({ body }) => body)).toContainEqual(
+    expect.objectContaining({
+      query: expect.objectContaining({ compareFilter: { compare: true, compare_to: "-1w" } }) as unknown,
+    }),
+  );
+});
+
 test("a figure that is pressed is drawn, with its own math; time and bounces are not drawn", async () => {
   const page = await drawPage(<Overview route={readRoute("#/7/overview")} />, { answers });
   await page.press("Page views");
@@ -96,8 +114,8 @@ test("a project without events is led to the start from the first page, and stay
 
 test("the address of a site has its range and filters, and none where it is the usual one", () => {
   const addressOf = (site: Site) => hrefOf(7, "overview", [], siteAddress(site));
-  expect(addressOf({ range: "-7d", to: "", filters: [] })).toBe("#/7/overview");
-  expect(addressOf({ range: "all", to: "", filters: [{ by: "OS", value: "" }] })).toBe(
+  expect(addressOf({ range: "-7d", to: "", compareTo: "", filters: [] })).toBe("#/7/overview");
+  expect(addressOf({ range: "all", to: "", compareTo: "", filters: [{ by: "OS", value: "" }] })).toBe(
     "#/7/overview?range=all&filter=OS%3A",
   );
 });

@@ -15,7 +15,7 @@ import {
   withFilter,
 } from "../../../../src/console/app/overview/site_query.ts";
 
-const site: Site = { range: "-7d", to: "", filters: [] };
+const site: Site = { range: "-7d", to: "", compareTo: "", filters: [] };
 const from = (address: string) => siteOf(new URLSearchParams(address));
 
 test("an address holds the range and the filters, and nothing where nothing is set", () => {
@@ -23,6 +23,7 @@ test("an address holds the range and the filters, and nothing where nothing is s
   const set: Site = {
     range: "2026-03-01",
     to: "2026-03-31",
+    compareTo: "-1y",
     filters: [
       { by: "Page", value: "/a:b?c=d&e" },
       { by: "InitialUTMSource", value: "" },

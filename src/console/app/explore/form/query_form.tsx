@@ -6,6 +6,7 @@ import { inputsOf } from "../../ui/inputs.tsx";
 import { Button, Form } from "../../ui/parts.tsx";
 import { RangeField } from "../../ui/range_field.tsx";
 import {
+  comparisons,
   intervals,
   orders,
   pathTypes,
@@ -31,7 +32,7 @@ interface FormProps {
 export function QueryForm({ next, edit, submit, isEdited }: FormProps) {
   const set = (change: Partial<InsightQuery>) => edit({ ...next, ...change });
   const { kind } = next;
-  const { check } = inputsOf(next, set);
+  const { check, choice } = inputsOf(next, set);
   const filters = {
     conditions: next.conditions,
     set: (conditions: InsightQuery["conditions"]) => set({ conditions }),
@@ -47,6 +48,9 @@ export function QueryForm({ next, edit, submit, isEdited }: FormProps) {
           <div class="form">
             <AddCondition {...filters} />
             {kind === "trend" && check("compare", "Compare with the time before")}
+            {kind === "trend" &&
+              next.compare &&
+              choice("compareTo", "Compared with", withCurrent(comparisons, next.compareTo))}
             {check("withoutTests", "Without the project’s test accounts")}
             <Button type="submit" kind="primary">
               Show
