@@ -122,7 +122,7 @@ test("refusals say what is wrong, which bound it is, and what was measured", asy
     ],
     ["/batch/", { batch: [{ event: "e" }] }, 401, "missing_api_key", "api_key"],
     ["/e/", new Uint8Array([0x7b, 0xff, 0x7d]), 400, "invalid_payload", "not UTF-8"],
-    ["/e/", `[${"[".repeat(200)}`, 400, "invalid_payload", "deeper than 128"],
+    ["/e/", `[${"[".repeat(200)}`, 400, "invalid_payload", "ends too early"],
     ["/e/", "x".repeat(1000), 413, "payload_too_large", "smaller than 1000 bytes; 1000 bytes arrived"],
     ["/e/", new Uint8Array([0x1f, 0x8b, 1, 2]), 400, "invalid_payload", "4 bytes is no sound gzip"],
   ];

@@ -142,3 +142,20 @@ test("a number that neither 64 bits nor a double hold empties no session", async
   const expected = Object.keys(numbers).map((name) => [`n-${name}`, `https://example.com/${name}`, "news"]);
   expect((await read()).toSorted()).toEqual(expected.toSorted());
 });
+
+// PostHog/posthog#15575: one bad event poisons its batch, which SDKs then drop.
+test("an event that is nested too deep costs only itself, wherever it is deep", async () => {
+  const deep = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+  const names = ["first", "second"].map((event) => ({ event, distinct_id: "beside" }));
+  const bad = [
+    `{"event":"bad","distinct_id":"beside","properties":{"a":${deep(200)}}}`,
+    `{"event":"bad","distinct_id":"beside","$set":{"a":${deep(200)}}}`,
+    `{"other":${deep(20_000)},"event":"bad","distinct_id":"beside"}`,
+  ];
+  const reply = await send([names[0], ...bad, names[1]], true);
+  expect(reply["ignored"]).toEqual([1, 2, 3].map((index) => ({ index, reason: "nested_too_deep" })));
+  expect(await sql("SELECT event FROM events WHERE distinct_id = 'beside' ORDER BY event")).toEqual([
+    ["first"],
+    ["second"],
+  ]);
+});

@@ -7,7 +7,7 @@ import { entryLength, offsetOf } from "../scan/event_fields.ts";
 
 /** Why an event was ignored. Names are PostHog's where it has one. */
 export const reasons = wordsIn(`
-  missing_event_name missing_distinct_id empty_distinct_id malformed_event malformed_event_properties
+  missing_event_name missing_distinct_id empty_distinct_id malformed_event malformed_event_properties nested_too_deep
   invalid_options message_size_too_large performance_event heatmap client_ingestion_warning snapshot
   snapshot_too_large missing_session_id missing_snapshot_data invalid_event_when_process_person_profile_is_false
   invalid_alias invalid_anon_distinct_id group_key_too_long invalid_cookieless_mode cookieless_team_disabled

@@ -3,6 +3,7 @@
 
 import { isUtf8 } from "node:buffer";
 import { JsonWalker, malformed, notUtf8, stopped } from "../../core/json/json_walker.ts";
+import { limits } from "../../core/limits.ts";
 import type { ScanArena } from "../wasm/scan_arena.ts";
 import { envelope, envelopeKeys, field, itemKeys, noSlot, propertyKeys, slotOfKey } from "./event_fields.ts";
 import { EventIndex, type IndexOptions } from "./event_index.ts";
@@ -170,7 +171,7 @@ export class BodyScanner {
   /** Scans the slow way to the end of an item, or until about `bytesMax` bytes of cost are used; returns the cost. */
   #scanSlow(bytesMax: number): number {
     const { bytes } = this.index;
-    const walk = (this.#walk ??= new JsonWalker(bytes));
+    const walk = (this.#walk ??= new JsonWalker(bytes, limits.eventBytesMax));
     const from = this.#at;
     walk.at = from;
     walk.goal = Math.min(bytes.length, from + Math.ceil(bytesMax / slowFactor));
@@ -229,6 +230,7 @@ export class BodyScanner {
     const walk = this.#walk;
     this.index.openEntry(walk.at++);
     walk.altered = 0;
+    walk.isDeep = false;
     this.#level = at;
     this.#step = step.afterBracket;
   }
@@ -371,7 +373,7 @@ export class BodyScanner {
     }
     const isItem = this.#level === level.item;
     if (this.index.shape === "other") this.index.shape = "event";
-    if (isItem || this.index.shape === "event") this.index.closeEntry(walk.at, walk.altered);
+    if (isItem || this.index.shape === "event") this.index.closeEntry(walk.at, walk);
     if (isItem) this.index.items++;
     this.#step = isItem ? step.afterItem : step.end;
     return true;

@@ -3,6 +3,7 @@
 
 import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
+import type { JsonWalker } from "../../core/json/json_walker.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import type { Repaired } from "../decode/repair.ts";
@@ -226,8 +227,8 @@ export class EventIndex {
     this.#innerKey = none;
   }
 
-  /** Ends the open entry at byte `to`; `altered`: 1 when it holds what cannot be stored. */
-  closeEntry(to: number, altered: number): void {
+  /** Ends the open entry at byte `to`, unless it is too deep; `altered`: 1 when it holds what cannot be stored. */
+  closeEntry(to: number, { altered, isDeep }: Pick<JsonWalker, "altered" | "isDeep">): void {
     const start = this.count * entryLength;
     const entries = this.#entries;
     entries[start + field.item + 1] = to;
@@ -238,6 +239,7 @@ export class EventIndex {
     const hasId =
       entries[start + field.distinct_id + 1]! + entries[start + field.properties_distinct_id + 1]! > 0;
     if (this.#options.indexesAll) this.count++;
+    else if (isDeep) this.#ignore("nested_too_deep");
     else if (entries[start + field.event + 1] === 0 && !this.#options.allowsNameless)
       this.#ignore("missing_event_name");
     else if (!hasId) this.#ignore("missing_distinct_id");

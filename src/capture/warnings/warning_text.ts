@@ -18,6 +18,7 @@ export const sentences: Readonly<Record<Reason | Warning, string>> = {
   missing_distinct_id: "The event was ignored: it has no distinct_id, and neither do its properties.",
   empty_distinct_id: "The event was ignored: its distinct_id is empty.",
   malformed_event: "The item was ignored: it is not a JSON object.",
+  nested_too_deep: `The event was ignored: it is nested deeper than ${limits.jsonDepthMax}.`,
   malformed_event_properties: "The event was ignored: its properties are not a JSON object.",
   invalid_options:
     "The event was ignored: its options are not an object, or one of them has a value of the wrong type.",

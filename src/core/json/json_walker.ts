@@ -33,6 +33,8 @@ export class JsonWalker {
   goal: number;
   /** Set to 1 when an escape was passed that cannot be stored: NUL, or half of a surrogate pair. */
   altered = 0;
+  /** Set when a container was nested deeper than limits.jsonDepthMax. */
+  isDeep = false;
   /** Where the last key's bytes lie, without its quotes. */
   keyFrom = 0;
   keyTo = 0;
@@ -44,8 +46,8 @@ export class JsonWalker {
   #outer = 0;
   /** What a number has had so far: 0 digits, 1 a fraction, 2 an exponent. */
   #parts = 0;
-  /** The opening bytes of the containers around the current value. */
-  readonly #nesting: Uint8Array;
+  /** The opening bytes of the containers around the current value; it grows up to depthMax. */
+  #nesting: Uint8Array;
 
   readonly #depthMax: number;
 
@@ -54,7 +56,7 @@ export class JsonWalker {
     this.bytes = bytes;
     this.goal = bytes.length;
     this.#depthMax = depthMax;
-    this.#nesting = new Uint8Array(depthMax);
+    this.#nesting = new Uint8Array(Math.min(depthMax, limits.jsonDepthMax));
   }
 
   /** Reads `"key" :` up to its value, and sets keyFrom and keyTo; false when it stopped: call it again. */
@@ -135,7 +137,7 @@ export class JsonWalker {
   #walk(from: number): boolean {
     const { bytes, goal } = this;
     const outer = this.#outer;
-    const nesting = this.#nesting;
+    let nesting = this.#nesting;
     let at = this.at;
     let depth = this.#depth;
     let next = from;
@@ -185,6 +187,8 @@ export class JsonWalker {
         next = inText;
       } else if (byte === 0x7b || byte === 0x5b) {
         if (depth >= this.#depthMax) throw malformed(`nested deeper than ${this.#depthMax} at byte ${at}`);
+        if (depth >= limits.jsonDepthMax) this.isDeep = true;
+        if (depth === nesting.length) nesting = this.#growNesting();
         nesting[depth++] = byte;
         at++;
         next = atFirst;
@@ -198,6 +202,12 @@ export class JsonWalker {
         next = to < 0 ? inDigits : behind;
       }
     }
+  }
+
+  #growNesting(): Uint8Array {
+    const grown = new Uint8Array(this.#nesting.length * 2);
+    grown.set(this.#nesting);
+    return (this.#nesting = grown);
   }
 
   /** Keeps the state for resume(). @throws when the bytes end here. */

@@ -29,11 +29,16 @@ test("escapes that cannot be stored are noted, not changed: a recording's bytes 
   expect(scan.entries[field.altered]).toBe(1);
 });
 
-test("nesting past the bound is refused, nesting within it is not", () => {
+test("an event that is nested past the bound is ignored, one within it and its neighbours are not", () => {
   const nested = (depth: number) =>
     `{"event":"e","distinct_id":"d","properties":{"a":${"[".repeat(depth)}${"]".repeat(depth)}}}`;
   expect(scanOf(nested(120)).count).toBe(1);
-  expect(() => scanOf(nested(130))).toThrow("nested deeper than 128");
+  for (const depth of [127, 130, 5000]) {
+    const { count, ignored } = scanOf(`[${nested(1)},${nested(depth)},${nested(2)}]`);
+    expect([count, ...ignored.counts]).toEqual([2, ["nested_too_deep", 1]]);
+  }
+  expect(() => scanOf(`[${nested(130).replace("]", "}")}]`)).toThrow('unexpected "}"');
+  expect(() => scanOf(nested(1_000_001))).toThrow("nested deeper than 1000000");
 });
 
 test("bytes that are no UTF-8 are refused", () => {
