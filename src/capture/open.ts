@@ -31,6 +31,7 @@ import { captureLimits } from "./limits.ts";
 import { checkJournal, openJournal, publisherOf, sealJournal } from "./open_journal.ts";
 import { checkpointPostgres, recentMinutes } from "./store.ts";
 import { type SharedBook, WarningBook } from "./warnings/warning_book.ts";
+import type { StrayEvent } from "./wasm/unread_events.ts";
 
 export interface OpenCaptureOptions extends Uses<"clock" | "log"> {
   dataDir: string;
@@ -175,7 +176,8 @@ function openFlushes(
   const quarantine = new Quarantine(captureSetup, dataDir);
   const backlog = openSessionBacklog(sql);
   const parts = { journal, definitions, quarantine, backlog, folder: `${ownDir}/flush`, leaving };
-  const flush = new Flush({ ...parts, clickhouse, counts, clock, log });
+  const onStrays = (strays: readonly StrayEvent[]) => book.recordStrays(strays);
+  const flush = new Flush({ ...parts, clickhouse, counts, onStrays, clock, log });
   const onApplied = (applied: Applied) => book.recordRefused(applied);
   const readTrouble = () => flush.trouble;
   const merges = new MergeFlush({ journal, sql, clickhouse, onApplied, readTrouble, log });

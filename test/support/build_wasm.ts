@@ -45,13 +45,14 @@ import {
   foldRowBytes,
   foldRowsMax,
   foldSlotsMax,
+  foldStraysMax,
   foldTextsBytes,
   foldUnreadMax,
   foldUnreadNumbers,
   lcpSlot,
 } from "../../src/capture/wasm/session_layout.ts";
 import { limits } from "../../src/core/limits.ts";
-import { sessionBytesMax, sessionNames } from "../../src/storage/events/sessions.ts";
+import { sessionBytesMax, sessionMicros, sessionNames } from "../../src/storage/events/sessions.ts";
 import { cleanUp } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
 
@@ -62,7 +63,7 @@ export const modules = { fast: "index.ts", sessions: "sessions.ts" } as const;
 export type ModuleName = keyof typeof modules;
 export const modulePath = (name: ModuleName): string => `${folder}/${name}.wasm`;
 
-function lines(type: string, values: Record<string, number>, prefix = ""): string[] {
+function lines(type: string, values: Record<string, number | bigint>, prefix = ""): string[] {
   return Object.entries(values).map(
     ([name, value]) =>
       `@lazy export const ${prefix}${name.replace("$", "").toUpperCase()}: ${type} = ${value};`,
@@ -113,6 +114,7 @@ function constantsText(): string {
     EVENTS_MAX: foldEventsMax,
     TEXTS_BYTES: foldTextsBytes,
     UNREAD_MAX: foldUnreadMax,
+    STRAYS_MAX: foldStraysMax,
     UNREAD_BYTES: foldUnreadNumbers * 4,
     SLOTS_MAX: foldSlotsMax,
     PROBES_MAX: foldProbesMax,
@@ -126,6 +128,7 @@ function constantsText(): string {
     ...lines("u32", own),
     ...lines("u32", foldLayout, "FOLD_"),
     ...lines("u32", fold, "FOLD_"),
+    ...lines("i64", sessionMicros, "SESSION_"),
     ...lines("u32", grade, "GRADE_"),
     ...lines("u32", changeKind, "OP_"),
     ...lines("u32", personMode, "MODE_"),

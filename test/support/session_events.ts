@@ -78,6 +78,16 @@ export const names = [
   "$web_vitals_LCP_value",
 ];
 
+/** Ids with a moment near 1970, near the events' arrival, and some that are not quite one. */
+const momentIds = [
+  "00000000-03e8-7000-8000-000000000000",
+  "000000000-3e8-7000-8000-000000000000",
+  "018BCFE5-6800-7abc-8000-00000000000a",
+  "018bcfe5-6800-7abc-8000-00000000000",
+  "018bcfe5-680g-7abc-8000-00000000000a",
+  "018bcfe5-6800-4abc-8000-00000000000a",
+];
+
 /** Half of the events are as sites send them; of the others each may be odd in any place. */
 export function sessionEvents(seed: number, count: number): SessionEvent[] {
   const { below, of } = choices(seed);
@@ -86,7 +96,7 @@ export function sessionEvents(seed: number, count: number): SessionEvent[] {
     const members: string[] = [];
     const blank = isUsual ? "" : of(["", "", " ", "\n"]);
     const add = (name: string, value: string) => members.push(`"${name}"${blank}:${blank}${value}`);
-    const session = `"s${below(40)}"`;
+    const session = below(4) === 0 ? `"${of(momentIds)}"` : `"s${below(40)}"`;
     if (isUsual || below(8) > 0)
       add("$session_id", isUsual || below(6) > 0 ? session : of([...texts, ...odd]));
     for (const name of names) {
@@ -105,20 +115,20 @@ export function sessionEvents(seed: number, count: number): SessionEvent[] {
       event: of(["$pageview", "$autocapture", "$screen", "bought", "$pageviews"]),
       distinct_id: `id${below(3)}`,
       properties: `{${blank}${members.join(`${blank},${blank}`)}${blank}}`,
-      timestamp,
+      timestamp: below(4) === 0 ? 1_700_000_000_000_000 + timestamp : timestamp,
       created_at: 1_700_000_000_000_000 + seed * 1000 + below(5),
     };
   });
 }
 
-/** All that a project's sessions are made of, each folded to one row. */
+/** All that the view of a project's sessions shows, each folded to one row; start_time and end_time only lie around. */
 export async function sessionFactsOf(
   clickhouse: ClickHouse,
   project_id: number,
   table = "session_facts",
 ): Promise<object[]> {
   return await clickhouse.query(
-    `SELECT hex(session_id) AS id, toString(min(start_time)), toString(max(end_time)), toString(max(arrived)),
+    `SELECT hex(session_id) AS id, min(began), max(ended), toString(max(arrived)),
        hex(max(first_seen)), hex(max(entry)), hex(max(exit)), hex(max(external_click)), hex(max(lcp)),
        arraySort(groupUniqArrayArray(65536)(counted)) AS counted
      FROM {table:Identifier} WHERE project_id = {project_id:UInt32} GROUP BY session_id ORDER BY session_id`,

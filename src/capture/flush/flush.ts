@@ -11,6 +11,7 @@ import type { DefinitionBook } from "../definitions/definition_book.ts";
 import type { LaneKind } from "../journal/lane_kind.ts";
 import type { Segment } from "../journal/segments/segment.ts";
 import { deriveBlocks } from "../store.ts";
+import type { StrayEvent } from "../wasm/unread_events.ts";
 import { BatchInserter, type BatchInserterOptions } from "./batch_inserter.ts";
 import { BatchSender } from "./batch_sender.ts";
 import { FlushState, stopAfter } from "./flush_state.ts";
@@ -30,6 +31,8 @@ interface FlushOptions extends Omit<
   /** A folder for files that an embedded engine reads by name; emptied at the start. */
   folder: string;
   backlog?: SessionBacklog;
+  /** Receives examples of events that lie outside of their sessions. */
+  onStrays?: (strays: readonly StrayEvent[]) => void;
   /** Aborted when the flush no longer waits for ClickHouse. */
   leaving?: AbortController;
 }
@@ -74,6 +77,7 @@ export class Flush {
         clock,
         senderOf(sessionsOfFolds, "sessions"),
         senderOf(sessionsOfBlocks, "unread"),
+        options.onStrays,
       ),
       days: senderOf(eventDaysOfBlocks, "days"),
       backlog,

@@ -8,6 +8,7 @@ import type { JournalIo } from "../journal/journal_io.ts";
 import { readWhole } from "../journal/segments/files.ts";
 import type { Frame, Segment } from "../journal/segments/segment.ts";
 import { SessionFold } from "../wasm/session_fold.ts";
+import type { StrayEvent } from "../wasm/unread_events.ts";
 import type { BatchSender } from "./batch_sender.ts";
 import { flushLimits } from "./limits.ts";
 
@@ -18,17 +19,25 @@ export class SessionSender {
   readonly #folded: Sender;
   readonly #unread: Sender;
   readonly #clock: Clock;
+  readonly #onStrays: ((strays: readonly StrayEvent[]) => void) | undefined;
   /** The fold of the last segment: the next one needs no new memory. */
   #spare: SessionFold | undefined;
   /** In ms of Clock.elapsed(). */
   #usedAt = 0;
 
   /** `folded` sends blocks for sessionsOfFolds, `unread` those for sessionsOfBlocks; not shared. */
-  constructor(io: JournalIo, clock: Clock, folded: Sender, unread: Sender) {
+  constructor(
+    io: JournalIo,
+    clock: Clock,
+    folded: Sender,
+    unread: Sender,
+    onStrays?: (strays: readonly StrayEvent[]) => void,
+  ) {
     this.#io = io;
     this.#clock = clock;
     this.#folded = folded;
     this.#unread = unread;
+    this.#onStrays = onStrays;
   }
 
   /** Frees the fold, when nothing was derived for a while. */
@@ -54,6 +63,7 @@ export class SessionSender {
         await this.#send(segment, fold, flushLimits.foldedSentBytes);
       }
       await this.#send(segment, fold, 0);
+      this.#onStrays?.(fold.drainStrays());
     } finally {
       this.#spare = fold;
       this.#usedAt = this.#clock.elapsed();

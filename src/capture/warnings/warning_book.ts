@@ -6,6 +6,7 @@ import type { Uses } from "../../storage/services.ts";
 import type { Repaired } from "../decode/repair.ts";
 import type { Outcomes, Reason, Warning } from "../event/outcome.ts";
 import type { Lane } from "../journal/lane.ts";
+import type { StrayEvent } from "../wasm/unread_events.ts";
 import { warningLimits } from "./limits.ts";
 import { type SeededMinute, type Spike, SpikeWatch } from "./spike.ts";
 import type { WarningRow } from "./warning.ts";
@@ -98,20 +99,24 @@ export class WarningBook {
 
   /** Writes warnings of merges and types of groups that were refused; their events are kept. */
   recordRefused({ refused, refusedTypes }: Applied): void {
-    const now = this.#options.clock.now() * 1000;
-    const warn = (type: Warning, project_id: number, about: object, distinct_id: string) => {
-      if (this.#own.admit(project_id, type, 1, now) === 0) return;
-      this.#append({ project_id, type, distinct_id, timestamp: now }, { message: sentences[type], ...about });
-    };
     for (const merge of refused) {
       const { project_id, from, into } = merge;
-      warn("cannot_merge_already_identified", project_id, { merged_id: from, into_id: into }, from);
+      const about = { merged_id: from, into_id: into };
+      this.#warn("cannot_merge_already_identified", { project_id, distinct_id: from }, about);
     }
     for (const { project_id, name, forbidden: barred } of refusedTypes) {
       const type = barred ? "group_type_not_allowed" : "group_types_limit_exceeded";
-      warn(type, project_id, { group_type: name }, "");
+      this.#warn(type, { project_id }, { group_type: name });
     }
     if (refused.length + refusedTypes.length > 0) void this.#commit();
+  }
+
+  /** Writes warnings of events that lie outside of their sessions. */
+  recordStrays(strays: readonly StrayEvent[]): void {
+    for (const { session_id, timestamp, ...row } of strays) {
+      this.#warn("event_outside_session", row, { session_id, event_timestamp: isoOf(timestamp / 1000) });
+    }
+    if (strays.length > 0) void this.#commit();
   }
 
   /** Counts live events that were accepted. */
@@ -164,6 +169,12 @@ export class WarningBook {
     const ends = end === undefined ? null : isoOf(end);
     const details = { message, start: isoOf(start), end: ends, peak, baseline };
     this.#append({ project_id, type, timestamp: at * 1000 }, details);
+  }
+
+  #warn(type: Warning, row: Pick<WarningRow, "project_id"> & Partial<WarningRow>, about: object): void {
+    const now = this.#options.clock.now() * 1000;
+    if (this.#own.admit(row.project_id, type, 1, now) === 0) return;
+    this.#append({ ...row, type, timestamp: now }, { message: sentences[type], ...about });
   }
 
   #append(

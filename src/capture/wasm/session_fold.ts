@@ -16,13 +16,14 @@ import {
   foldLayout,
   foldUnreadNumbers,
 } from "./session_layout.ts";
-import { UnreadEvents } from "./unread_events.ts";
+import { type ListedEvent, readStray, type StrayEvent, UnreadEvents } from "./unread_events.ts";
 
 interface FoldExports {
   begin(secret: bigint): void;
   open(...numbers: number[]): void;
   fold(): number;
   unreadCount(): number;
+  strayCount(): number;
   foldedCount(): number;
   write(): number;
 }
@@ -33,8 +34,8 @@ const microsType = "DateTime64(6, 'UTC')";
 const columns: readonly (readonly [name: string, type: string])[] = [
   ["project_id", "UInt32"],
   ["session_id", "String"],
-  ["start_time", microsType],
-  ["end_time", microsType],
+  ["began", "Int64"],
+  ["ended", "Int64"],
   ["arrived", microsType],
   ["first_arrived", microsType],
   ["first_seen", "String"],
@@ -67,6 +68,8 @@ export class SessionFold {
   #folded: Uint8Array[] = [];
   foldedBytes = 0;
   readonly #unread = new UnreadEvents();
+  /** Examples; the first foldStraysMax of each call of the module. */
+  #strays: StrayEvent[] = [];
   readonly #bytes: Uint8Array;
   readonly #words: Uint32Array;
   readonly #wasm: FoldExports;
@@ -92,6 +95,7 @@ export class SessionFold {
     this.#wasm.begin(crypto.getRandomValues(new BigUint64Array(1))[0]!);
     this.drainFolded();
     this.#unread.drain();
+    this.#strays = [];
   }
 
   /** Bytes of the events that are unread. */
@@ -121,26 +125,34 @@ export class SessionFold {
     ];
     const texts = [at("distinct_id"), at("properties")];
     wasm.open(rows, uuid, project, KINDS, indexes, indexBytes, timestamp, ...texts, created);
+    const listed = (list: number, nth: number): ListedEvent => {
+      const numbers = this.#words.subarray((list >> 2) + nth * foldUnreadNumbers);
+      const [row, id, idLength, text, textLength] = numbers as unknown as readonly [number, ...number[]];
+      return {
+        uuid: uuid + row * 16,
+        project: project + row * 4,
+        event: names[indexOf(this.#bytes, indexes, indexBytes, row)]!,
+        timestamp: timestamp + row * 8,
+        created: created + row * 8,
+        id: [id!, idLength!],
+        text: [text!, textLength!],
+      };
+    };
     for (let isThrough = false; !isThrough;) {
       isThrough = wasm.fold() === 1;
-      for (let i = 0, words = foldLayout.UNREAD >> 2; i < wasm.unreadCount(); i++) {
-        const [row, id, idLength, text, textLength] = this.#words.subarray(
-          words,
-          (words += foldUnreadNumbers),
-        );
-        const index = indexOf(this.#bytes, indexes, indexBytes, row!);
-        this.#unread.append(this.#bytes, {
-          uuid: uuid + row! * 16,
-          project: project + row! * 4,
-          event: names[index]!,
-          timestamp: timestamp + row! * 8,
-          created: created + row! * 8,
-          id: [id!, idLength!],
-          properties: [text!, textLength!],
-        });
-      }
+      for (let i = 0; i < wasm.unreadCount(); i++)
+        this.#unread.append(this.#bytes, listed(foldLayout.UNREAD, i));
+      for (let i = 0; i < wasm.strayCount(); i++)
+        this.#strays.push(readStray(this.#bytes, listed(foldLayout.STRAYS, i)));
       if (!isThrough) this.#write();
     }
+  }
+
+  /** Examples of events outside of their sessions; forgets them. */
+  drainStrays(): StrayEvent[] {
+    const strays = this.#strays;
+    this.#strays = [];
+    return strays;
   }
 
   /** What is folded so far, as Native blocks; the fold begins anew. */

@@ -13,7 +13,7 @@ export const lcpSlot = sessionNames.length - 1;
 export const foldBlockBytesMax = 8 * 1024 * 1024;
 /** Rows of a fold, each of one session and distinct id. Past any of these bounds it is written and begun anew. */
 export const foldRowsMax = 16 * 1024;
-export const foldRowBytes = 152;
+export const foldRowBytes = 160;
 export const foldEventsMax = 256 * 1024;
 export const foldTextsBytes = 8 * 1024 * 1024;
 /** Events of a block that are listed as unread at once, and the numbers of each. */
@@ -24,6 +24,8 @@ export const foldSlotsMax = foldRowsMax * 2;
 export const foldProbesMax = 64;
 /** Columns that are written of a fold. */
 export const foldColumns = 12;
+/** Strays that are listed for each call of fold(): examples, of which a project's warnings list few. */
+export const foldStraysMax = 16;
 
 const sizes = {
   VALUES: foldedNames.length * 8,
@@ -36,6 +38,7 @@ const sizes = {
   TEXTS: foldTextsBytes + limits.eventBytesMax + 1024,
   EVENTS: foldEventsMax * 8,
   UNREAD: foldUnreadMax * foldUnreadNumbers * 4,
+  STRAYS: foldStraysMax * foldUnreadNumbers * 4,
   /** Numbers, moments and lengths of a row take less than 128 bytes, an event's number 4. */
   OUT: foldRowsMax * 128 + foldTextsBytes + foldEventsMax * 4 + paddingBytes,
 } as const;

@@ -1,18 +1,44 @@
 // Events that the fold of sessions leaves unread, as columns: the engine reads them.
 
+import { decodeText } from "../../core/bytes.ts";
 import { ByteColumn, Dictionary, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
 
 const microsType = "DateTime64(6, 'UTC')";
 
 /** Where the values of an event lie; of texts also how long they are. */
-interface EventOffsets {
+export interface ListedEvent {
   uuid: number;
   project: number;
   event: Uint8Array;
   timestamp: number;
   created: number;
   id: [from: number, length: number];
-  properties: [from: number, length: number];
+  /** Of its properties; of a stray, of its session's id. */
+  text: [from: number, length: number];
+}
+
+/** An event that lies outside of its session, as a warning names it. */
+export interface StrayEvent {
+  project_id: number;
+  event: string;
+  distinct_id: string;
+  session_id: string;
+  /** In microseconds. */
+  timestamp: number;
+}
+
+export function readStray(
+  bytes: Uint8Array,
+  { project, event, timestamp, id, text }: ListedEvent,
+): StrayEvent {
+  const view = new DataView(bytes.buffer);
+  return {
+    project_id: view.getUint32(project, true),
+    event: decodeText(event, 0, event.length),
+    distinct_id: decodeText(bytes, id[0], id[0] + id[1]),
+    session_id: decodeText(bytes, text[0], text[0] + text[1]),
+    timestamp: Number(view.getBigInt64(timestamp, true)),
+  };
 }
 
 /** Columns of events as they were stored. */
@@ -33,16 +59,13 @@ export class UnreadEvents {
     return this.#fixed.properties[1].length + this.#rows * 64;
   }
 
-  append(
-    bytes: Uint8Array,
-    { uuid, project, event, timestamp, created, id, properties }: EventOffsets,
-  ): void {
+  append(bytes: Uint8Array, { uuid, project, event, timestamp, created, id, text }: ListedEvent): void {
     const fixed = this.#fixed;
     fixed.uuid[1].raw(bytes, uuid, uuid + 16);
     fixed.project_id[1].raw(bytes, project, project + 4);
     this.#event.append(event, 0, event.length);
     fixed.distinct_id[1].string(bytes, id[0], id[0] + id[1]);
-    fixed.properties[1].string(bytes, properties[0], properties[0] + properties[1]);
+    fixed.properties[1].string(bytes, text[0], text[0] + text[1]);
     fixed.timestamp[1].raw(bytes, timestamp, timestamp + 8);
     fixed.created_at[1].raw(bytes, created, created + 8);
     this.#rows++;

@@ -30,6 +30,14 @@ export const sessionNames = wordsIn(
 /** The longest id of a session, in bytes: events of a longer one have none. */
 export const sessionBytesMax = 200;
 
+/**
+ * In microseconds. An event counts for its session's bounds and first and last values if it lies from a little before
+ * the moment of the session's UUIDv7 (clocks differ) to a day later; without such an id, if it arrived within a day. A
+ * stray's moment is moved by RANK, so that it counts where nothing better is there: by one near its arrival, else two.
+ */
+export const sessionMicros = { SLACK: 300_000_000, DAY: 86_400_000_000, RANK: 2n ** 60n } as const;
+const half = sessionMicros.RANK / 2n;
+
 /** The names of advertising parameters that a session keeps, in the order in which `entry` holds them. */
 export const adNames: readonly string[] = wordsIn(`
   utm_source utm_medium utm_campaign utm_term utm_content gclid gad_source gclsrc dclid gbraid wbraid fbclid
@@ -71,25 +79,37 @@ const kept = (rows: string, which: string) => `
   ) AS d ON e.project_id = d.project_id AND sipHash64(e.distinct_id) = d.id_hash
   WHERE e.created_at > d.id_deleted_at`;
 
+const into = `INSERT INTO session_facts (project_id, session_id, start_time, end_time, began, ended, arrived,
+  first_seen, entry, exit, external_click, lcp, counted)`;
+
+/** The time of a moment that is moved by ranks; also in sql/clickhouse/0020_session_bounds.sql. */
+const unrankedTime = (moment: string) =>
+  `fromUnixTimestamp64Micro(toInt64(bitAnd(${moment} + ${half}, ${half * 2n - 1n}) - ${half}), 'UTC')`;
+
 /**
  * `early` and `late`: eight bytes that sort like the event's moment, inverted where the earliest wins. `hash`: by which
  * the engine's own `uniq` counts a UUID. The columns are explained in sql/clickhouse/0004_sessions.sql.
  */
-const insert = (rows: string, which = "") => `INSERT INTO session_facts
-  (project_id, session_id, start_time, end_time, arrived, first_seen, entry, exit, external_click, lcp, counted)
+const insert = (rows: string, which = "") => `${into}
 WITH
-  bitXor(reinterpretAsUInt64(toUnixTimestamp64Micro(timestamp)), 0x8000000000000000) AS moment,
-  reverse(reinterpretAsFixedString(moment)) AS late,
-  reverse(reinterpretAsFixedString(bitNot(moment))) AS early,
+  toUnixTimestamp64Micro(timestamp) AS micros,
+  abs(micros - toUnixTimestamp64Micro(created_at)) <= ${sessionMicros.DAY} AS is_near,
+  length(session) = 36 AND match(session, '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-7') AS has_moment,
+  if(has_moment, unhex(substring(session, 1, 8) || substring(session, 10, 4)), '') AS id_moment,
+  micros - 1000 * toInt64(reinterpretAsUInt64(reverse(id_moment))) AS past,
+  if(has_moment, past BETWEEN -${sessionMicros.SLACK} AND ${sessionMicros.DAY}, is_near) AS is_within,
+  multiIf(is_within, 0, is_near, ${sessionMicros.RANK}, ${2n * sessionMicros.RANK}) AS stray,
+  toInt64(micros + stray) AS first_moment, toInt64(micros - stray) AS last_moment,
+  reverse(reinterpretAsFixedString(bitXor(reinterpretAsUInt64(last_moment), 0x8000000000000000))) AS late,
+  reverse(reinterpretAsFixedString(bitNot(bitXor(reinterpretAsUInt64(first_moment), 0x8000000000000000)))) AS early,
   reinterpretAsUInt128(uuid) AS number,
   bitXor(bitXor(toUInt64(number), toUInt64(bitShiftRight(number, 64))), 0x4CF2D2BAAE6DA887) AS folded,
   toUInt32(intHash64(bitXor(intHash64(folded), 0x4CF2D2BAAE6DA887))) AS hash,
   transform(event, ['$pageview', '$autocapture', '$screen'], [1, 2, 3], 0) AS kind
 SELECT
-  project_id,
-  session AS session_id,
-  min(timestamp) AS start_time,
-  max(timestamp) AS end_time,
+  project_id, session AS session_id,
+  ${unrankedTime("began")} AS start_time, ${unrankedTime("ended")} AS end_time,
+  min(first_moment) AS began, max(last_moment) AS ended,
   max(created_at) AS arrived,
   max(concat(early, distinct_id)) AS first_seen,
   max(if(sent.2 = '', '', concat(early, sent.2, '\\0', sent.3, '\\0', sent.4, ad))) AS entry,
@@ -109,14 +129,14 @@ export const sessionsOfBlocks: DerivedInsert = { structure, text: (rows) => inse
  */
 export const sessionsOfFolds: DerivedInsert = {
   structure:
-    "project_id UInt32, session_id String, start_time DateTime64(6, 'UTC'), end_time DateTime64(6, 'UTC'), " +
+    "project_id UInt32, session_id String, began Int64, ended Int64, " +
     "arrived DateTime64(6, 'UTC'), first_arrived DateTime64(6, 'UTC'), first_seen String, entry String, " +
     "exit String, external_click String, lcp String, counted Array(UInt32)",
-  text: (rows) => `INSERT INTO session_facts
-  (project_id, session_id, start_time, end_time, arrived, first_seen, entry, exit, external_click, lcp, counted)
+  text: (rows) => `${into}
 SELECT
-  f.project_id, f.session_id, min(f.start_time), max(f.end_time), max(f.arrived), max(f.first_seen), max(f.entry),
-  max(f.exit), max(f.external_click), max(f.lcp), groupUniqArrayArray(65536)(f.counted)
+  f.project_id, f.session_id, ${unrankedTime("min(f.began)")}, ${unrankedTime("max(f.ended)")}, min(f.began),
+  max(f.ended), max(f.arrived), max(f.first_seen), max(f.entry), max(f.exit), max(f.external_click), max(f.lcp),
+  groupUniqArrayArray(65536)(f.counted)
 FROM (SELECT *, sipHash64(substring(first_seen, 9)) AS folded_id FROM ${rows}) AS f
 LEFT ANY JOIN (
   SELECT project_id, id_hash, max(deleted_at) AS id_deleted_at FROM deleted_ids GROUP BY project_id, id_hash

@@ -28,7 +28,8 @@ export function blanks(from: u32): u32 {
   return at;
 }
 
-function hex(at: u32): i32 {
+/** Four hexadecimal digits as a number; -1 when one is not a digit. */
+export function hex(at: u32): i32 {
   let code = 0;
   for (let i: u32 = 0; i < 4; i++) {
     const c = byte(at + i);

@@ -23,6 +23,8 @@ export const click: u32 = 128;
 export const textAt: u32 = 8;
 export const textLength: u32 = 12;
 export const textCapacity: u32 = 16;
+/** The moment of a session's id in microseconds; -1 when it has none. */
+export const idMoment: u32 = 152;
 
 /** The eight bytes of a moment that sort as it does. */
 // @ts-ignore: decorator
@@ -75,6 +77,7 @@ export function writeValue(column: u32, out: u32, at: u32): u32 {
     return text + size;
   }
   if (column <= 5) {
+    // Of the first moment and the last one, their ranks are left in.
     const offset = column == 2 ? start : column == 3 ? last : column == 4 ? arrived : created;
     store<i64>(out, load<i64>(at + offset));
     return out + 8;

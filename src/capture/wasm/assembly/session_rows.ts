@@ -1,6 +1,6 @@
 // The rows of folded sessions, found by session and distinct id, and their texts.
 
-import { byte } from "./json";
+import { byte, hex } from "./json";
 import {
   hashOf,
   start,
@@ -15,6 +15,7 @@ import {
   textAt,
   textLength,
   textCapacity,
+  idMoment,
 } from "./session_row";
 import { valueAt, valueLength } from "./session_values";
 import { copy, mixText, sameText } from "./values";
@@ -48,6 +49,15 @@ export function mixed(value: u64): u64 {
   return x ^ (x >>> 33);
 }
 
+/** The moment of a UUIDv7, in microseconds; -1 of any other id. */
+function readMoment(id: u32, size: u32): i64 {
+  if (size != 36 || byte(id + 8) != 0x2d || byte(id + 13) != 0x2d || byte(id + 14) != 0x37) return -1;
+  const first = <i64>hex(id);
+  const second = <i64>hex(id + 4);
+  const third = <i64>hex(id + 9);
+  return (first | second | third) < 0 ? -1 : ((first << 32) | (second << 16) | third) * 1000;
+}
+
 /** The row of a session and distinct id, which is made when there is none; 0 when its slots are crowded. */
 // @ts-ignore: decorator
 @inline
@@ -69,6 +79,7 @@ export function rowOf(ofProject: u32, session: u32, sessionSize: u32, id: u32, i
       store<u32>(at, Fold.textsEnd, key);
       store<u32>(at, sessionSize, sessionLength);
       store<u32>(at, idSize, idLength);
+      store<i64>(at, readMoment(session, sessionSize), idMoment);
       copy(Fold.textsEnd, session, sessionSize);
       copy(Fold.textsEnd + sessionSize, id, idSize);
       Fold.textsEnd += (sessionSize + idSize + 31) & ~15;

@@ -17,6 +17,7 @@ import {
   exit,
   click,
   textLength,
+  idMoment,
   writeValue,
 } from "./session_row";
 import { Fold, clear, mixed, replace, rowOf, writeEntry } from "./session_rows";
@@ -39,6 +40,8 @@ let arrivals: u32 = 0;
 let expectsSession: bool = true;
 /** Events of the open block that are unread. */
 let unread: u32 = 0;
+/** Events that the last fold() listed as strays. */
+let strays: u32 = 0;
 
 /** The number from `from` to `to`, rounded as JSON's readers do. */
 // @ts-ignore: decorator
@@ -94,6 +97,29 @@ function pastLength(from: u32): u32 {
   return at;
 }
 
+/** Lists an event at one of the lists of events, with a second text: its properties, or its session. */
+function list(event: u32, id: u32, idSize: u32, text: u32, size: u32): void {
+  store<u32>(event, row);
+  store<u32>(event, id, 4);
+  store<u32>(event, idSize, 8);
+  store<u32>(event, text, 12);
+  store<u32>(event, size, 16);
+}
+
+/** How far src/storage/events/sessions.ts moves an event's moment; lists a stray that is worth a warning. */
+// @ts-ignore: decorator
+@inline
+function rankMoment(moment: i64, micros: i64, came: i64, id: u32, idSize: u32): i64 {
+  const isNear = abs(micros - came) <= SESSION_DAY;
+  if (moment < 0) return isNear ? 0 : 2 * SESSION_RANK;
+  if (micros >= moment - SESSION_SLACK && micros <= moment + SESSION_DAY) return 0;
+  // Where the id's moment is none of its arrival, the client's clock is wrong, and its events are no strays.
+  const isTimely = came >= moment - SESSION_SLACK && came <= moment + SESSION_DAY;
+  if ((isTimely || !isNear) && strays < FOLD_STRAYS_MAX)
+    list(FOLD_STRAYS + strays++ * FOLD_UNREAD_BYTES, id, idSize, valueAt(0), valueLength(0));
+  return isNear ? SESSION_RANK : 2 * SESSION_RANK;
+}
+
 /** Folds the event whose values are recorded; false when it must stay unread. */
 // @ts-ignore: decorator
 @inline
@@ -102,24 +128,27 @@ function foldEvent(id: u32, idSize: u32): bool {
   if (at == 0) return false;
   const micros = load<i64>(timestamps + (row << 3));
   const came = load<i64>(arrivals + (row << 3));
-  if (micros < load<i64>(at, start)) store<i64>(at, micros, start);
-  if (micros > load<i64>(at, last)) store<i64>(at, micros, last);
+  const rank = rankMoment(load<i64>(at, idMoment), micros, came, id, idSize);
+  const first = micros + rank;
+  const latest = micros - rank;
+  if (first < load<i64>(at, start)) store<i64>(at, first, start);
+  if (latest > load<i64>(at, last)) store<i64>(at, latest, last);
   if (came > load<i64>(at, arrived)) store<i64>(at, came, arrived);
   if (came < load<i64>(at, created)) store<i64>(at, came, created);
   if (valueLength(1) != 0) {
-    const mayBeEntry = load<u32>(at + entry, textLength) == 0 || micros <= load<i64>(at + entry);
-    if (mayBeEntry) replace(at + entry, micros, Fold.textsEnd, writeEntry(), true);
-    replace(at + exit, micros, valueAt(1), valueLength(1), false);
+    const mayBeEntry = load<u32>(at + entry, textLength) == 0 || first <= load<i64>(at + entry);
+    if (mayBeEntry) replace(at + entry, first, Fold.textsEnd, writeEntry(), true);
+    replace(at + exit, latest, valueAt(1), valueLength(1), false);
   }
-  if (valueLength(4) != 0) replace(at + click, micros, valueAt(4), valueLength(4), false);
+  if (valueLength(4) != 0) replace(at + click, latest, valueAt(4), valueLength(4), false);
   if (valueLength(FOLD_LCP) != 0) {
     const value = numberOf(valueAt(FOLD_LCP), valueAt(FOLD_LCP) + valueLength(FOLD_LCP));
     const bits = bswap(reinterpret<u64>(value));
     const isFirst = load<u32>(at, hasLcp) == 0;
     const moment = load<i64>(at, lcpAt);
-    if (value > 0 && (isFirst || micros < moment || (micros == moment && bits > load<u64>(at, lcp)))) {
+    if (value > 0 && (isFirst || first < moment || (first == moment && bits > load<u64>(at, lcp)))) {
       store<u32>(at, 1, hasLcp);
-      store<i64>(at, micros, lcpAt);
+      store<i64>(at, first, lcpAt);
       store<u64>(at, bits, lcp);
     }
   }
@@ -143,6 +172,7 @@ function foldEvent(id: u32, idSize: u32): bool {
  */
 export function fold(): u32 {
   unread = 0;
+  strays = 0;
   for (; row < rows; row++) {
     const id = pastLength(ids);
     const idSize = length;
@@ -172,12 +202,7 @@ export function fold(): u32 {
     }
     expectsSession = true;
     if (hasSession && (valueLength(0) > FOLD_SESSION_BYTES_MAX || foldEvent(id, idSize))) continue;
-    const event = FOLD_UNREAD + unread++ * FOLD_UNREAD_BYTES;
-    store<u32>(event, row);
-    store<u32>(event, id, 4);
-    store<u32>(event, idSize, 8);
-    store<u32>(event, text, 12);
-    store<u32>(event, size, 16);
+    list(FOLD_UNREAD + unread++ * FOLD_UNREAD_BYTES, id, idSize, text, size);
   }
   return 1;
 }
@@ -185,6 +210,11 @@ export function fold(): u32 {
 /** Events listed by the last fold() as unread. */
 export function unreadCount(): u32 {
   return unread;
+}
+
+/** Events listed by the last fold() as strays, at FOLD_STRAYS. */
+export function strayCount(): u32 {
+  return strays;
 }
 
 /** Rows that are folded. */

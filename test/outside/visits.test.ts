@@ -1,0 +1,108 @@
+// Visits and recordings as strangers expect them. Each test names the public threads that it stands for; inputs are our own.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startMsMax } from "../support/accounts.ts";
+import { type RunningApp, startApp } from "../support/app.ts";
+import { ask } from "../support/ask.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { projectKey, rested, until } from "../support/server.ts";
+
+let app: RunningApp;
+beforeAll(async () => {
+  app = await startApp({ FLUSH_INTERVAL_MS: "50", CAPTURE_ACK: "stored" });
+}, startMsMax);
+afterAll(cleanUp, startMsMax);
+
+const secondMs = 1000;
+const dayMs = 86_400_000;
+const iso = (ms: number) => new Date(ms).toISOString();
+
+async function capture(events: readonly [event: string, at: number, properties: object][], id: string) {
+  const batch = events.map(([event, at, properties]) => ({
+    event,
+    distinct_id: id,
+    timestamp: iso(at),
+    properties,
+  }));
+  expect((await ask(app, "POST", "/batch/", { api_key: projectKey, batch }, "")).status).toBe(200);
+}
+
+async function answer(query: object): Promise<Record<string, unknown>> {
+  const { status, body } = await ask(app, "POST", "/api/projects/1/query/", {
+    refresh: "force_blocking",
+    query,
+  });
+  expect([status, body["detail"]]).toEqual([200, undefined]);
+  return body;
+}
+
+async function rowsOf(query: string): Promise<unknown[][]> {
+  await rested(app);
+  return (await answer({ kind: "HogQLQuery", query }))["results"] as unknown[][];
+}
+
+async function sessionRow(session: string, events: number): Promise<unknown[]> {
+  const text = `select $session_duration, $start_timestamp, $entry_current_url, $end_current_url, $event_count
+    from sessions where session_id = '${session}'`;
+  const [row] = await rowsOf(text);
+  expect(row?.[4]).toBe(events);
+  return row!;
+}
+
+// PostHog/posthog#34980, #51306; aws-amplify/aws-sdk-ios#198: an order dated by its shop, 1970, six days ahead.
+test("an event that is dated outside of its session moves neither the visit nor its length, and is named", async () => {
+  const now = Date.now();
+  const session = Bun.randomUUIDv7("hex", now - 51 * secondMs);
+  const url = "https://shop.example/";
+  const view = (at: number, path: string) =>
+    ["$pageview", at, { $session_id: session, $current_url: url + path, $host: "shop.example" }] as const;
+  await capture([[...view(now - 50 * secondMs, "in")], [...view(now - 20 * secondMs, "out")]], "visitor");
+  const before = await sessionRow(session, 2);
+  const figures = async () => {
+    const query = { kind: "WebOverviewQuery", dateRange: { date_from: "-1d" }, properties: [] };
+    const results = (await answer(query))["results"] as { key: string; value: number }[];
+    return results.map(({ key, value }) => [key, value]);
+  };
+  const overview = await figures();
+  expect(overview.slice(0, 4)).toEqual([
+    ["visitors", 1],
+    ["views", 2],
+    ["sessions", 1],
+    ["session duration", 30],
+  ]);
+  const strays = [now - 3 * dayMs, 0, now - 2 * 3600 * secondMs];
+  await capture(
+    strays.map((at) => ["order placed", at, { $session_id: session, $current_url: `${url}order` }]),
+    "visitor",
+  );
+  expect((await sessionRow(session, 5)).slice(0, 4)).toEqual(before.slice(0, 4));
+  expect(await figures()).toEqual(overview);
+  const text =
+    "select event, distinct_id, details from ingestion_warnings where type = 'event_outside_session'";
+  await until(async () => (await rowsOf(text)).length === 3);
+  const warnings = (await rowsOf(text)) as [string, string, string][];
+  expect(warnings.map(([event, id]) => [event, id])).toEqual(strays.map(() => ["order placed", "visitor"]));
+  expect(warnings.map(([, , details]) => JSON.parse(details).event_timestamp).toSorted()).toEqual(
+    strays.map(iso).toSorted(),
+  );
+});
+
+// posthog-ios#104, PostHog/posthog#93203: a clock that is ten days behind makes ids of ten days ago.
+test("a client whose clock is wrong has the visits that it made, and no warning", async () => {
+  const [now, behind] = [Date.now(), Date.now() - 10 * dayMs];
+  const session = Bun.randomUUIDv7("hex", behind - 60 * secondMs);
+  const properties = { $session_id: session, $current_url: "https://late.example/" };
+  const batch = [50, 10].map((seconds) => ({
+    event: "$pageview",
+    distinct_id: "late",
+    timestamp: iso(behind - seconds * secondMs),
+    properties,
+  }));
+  const sent = { api_key: projectKey, sent_at: iso(behind), batch };
+  expect((await ask(app, "POST", "/batch/", sent, "")).status).toBe(200);
+  const [duration, start] = await sessionRow(session, 2);
+  expect(duration).toBe(40);
+  expect(Math.abs(new Date(start as string).getTime() - (now - 50 * secondMs))).toBeLessThan(60 * secondMs);
+  const text = "select count() from ingestion_warnings where distinct_id = 'late'";
+  expect(await rowsOf(text)).toEqual([[0]]);
+});
