@@ -175,7 +175,8 @@ function begin(
     journal,
     definitions,
     quota: quota === Number.POSITIVE_INFINITY ? undefined : openBodyQuota(dailyQuotas, project_id, quota),
-    newRecorder: () => new Recorder({ project_id, received, journal, wanted, retentionDays, lease, groups }),
+    newRecorder: () =>
+      new Recorder({ project_id, received, skew, journal, wanted, retentionDays, lease, groups }),
   };
 }
 

@@ -47,6 +47,13 @@ export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }
 
+/** When a UUIDv7 was made, in ms since 1970; undefined for any other text. */
+export function readIdMoment(text: string): number | undefined {
+  return text[14] === "7" && isUuid(text)
+    ? Number.parseInt(text.slice(0, 8) + text.slice(9, 13), 16)
+    : undefined;
+}
+
 /**
  * A UUID in small letters, from any spelling that Rust's and Python's libraries read: with or without dashes, in
  * braces, after `urn:uuid:`, in capitals. undefined for anything else.

@@ -1,5 +1,6 @@
 // Queries in ClickHouse for one event by its uuid, and for the values of a property.
 
+import { readIdMoment } from "../core/id.ts";
 import { type ProjectReads, queryOptions } from "../storage/clickhouse/query_options.ts";
 import { type FrequentValue, frequentValues } from "../storage/events/frequent_values.ts";
 import { groupIndexOf, groupKeyAt } from "../storage/events/group_columns.ts";
@@ -27,7 +28,7 @@ interface Located {
  * that arrived then, are searched first.
  */
 export async function findEvent(reads: ProjectReads, uuid: string): Promise<FoundEvent | undefined> {
-  const made = madeAt(uuid);
+  const made = readIdMoment(uuid);
   const near = (column: string) => `${column} >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
     AND ${column} <= fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
   const nearest = made === undefined ? [] : [near("timestamp"), near("created_at")];
@@ -74,11 +75,6 @@ async function readEvent(
     { ...queryOptions, settings: { ...queryOptions.settings, ...plainSlashes } },
   );
   return found;
-}
-
-/** When a UUIDv7 was made, in ms since 1970; undefined for any other. */
-export function madeAt(uuid: string): number | undefined {
-  return uuid[14] === "7" ? Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16) : undefined;
 }
 
 /** A property's JSON; `$group_0` to `$group_4` are the keys of the event's groups, as for filters. */

@@ -59,7 +59,7 @@ async function columns(
     merging,
   } as unknown as CaptureJournal;
   const groups = new CommitGroups();
-  const ofProject = { project_id: 7, received, wanted: false, retentionDays: 1 };
+  const ofProject = { project_id: 7, received, skew: 0, wanted: false, retentionDays: 1 };
   const recorder = new Recorder({ ...ofProject, journal, groups });
   const eventContext: EventContext = { project_id: 7, historical_migration: false, received, skew: 0 };
   let over = false;

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
+import { readIdMoment } from "../../src/core/id.ts";
 import { elementsOfChain, elementsOfList } from "../../src/events/elements.ts";
 import { eventLimits } from "../../src/events/limits.ts";
-import { madeAt } from "../../src/events/one_store.ts";
 
 const nothing = {
   text: null,
@@ -82,8 +82,8 @@ test("a chain that is none, or far too long, ends", () => {
 });
 
 test("a UUIDv7 says when it was made, others do not", () => {
-  expect(madeAt("018d0000-0000-7000-8000-000000000000")).toBe(0x018d00000000);
+  expect(readIdMoment("018d0000-0000-7000-8000-000000000000")).toBe(0x018d00000000);
   const now = Date.now();
-  expect(Math.abs(madeAt(Bun.randomUUIDv7())! - now)).toBeLessThan(10_000);
-  expect(madeAt(crypto.randomUUID())).toBeUndefined();
+  expect(Math.abs(readIdMoment(Bun.randomUUIDv7())! - now)).toBeLessThan(10_000);
+  expect(readIdMoment(crypto.randomUUID())).toBeUndefined();
 });

@@ -5,11 +5,14 @@ import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
+import { bodyOf, event } from "../support/recordings.ts";
 import { projectKey, rested, until } from "../support/server.ts";
 
 let app: RunningApp;
 beforeAll(async () => {
   app = await startApp({ FLUSH_INTERVAL_MS: "50", CAPTURE_ACK: "stored" });
+  const opted = await ask(app, "PATCH", "/api/projects/1/", { session_recording_opt_in: true });
+  expect(opted.status).toBe(200);
 }, startMsMax);
 afterAll(cleanUp, startMsMax);
 
@@ -105,4 +108,85 @@ test("a client whose clock is wrong has the visits that it made, and no warning"
   expect(Math.abs(new Date(start as string).getTime() - (now - 50 * secondMs))).toBeLessThan(60 * secondMs);
   const text = "select count() from ingestion_warnings where distinct_id = 'late'";
   expect(await rowsOf(text)).toEqual([[0]]);
+});
+
+async function record(session: string, events: object[], path = "/s/"): Promise<void> {
+  expect((await ask(app, "POST", path, bodyOf({ session, events }), "")).status).toBe(200);
+}
+
+async function listRecordings(query: Record<string, string>): Promise<Record<string, unknown>[]> {
+  const path = `/api/projects/1/session_recordings/?${new URLSearchParams(query)}`;
+  const { status, body } = await ask(app, "GET", path);
+  expect([status, body["detail"]]).toEqual([200, undefined]);
+  return body["results"] as Record<string, unknown>[];
+}
+
+// PostHog/posthog#93203, #26646; highlight/highlight#10122: events were corrected, their recording lay days off.
+test.each([
+  ["ten days behind", -10],
+  ["three days ahead", 3],
+])("a client whose clock is %s has its recording beside its events", async (name, days) => {
+  const now = Date.now();
+  const client = now + days * dayMs;
+  const session = Bun.randomUUIDv7("hex", client - 6 * secondMs);
+  const page = event.page(client - 5 * secondMs, "https://ex.example/a");
+  const second = [event.whole(client - 4 * secondMs), event.click(client - secondMs)];
+  await record(session, [page, ...second], `/s/?_=${client}`);
+  const batch = [
+    {
+      event: "seen",
+      distinct_id: "zoe",
+      timestamp: iso(client - 4 * secondMs),
+      properties: { $session_id: session },
+    },
+  ];
+  const sent = { api_key: projectKey, sent_at: iso(client), batch };
+  expect((await ask(app, "POST", "/batch/", sent, "")).status).toBe(200);
+  await rested(app);
+  const events = JSON.stringify([{ id: "seen", type: "events" }]);
+  const ids = JSON.stringify([session]);
+  const found = await listRecordings({
+    date_from: "-1d",
+    date_to: iso(Date.now()),
+    events,
+    session_ids: ids,
+  });
+  expect(found).toMatchObject([{ id: session, recording_duration: 4 }]);
+  const off = new Date(found[0]!["start_time"] as string).getTime() - (now - 5 * secondMs);
+  expect([name, Math.abs(off) < 60 * secondMs]).toEqual([name, true]);
+});
+
+// PostHog/posthog#16142, #11827, #27122: one time of 1970, days behind or ahead, in a piece of its own or beside others.
+test.each([0, -3 * dayMs, 6 * dayMs, 400 * dayMs])(
+  "a recording is as long as its visit, whatever one of its times is (%p ms off)",
+  async (off) => {
+    const now = Date.now();
+    const at = off === 0 ? 0 : now + off;
+    const session = Bun.randomUUIDv7("hex", now - 11 * secondMs);
+    const page = event.page(now - 10 * secondMs, "https://ex.example/a");
+    await record(session, [page, event.click(at), event.click(now - secondMs)]);
+    await record(session, [event.click(at)]);
+    await rested(app);
+    const [found] = await listRecordings({ session_ids: JSON.stringify([session]) });
+    expect(found!["recording_duration"] as number).toBeGreaterThanOrEqual(9);
+    expect(found!["recording_duration"] as number).toBeLessThan(60);
+    expect(Math.abs(new Date(found!["start_time"] as string).getTime() - now)).toBeLessThan(60 * secondMs);
+  },
+);
+
+// PostHog/posthog#36992, #17250: from a day to the same day found nothing.
+test("a list from a day to a day has that whole day, in the project's zone", async () => {
+  const day = new Date(Date.now() - 2 * dayMs).toISOString().slice(0, 10);
+  const last = new Date(`${day}T23:59:59.500Z`).getTime();
+  const session = Bun.randomUUIDv7("hex", last);
+  await record(session, [event.page(last, "https://ex.example/day"), event.click(last + 100)]);
+  await rested(app);
+  const ids = JSON.stringify([session]);
+  const count = async (query: Record<string, string>) =>
+    (await listRecordings({ ...query, session_ids: ids })).length;
+  expect(await count({ date_from: day, date_to: day })).toBe(1);
+  expect(await count({ date_from: day, date_to: `${day}T23:59:59Z` })).toBe(0);
+  const before = new Date(Date.now() - 3 * dayMs).toISOString().slice(0, 10);
+  expect(await count({ date_from: before, date_to: before })).toBe(0);
+  expect(await count({ date_from: "-2d", date_to: "-2d" })).toBe(1);
 });

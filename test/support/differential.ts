@@ -88,7 +88,7 @@ export async function outcomeOf(
   } as unknown as CaptureJournal;
   const definitions = openBook();
   const groups = new CommitGroups();
-  const ofProject = { project_id: 7, received, wanted: false, retentionDays: 1 };
+  const ofProject = { project_id: 7, received, skew: 0, wanted: false, retentionDays: 1 };
   const recorder = new Recorder({ ...ofProject, journal, groups });
   const lanes = { next: () => lane as unknown as EventLane };
   const columns = appendEvents({

@@ -57,7 +57,7 @@ export function appendTo(journal: CaptureJournal, lane: LaneName, place: number)
   if (lane === "recordings") {
     const { facts } = new FactsCollector();
     const ids = { session_id: `session ${place}`, window_id: "w", distinct_id: text("d"), source: "web" };
-    const data = { data: text(`[${place}]`), own: true, facts };
+    const data = { data: text(`[${place}]`), own: true, facts, skew: 0 };
     const row = { project_id: 1, uuid: newUuid(place), ...ids, ...data, timestamp, expires_at: timestamp };
     return journal.recordings.append(row);
   }

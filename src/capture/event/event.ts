@@ -10,7 +10,7 @@ import { type ByteRange, cutText, emptyRange, setBytes } from "../scan/byte_rang
 import { type EntryOffset, field, grade, gradeIn, offsetOf, trait } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { readCompact, readString } from "../scan/json_value.ts";
-import { aheadMicrosMax, readEventTime, timestampMicrosMin } from "../scan/timestamp.ts";
+import { aheadMicrosMax, readEventTime, readSkew, timestampMicrosMin } from "../scan/timestamp.ts";
 import type { GroupTypes } from "./changes.ts";
 import { checkEventRule, notStored } from "./event_rules.ts";
 import { readRank } from "./first_ranks.ts";
@@ -185,8 +185,7 @@ function readTimestamp(index: EventIndex, at: EntryOffset, context: EventContext
   if (Number.isNaN(micros)) {
     const [from, to] = [entries[at + field.timestamp]!, entries[at + field.timestamp + 1]!];
     if (to === 0 || bytes[from] === 0x6e) return received;
-    const trusted = gradeIn(entries[at + field.traits]!, trait.$ignore_sent_at) === grade.sound;
-    micros = readEventTime(bytes, from, to, received) - (trusted ? 0 : context.skew);
+    micros = readEventTime(bytes, from, to, received) - readSkew(entries, at, context.skew);
   }
   if (micros >= timestampMicrosMin && micros <= received + aheadMicrosMax) return micros;
   row.warned |=

@@ -1,6 +1,5 @@
 // Limits of capturing recordings.
 
-import { limits } from "../../core/limits.ts";
 import { captureLimits } from "../limits.ts";
 
 export const recordingLimits = {
@@ -13,8 +12,6 @@ export const recordingLimits = {
   snapshotSliceBytesMax: 128 * 1024,
   /** Seconds of activity counted for one piece of a recording; recorders send every few seconds. */
   snapshotActiveSecondsMax: 3600,
-  /** How far a client's clock may be ahead of ours in a recording, in ms; times beyond that are ignored. */
-  snapshotAheadMsMax: 7 * limits.dayMs,
   /** A text that is read from a recording (an address, an id), in bytes. */
   snapshotTextBytesMax: 65_536,
   /** The name of the recorder (web, mobile), in characters. */

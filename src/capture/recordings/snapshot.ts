@@ -10,6 +10,7 @@ import { captureLimits } from "../limits.ts";
 import type { ByteRange } from "../scan/byte_range.ts";
 import { type EntryOffset, field } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
+import { aheadMicrosMax, readSkew } from "../scan/timestamp.ts";
 import { recordingLimits } from "./limits.ts";
 import { type SnapshotFacts, textAt, type ValueRange } from "./snapshot_facts.ts";
 import { SnapshotWalker } from "./snapshot_walker.ts";
@@ -25,6 +26,8 @@ export interface SnapshotRow {
   /** The recorder's name; by default `web`. */
   source: string;
   facts: SnapshotFacts;
+  /** The client's clock less ours, in microseconds: facts have the client's times. */
+  skew: number;
   /** JSON text of one rrweb event or an array of them. */
   data: ByteRange;
   /** Whether the row owns the bytes of `data`; otherwise they are the body's. */
@@ -38,6 +41,8 @@ export interface SnapshotContext {
   project_id: number;
   /** When the request arrived, in microseconds since 1970. */
   received: number;
+  /** The client's clock less ours, in microseconds. */
+  skew: number;
 }
 
 /** Whether entry `at` is so long that it is read in slices. */
@@ -57,15 +62,16 @@ export class SnapshotReader {
   *read(
     index: EventIndex,
     at: EntryOffset,
-    { project_id, received }: SnapshotContext,
+    context: SnapshotContext,
     sliceBytes: number,
   ): Slices<SnapshotRow | Reason> {
     const refused = this.#refused(index, at);
     if (refused) return refused;
-    const latest = received / 1000 + recordingLimits.snapshotAheadMsMax;
+    const skew = readSkew(index.entries, at, context.skew);
+    const latest = (context.received + skew + aheadMicrosMax) / 1000;
     this.#walk.open(index.bytes, index.entries[at + field.properties]!, latest);
     while (!this.#walk.advance(sliceBytes)) yield;
-    const row = this.#rowOf(index, project_id);
+    const row = this.#rowOf(index, { ...context, skew });
     if (typeof row !== "string") yield* copyAndHash(row, readUuid(index, at, row.uuid));
     return row;
   }
@@ -82,12 +88,13 @@ export class SnapshotReader {
   }
 
   /** Makes the row from what the walk found. */
-  #rowOf({ bytes }: EventIndex, project_id: number): SnapshotRow | Reason {
+  #rowOf({ bytes }: EventIndex, { project_id, skew }: SnapshotContext): SnapshotRow | Reason {
     const { sessionId, windowId, source, data, facts } = this.#walk;
     const textOf = (range: ValueRange) => (range.to === 0 ? "" : textAt(bytes, range));
     const session_id = textOf(sessionId);
     if (session_id === "" || session_id.length > limits.sessionIdCharsMax) return "missing_session_id";
     if (data.to === 0 || facts.events === 0) return "missing_snapshot_data";
+    this.#walk.boundTimes(session_id);
     return {
       project_id,
       uuid: this.#row.uuid,
@@ -96,6 +103,7 @@ export class SnapshotReader {
       distinct_id: this.#row.distinct_id,
       source: textOf(source).slice(0, recordingLimits.snapshotSourceCharsMax) || "web",
       facts,
+      skew,
       data: { source: bytes, from: data.from, to: data.to },
       own: false,
       timestamp: 0,

@@ -58,8 +58,8 @@ function snapshotBlock() {
     columns.window_id.text(row.window_id);
     columns.distinct_id.string(row.distinct_id.source, row.distinct_id.from, row.distinct_id.to);
     const known = !Number.isNaN(facts.first);
-    columns.first_at.i64(known ? Math.round(facts.first * 1000) : row.timestamp);
-    columns.last_at.i64(known ? Math.round(facts.last * 1000) : row.timestamp);
+    columns.first_at.i64(known ? Math.round(facts.first * 1000) - row.skew : row.timestamp);
+    columns.last_at.i64(known ? Math.round(facts.last * 1000) - row.skew : row.timestamp);
     columns.created_at.i64(row.timestamp);
     columns.expires_at.i64(row.expires_at);
     columns.event_count.u32(facts.events);

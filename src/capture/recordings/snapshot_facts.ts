@@ -2,7 +2,10 @@
 // (snapshot_walker.ts) passes the few members that matter.
 
 import { decodeText } from "../../core/bytes.ts";
+import { readIdMoment } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
+import { sessionMicros } from "../../storage/events/sessions.ts";
+import { aheadMicrosMax } from "../scan/timestamp.ts";
 import { recordingLimits } from "./limits.ts";
 
 export type SnapshotFacts = typeof noFacts & {
@@ -30,6 +33,8 @@ const clickTypes = new Set([2, 3, 4, 9]);
 
 /** Earlier times are invalid: rrweb did not exist. */
 const earliestMillis = Date.UTC(2015, 0, 1);
+
+const [slackMillis, dayMillis] = [sessionMicros.SLACK / 1000, sessionMicros.DAY / 1000];
 
 /** A raw value as [from, to) of the body; to = 0 when it is absent. */
 export interface ValueRange {
@@ -68,12 +73,15 @@ export class FactsCollector {
   };
   #bytes: Uint8Array = new Uint8Array(0);
   #latest = 0;
+  /** Whether first and last are of events near the time when the piece was sent: then others are strays. */
+  #areNear = false;
   #startUrlAt = Number.POSITIVE_INFINITY;
 
-  /** Starts again. `latest`: the latest plausible time, in milliseconds since 1970. */
+  /** Starts again. `latest`: the latest plausible time by the client's clock, in milliseconds since 1970. */
   clear(bytes: Uint8Array, latest: number): void {
     this.#bytes = bytes;
     this.#latest = latest;
+    this.#areNear = false;
     this.#startUrlAt = Number.POSITIVE_INFINITY;
     Object.assign(this.facts, noFacts);
     this.facts.active.clear();
@@ -101,14 +109,42 @@ export class FactsCollector {
     const at = event.timestamp;
     facts.events++;
     const sound = at >= earliestMillis && at <= this.#latest;
-    if (sound) {
-      if (!(at >= facts.first)) facts.first = at;
-      if (!(at <= facts.last)) facts.last = at;
-    }
+    if (sound) this.#recordTime(at);
     if (!event.hasData) return;
     if (event.type === incremental) this.#interaction(sound ? at : Number.NaN);
     else if (event.type === meta) this.#page(sound ? at : this.#latest);
     else if (event.type === plugin) this.#console();
+  }
+
+  #recordTime(at: number): void {
+    const { facts } = this;
+    const sentAt = this.#latest - aheadMicrosMax / 1000;
+    const isNear = at >= sentAt - dayMillis && at <= sentAt + slackMillis;
+    if (isNear !== this.#areNear) {
+      if (!isNear) return;
+      this.#areNear = true;
+      facts.first = Number.NaN;
+      facts.last = Number.NaN;
+    }
+    if (!(at >= facts.first)) facts.first = at;
+    if (!(at <= facts.last)) facts.last = at;
+  }
+
+  /**
+   * Moves the first and last time into those of a session whose id is a UUIDv7 of the client's clock; without a time in
+   * them or near to when the piece was sent, none is known.
+   */
+  boundTimes(session_id: string): void {
+    const { facts } = this;
+    const begins = readIdMoment(session_id);
+    if (begins === undefined || Number.isNaN(facts.first)) return;
+    const [earliest, latest] = [begins - slackMillis, begins + dayMillis];
+    const isOutside = facts.last < earliest || facts.first > latest;
+    // Where the id's moment is none of the piece's, somebody else made the id, or the clock was set.
+    if (isOutside && this.#areNear) return;
+    if (isOutside) facts.first = facts.last = Number.NaN;
+    if (facts.first < earliest) facts.first = begins;
+    if (facts.last > latest) facts.last = facts.first;
   }
 
   #interaction(at: number): void {

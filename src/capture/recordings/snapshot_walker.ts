@@ -68,6 +68,11 @@ export class SnapshotWalker {
     return this.#collector.facts;
   }
 
+  /** Moves the first and last time into those of the session, where its id says them. */
+  boundTimes(session_id: string): void {
+    this.#collector.boundTimes(session_id);
+  }
+
   /** Reads about `bytesMax` further bytes; returns true at the end of the object. */
   advance(bytesMax: number): boolean {
     const cursor = this.#cursor;

@@ -1,6 +1,7 @@
 // Times as SDKs write them, as microseconds since 1970 UTC. What cannot be read is NaN.
 
 import { decodeText } from "../../core/bytes.ts";
+import { type EntryOffset, field, grade, gradeIn, trait } from "./event_fields.ts";
 import { daysIn, daysSince1970, readWrittenTime } from "./written_time.ts";
 
 const dayMicros = 86_400_000_000;
@@ -90,4 +91,9 @@ function digits(bytes: Uint8Array, from: number, count: number, to: number): num
     value = value * 10 + digit;
   }
   return value;
+}
+
+/** How far the clock is off that dated entry `at`; `skew`: that of its request, both in microseconds. */
+export function readSkew(entries: Int32Array, at: EntryOffset, skew: number): number {
+  return gradeIn(entries[at + field.traits]!, trait.$ignore_sent_at) === grade.sound ? 0 : skew;
 }

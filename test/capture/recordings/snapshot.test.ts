@@ -57,7 +57,9 @@ function read(properties: unknown, more: object = {}): SnapshotRow | string {
 }
 
 function readEntry(index: EventIndex, sliceBytes = Number.POSITIVE_INFINITY): SnapshotRow | string {
-  return runAtOnce(new SnapshotReader().read(index, offsetOf(0), { project_id: 7, received }, sliceBytes));
+  return runAtOnce(
+    new SnapshotReader().read(index, offsetOf(0), { project_id: 7, received, skew: 0 }, sliceBytes),
+  );
 }
 
 /** All that a row tells, copied. */
