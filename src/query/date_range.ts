@@ -194,6 +194,27 @@ export function parseDate(text: string, now: Moment, side: Side): Moment | undef
   }
 }
 
+/**
+ * The span of a list whose dates mean days, as in questions: `date_from` the start of its day, `date_to` the end. A
+ * time of day, or hours before now, is that moment.
+ * @param moments of the dates as moments, where they are no days.
+ */
+export function spanOfDays(
+  written: URLSearchParams,
+  today: Today,
+  moments: { date_from?: string | undefined; date_to?: string | undefined },
+): { from: string | undefined; to: string | undefined } {
+  const now = nowOf(today);
+  const read = (name: "date_from" | "date_to", side: Side) => {
+    const text = written.get(name)?.trim() ?? "";
+    const day = isDay.test(text) ? parseDate(text, now, side) : undefined;
+    return day ? clickhouseTime(asStored(day)) : moments[name];
+  };
+  return { from: read("date_from", "start"), to: read("date_to", "end") };
+}
+
+const isDay = /^(?:\d{4}-\d\d-\d\d|-\d{1,4}[dwmqy])$/;
+
 function relativeMoment(
   count: number,
   unit: string,

@@ -7,6 +7,7 @@ import { notFound } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
+import { spanOfDays } from "../query/date_range.ts";
 import { sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
@@ -70,10 +71,10 @@ function listOperations(parts: Counted) {
       summary: "List session recordings, by default newest first",
       query: {
         date_from: momentParameter(
-          "Only recordings that began then or later: ISO 8601, or relative like -3d.",
+          "Only recordings that began then or later: ISO 8601, or relative like -3d. Days are of the project's zone.",
           clock,
         ),
-        date_to: momentParameter("Only recordings that began earlier, likewise.", clock),
+        date_to: momentParameter("Only recordings that began earlier, or on that day, likewise.", clock),
         distinct_id: textParameter("Only recordings of this distinct id."),
         distinct_ids: parameter(
           "Only recordings of these: a JSON list, or ids with commas between.",
@@ -92,15 +93,15 @@ function listOperations(parts: Counted) {
         const required = query.filter_test_accounts ? await testAccountFilters(sql, project.id) : [];
         const conditions = recordingConditionsOf(query, required);
         const reads = readsOf(clickhouse, project.id);
+        const timezone = readStoredZone(project.timezone);
         if (conditions) await refuseUnsetIn(reads, conditions);
         const wanted = {
           // The dates as written are the key for counts: relative dates resolve to another time in each request.
           written: JSON.stringify([url.searchParams.get("date_from"), url.searchParams.get("date_to")]),
-          from: query.date_from,
-          to: query.date_to,
+          ...spanOfDays(url.searchParams, { now: clock.now(), timezone }, query),
           session_ids: query.session_ids,
           conditions,
-          timezone: readStoredZone(project.timezone),
+          timezone,
           order: orderOf(query.order, query.order_direction),
           ...(await readPersonFilter(reads, query)),
         };

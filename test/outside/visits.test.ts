@@ -190,3 +190,31 @@ test("a list from a day to a day has that whole day, in the project's zone", asy
   expect(await count({ date_from: before, date_to: before })).toBe(0);
   expect(await count({ date_from: "-2d", date_to: "-2d" })).toBe(1);
 });
+
+// PostHog/posthog#23689, #45216, and the parameters that its player sends.
+test("a recording is found by a page that its session visited, and played with the player's parameters", async () => {
+  const now = Date.now();
+  const session = Bun.randomUUIDv7("hex", now - 5 * secondMs);
+  const url = "https://ex.example/visited?q=1";
+  await record(session, [event.page(now - 4 * secondMs, url), event.whole(now - 3 * secondMs)]);
+  await capture([["$pageview", now - 4 * secondMs, { $session_id: session, $current_url: url }]], "zoe");
+  await rested(app);
+  const found = async (value: string, operator: string) => {
+    const properties = JSON.stringify([{ type: "recording", key: "visited_page", value: [value], operator }]);
+    return (await listRecordings({ properties, session_ids: JSON.stringify([session]) })).length;
+  };
+  expect(await found(url, "exact")).toBe(1);
+  expect(await found("visited", "icontains")).toBe(1);
+  expect(await found("elsewhere", "icontains")).toBe(0);
+  expect(await found("visited", "not_icontains")).toBe(0);
+  const path = `/api/projects/1/session_recordings/${session}/snapshots`;
+  for (const query of ["blob_v2=true", "source=blob_v2&blob_key=0&decompress=true&blob_v2=true"])
+    expect((await ask(app, "GET", `${path}?${query}`)).status).toBe(200);
+  for (const [query, way] of [
+    ["source=realtime", "Use source=blob_v2"],
+    ["source=blob_v2&blob_key=0&decompress=false", "leave decompress out"],
+  ] as const) {
+    const { status, body } = await ask(app, "GET", `${path}?${query}`);
+    expect([status, String(body["detail"]).includes(way)]).toEqual([400, true]);
+  }
+});

@@ -28,7 +28,7 @@ export const conditionParameters = {
   properties: parameter(
     "Only recordings that match: a JSON list of property filters of type event, person, group, session, recording " +
       "or log_entry, or a group of them. One of an event or its group matches when the session has such an event, " +
-      "a negated one when it has none that the filter excludes.",
+      "a negated one when it has none that the filter excludes. visited_page is the $current_url of its events.",
     (query, name) => readFilters(query, name),
   ),
   events: parameter(

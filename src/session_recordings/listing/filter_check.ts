@@ -79,6 +79,7 @@ function checkKeys(filters: readonly PropertyFilter[], attr: string): PropertyFi
     const at = `${attr}__${i}`;
     if (one.type === "hogql") return one;
     if (!("key" in one)) return { ...one, values: checkKeys(one.values, `${at}__values`) };
+    if (one.type === "recording" && one.key === "visited_page") return ofPage(one);
     const allowed = keysOf[one.type];
     if (allowed && !allowed.includes(one.key)) {
       const detail = `"${one.key.slice(0, 100)}" cannot be filtered by. These can: ${allowed.join(", ")}.`;
@@ -88,6 +89,13 @@ function checkKeys(filters: readonly PropertyFilter[], attr: string): PropertyFi
     return one;
   });
 }
+
+/** A page that was visited, by the session's events. */
+const ofPage = (filter: PropertyCondition): PropertyCondition => ({
+  ...filter,
+  type: "event",
+  key: "$current_url",
+});
 
 function checkLevels({ operator, values }: PropertyCondition, at: string): void {
   if (!["exact", "in", "is_not", "not_in"].includes(operator)) {

@@ -3,7 +3,8 @@
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { parameter, type QueryValues } from "../../http/fields/query.ts";
+import { checkFlag } from "../../http/fields/field_rule.ts";
+import { flagParameter, parameter, type QueryValues } from "../../http/fields/query.ts";
 import { heldReplies, type HeldReply } from "../../http/pages/held_replies.ts";
 import { LongReply } from "../../http/pages/long_reply.ts";
 import { heldSlices, slicedReply } from "../../http/pages/sliced.ts";
@@ -18,6 +19,8 @@ import { listPieces, type RecordedSession } from "./store.ts";
 
 /** One blob, or those from one key to another, inclusive; without a source, a page. */
 export const snapshotQuery = {
+  blob_v2: flagParameter("Accepted: all recordings are in blobs of this kind."),
+  decompress: parameter("Only true: blobs are always sent as text.", readDecompress),
   source: parameter("blob_v2 for JSON lines.", readSource),
   blob_key: parameter("One blob of the sources.", readKey),
   start_blob_key: parameter("The first of several blobs.", readKey),
@@ -45,7 +48,17 @@ function readSource(query: URLSearchParams, name: string): string | undefined {
   const source = query.get(name) ?? undefined;
   if (source === undefined || source === "blob_v2" || source === "blob") return source;
   const shown = source.slice(0, limits.valueShownCharsMax);
-  throw new Fault("invalid_choice", `"${shown}" is not a valid choice.`, { attr: name });
+  const detail =
+    source === "realtime" || source === "blob_v2_lts"
+      ? `There is no source "${source}": all pieces are in blobs seconds after they arrive. Use source=blob_v2.`
+      : `"${shown}" is not a valid choice.`;
+  throw new Fault("invalid_choice", detail, { attr: name });
+}
+
+function readDecompress(query: URLSearchParams, name: string): undefined {
+  if (!query.has(name) || checkFlag(query.get(name), [name], false) === true) return undefined;
+  const detail = "Blobs are sent as text only: leave decompress out, or send true.";
+  throw new Fault("invalid_choice", detail, { attr: name });
 }
 
 function readKey(query: URLSearchParams, name: string): number | undefined {

@@ -290,7 +290,7 @@ const refused: [Record<string, unknown>, string, string][] = [
   [{ properties: [{ key: "a", value: 1, fuzzy: true }] }, "invalid_input", "properties__0__fuzzy"],
   [{ properties: [session("$nothing", "is_set")] }, "invalid_choice", "properties__0__key"],
   [
-    { properties: { type: "AND", values: [recording("visited_page", "exact", "/")] } },
+    { properties: { type: "AND", values: [recording("visited_pages", "exact", "/")] } },
     "invalid_choice",
     "properties__0__values__0__key",
   ],

@@ -41,6 +41,8 @@ test("a client that leaves while a blob is read returns the memory of that blob 
   const url = new URL("http://localhost/?source=blob_v2");
   const query = {
     source: "blob_v2",
+    blob_v2: undefined,
+    decompress: undefined,
     blob_key: undefined,
     start_blob_key: undefined,
     end_blob_key: undefined,
@@ -73,7 +75,13 @@ test("readers who do not read their replies use no memory of other projects' rea
       ),
   } as unknown as ClickHouse;
   const budget = new ReadingBudget();
-  const keys = { blob_key: undefined, start_blob_key: undefined, end_blob_key: undefined };
+  const keys = {
+    blob_v2: undefined,
+    decompress: undefined,
+    blob_key: undefined,
+    start_blob_key: undefined,
+    end_blob_key: undefined,
+  };
   for (const source of [undefined, "blob_v2"]) {
     const held = heldReplies.heldBy();
     const url = new URL("http://localhost/");
