@@ -17,6 +17,8 @@ interface Today {
   /** In ms since 1970. */
   now: number;
   timezone: string;
+  /** The day on which weeks begin, from 0 for Sunday on. */
+  weekStart?: number;
 }
 
 /** ClickHouse's dates are counted from 1970; two days more make room for time zones. */
@@ -45,7 +47,7 @@ export function dateSpanOf(
   const read = (text: string | null | undefined, name: "date_from" | "date_to") => {
     const side = isExplicit ? "exact" : name === "date_from" ? "start" : "end";
     if (name === "date_from" && text === "all") return allFrom(first, now);
-    return readDate(text, now, side, `${attr}__${name}`);
+    return readDate(text, today, side, `${attr}__${name}`);
   };
   const from = read(range?.date_from, "date_from") ?? now.subtract({ days: 7 }).startOfDay();
   const untilNow = hourly ? startOf("hour", now).add({ hours: 1 }) : endOfDay(now);
@@ -114,7 +116,7 @@ export function spanBetween(today: Today, query: Between, attr: string): DateSpa
   const now = nowOf(today);
   const read = (name: "after" | "before") => {
     const text = name === "after" && query.after === "all" ? "" : query[name];
-    return readDate(text, now, "start", `${attr}__${name}`);
+    return readDate(text, today, "start", `${attr}__${name}`);
   };
   const first = query.after === "all" ? dayStartIn(today.timezone) : now.subtract({ hours: 24 });
   const from = read("after")?.add({ microseconds: 1 }) ?? first;
@@ -163,20 +165,22 @@ type Side = "start" | "end" | "exact";
 /** The date of a text; undefined for none. @throws Fault at `attr` for a text that is no date. */
 export function readDate(
   text: string | null | undefined,
-  now: Moment,
+  today: Today,
   side: Side,
   attr: string,
 ): Moment | undefined {
-  const at = text ? parseDate(text, now, side) : undefined;
+  const at = text ? parseDate(text, today, side) : undefined;
   if (text && !at) refuseInput(wrongDate, attr);
   return at;
 }
 
 /** An absolute or relative date; undefined for other texts. */
-export function parseDate(text: string, now: Moment, side: Side): Moment | undefined {
+function parseDate(text: string, today: Today, side: Side): Moment | undefined {
+  const now = nowOf(today);
   const [, digits, unit, position] = relative.exec(text) ?? [];
   if (unit !== undefined && (digits !== undefined || position !== undefined)) {
-    return relativeMoment(Number(digits ?? 0), unit, position, now, side);
+    const at = now.subtract(durationOf(unit, Number(digits ?? 0)));
+    return relativeMoment(at, unit, position, side, today.weekStart);
   }
   const [, day, time, zone] = absolute.exec(text) ?? [];
   if (day === undefined) return undefined;
@@ -204,10 +208,9 @@ export function spanOfDays(
   today: Today,
   moments: { date_from?: string | undefined; date_to?: string | undefined },
 ): { from: string | undefined; to: string | undefined } {
-  const now = nowOf(today);
   const read = (name: "date_from" | "date_to", side: Side) => {
     const text = written.get(name)?.trim() ?? "";
-    const day = isDay.test(text) ? parseDate(text, now, side) : undefined;
+    const day = isDay.test(text) ? parseDate(text, today, side) : undefined;
     return day ? clickhouseTime(asStored(day)) : moments[name];
   };
   return { from: read("date_from", "start"), to: read("date_to", "end") };
@@ -216,18 +219,17 @@ export function spanOfDays(
 const isDay = /^(?:\d{4}-\d\d-\d\d|-\d{1,4}[dwmqy])$/;
 
 function relativeMoment(
-  count: number,
+  at: Moment,
   unit: string,
   position: string | undefined,
-  now: Moment,
   side: Side,
+  weekStart: number | undefined,
 ): Moment {
-  const at = now.subtract(durationOf(unit, count));
   if (position === undefined) {
     if (unit === "h" || side === "exact") return at;
     return side === "start" ? at.startOfDay() : endOfDay(at);
   }
-  const start = startOfUnit(unit, at);
+  const start = startOfUnit(unit, at, weekStart);
   return position === "Start" ? start : start.add(durationOf(unit, 1));
 }
 
@@ -239,17 +241,17 @@ function durationOf(unit: string, count: number): Temporal.DurationLike {
   return interval ? { [`${interval}s`]: count } : { months: count * monthsOf[unit]! };
 }
 
-function startOfUnit(unit: string, at: Moment): Moment {
-  const start = startOf(intervalOf[unit] ?? "month", at);
+function startOfUnit(unit: string, at: Moment, weekStart: number | undefined): Moment {
+  const start = startOf(intervalOf[unit] ?? "month", at, weekStart);
   const months = monthsOf[unit];
   return months ? start.subtract({ months: (start.month - 1) % months }) : start;
 }
 
-/** The start of the bucket of a moment. Weeks begin on Sundays. */
-export function startOf(interval: Interval, at: Moment): Moment {
+/** The start of the bucket of a moment. @param weekStart the day on which weeks begin; by default Sunday. */
+export function startOf(interval: Interval, at: Moment, weekStart = 0): Moment {
   if (interval === "hour") return at.round({ smallestUnit: "hour", roundingMode: "floor" });
   if (interval === "day") return at.startOfDay();
-  if (interval === "week") return at.subtract({ days: at.dayOfWeek % 7 }).startOfDay();
+  if (interval === "week") return at.subtract({ days: (at.dayOfWeek + 7 - weekStart) % 7 }).startOfDay();
   return at.subtract({ days: at.day - 1 }).startOfDay();
 }
 
@@ -257,8 +259,8 @@ export function startOf(interval: Interval, at: Moment): Moment {
  * The starts of the buckets of a span; the first may be before it.
  * @throws Fault invalid_input past queryLimits.queryBucketsMax.
  */
-export function bucketsOf(interval: Interval, { from, to }: DateSpan): Moment[] {
-  const first = startOf(interval, from);
+export function bucketsOf(interval: Interval, { from, to }: DateSpan, weekStart?: number): Moment[] {
+  const first = startOf(interval, from, weekStart);
   const starts: Moment[] = [];
   for (let start = first; Temporal.ZonedDateTime.compare(start, to) < 0;) {
     if (starts.length === queryLimits.queryBucketsMax) {

@@ -82,7 +82,7 @@ export function openQueryEngine({
     abort: AbortSignal | undefined,
     work: (context: QueryContext) => Promise<Value>,
   ): Promise<Value> => {
-    const { project_id, now, scopes } = scope;
+    const { project_id, now, scopes, weekStart = 0 } = scope;
     const { zones } = clickhouse;
     const timezone = readStoredZone(scope.timezone);
     if (!zones.admit(project_id, timezone, true)) throw new Fault("invalid_input", tooManyZones);
@@ -92,7 +92,7 @@ export function openQueryEngine({
       const bounds = await chooseBounds(store, cpuSecondsMax, () => running);
       const runners = openQueryRunners(abort ? readsUntil(clickhouse, abort) : clickhouse, clock, bounds);
       const { parse } = parser;
-      return await work({ ...runners, parse, scopes, project_id, timezone, admitZone, now });
+      return await work({ ...runners, parse, scopes, project_id, timezone, weekStart, admitZone, now });
     } finally {
       running--;
     }
@@ -219,9 +219,9 @@ export function openQueryEngine({
       work: (context: QueryContext) => Promise<Value>,
     ) =>
       await withPermit(project_id, caller, async () => {
-        const { timezone } = await projectOf(project_id);
+        const { timezone, weekStart } = await projectOf(project_id);
         const { scopes = [], abort } = caller;
-        return await withBounds({ project_id, timezone, now: clock.now(), scopes }, abort, work);
+        return await withBounds({ project_id, timezone, weekStart, now: clock.now(), scopes }, abort, work);
       }),
     /** Drops all cached results: events that they count were deleted. */
     forgetResults: () => cache.clear(),
@@ -246,7 +246,7 @@ export function countQuery(texts: MemoryBudget, project_id: number, query: unkno
 }
 
 /** The project, time zone and time of a query. */
-type QueryScope = Pick<QueryContext, "project_id" | "timezone" | "now" | "scopes">;
+type QueryScope = Pick<QueryContext, "project_id" | "timezone" | "weekStart" | "now" | "scopes">;
 
 /** A query that is about to be computed. */
 interface PreparedQuery extends QueryScope {
@@ -256,13 +256,13 @@ interface PreparedQuery extends QueryScope {
 
 /** It includes the caller's scopes, the last deletion, and the filters of test accounts. */
 function cacheKeyOf(
-  { project_id, timezone, now, filters, deletion, scopes }: PreparedQuery & QueriedProject,
+  { project_id, timezone, weekStart, now, filters, deletion, scopes }: PreparedQuery & QueriedProject,
   query: unknown,
 ): string {
   const day = nowOf({ now, timezone: readStoredZone(timezone) })
     .toPlainDate()
     .toString();
-  return hashKey(JSON.stringify([project_id, timezone, day, deletion, filters, scopes, query]));
+  return hashKey(JSON.stringify([project_id, timezone, weekStart, day, deletion, filters, scopes, query]));
 }
 
 /** PostHog's bound for a name, in characters. */

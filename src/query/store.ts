@@ -163,6 +163,8 @@ function tooBusy(): Fault {
 /** What a result depends on besides events. */
 export interface QueriedProject {
   timezone: string;
+  /** The day on which its weeks begin, from 0 for Sunday on. */
+  weekStart: number;
   /** The last order to delete persons, and when the last recording was deleted within some minutes. */
   deletion: string;
   /** Whether such an order is still being carried out, or a cached result may have a recording that was deleted. */
@@ -172,7 +174,7 @@ export interface QueriedProject {
 /** undefined when there is no such project. */
 export async function queriedProject(sql: Postgres, project_id: number): Promise<QueriedProject | undefined> {
   const [row] = await sql<QueriedProject[]>`
-    SELECT timezone,
+    SELECT timezone, coalesce((settings->>'week_start_day')::integer, 0) AS "weekStart",
       concat_ws(' ', (SELECT max(id) FROM person_deletion_orders WHERE project_id = p.id), r.latest) AS deletion,
       r.latest IS NOT NULL OR EXISTS (
         SELECT 1 FROM person_deletion_orders WHERE project_id = p.id AND finished_at IS NULL) AS "isDeleting"
@@ -205,6 +207,8 @@ export interface QueryContext {
   project_id: number;
   /** The canonical name of the project's zone. */
   timezone: string;
+  /** The day on which the project's weeks begin, from 0 for Sunday on. */
+  weekStart?: number;
   /** Whether the engine may be sent this zone, too. */
   admitZone(zone: string): boolean;
   /** The time at which it is answered, in ms since 1970. */

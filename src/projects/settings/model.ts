@@ -30,6 +30,10 @@ export const keptSettings = {
   data_attributes: { ...texts(), default: ["data-attr"], description: noEffect },
   feature_flag_confirmation_message: ownText(1000),
   product_description: ownText(1000),
+  week_start_day: nullable(integer({ minimum: 0, maximum: 1 }), {
+    default: 0,
+    description: "The day on which weeks of queries begin: 0 for Sunday, 1 for Monday.",
+  }),
   session_recording_load_hosts: { ...texts(), ...loadHostsNotes },
   ...each(ownTexts)(`
     autocapture_exceptions_errors_to_ignore autocapture_web_vitals_allowed_metrics live_events_columns
@@ -120,7 +124,6 @@ const facts = {
   },
   session_recording_url_trigger_config: { values: [null, []], why: noTriggers },
   slack_incoming_webhook: { values: [null, ""], why: "Nothing is sent to it; subscriptions send to Slack." },
-  week_start_day: { values: [0, null], why: "Weeks begin on Sundays." },
 } as const satisfies Record<string, Fact>;
 
 type FactName = keyof typeof facts;

@@ -102,7 +102,7 @@ async function trendsOf(
   lines: Awaited<ReturnType<typeof linesOf>> | undefined,
 ): Promise<FunnelTrend[]> {
   const { interval, windowMicros, span } = scope;
-  const all = bucketsOf(interval, span);
+  const all = bucketsOf(interval, span, context.weekStart);
   const isOver = (start: Temporal.ZonedDateTime) =>
     addIntervals(interval, start, 1).epochMilliseconds + windowMicros / 1000 <= context.now;
   const starts = scope.query.funnelsFilter?.hideIncompleteConversionWindowPeriods ? all.filter(isOver) : all;

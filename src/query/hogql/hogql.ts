@@ -1,7 +1,7 @@
 // Answers a HogQLQuery: SQL over the project's own tables, in PostHog's dialect.
 
 import { membersOf } from "../../core/json/dictionary.ts";
-import { asStored, clickhouseTime, nowOf, readDate } from "../date_range.ts";
+import { asStored, clickhouseTime, readDate } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { filtersOf, isGiven } from "../parts/series.ts";
 import { refuseInput } from "../refuse_input.ts";
@@ -80,11 +80,10 @@ function variablesOf(variables: HogQLQuery["variables"]): Record<string, unknown
 
 /** What `{filters}` stands for. */
 function filtersIn(context: QueryContext, { query, attr, filters }: ReturnType<typeof check>): SqlFilters {
-  const now = nowOf(context);
   const { dateRange } = query.filters ?? {};
   const bound = (name: "date_from" | "date_to", side: "start" | "end"): string | undefined => {
     const text = dateRange?.[name] === "all" ? "" : dateRange?.[name];
-    const at = readDate(text, now, side, `${attr}__filters__dateRange__${name}`);
+    const at = readDate(text, context, side, `${attr}__filters__dateRange__${name}`);
     return at && clickhouseTime(asStored(at));
   };
   return { from: bound("date_from", "start"), to: bound("date_to", "end"), properties: filters };

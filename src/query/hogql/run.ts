@@ -32,7 +32,7 @@ export async function runTree(
   },
   recordStep: (step: string) => void = () => {},
 ): Promise<ShownTable & { rows: unknown[][] }> {
-  const { project_id, timezone, now, scopes } = context;
+  const { project_id, timezone, weekStart, now, scopes } = context;
   const filterTrees = await filterTreesOf(context, source.filters?.properties ?? []);
   const propertyType = await propertyTypesOf(context, [
     tree,
@@ -40,7 +40,7 @@ export async function runTree(
   ]);
   // Each step takes some 20 ms for the longest texts: the event loop gets turns in between.
   await yieldToEventLoop();
-  const of = { project_id, timezone, now, ...source, propertyType, filterTrees };
+  const of = { project_id, timezone, weekStart, now, ...source, propertyType, filterTrees };
   // The names of both statements are in one.
   const more = behind && { names: "a", tables: { [behindName]: behindTable(behind) } };
   const compiled = compileSelect(tree, { ...of, ...more });

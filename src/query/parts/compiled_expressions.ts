@@ -39,9 +39,9 @@ export async function withExpressions(
   if (!first) return context;
   const trees = await treesOf(context, expressionList, attr);
   const nodes = [...trees.keys()];
-  const { project_id, timezone, now } = context;
+  const { project_id, timezone, weekStart, now } = context;
   const propertyType = await propertyTypesOf(context, nodes);
-  const sql = { project_id, timezone, now, text: "", propertyType, names: "s" };
+  const sql = { project_id, timezone, weekStart, now, text: "", propertyType, names: "s" };
   const compiled = compileOverEvents(nodes, exposed, sql, (thrown, tree) => {
     const { text, attr: at } = trees.get(tree)!;
     throw sqlFault(thrown, at, text);

@@ -40,9 +40,10 @@ export async function periodsOf(
   const { query, interval, isTotal = false } = checked;
   const range = await spanOf(context, checked, interval === "hour");
   const isExplicit = query.dateRange?.explicitDate === true;
-  const span = isTotal || isExplicit ? range : { ...range, from: startOf(interval, range.from) };
+  const span =
+    isTotal || isExplicit ? range : { ...range, from: startOf(interval, range.from, context.weekStart) };
   const isCompared = query.compareFilter?.compare === true;
-  const starts = isTotal ? [] : bucketsOf(interval, range);
+  const starts = isTotal ? [] : bucketsOf(interval, range, context.weekStart);
   const current: Period = { label: isCompared ? "current" : undefined, span, starts };
   if (!isCompared) return { ...current, periods: [current] };
   return { ...current, periods: [current, periodBefore(context, checked, current)] };
@@ -58,7 +59,7 @@ function periodBefore(context: QueryContext, checked: CheckedPeriods, current: P
   const shifted = comparedShift(dateRange, first && interval, compareFilter?.compare_to, at);
   const { shift, isUnit } = shifted ?? { shift: directShift(current, interval), isUnit: false };
   const isIn = (at: Temporal.ZonedDateTime) => !isUnit || Temporal.ZonedDateTime.compare(at, span.from) < 0;
-  const firstBefore = first && startOf(interval, first.subtract(shift));
+  const firstBefore = first && startOf(interval, first.subtract(shift), context.weekStart);
   const isExact = !firstBefore || dateRange?.explicitDate === true;
   const from = isExact ? span.from.subtract(shift) : firstBefore;
   if (shifted && Temporal.ZonedDateTime.compare(from, dayStartIn(context.timezone)) < 0)

@@ -70,7 +70,7 @@ function rowsOf(context: QueryContext, { query, attr }: ReturnType<typeof check>
   // The end comes from the query, and the start follows from the number of intervals.
   const until = { ...dateRange, date_from: earliest };
   const { to } = dateSpanOf(until, context, { attr: `${attr}__dateRange`, hourly: interval === "hour" });
-  const last = startOf(interval, to.subtract({ milliseconds: 1 }));
+  const last = startOf(interval, to.subtract({ milliseconds: 1 }), context.weekStart);
   const first = addIntervals(interval, last, 1 - count);
   return { period, interval, count, span: { from: first, to: addIntervals(interval, last, 1) } };
 }

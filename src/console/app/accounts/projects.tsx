@@ -34,11 +34,17 @@ export function Projects() {
   );
 }
 
+const weekDays = [
+  ["0", "Sunday"],
+  ["1", "Monday"],
+] as const;
+
 function ChosenProject({ project }: { project: ProjectRow }) {
   const { refresh } = useSession();
-  const { fields, change, text, check } = useFields({
+  const { fields, change, text, check, choice } = useFields({
     name: project.name,
     timezone: project.timezone,
+    week_start_day: project.week_start_day ?? 0,
     session_recording_opt_in: project.session_recording_opt_in,
     hosts: (project.session_recording_load_hosts ?? []).join(" "),
     days: String(project.event_retention_days ?? ""),
@@ -61,6 +67,7 @@ function ChosenProject({ project }: { project: ProjectRow }) {
       <Form send={save}>
         {text("name", "Name", { required: true })}
         <ZoneField value={fields.timezone} set={(timezone) => change({ timezone })} />
+        {choice("week_start_day", "Weeks begin on", weekDays)}
         {text("days", "Days that events are kept", {
           type: "number",
           placeholder: "as long as the server keeps them",

@@ -75,7 +75,10 @@ export function callSql(node: CallNode, scope: SqlScope): Sql {
   }
   arity(node, values.length, callee.args);
   const converted = values.map((one) => argument(callee, one));
-  return plainCall(callee, checkArguments(draft, callee, converted, node));
+  const call = plainCall(callee, checkArguments(draft, callee, converted, node));
+  // A week without a mode is the project's: ClickHouse's mode 3 is ISO's week.
+  const isMonday = callee.name === "toStartOfWeek" && values.length === 1 && draft.context.weekStart === 1;
+  return isMonday ? { ...call, sql: `${call.sql.slice(0, -1)}, 3)` } : call;
 }
 
 function plainCall(callee: SqlFunction, converted: readonly Sql[]): Sql {

@@ -25,6 +25,8 @@ export type PropertyTypes = (owner: "event" | "person" | "group", name: string) 
 export interface SqlContext {
   project_id: number;
   timezone: string;
+  /** The day on which weeks begin; by default 0, Sunday. */
+  weekStart?: number | undefined;
   /** In ms since 1970: `now()` means this moment everywhere in the statement. */
   now: number;
   /** The text of the query, for names of columns. */

@@ -14,6 +14,7 @@ const answers: Answers = {
 const unchanged = {
   name: "Shop",
   timezone: "UTC",
+  week_start_day: 0,
   session_recording_opt_in: true,
   session_recording_load_hosts: [],
   cookieless_server_hash_mode: 1,
