@@ -1,4 +1,4 @@
-// Backfills over HTTP. A range without any data is accepted, and its runs export nothing.
+// Backfills over HTTP. A range after the first data that has none is accepted, and its runs export nothing.
 
 import { Fault } from "../../core/fault.ts";
 import { refusal } from "../../http/docs/document.ts";
@@ -7,6 +7,7 @@ import { reply } from "../../http/fields/schema.ts";
 import { present, uuidOf } from "../../http/found.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
+import { isoText } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import {
   backfillBody,
@@ -15,13 +16,14 @@ import {
   cancelledModel,
   startedBackfillModel,
 } from "../model.ts";
+import { chooseMoment, readFirstMoment } from "../source/store.ts";
 import { cancelBackfill, getBackfill, listBackfills } from "../stores/backfill_store.ts";
 import { cursorPage, readCursor } from "../stores/cursor.ts";
 import type { StoredExport } from "../stores/export_store.ts";
 import { beginBackfill, endOfRange, readRange } from "./backfill_range.ts";
 import { exportOf, exportOperation, type ExportRequest } from "./request.ts";
 
-export interface BackfillParts extends Uses<"sql" | "clock"> {
+export interface BackfillParts extends Uses<"sql" | "clickhouse" | "clock"> {
   wake: () => void;
 }
 
@@ -59,20 +61,27 @@ export function backfillOperations(parts: BackfillParts) {
   ];
 }
 
-function startOperations({ sql, clock, wake }: BackfillParts) {
+function startOperations({ sql, clickhouse, clock, wake }: BackfillParts) {
   const start = {
     description:
+      "Events go by `timestamp`, persons by their last change. " +
       "One run for each interval from `start_at` up to `end_at`, the last one shorter where the range ends within " +
       "it, one after the other, beginning at once. Without `start_at` it begins with the first data; without " +
       "`end_at` it goes until now, and leaves the interval that has not ended to the schedule of an export that " +
       "is not paused.",
     find: (request: ExportRequest & { params: { id: string } }) => exportOf(sql, request),
     body: backfillBody,
-    replies: { 200: reply("It was started.", startedBackfillModel) },
     answer: async ({ found, body }: { found: StoredExport; body: Parameters<typeof readRange>[0] }) => {
       const now = new Date(clock.now());
-      const range = readRange(body, now);
-      const backfill_id = await beginBackfill(sql, found, range, endOfRange(range, found, now), now);
+      const range = readRange(body, found.interval, now);
+      const end = endOfRange(range, found, now);
+      const first = await readFirstMoment(clickhouse, found.project_id, chooseMoment(found.model, true));
+      if (first !== undefined && end.getTime() <= first) {
+        const data = found.model === "events" ? "event" : "person";
+        const detail = `There is nothing in this range: the first ${data} is of ${isoText(first)}.`;
+        throw new Fault("invalid_input", detail, { attr: "end_at" });
+      }
+      const backfill_id = await beginBackfill(sql, found, range, end, now);
       wake();
       return { backfill_id };
     },
@@ -81,11 +90,13 @@ function startOperations({ sql, clock, wake }: BackfillParts) {
     exportOperation("POST /batch_exports/:id/backfills/", "batch_export:write", {
       ...start,
       summary: "Export a range of the past",
+      replies: { 201: reply("It was started.", startedBackfillModel), 400: refusal(400) },
     }),
     exportOperation("POST /batch_exports/:id/backfill/", "batch_export:write", {
       ...start,
       summary: "Export a range of the past; use backfills/ instead",
       deprecated: true,
+      replies: { 200: reply("It was started.", startedBackfillModel), 400: refusal(400) },
     }),
   ];
 }

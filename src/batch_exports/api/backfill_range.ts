@@ -10,13 +10,19 @@ import { type BackfillRange, createBackfill } from "../stores/backfill_store.ts"
 import type { StoredExport } from "../stores/export_store.ts";
 
 /**
- * The range in a request.
+ * The range in a request, of events' timestamps.
+ * @param interval the export's: of whole days, it takes dates.
  * @throws Fault, in PostHog's words, for a text that is not a moment, has no offset, or an end before the start or in
  *   the future.
  */
-export function readRange(body: { start_at?: unknown; end_at?: unknown }, now: Date): BackfillRange {
-  const start = momentIn(body.start_at);
-  const end = momentIn(body.end_at);
+export function readRange(
+  body: { start_at?: unknown; end_at?: unknown },
+  interval: string,
+  now: Date,
+): BackfillRange {
+  const takesDates = intervalMs(interval) % intervalMs("day") === 0;
+  const start = readMoment(body.start_at, takesDates);
+  const end = readMoment(body.end_at, takesDates);
   if (start && start >= (end ?? now)) {
     throw new Fault("invalid_input", "The initial backfill datetime 'start_at' happens after 'end_at'");
   }
@@ -24,7 +30,7 @@ export function readRange(body: { start_at?: unknown; end_at?: unknown }, now: D
     const end = String(body.end_at);
     throw new Fault("invalid_input", `The provided 'end_at' (${excerpt(end)}) is in the future`);
   }
-  return { start, end };
+  return { start, end, by_timestamp: true };
 }
 
 /**
@@ -32,7 +38,7 @@ export function readRange(body: { start_at?: unknown; end_at?: unknown }, now: D
  * schedule, if the schedule will run it.
  */
 export function endOfRange(
-  { start, end }: BackfillRange,
+  { start, end }: Omit<BackfillRange, "by_timestamp">,
   of: Pick<StoredExport, "interval" | "paused" | "end_at">,
   now: Date,
 ): Date {
@@ -77,7 +83,7 @@ export function intervalNamed(lengthMs: number): string | undefined {
 const offset = /(?:Z|[+-]\d\d(?::?\d\d)?)$/i;
 const dateOnly = /^\d{4}-\d\d-\d\d$/;
 
-function momentIn(value: unknown): Date | null {
+function readMoment(value: unknown, takesDates: boolean): Date | null {
   if (value === undefined || value === null || value === "") return null;
   const text = typeof value === "string" ? value.trim() : "";
   const time = text.length > 64 ? undefined : isoTimeOf(dateOnly.test(text) ? `${text}T00:00` : text);
@@ -85,7 +91,7 @@ function momentIn(value: unknown): Date | null {
     const detail = `Input ${excerpt(value)} is not a valid ISO formatted datetime.`;
     throw new Fault("invalid_input", detail);
   }
-  if (dateOnly.test(text) || !offset.test(text)) {
+  if (dateOnly.test(text) ? !takesDates : !offset.test(text)) {
     throw new Fault("invalid_input", `Input ${text} is naive.`);
   }
   return new Date(time);

@@ -45,5 +45,5 @@ async function backfillMissed(sql: Postgres, stored: StoredExport, now: Date): P
   const stood = Math.min((scheduled_until ?? created_at).getTime(), paused);
   const start = new Date(alignedBefore(stood, lengthMs));
   const end = new Date(alignedBefore(now.getTime(), lengthMs));
-  if (start < end) await beginBackfill(sql, stored, { start, end }, end, now);
+  if (start < end) await beginBackfill(sql, stored, { start, end, by_timestamp: false }, end, now);
 }

@@ -19,7 +19,7 @@ import {
 } from "../model.ts";
 import { cursorPage, readCursor } from "../stores/cursor.ts";
 import type { StoredExport } from "../stores/export_store.ts";
-import { cancelRun, getRun, listRuns } from "../stores/run_list_store.ts";
+import { cancelRun, getRun, isByTimestamp, listRuns } from "../stores/run_list_store.ts";
 import type { BackfillParts } from "./backfill_operations.ts";
 import { beginBackfill, intervalNamed } from "./backfill_range.ts";
 import { exportOf, exportOperation, type ExportRequest } from "./request.ts";
@@ -115,7 +115,8 @@ async function runAgain(sql: Postgres, stored: StoredExport, run: Run, now: Date
   const start = run.data_interval_start === null ? null : new Date(run.data_interval_start);
   // The export's interval may have changed: the retry has the length of the run.
   const interval = (start && intervalNamed(end.getTime() - start.getTime())) ?? stored.interval;
-  return await beginBackfill(sql, { id: stored.id, interval }, { start, end }, end, now);
+  const by_timestamp = await isByTimestamp(sql, run.id);
+  return await beginBackfill(sql, { id: stored.id, interval }, { start, end, by_timestamp }, end, now);
 }
 
 async function runOf(

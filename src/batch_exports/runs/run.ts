@@ -33,6 +33,7 @@ import {
   type UncountedWork,
 } from "../source/statements.ts";
 import {
+  chooseMoment,
   copyStatement,
   countOf,
   daysOf,
@@ -104,12 +105,13 @@ async function sourceOf(
   destination: Destination,
   { clock, parse, clickhouse: { zones } }: RunServices,
 ): Promise<ExportSource> {
-  const { project_id, model, native_query, filters } = run;
+  const { project_id, model, native_query, filters, by_timestamp } = run;
   const compiled = native_query === null ? undefined : await compileQuery(parse, native_query, run, zones);
   return {
     project_id,
     model,
     interval: { start: run.data_interval_start?.getTime() ?? null, end: run.data_interval_end.getTime() },
+    moment: chooseMoment(model, by_timestamp),
     events: destination.events,
     conditions: filters === null ? [] : [filterOf(filters, run, clock.now())],
     columns: compiled ? ownColumns(compiled) : model === "persons" ? personColumns : destination.kind.columns,

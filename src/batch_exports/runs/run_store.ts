@@ -17,6 +17,8 @@ export interface ClaimedRun extends Omit<ExportFields, OwnOfExports> {
   claim: string;
   batch_export_id: string;
   backfill_id: string | null;
+  /** Whether its interval is one of events' timestamps, and not of their arrival. */
+  by_timestamp: boolean;
   /** Failed attempts so far. */
   attempts: number;
   /**
@@ -78,6 +80,7 @@ export function leasedRuns(sql: Postgres, { now, watermark, unsupported }: Due):
       q.id, q.batch_export_id, q.backfill_id, q.attempts, before.status = 'Running' AS taken_over,
       q.data_interval_start, q.data_interval_end, e.project_id, e.model, e.native_query, e.filters,
       (SELECT timezone FROM projects WHERE id = e.project_id) AS timezone,
+      EXISTS (SELECT FROM batch_export_backfills b WHERE b.id = q.backfill_id AND b.by_timestamp) AS by_timestamp,
       e.destination_type, e.destination_config, e.destination_secrets`,
   };
 }

@@ -78,6 +78,7 @@ export interface OpenBackfill {
   project_id: number;
   model: "events" | "persons";
   interval: string;
+  by_timestamp: boolean;
   /** The end in the request; null: until now. */
   end_at: Date | null;
   range_start: Date | null;
@@ -89,7 +90,7 @@ export interface OpenBackfill {
 /** Backfills without an open run, which are to get the next one, or to end. */
 export async function waitingBackfills(sql: Postgres): Promise<OpenBackfill[]> {
   return await sql<OpenBackfill[]>`
-    SELECT b.id, b.batch_export_id, e.project_id, e.model, b."interval", b.end_at, b.range_start,
+    SELECT b.id, b.batch_export_id, e.project_id, e.model, b."interval", b.by_timestamp, b.end_at, b.range_start,
       b.range_end, b.scheduled_until, b.created_at
     FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id
     WHERE b.status IN ('Starting', 'Running') AND NOT e.deleted

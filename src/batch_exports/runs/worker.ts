@@ -12,7 +12,7 @@ import { type DestinationType, probe, unsupportedTypes } from "../destinations/d
 import { shownFailure } from "../failure.ts";
 import { alignedBefore, intervalMs, intervalsIn, nextDue, nextOfRange } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
-import { firstArrivalOf } from "../source/store.ts";
+import { chooseMoment, readFirstMoment } from "../source/store.ts";
 import { attemptRun, type RunServices } from "./run.ts";
 import {
   cancelOrphans,
@@ -122,7 +122,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     const lengthMs = intervalMs(backfill.interval);
     let end = backfill.range_end.getTime();
     const start = backfill.range_start?.getTime() ?? (await this.#firstMoment(backfill, lengthMs)) ?? end;
-    // All data arrived in the unfinished interval: it is exported at once.
+    // All data is of the unfinished interval: it is exported at once.
     if (backfill.end_at === null && start >= end) end = Math.max(end, backfill.created_at.getTime());
     await setRange(sql, backfill.id, { start, end }, intervalsIn(start, end, lengthMs), clock.now());
     const run = nextOfRange(backfill.scheduled_until?.getTime() ?? start, end, lengthMs);
@@ -143,14 +143,16 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
   }
 
   /** The interval boundary before the project's first data; undefined when there is none. */
-  async #firstMoment({ project_id, model }: OpenBackfill, lengthMs: number): Promise<number | undefined> {
-    const { text, params } = firstArrivalOf(project_id, model);
-    const [arrivals] = await this.#services.clickhouse.query<{ rows: string; first: string }>(text, params, {
-      settings: { max_threads: 1 },
-      kind: "export",
-    });
-    if (!arrivals || arrivals.rows === "0") return undefined;
-    return alignedBefore(Number(arrivals.first), lengthMs);
+  async #firstMoment(
+    { project_id, model, by_timestamp }: OpenBackfill,
+    lengthMs: number,
+  ): Promise<number | undefined> {
+    const first = await readFirstMoment(
+      this.#services.clickhouse,
+      project_id,
+      chooseMoment(model, by_timestamp),
+    );
+    return first === undefined ? undefined : alignedBefore(first, lengthMs);
   }
 
   #due(now: number): Due {

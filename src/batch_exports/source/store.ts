@@ -1,6 +1,7 @@
 // The statements that read rows for an export: rows of one model, in one interval, in the layout of a file. Values are
 // parameters.
 
+import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { Tables } from "../../storage/cluster/tables.ts";
 import type { ExportInterval } from "../interval.ts";
 import type { CompiledQuery } from "../query/compile.ts";
@@ -21,6 +22,8 @@ export interface ExportSource {
   project_id: number;
   model: "events" | "persons";
   interval: ExportInterval;
+  /** The column whose moments decide what is in the interval; `timestamp` in a backfill of events. */
+  moment: "created_at" | "timestamp" | "_inserted_at";
   events: ExportedNames;
   /** Conditions over the model's columns that must all hold. */
   conditions: readonly ExportStatement[];
@@ -59,7 +62,7 @@ export function wrapStatement(
 export function daysOf(source: ExportSource): ExportStatement {
   // Persons are sorted by their ids, so every interval reads all of them.
   if (source.model === "persons") return { text: "SELECT toString(today()) AS day", params: {} };
-  const { where, params } = arrivalCondition(source);
+  const { where, params } = intervalCondition(source);
   const day = "toString(toDate(timestamp)) AS day";
   return { text: `SELECT DISTINCT ${day} FROM event_rows WHERE ${where} ORDER BY day`, params };
 }
@@ -166,13 +169,30 @@ export function tagClause(tag: string): string {
   return `SETTINGS log_comment = '${tag}'`;
 }
 
-/** When the first row of a project arrived, in ms. */
-export function firstArrivalOf(project_id: number, model: ExportSource["model"]): ExportStatement {
-  const [rows, arrived] =
-    model === "persons" ? ["person_distinct_ids", "changed_at"] : ["event_rows", "created_at"];
-  const first = `toString(toUnixTimestamp64Milli(min(${arrived}))) AS first`;
-  const text = `SELECT count() AS rows, ${first} FROM ${rows} WHERE project_id = {project:UInt32}`;
-  return { text, params: { project: project_id } };
+/**
+ * The first of a project's moments, in ms since 1970, rounded down; undefined without rows. Events dated before 2000 do
+ * not count: they are a client's broken clock.
+ */
+export async function readFirstMoment(
+  clickhouse: ClickHouse,
+  project_id: number,
+  moment: ExportSource["moment"],
+): Promise<number | undefined> {
+  const [rows, column] =
+    moment === "_inserted_at" ? ["person_distinct_ids", "changed_at"] : ["event_rows", moment];
+  const text = `
+    SELECT toString(toUnixTimestamp64Milli(min(${column}))) AS first FROM ${rows}
+    WHERE project_id = {project:UInt32} AND ${column} >= toDateTime64('2000-01-01 00:00:00', 6, 'UTC')
+    HAVING count() > 0`;
+  const options = { settings: { max_threads: 1 }, kind: "export" } as const;
+  const [found] = await clickhouse.query<{ first: string }>(text, { project: project_id }, options);
+  return found && Number(found.first);
+}
+
+/** The column of an interval's moments. */
+export function chooseMoment(model: ExportSource["model"], by_timestamp: boolean): ExportSource["moment"] {
+  if (model === "persons") return "_inserted_at";
+  return by_timestamp ? "timestamp" : "created_at";
 }
 
 function cell({ sql, type }: ExportColumn): string {
@@ -208,7 +228,7 @@ function fromText(source: ExportSource, days: readonly string[], persons = false
 /** Joins each event with the current properties of its person; only persons of these events are read. */
 function eventsWithPersons(source: ExportSource, days: readonly string[]): ExportStatement {
   const { text, params } = eventRows(source, days);
-  const { where } = arrivalCondition(source);
+  const { where } = intervalCondition(source);
   const main_ids =
     "SELECT if(m.main_id = '', e.distinct_id, m.main_id) FROM " +
     `(SELECT DISTINCT distinct_id FROM event_rows WHERE ${where} AND toDate(timestamp) IN {days:Array(Date)}) AS e ` +
@@ -232,7 +252,7 @@ function eventRows(source: ExportSource, days: readonly string[]): ExportStateme
     source.conditions.length > 0 ||
     source.columns.some(({ name }) => name === "person_id" || name === personProperties);
   const view = isJoined ? "events" : "stored_events";
-  const { where, params } = arrivalCondition(source);
+  const { where, params } = intervalCondition(source);
   const clauses = [where, "toDate(timestamp) IN {days:Array(Date)}"];
   Object.assign(params, { days });
   if (include_events.length > 0) {
@@ -256,7 +276,7 @@ function personRows(source: ExportSource): ExportStatement {
     const text = "exported_person_rows WHERE attempt = {copyId:UUID} AND project_id = {project:UInt32}";
     return { text, params: { copyId, project: project_id } };
   }
-  const { where, params } = arrivalCondition(source, "_inserted_at");
+  const { where, params } = intervalCondition(source);
   return filteredRows("exported_persons", [where], params, source.conditions);
 }
 
@@ -271,18 +291,18 @@ function filteredRows(
   return { text: `${rows} WHERE ${all.join(" AND ")}`, params: merged };
 }
 
-/** The project and the half-open interval of arrival. */
-function arrivalCondition(
-  { project_id, interval }: ExportSource,
-  column: "created_at" | "_inserted_at" = "created_at",
-): { where: string; params: Record<string, unknown> } {
+/** The project and the half-open interval. */
+function intervalCondition({ project_id, interval, moment }: ExportSource): {
+  where: string;
+  params: Record<string, unknown>;
+} {
   const clauses = ["project_id = {project:UInt32}"];
   const params: Record<string, unknown> = { project: project_id, until: interval.end };
   if (interval.start !== null) {
-    clauses.push(`${column} >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`);
+    clauses.push(`${moment} >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`);
     params["since"] = interval.start;
   }
-  clauses.push(`${column} < fromUnixTimestamp64Milli({until:Int64}, 'UTC')`);
+  clauses.push(`${moment} < fromUnixTimestamp64Milli({until:Int64}, 'UTC')`);
   return { where: clauses.join(" AND "), params };
 }
 

@@ -16,6 +16,8 @@ type BackfillRow = Stored<
 export interface BackfillRange {
   start: Date | null;
   end: Date | null;
+  /** Whether it is one of events' timestamps, and not of their arrival. */
+  by_timestamp: boolean;
 }
 
 /**
@@ -32,10 +34,10 @@ export async function createBackfill(
   await sql`
     INSERT INTO batch_export_backfills (
       id, batch_export_id, start_at, end_at, range_start, range_end, "interval", total_runs, created_at,
-      last_updated_at)
+      last_updated_at, by_timestamp)
     VALUES (
       ${id}, ${batch_export_id}, ${range.start}, ${range.end}, ${range.start}, ${end}, ${interval}, ${total_runs},
-      ${now}, ${now})`;
+      ${now}, ${now}, ${range.by_timestamp})`;
   return id;
 }
 

@@ -23,6 +23,14 @@ function columns(sql: Postgres) {
     r.records_total_count, r.batch_export_id AS batch_export`;
 }
 
+/** Whether a run's interval is one of events' timestamps, and not of their arrival. */
+export async function isByTimestamp(sql: Postgres, id: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM batch_export_runs r JOIN batch_export_backfills b ON b.id = r.backfill_id
+    WHERE r.id = ${id} AND b.by_timestamp`;
+  return rows.length > 0;
+}
+
 /** The newest ten runs of each export. */
 export async function latestRuns(sql: Postgres, ids: readonly string[]): Promise<Map<string, Run[]>> {
   const rows = await sql<RunRow[]>`

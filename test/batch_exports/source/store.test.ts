@@ -12,7 +12,6 @@ import {
   type FileLayout,
   fileOf,
   filesOf,
-  firstArrivalOf,
   inOrder,
   killStatement,
   sampleStatement,
@@ -26,12 +25,13 @@ const events: ExportSource = {
   project_id: 7,
   model: "events",
   interval,
+  moment: "created_at",
   events: { include_events: [], exclude_events: [] },
   conditions: [],
   columns: eventColumns,
   compiled: undefined,
 };
-const persons: ExportSource = { ...events, model: "persons", columns: personColumns };
+const persons: ExportSource = { ...events, model: "persons", moment: "_inserted_at", columns: personColumns };
 const layouts: FileLayout[] = ["lines", "columns", "texts", "harmless_texts"];
 const days = ["2026-03-01"];
 
@@ -180,10 +180,14 @@ test("a tag is letters, digits, blanks and dashes, and finds its statements by t
   });
 });
 
-test("the first arrival is of the model's own table", () => {
-  expect(firstArrivalOf(7, "events").text).toContain("min(created_at)");
-  expect(firstArrivalOf(7, "persons")).toEqual({
-    text: "SELECT count() AS rows, toString(toUnixTimestamp64Milli(min(changed_at))) AS first FROM person_distinct_ids WHERE project_id = {project:UInt32}",
-    params: { project: 7 },
-  });
+test("a backfill's interval is one of timestamps, in every clause", () => {
+  const backfilled: ExportSource = { ...events, moment: "timestamp" };
+  for (const { text } of [
+    daysOf(backfilled),
+    countOf(backfilled, days),
+    selectionOf(backfilled, "lines", days).select,
+  ]) {
+    expect(text).toContain("timestamp >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')");
+    expect(text).not.toMatch(/created_at (?:>=|<)/);
+  }
 });

@@ -157,6 +157,7 @@ export function clusterDataPath(open: () => Promise<TestedCluster>): void {
       project_id: base + project,
       model,
       interval,
+      moment: model === "events" ? "created_at" : "_inserted_at",
       events: { include_events: [], exclude_events: [] },
       conditions: [],
       columns: model === "events" ? eventColumns : personColumns,

@@ -103,7 +103,7 @@ function BackfillForm({ path, action, changed }: PartProps) {
   return (
     <Card title="Backfill">
       <Form send={start}>
-        {text("from", "From", { type: "datetime-local", hint: "Empty: the first data." })}
+        {text("from", "From", { type: "datetime-local", hint: "By the events' own time. Empty: the first." })}
         {text("to", "To", { type: "datetime-local", hint: "Empty: now." })}
         <Button type="submit" disabled={action.running}>
           Start backfill
