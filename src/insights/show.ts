@@ -3,7 +3,7 @@
 import { Fault } from "../core/fault.ts";
 import type { QueryCaller, QueryEngine } from "../query/engine.ts";
 import { shownResults } from "../query/result.ts";
-import type { QueryResult } from "../query/results/query_result.ts";
+import type { QueryResult } from "../query/store.ts";
 import type { Uses } from "../storage/services.ts";
 import { insightLimits } from "./limits.ts";
 import type { Insight } from "./model.ts";

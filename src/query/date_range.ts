@@ -61,18 +61,8 @@ export function dateSpanOf(
   return { from, to };
 }
 
-const ranks: Record<string, number> = {
-  hour: 0,
-  h: 0,
-  day: 1,
-  d: 1,
-  week: 2,
-  w: 2,
-  month: 3,
-  m: 3,
-  q: 3,
-  y: 3,
-};
+/** The first letters of intervals, and of units of relative dates, the shortest first. */
+const ranks = "hdwmqy";
 
 /**
  * How far back the period before a range lies that ends now, so that its hours, weekdays or days of a unit are those of
@@ -96,7 +86,7 @@ export function comparedShift(
   const [, digits, unit, position] = relative.exec(range?.date_from ?? "-7d") ?? [];
   if (unit === undefined || position === "End") return undefined;
   const count = Number(digits ?? 0);
-  const fits = interval === undefined || ranks[interval]! <= ranks[unit]!;
+  const fits = interval === undefined || ranks.indexOf(interval[0]!) <= ranks.indexOf(unit);
   if (position === "Start") return fits ? { shift: durationOf(unit, count + 1), isUnit: true } : undefined;
   const isWhole = unit === "h" || unit === "w" || (unit === "d" && count % 7 === 0);
   return fits && isWhole && count > 0 ? { shift: durationOf(unit, count), isUnit: false } : undefined;

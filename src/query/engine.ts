@@ -16,7 +16,6 @@ import { chooseBounds, countUsual, type QueryStore } from "./bounds.ts";
 import { checkQuery, type KnownQuery, storedQuery } from "./check.ts";
 import { nowOf, zonedIso } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
-import type { QueryResult } from "./results/query_result.ts";
 import { type CachedResult, ResultCache, writtenResult } from "./results/result_cache.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
 import {
@@ -25,6 +24,7 @@ import {
   type QueriedProject,
   queriedProject,
   type QueryContext,
+  type QueryResult,
 } from "./store.ts";
 
 export type QueryEngine = ReturnType<typeof openQueryEngine>;

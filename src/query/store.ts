@@ -28,6 +28,7 @@ import { queryLimits } from "./limits.ts";
 import type { DateRange, Interval } from "./parts/model.ts";
 import type { RowExpressions } from "./parts/row_expressions.ts";
 import type { Entity } from "./parts/series.ts";
+import type { ResultType } from "./result.ts";
 import { type SqlTableRows, tableRowSettings, tableRowsOf } from "./results/table_rows.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
 
@@ -231,6 +232,20 @@ export interface QueryAnswer<Result = unknown> {
   span?: DateSpan;
   results: Result[];
   table?: ShownTable;
+}
+
+/** The result of a query. */
+export interface QueryResult extends Pick<QueryAnswer, "results" | "table"> {
+  kind: string;
+  /** How `results` are drawn. */
+  type: ResultType;
+  interval: string | null;
+  /** ISO 8601 in the project's time zone; the end is inclusive. Null for a query without a definite time range. */
+  date_from: string | null;
+  date_to: string | null;
+  timezone: string;
+  /** When it was computed, ISO 8601. */
+  computed_at: string;
 }
 
 /** The columns of a table's rows, and the page. */

@@ -12,9 +12,8 @@ import { FairShare } from "../../work/fair_share.ts";
 import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import { countQuery } from "../engine.ts";
 import { queryLimits } from "../limits.ts";
-import type { QueryResult } from "../results/query_result.ts";
 import { type CachedResult, type ResultCache, writtenResult } from "../results/result_cache.ts";
-import { queriedProject } from "../store.ts";
+import { queriedProject, type QueryResult } from "../store.ts";
 
 /** The key, and the id of a query. */
 export interface QueryName {

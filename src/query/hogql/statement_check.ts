@@ -14,12 +14,7 @@ const tables: ReadonlySet<string> = new Set(
   `),
 );
 /** Functions that make rows of numbers, and read nothing. */
-const tableFunctions: ReadonlySet<string> = new Set([
-  "numbers",
-  "generateSeries",
-  "generate_series",
-  "values",
-]);
+const tableFunctions: ReadonlySet<string> = new Set(wordsIn("numbers generateSeries generate_series values"));
 interface TreeLine {
   depth: number;
   text: string;

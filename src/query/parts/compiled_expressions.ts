@@ -1,30 +1,23 @@
 // Reads and compiles the expressions of SQL that a query has, before it runs.
 
 import { Fault } from "../../core/fault.ts";
+import { wordsIn } from "../../core/words.ts";
 import { propertyTypesOf } from "../hogql/property_types.ts";
 import { admit, sqlFault, type TextReader, treeOfText } from "../hogql/run.ts";
 import { queryLimits } from "../limits.ts";
 import { refuseInput } from "../refuse_input.ts";
 import { condition } from "../sql/compile/calls.ts";
 import { compileOverEvents } from "../sql/compile/compile.ts";
+import { isAggregated } from "../sql/compile/lists/aggregates.ts";
 import type { Sql } from "../sql/compile/value.ts";
 import type { ExpressionNode } from "../sql/tree.ts";
 import { type QueryContext, throwSqlFailure } from "../store.ts";
-import { isAggregated } from "./aggregated.ts";
 import type { QueryExpression } from "./row_expressions.ts";
 
 /** Columns of stored events that statements of queries read. */
-const exposed = [
-  "uuid",
-  "project_id",
-  "event",
-  "distinct_id",
-  "properties",
-  "timestamp",
-  "created_at",
-  "group_types",
-  "group_keys",
-];
+const exposed = wordsIn(
+  "uuid project_id event distinct_id properties timestamp created_at group_types group_keys",
+);
 
 /**
  * The context for a query with these expressions.

@@ -8,10 +8,10 @@ import { mapInSlices } from "../../work/slices.ts";
 import { filterTreesOf, runTree, sqlFault, type TextReader, treeOfText } from "../hogql/run.ts";
 import { queryLimits } from "../limits.ts";
 import type { SqlFilters } from "../sql/compile/compile.ts";
+import { isAggregated } from "../sql/compile/lists/aggregates.ts";
 import type { TextKind } from "../sql/parser/parser_child.ts";
 import type { ExpressionNode, OrderExpr, SelectQuery } from "../sql/tree.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
-import { isAggregated } from "./aggregated.ts";
 import type { PersonStatement } from "./figure.ts";
 
 /** A column that is no SQL: the columns that are read for it, and the cell made of them. */

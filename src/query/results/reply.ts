@@ -1,7 +1,7 @@
 // Replies to queries.
 
 import { shownResults } from "../result.ts";
-import type { QueryResult } from "./query_result.ts";
+import type { QueryResult } from "../store.ts";
 import type { CachedResult } from "./result_cache.ts";
 
 export function resultReply(

@@ -7,7 +7,7 @@ import type { Clock } from "../../core/clock.ts";
 import { partsWithin, WrittenJson } from "../../http/pages/json_parts.ts";
 import { Tally } from "../../work/maps.ts";
 import { queryLimits } from "../limits.ts";
-import type { QueryResult } from "./query_result.ts";
+import type { QueryResult } from "../store.ts";
 import { exactJson } from "./table_rows.ts";
 
 /** A result as JSON: as objects it would take up to 25 times as many bytes. */

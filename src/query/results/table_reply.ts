@@ -6,7 +6,7 @@ import { wantedFormat } from "../../http/pages/format.ts";
 import { slicedTexts } from "../../http/pages/sliced.ts";
 import { refuseInput } from "../refuse_input.ts";
 import type { ResultType } from "../result.ts";
-import type { QueryResult } from "./query_result.ts";
+import type { QueryResult } from "../store.ts";
 
 /** Described in words, as `format` of lists: the description has one content type for each reply. */
 export const tableFormatParameter = {

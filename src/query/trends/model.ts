@@ -1,28 +1,16 @@
 // The schema of a TrendsQuery.
 
 import Type, { type Static } from "typebox";
+import { wordsIn } from "../../core/words.ts";
 import { choice, strictModel, text } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
 import * as part from "../parts/model.ts";
 
 /** Drawn from one number for each line, or from one for each interval. */
-export const totalDisplays = [
-  "BoldNumber",
-  "ActionsPie",
-  "ActionsBarValue",
-  "ActionsTable",
-  "WorldMap",
-] as const;
-const displays = [
-  "Auto",
-  "ActionsLineGraph",
-  "ActionsLineGraphCumulative",
-  "ActionsAreaGraph",
-  "ActionsBar",
-  "ActionsUnstackedBar",
-  "ActionsStackedBar",
-  ...totalDisplays,
-] as const;
+export const totalDisplays = wordsIn("BoldNumber ActionsPie ActionsBarValue ActionsTable WorldMap");
+const displays = wordsIn(`
+  Auto ActionsLineGraph ActionsLineGraphCumulative ActionsAreaGraph ActionsBar ActionsUnstackedBar ActionsStackedBar
+`);
 
 export const trendsModel = strictModel("TrendsQuery", {
   kind: choice(["TrendsQuery"]),
@@ -34,7 +22,7 @@ export const trendsModel = strictModel("TrendsQuery", {
   conversionGoal: part.unanswered("A goal of conversion"),
   trendsFilter: part.maybe(
     strictModel("TrendsFilter", {
-      display: part.maybe(choice(displays)),
+      display: part.maybe(choice([...displays, ...totalDisplays])),
       formula: part.maybe(text({ blank: true })),
       formulas: part.maybe(Type.Array(text(), { maxItems: queryLimits.formulasMax })),
       formulaNodes: part.maybe(

@@ -8,8 +8,8 @@ import { silentLog } from "../../../src/core/log.ts";
 import { BackgroundQueries, type QueryName } from "../../../src/query/background/background_queries.ts";
 import { openQueryTexts } from "../../../src/query/engine.ts";
 import { queryLimits } from "../../../src/query/limits.ts";
-import type { QueryResult } from "../../../src/query/results/query_result.ts";
 import { ResultCache } from "../../../src/query/results/result_cache.ts";
+import type { QueryResult } from "../../../src/query/store.ts";
 
 const result = { kind: "HogQLQuery", results: [[1]] } as unknown as QueryResult;
 

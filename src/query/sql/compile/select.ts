@@ -11,14 +11,7 @@ import { SubqueryRead } from "./scope.ts";
 import type { Sql } from "./value.ts";
 import { directionOf } from "./windows.ts";
 
-const setOperators = [
-  "UNION ALL",
-  "UNION DISTINCT",
-  "INTERSECT",
-  "INTERSECT DISTINCT",
-  "EXCEPT",
-  "EXCEPT DISTINCT",
-];
+const setOperators = /^(?:UNION (?:ALL|DISTINCT)|(?:INTERSECT|EXCEPT)(?: DISTINCT)?)$/;
 
 export function selectSql(node: SelectQuery | SelectSetQuery, outer: SqlScope): SelectSql {
   outer.draft.countPart(node);
@@ -41,8 +34,8 @@ function selectSetSql(node: SelectSetQuery, outer: SqlScope): SelectSql {
   if (first.node === "SelectQuery") scope.commonTables = withCommonTables(first, scope);
   const initial = selectSql(first, outer.with({ isFrom: false }));
   const parts = node.subsequent_select_queries.map(({ select_query, set_operator }) => {
-    const operator = setOperators.find((one) => one === set_operator);
-    if (!operator) refuse(`${quotedName(set_operator)} is not supported.`, select_query);
+    if (!setOperators.test(set_operator))
+      refuse(`${quotedName(set_operator)} is not supported.`, select_query);
     const next = selectSql(select_query, scope);
     if (next.columns.length !== initial.columns.length) {
       refuse(
@@ -50,7 +43,7 @@ function selectSetSql(node: SelectSetQuery, outer: SqlScope): SelectSql {
         select_query,
       );
     }
-    return ` ${operator} (${next.sql})`;
+    return ` ${set_operator} (${next.sql})`;
   });
   const union = `(${initial.sql})${parts.join("")}`;
   const columns = initial.columns.map(({ name, column }) => ({
