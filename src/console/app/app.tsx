@@ -3,7 +3,7 @@
 import { Fragment } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { localZone } from "./clock.ts";
-import { pageAt, pagesFor } from "./pages.ts";
+import { pageAt, pagesFor } from "./pages.tsx";
 import { type ListReply, openApi } from "./session/api.ts";
 import { hrefOf, navigate, type Route, useRoute } from "./session/route.ts";
 import { allows, type ProjectRow, type Session, SessionContext } from "./session/session.ts";

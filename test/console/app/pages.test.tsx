@@ -5,7 +5,7 @@ import { readRoute } from "../../../src/console/app/session/route.ts";
 import { allows } from "../../../src/console/app/session/session.ts";
 import { inDocument } from "./drawn_page.tsx";
 
-const { pageAt, pagesFor } = await inDocument(() => import("../../../src/console/app/pages.ts"));
+const { pageAt, pagesFor } = await inDocument(() => import("../../../src/console/app/pages.tsx"));
 
 const shownTo = (...scopes: string[]) =>
   pagesFor((scope) => allows(scopes, scope)).map(

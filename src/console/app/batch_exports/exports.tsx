@@ -8,8 +8,7 @@ import { agoText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
 import { ChoiceField, Field, FormCard, PageLink, Status } from "../ui/parts.tsx";
-import { OneExport } from "./one_export.tsx";
-import type { ExportRow, RunRow } from "./rows.ts";
+import { type ExportRow, OneExport, type RunRow } from "./one_export.tsx";
 
 export function Exports({ route }: { route: Route }) {
   const [id] = route.more;

@@ -1,17 +1,28 @@
 // One dashboard: its tiles, and buttons to arrange them without a mouse.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { ranges } from "../explore/choices.ts";
+import { AddCondition, OwnFilters } from "../filters/condition_fields.tsx";
 import { insightName, type InsightRow } from "../insights/insight_row.tsx";
-import type { Route } from "../session/route.ts";
-import { useAllowed, useSession } from "../session/session.ts";
+import { navigate, type Route } from "../session/route.ts";
+import { useAllowed, useHref, useSession } from "../session/session.ts";
 import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
 import { capitalized } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
-import { Button, FormCard, Outcome, PageHead, PageLink, PageWhenLoaded, RemoveButton } from "../ui/parts.tsx";
+import {
+  Button,
+  Form,
+  FormCard,
+  Outcome,
+  PageHead,
+  PageLink,
+  PageWhenLoaded,
+  RemoveButton,
+} from "../ui/parts.tsx";
+import { RangeField } from "../ui/range_field.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { type Layouts, layoutsOf, type Shape, shapesOf, withChanged, withMoved } from "./layout.ts";
 import { type Scope, scopeAddress, scopeOf } from "./scope.ts";
-import { ScopeForm } from "./scope_form.tsx";
 import { NewText, textName, TextTile, type TileText } from "./text_tile.tsx";
 import { TileResult } from "./tile_result.tsx";
 
@@ -75,7 +86,6 @@ function Board(props: BoardProps) {
             </Button>
             <RemoveButton
               path={path}
-              needs="dashboard:write"
               sure="Delete it? Its insights stay."
               action={action}
               back="dashboards"
@@ -116,6 +126,29 @@ function NameForm({ path, dashboard, loaded }: BoardProps) {
       {text("description", "Description")}
       {check("pinned", "Pinned: first in the list")}
     </FormCard>
+  );
+}
+
+const scopeRanges = [["", "Each insight’s own range"], ...ranges] as const;
+
+/** The range and the filters of the page: they are in its address, so that a link shows the same. */
+function ScopeForm({ dashboard, scope }: { dashboard: number; scope: Scope }) {
+  const hrefOf = useHref();
+  const [conditions, setConditions] = useState(scope.conditions);
+  const show = (next: Scope) => navigate(hrefOf("dashboards", [dashboard], scopeAddress(next)));
+  const filters = { conditions, set: setConditions };
+  return (
+    <Form send={() => show({ ...scope, conditions })}>
+      <RangeField
+        from={scope.range}
+        to={scope.to}
+        set={(range, to) => show({ range, to, conditions })}
+        options={scopeRanges}
+      />
+      <AddCondition {...filters} />
+      {(conditions.length > 0 || scope.conditions.length > 0) && <Button type="submit">Show</Button>}
+      <OwnFilters {...filters} />
+    </Form>
   );
 }
 

@@ -40,13 +40,7 @@ export function OneInsight({ id }: { id: string }) {
             {maySave && <EditLink insight={insight} />}
             {maySave && <Favorite {...part} insight={insight} action={action} />}
             {maySave && <Duplicate insight={insight} action={action} />}
-            <RemoveButton
-              path={path}
-              needs="insight:write"
-              sure="Delete this insight?"
-              action={action}
-              back="insights"
-            />
+            <RemoveButton path={path} sure="Delete this insight?" action={action} back="insights" />
           </PageHead>
           <Outcome action={action} />
           <Card>

@@ -1,13 +1,16 @@
 // Persons: a list to search, and a page for each with its properties, ids and events.
 
+import { type ComponentChildren } from "preact";
+import { ResultView } from "../explore/result_view.tsx";
+import { readResults, type RowsReply } from "../explore/results.ts";
 import { AddCondition, OwnFilters } from "../filters/condition_fields.tsx";
 import { type Condition, conditionsOfText, conditionsText, propertiesOf } from "../filters/conditions.ts";
 import { EventList, type ShownEvent } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
 import type { Route } from "../session/route.ts";
 import { useAllowed } from "../session/session.ts";
-import { useAction, useList, useRead } from "../session/use_loaded.ts";
-import { timeText } from "../ui/format.ts";
+import { useAction, useAnswer, useList, useRead } from "../session/use_loaded.ts";
+import { numberText, timeText } from "../ui/format.ts";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage, Paged } from "../ui/list_page.tsx";
 import {
@@ -21,9 +24,9 @@ import {
   PageWhenLoaded,
   RemoveButton,
   Time,
+  WhenLoaded,
 } from "../ui/parts.tsx";
 import { Properties } from "../ui/tree.tsx";
-import { Activity } from "./activity.tsx";
 import { Sessions } from "./sessions.tsx";
 
 interface PersonRow {
@@ -128,7 +131,6 @@ function OnePerson({ uuid }: { uuid: string }) {
             )}
             <RemoveButton
               path={`${path}/`}
-              needs="person:write"
               sure="Delete this person? The events stay; a new event creates the person again."
               action={action}
               back="persons"
@@ -176,4 +178,49 @@ function PersonEvents({ uuid }: { uuid: string }) {
       </Activity>
     </Card>
   );
+}
+
+/** At most so many days are drawn: the newest with events. */
+const daysMax = 3660;
+
+/**
+ * The person's events over time, counted by a query.
+ * @param children what is beneath, which appears with it: it would be moved.
+ */
+function Activity({ person, children }: { person: string; children: ComponentChildren }) {
+  const text =
+    "select toDate(timestamp) as day, count() as events from events where person_id = {person} " +
+    `group by day order by day desc limit ${daysMax}`;
+  const loaded = useAnswer<RowsReply>({ kind: "HogQLQuery", query: text, values: { person } });
+  return (
+    <>
+      <WhenLoaded loaded={loaded}>
+        {({ results, columns, types, hasMore, ...reply }) => (
+          <>
+            <p>
+              {totalText(results)}
+              {hasMore && `, of the newest ${daysMax} days with any`}.
+            </p>
+            {results.length > 1 && (
+              <ResultView
+                {...readResults({ ...reply, results })}
+                columns={columns}
+                types={types.map(([, type]) => type)}
+                drawing={{ display: "ActionsBar" }}
+                height={160}
+                small
+              />
+            )}
+          </>
+        )}
+      </WhenLoaded>
+      {(loaded.value !== undefined || !loaded.loading) && children}
+    </>
+  );
+}
+
+function totalText(rows: readonly unknown[]): string {
+  const count = (rows as [string, number][]).reduce((sum, [, events]) => sum + events, 0);
+  const days = rows.length === 1 ? "one day" : `${rows.length} days`;
+  return `${count === 1 ? "1 event" : `${numberText(count)} events`} on ${days}`;
 }

@@ -9,8 +9,21 @@ import { Outcome, PageHead, PageLink, PageWhenLoaded, RemoveButton } from "../ui
 import { Sharing } from "../ui/sharing.tsx";
 import { Beside } from "./beside.tsx";
 import { type Recorded, recordedIn } from "./recorded.ts";
-import type { RecordingRow } from "./rows.ts";
 import { beginOf, type PlayerMessage, readSnapshots } from "./snapshots.ts";
+
+/** As the API shows it. */
+export interface RecordingRow {
+  id: string;
+  distinct_id: string;
+  viewed: boolean;
+  recording_duration: number;
+  start_time: string;
+  click_count: number;
+  console_error_count: number;
+  start_url: string;
+  ongoing: boolean;
+  person: { name: string; uuid: string };
+}
 
 /** @param at where it is shown first, in seconds from its beginning. */
 export function OneRecording({ id, at }: { id: string; at: number }) {
@@ -28,13 +41,7 @@ export function OneRecording({ id, at }: { id: string; at: number }) {
       {(recording) => (
         <>
           <PageHead title={`Recording of ${recording.person.name || recording.distinct_id}`}>
-            <RemoveButton
-              path={`${path}/`}
-              needs="session_recording:write"
-              sure="Delete this recording?"
-              action={action}
-              back="recordings"
-            />
+            <RemoveButton path={`${path}/`} sure="Delete this recording?" action={action} back="recordings" />
           </PageHead>
           <Outcome action={action} />
           <p class="quiet">

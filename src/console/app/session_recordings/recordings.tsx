@@ -10,8 +10,7 @@ import { durationText, timeText } from "../ui/format.ts";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
 import { Button, Form, PageLink, Status } from "../ui/parts.tsx";
-import { OneRecording } from "./one_recording.tsx";
-import type { RecordingRow } from "./rows.ts";
+import { OneRecording, type RecordingRow } from "./one_recording.tsx";
 
 export function Recordings({ route }: { route: Route }) {
   const [id] = route.more;

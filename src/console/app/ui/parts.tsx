@@ -344,18 +344,16 @@ export function Status({ text }: { text: string }) {
 }
 
 interface RemoveProps {
-  /** The API's path. */
+  /** The API's path, which begins with what it removes: so does the scope. */
   path: string;
-  /** The scope that it requires. */
-  needs: string;
   sure: string;
   action: Action;
   /** The page with the list. */
   back: string;
 }
 
-export function RemoveButton({ path, needs, sure, action, back }: RemoveProps) {
-  const [href, isAllowed] = [useHref()(back), useAllowed(needs)];
+export function RemoveButton({ path, sure, action, back }: RemoveProps) {
+  const [href, isAllowed] = [useHref()(back), useAllowed(`${path.split("s/", 1)[0]}:write`)];
   const remove = () => action.send("DELETE", path, undefined, "Deleted.", () => navigate(href));
   return isAllowed ? <ConfirmButton label="Delete" sure={sure} act={remove} /> : null;
 }

@@ -113,12 +113,24 @@ test("what is removed is left, once it is gone", async () => {
     after?.(undefined as never);
   };
   const page = await drawPage(
-    <RemoveButton path="/a/1/" needs="a:write" sure="?" action={action({ send })} back="list" />,
+    <RemoveButton path="insights/1/" sure="?" action={action({ send })} back="list" />,
   );
   await page.press("Delete");
   await page.press("Yes, delete. ?");
-  expect(sent).toEqual([["DELETE", "/a/1/", undefined, "Deleted."]]);
+  expect(sent).toEqual([["DELETE", "insights/1/", undefined, "Deleted."]]);
   expect(location.hash).toBe("#/7/list");
+});
+
+test("a key without the scope of what it would remove sees no button", async () => {
+  const button = <RemoveButton path="insights/1/" sure="?" action={action()} back="list" />;
+  for (const [scopes, count] of [
+    [["insight:write"], 1],
+    [["insight:read", "dashboard:write"], 0],
+  ] as const) {
+    const page = await drawPage(button, { scopes });
+    expect(page.texts("button")).toHaveLength(count);
+    await closePage();
+  }
 });
 
 test.each([

@@ -5,20 +5,42 @@ import { PersonsBehind } from "./actors/behind.tsx";
 import { Dashboards } from "./dashboards/dashboards.tsx";
 import { Explore } from "./explore/explore.tsx";
 import { Insights } from "./insights/insights.tsx";
-import { lazy } from "./lazy.tsx";
 import { Live } from "./live/live.tsx";
 import { Overview } from "./overview/overview.tsx";
 import { Groups } from "./persons/groups.tsx";
 import { Persons } from "./persons/persons.tsx";
 import type { Route } from "./session/route.ts";
+import { useLoaded } from "./session/use_loaded.ts";
 import { FirstRun } from "./start/first_run.tsx";
+import { PageWhenLoaded } from "./ui/parts.tsx";
+
+type Page = ComponentType<{ route: Route }>;
+
+/**
+ * A page whose script is loaded when it is first opened: the first script stays small.
+ * @param load imports the page's own script.
+ */
+function lazy(title: string, load: () => Promise<Page>): Page {
+  const loadPage = () =>
+    load().catch(() => {
+      throw new Error("This page could not be loaded. Reload it: the server may have a newer version.");
+    });
+  return function LazyPage(props) {
+    const loaded = useLoaded(loadPage, []);
+    return (
+      <PageWhenLoaded loaded={loaded} title={title}>
+        {(Loaded) => <Loaded {...props} />}
+      </PageWhenLoaded>
+    );
+  };
+}
 
 export interface PageEntry {
   name: string;
   title: string;
   /** Keys without it do not see the page. */
   scope: string;
-  page: ComponentType<{ route: Route }>;
+  page: Page;
   /** A path in a square of 24; pages without one are not in the menu. */
   icon?: string;
   /** How many segments the address of a single item has behind the page's name; 0 by default. */
