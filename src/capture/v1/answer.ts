@@ -3,10 +3,10 @@
 
 import { bytesOf } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
-import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault, type FaultCode } from "../../core/fault.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { announcedBytes } from "../../work/bodies/upload.ts";
+import { runAtOnce, runInTurns } from "../../work/slices.ts";
 import type { Reason, Warning } from "../event/outcome.ts";
 import { capture, scanFirst, scanOn } from "../pipeline.ts";
 import { type ArenaPool, ReceivedBody } from "../receive/received_body.ts";
@@ -16,7 +16,7 @@ import type { EventIndex } from "../scan/event_index.ts";
 import { readIso } from "../scan/timestamp.ts";
 import { likelyIndexBytes } from "../wasm/scan_arena.ts";
 import { v1Limits } from "./limits.ts";
-import { Translation, type TranslationOptions, uuidChars } from "./translation.ts";
+import { Translation, type TranslationOptions } from "./translation.ts";
 
 const noQuery = new URLSearchParams();
 
@@ -63,14 +63,14 @@ function v1Fields({ code, detail }: Fault): { error: string; error_description: 
 /** A request's id is a uuid; the reply repeats it. */
 const requestIdCharsMax = 64;
 
-/** Takes the batch of a request in; answers with its results. @throws Fault for one that is refused whole. */
+/** Captures the batch of a request; answers with its results. @throws Fault for one that is refused whole. */
 async function captureBatch(
   request: Request,
   options: AnswerOptions,
   body: ReceivedBody,
   lease: MemoryLease,
 ): Promise<Response> {
-  const key = bearerOf(request);
+  const key = readBearer(request);
   const known = options.keys.find(key);
   if (known !== undefined) lease.assign(known);
   // Counts the request's memory for the key's project from here on.
@@ -79,29 +79,26 @@ async function captureBatch(
   await body.receive({ ...source, inflatedBytesMax: v1Limits.v1InflatedBytesMax }, lease);
   await admit();
   if (body.bytes.length === 0) throw new Fault("no_data", "The request has no body.");
-  const translation = await translated(body, { key, sdk: sdkOf(request) }, lease);
-  const { refused, uuids } = translation;
+  const { bytes, refused, uuids } = await translate(body, { key, sdk: readSdk(request) }, lease);
+  const uuidBytes = uuids.size * v1Limits.uuidBytes;
   const warnings = new Map<number, Warning>();
-  await body.replace([translation.body]);
-  const isCopied = body.bytes.buffer !== translation.body.buffer;
-  if (isCopied) free(translation.body, true);
-  lease.resize(body.bytes.length + likelyIndexBytes(body.bytes.length) + uuids.length);
+  await body.replace([bytes]);
+  if (body.bytes.buffer !== bytes.buffer) free(bytes, true);
+  lease.resize(body.bytes.length + likelyIndexBytes(body.bytes.length) + uuidBytes);
   const address = () => options.addressOf(request);
-  const sent_at = sentAtOf(request);
+  // By the client's own clock, in microseconds since 1970; NaN when it is unknown.
+  const sentText = bytesOf(request.headers.get("posthog-request-timestamp") ?? "");
+  const sent_at = readIso(sentText, 0, sentText.length);
   const sent = { body, sent_at, allowsNameless: false, isVerbose: true, address, lease, refused, warnings };
   const { project_id, ignored } = await capture(sent, options);
-  if (!isCopied) free(translation.body, true);
-  lease.resize(uuids.length);
+  free(bytes, true);
+  lease.resize(uuidBytes);
   const reasons = new Map(ignored.list.map(({ index, reason }) => [index, reason]));
-  return await listReply(request, resultTexts({ uuids, ignored: reasons, warned: warnings }), project_id);
+  return await listReply(request, resultTexts(uuids, reasons, warnings), project_id);
 }
 
 /** Translates a body, and frees it. @throws Fault when it is not a v1 batch. */
-async function translated(
-  body: ReceivedBody,
-  options: TranslationOptions,
-  lease: MemoryLease,
-): Promise<Translation> {
+async function translate(body: ReceivedBody, options: TranslationOptions, lease: MemoryLease) {
   try {
     const scanner = body.scanner({ indexesAll: true });
     if (!scanFirst(scanner)) await scanOn(scanner);
@@ -110,8 +107,9 @@ async function translated(
     const bytesMax = Translation.bytesMax(index, options);
     lease.acquire(bytesMax);
     const translation = new Translation(index, options, Buffer.allocUnsafeSlow(bytesMax));
-    while (!translation.advance()) if (!index.isShared) await yieldToEventLoop();
-    return translation;
+    const writing = translation.write();
+    const bytes = index.isShared ? runAtOnce(writing) : await runInTurns(writing);
+    return { bytes, refused: translation.refused, uuids: translation.uuids };
   } finally {
     free(body.bytes);
   }
@@ -133,7 +131,7 @@ function checkBatch(index: EventIndex): void {
 }
 
 /** The project key in the Authorization header. @throws Fault missing_api_key. */
-function bearerOf({ headers }: Request): string {
+function readBearer({ headers }: Request): string {
   const sent = headers.get("authorization") ?? "";
   const key = sent.slice(0, scheme.length).toLowerCase() === scheme ? sent.slice(scheme.length).trim() : "";
   if (key !== "") return key;
@@ -144,7 +142,7 @@ function bearerOf({ headers }: Request): string {
 const scheme = "bearer ";
 
 /** `$lib` and `$lib_version` from the header PostHog-Sdk-Info (`name/version`), as JSON members; empty without it. */
-function sdkOf({ headers }: Request): string {
+function readSdk({ headers }: Request): string {
   const info = headers.get("posthog-sdk-info") ?? "";
   const slash = info.lastIndexOf("/");
   const [name, version] = [info.slice(0, Math.max(0, slash)).trim(), info.slice(slash + 1).trim()];
@@ -152,36 +150,27 @@ function sdkOf({ headers }: Request): string {
   return `"$lib":${JSON.stringify(name)},"$lib_version":${JSON.stringify(version)}`;
 }
 
-/** When the client sent the request by its own clock, in microseconds since 1970; NaN when it is unknown. */
-function sentAtOf({ headers }: Request): number {
-  const text = bytesOf(headers.get("posthog-request-timestamp") ?? "");
-  return readIso(text, 0, text.length);
-}
-
-interface Fates {
-  /** The uuids as they were sent, 36 bytes each, in the order of the batch. */
-  uuids: Uint8Array;
-  /** Reasons of ignored events, by index in the batch. */
-  ignored: ReadonlyMap<number, Reason>;
-  /** The first warning of each accepted event that has one, by index in the batch. */
-  warned: ReadonlyMap<number, Warning>;
-}
-
 /**
  * `{"results": {"<uuid>": {"result": "ok", "details"?: "<reason>"}}}` in chunks; a result is ok, warning or drop. No
  * result asks for a retry: if an event cannot be stored now, the request is refused.
+ * @param reasons of ignored events, by index in the batch.
+ * @param warnings the first of each accepted event that has one, by index in the batch.
  */
-function* resultTexts({ uuids, ignored, warned }: Fates): Generator<string, undefined> {
-  const source = Buffer.from(uuids.buffer, uuids.byteOffset, uuids.length);
-  yield '{"results":{';
-  for (let i = 0; i < uuids.length / uuidChars; i++) {
-    const uuid = source.toString("latin1", i * uuidChars, (i + 1) * uuidChars);
-    yield `${i > 0 ? "," : ""}"${uuid}":${resultOf(ignored.get(i), warned.get(i))}`;
+function* resultTexts(
+  uuids: ReadonlyMap<string, string>,
+  reasons: ReadonlyMap<number, Reason>,
+  warnings: ReadonlyMap<number, Warning>,
+): Generator<string, undefined> {
+  let nth = 0;
+  for (const uuid of uuids.values()) {
+    const start = nth === 0 ? '{"results":{' : ",";
+    yield `${start}"${uuid}":${resultText(reasons.get(nth), warnings.get(nth))}`;
+    nth++;
   }
   yield "}}";
 }
 
-function resultOf(reason: Reason | undefined, warning: Warning | undefined): string {
+function resultText(reason: Reason | undefined, warning: Warning | undefined): string {
   if (reason) return `{"result":"drop","details":"${reason}"}`;
   if (warning === undefined || unaltered.has(warning)) return '{"result":"ok"}';
   return `{"result":"warning","details":"${warning}"}`;

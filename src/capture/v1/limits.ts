@@ -8,6 +8,8 @@ export const v1Limits = {
   v1EventsMax: 50_000,
   /** Bytes of a request after inflating; PostHog's number. For a moment the request is in memory twice. */
   v1InflatedBytesMax: 52_428_800,
+  /** Memory of an event's uuid until its result is written, in two spellings, in bytes. */
+  uuidBytes: 200,
   /** Characters of PostHog-Sdk-Info, which is copied to every event of the request; real ones have 20. */
   sdkInfoCharsMax: 200,
 };

@@ -3,60 +3,74 @@
 // 0.37 CPU-ms a MB of the request's 6: only the scan hashes the names of properties, and there are more of them now;
 // without that hash an event's definitions are read one by one.
 
-import { bytesOf } from "../../core/bytes.ts";
 import { Fault, type FaultCode } from "../../core/fault.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
+import type { Slices } from "../../work/slices.ts";
 import type { Reason } from "../event/outcome.ts";
 import { uuidFromText, uuidText } from "../event/row.ts";
 import { captureLimits } from "../limits.ts";
-import { type EntryOffset, field, type Indexed, knownKeys, offsetOf, slotOf } from "../scan/event_fields.ts";
+import { field, knownKeys, offsetOf, slotOf } from "../scan/event_fields.ts";
 import { type EventIndex, isHistorical } from "../scan/event_index.ts";
-import { type OptionProperty, readOptions, Splice } from "./splice.ts";
 
 /** Members of an event that are left out, with their slots in #ranges: the first three become properties. */
 const beside = { session_id: 0, window_id: 2, options: 4, offset: 6 } as const;
 const besideKeys = knownKeys(beside);
-const texts = ["session_id", "window_id"] as const;
 
-const propertiesText = bytesOf(',"properties":');
-const nothing = bytesOf("null");
+/** Options, with the property that each becomes, and its reader. */
+const knownOptions = [
+  ["cookieless_mode", "$cookieless_mode", toFlag],
+  ["disable_skew_correction", "$ignore_sent_at", toFlag],
+  ["product_tour_id", "$product_tour_id", toText],
+  ["process_person_profile", "$process_person_profile", toFlag],
+] as const;
 
-/** Bytes written for each event beside its own: the names above, and option properties with values. */
+/** Names of properties that are added, in place of earlier ones of the same names. */
+const addedNames = [
+  "$lib",
+  "$lib_version",
+  "$session_id",
+  "$window_id",
+  ...knownOptions.map(([, name]) => name),
+];
+const addedNameBytesMax = Math.max(...addedNames.map(({ length }) => length));
+
+/** Bytes written for each event beside its own: names above, and option properties with values. */
 const writtenBytesMax = 512;
 
 export interface TranslationOptions {
   key: string;
-  /** Members appended to the properties of every event, as JSON without braces; may be empty. */
+  /** Members added to the properties of every event, as JSON without braces; may be empty. */
   sdk: string;
 }
 
 export class Translation {
-  /** The uuids as they were sent, 36 bytes each, in the order of the batch. */
-  readonly uuids: Uint8Array;
+  /** The uuids as they were sent, by their usual spelling, in the order of the batch. */
+  readonly uuids = new Map<string, string>();
   /** Reasons of refused events, by index in the batch; the new body has null instead. */
   readonly refused = new Map<number, Reason>();
   readonly #index: EventIndex;
   readonly #source: Buffer;
+  readonly #sdk: string;
   readonly #out: Buffer;
-  readonly #splice: Splice;
-  readonly #seen = new Set<string>();
   readonly #ranges = new Int32Array(8);
   readonly #members = new JsonCursor();
   readonly #uuid = new Uint8Array(16);
   #length = 0;
-  #next = 0;
+  /**
+   * Whether an added name occurs in the slice's bytes. SDKs do not send them as properties, so it is nearly always
+   * false.
+   */
+  #mayHave = true;
 
   /** `index`: of a v1 batch, through, and with all items in its index. `out`: of bytesMax() bytes. */
   constructor(index: EventIndex, { key, sdk }: TranslationOptions, out: Buffer) {
     const { bytes } = index;
     this.#index = index;
     this.#source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#sdk = sdk;
     this.#out = out;
-    this.uuids = new Uint8Array(index.count * uuidChars);
-    this.#splice = new Splice(this.#source, sdk);
-    const historical = isHistorical(index);
-    this.#put(bytesOf(`{"api_key":${JSON.stringify(key)},"historical_migration":${historical},"batch":[`));
+    this.#put(`{"api_key":${JSON.stringify(key)},"historical_migration":${isHistorical(index)},"batch":[`);
   }
 
   /** Bytes that the new body may take. */
@@ -65,126 +79,188 @@ export class Translation {
     return index.bytes.length + index.count * perEvent + key.length * 6 + writtenBytesMax;
   }
 
-  /** The new body, once advance() has returned true. */
-  get body(): Buffer {
+  /**
+   * Writes the new body, in steps between which others get a turn.
+   * @throws Fault missing_event_uuid, invalid_event_uuid, duplicate_event_uuid.
+   */
+  *write(): Slices<Buffer> {
+    const { count } = this.#index;
+    let [begun, searched] = [0, 0];
+    for (let nth = 0; nth < count; nth++) {
+      const [from, to] = this.#range(nth, field.item);
+      if (to > searched || nth - begun >= captureLimits.slowSliceRowsMax) {
+        if (nth > 0) yield;
+        begun = nth;
+        searched = Math.max(
+          Math.min(to, from + limits.eventBytesMax),
+          from + captureLimits.slowSliceBytesMax,
+        );
+        const slice = this.#source.subarray(from, searched);
+        this.#mayHave = addedNames.some((name) => slice.includes(`"${name}"`));
+      }
+      if (nth > 0) this.#out[this.#length++] = 0x2c;
+      this.#readUuid(nth);
+      const reason = to - from > limits.eventBytesMax ? "message_size_too_large" : this.#event(nth, from);
+      if (reason === undefined) continue;
+      this.refused.set(nth, reason);
+      this.#put("null");
+    }
+    this.#put("]}");
     return this.#out.subarray(0, this.#length);
   }
 
-  /**
-   * Translates a slice; true when the batch is complete.
-   * @throws Fault missing_event_uuid, invalid_event_uuid, duplicate_event_uuid.
-   */
-  advance(): boolean {
-    const { bytes, entries, count } = this.#index;
-    const last = this.#sliceEnd();
-    for (; this.#next < last; this.#next++) {
-      const at = offsetOf(this.#next);
-      if (this.#next > 0) this.#out[this.#length++] = 0x2c;
-      this.#readUuid(bytes, entries[at + field.uuid]!, entries[at + field.uuid + 1]!);
-      this.#event({ bytes, entries }, at);
-    }
-    if (last < count) return false;
-    this.#out[this.#length++] = 0x5d;
-    this.#out[this.#length++] = 0x7d;
-    return true;
+  #range(nth: number, slot: number): readonly [from: number, to: number] {
+    const { entries } = this.#index;
+    const at = offsetOf(nth) + slot;
+    return [entries[at]!, entries[at + 1]!];
   }
 
-  /** The end of the slice that begins with the next event. Its bytes are searched for names of appended members. */
-  #sliceEnd(): number {
-    const { entries, count } = this.#index;
-    const from = entries[offsetOf(this.#next) + field.item]!;
-    const most = Math.min(count, this.#next + captureLimits.slowSliceRowsMax);
-    let last = this.#next + 1;
-    while (last < most && entries[offsetOf(last) + field.item]! < from + captureLimits.slowSliceBytesMax)
-      last++;
-    const to = entries[offsetOf(last - 1) + field.item + 1]!;
-    this.#splice.search(from, Math.min(to, from + captureLimits.slowSliceBytesMax + limits.eventBytesMax));
-    return last;
+  #readUuid(nth: number): void {
+    const source = this.#source;
+    const [from, to] = this.#range(nth, field.uuid);
+    if (to === 0 || source[from] === 0x6e || (to - from === 2 && source[from] === 0x22))
+      throw refusal("missing_event_uuid", `batch[${nth}] has no uuid`);
+    if (source[from] !== 0x22 || !uuidFromText(source, from + 1, to - 1, this.#uuid))
+      throw refusal("invalid_event_uuid", `The uuid of batch[${nth}] is not a UUID`);
+    const uuid = uuidText(this.#uuid);
+    if (this.uuids.has(uuid)) throw refusal("duplicate_event_uuid", `The uuid of batch[${nth}] occurs twice`);
+    const isUsual = to - from === uuid.length + 2;
+    this.uuids.set(uuid, isUsual ? source.toString("latin1", from + 1, to - 1) : uuid);
   }
 
-  #readUuid(bytes: Uint8Array, from: number, to: number): void {
-    const isEmpty = to - from === 2 && bytes[from] === 0x22;
-    if (to === 0 || isEmpty || bytes[from] === 0x6e)
-      throw this.#refusal("missing_event_uuid", "", "has no uuid");
-    if (bytes[from] !== 0x22 || !uuidFromText(bytes, from + 1, to - 1, this.#uuid))
-      throw this.#refusal("invalid_event_uuid", "The uuid of ", "is not a UUID");
-    const value = uuidText(this.#uuid);
-    if (to - from === uuidChars + 2) this.#source.copy(this.uuids, this.#next * uuidChars, from + 1, to - 1);
-    else this.uuids.set(bytesOf(value), this.#next * uuidChars);
-    if (this.#seen.size === this.#seen.add(value).size)
-      throw this.#refusal("duplicate_event_uuid", "The uuid of ", "occurs twice");
-  }
-
-  #refusal(code: FaultCode, whose: string, what: string): Fault {
-    return new Fault(code, `${whose}batch[${this.#next}] ${what}: nothing of the batch is stored.`);
-  }
-
-  #event({ bytes, entries }: Indexed, at: EntryOffset): void {
-    const [from, to] = [entries[at + field.item]!, entries[at + field.item + 1]!];
-    const [properties, propertiesEnd] = [
-      entries[at + field.properties]!,
-      entries[at + field.properties + 1]!,
-    ];
-    if (to - from > limits.eventBytesMax) return this.#refuse("message_size_too_large");
+  /** Writes an event; returns why it is refused, and then writes nothing. */
+  #event(nth: number, item: number): Reason | undefined {
+    const [properties, propertiesEnd] = this.#range(nth, field.properties);
     const begun = this.#length;
-    this.#copyMembers(bytes, from, properties, propertiesEnd);
-    const options = readOptions(
-      this.#source,
-      this.#ranges[beside.options]!,
-      this.#ranges[beside.options + 1]!,
-    );
-    if (options === undefined) {
+    this.#copyMembers(item, properties, propertiesEnd);
+    const added = this.#readAdded();
+    if (added === undefined) {
       this.#length = begun;
-      return this.#refuse("invalid_options");
+      return "invalid_options";
     }
-    this.#put(propertiesText);
-    this.#properties(properties, propertiesEnd, options);
+    this.#put(',"properties":');
+    this.#writeProperties(properties, propertiesEnd, added);
     this.#out[this.#length++] = 0x7d;
-  }
-
-  #refuse(reason: Reason): void {
-    this.refused.set(this.#next, reason);
-    this.#put(nothing);
-  }
-
-  #properties(from: number, to: number, options: readonly OptionProperty[]): void {
-    const splice = this.#splice;
-    for (const [name, value] of options) splice.add(name, value);
-    for (const name of texts) {
-      const [valueFrom, valueTo] = [this.#ranges[beside[name]]!, this.#ranges[beside[name] + 1]!];
-      if (valueTo > 0 && this.#source[valueFrom] !== 0x6e)
-        splice.add(`$${name}` as const, this.#source.toString("utf8", valueFrom, valueTo));
-    }
-    this.#length = splice.write(from, to, this.#out, this.#length);
+    return undefined;
   }
 
   /** Copies the opening brace and the members, but for the properties and those whose ranges are stored instead. */
-  #copyMembers(bytes: Uint8Array, item: number, properties: number, propertiesEnd: number): void {
+  #copyMembers(item: number, properties: number, propertiesEnd: number): void {
     this.#ranges.fill(0);
-    const members = this.#members.open(bytes, item);
+    const members = this.#members.open(this.#source, item);
     let next = 0x7b;
     while (members.seek()) {
       const isProperties = members.value === properties;
       if (isProperties) members.jump(propertiesEnd);
       else members.skip();
       const { key, keyEnd, value, end } = members;
-      const slot = slotOf(besideKeys, bytes, key, keyEnd);
+      const slot = slotOf(besideKeys, this.#source, key, keyEnd);
       if (slot >= 0) {
         this.#ranges[slot] = value;
         this.#ranges[slot + 1] = end;
       } else if (!isProperties) {
         this.#out[this.#length++] = next;
         next = 0x2c;
-        this.#length += this.#source.copy(this.#out, this.#length, key - 1, end);
+        this.#copy(key - 1, end);
       }
     }
   }
 
-  #put(text: Uint8Array): void {
-    this.#out.set(text, this.#length);
-    this.#length += text.length;
+  /** The members that are added to the event's properties; undefined when an option is invalid. */
+  #readAdded(): string | undefined {
+    const [source, ranges] = [this.#source, this.#ranges];
+    let added = readOptions(source, ranges[beside.options]!, ranges[beside.options + 1]!);
+    if (added === undefined) return undefined;
+    for (const name of ["session_id", "window_id"] as const) {
+      const [from, to] = [ranges[beside[name]]!, ranges[beside[name] + 1]!];
+      if (to > 0 && source[from] !== 0x6e) added += `"$${name}":${source.toString("utf8", from, to)},`;
+    }
+    return this.#sdk === "" ? added.slice(0, -1) : added + this.#sdk;
+  }
+
+  /**
+   * Writes the raw value at [from, to) with the added members behind; to = 0 and null count as an empty object, and a
+   * value that is not an object is copied unchanged.
+   */
+  #writeProperties(from: number, to: number, added: string): void {
+    const begun = this.#length;
+    const first = to > 0 ? this.#source[from] : 0x6e;
+    if (first === 0x6e) this.#out[this.#length++] = 0x7b;
+    else if (first !== 0x7b) return this.#copy(from, to);
+    else if (this.#mayHave) this.#copyOthers(from, added);
+    else this.#copy(from, to - 1);
+    if (added !== "" && !isOpening(this.#out, begun, this.#length)) this.#out[this.#length++] = 0x2c;
+    this.#put(added);
+    this.#out[this.#length++] = 0x7d;
+  }
+
+  /** Copies an object without its closing brace and without members that are added. */
+  #copyOthers(from: number, added: string): void {
+    const names = Object.keys(JSON.parse(`{${added}}`) as object);
+    const members = this.#members.open(this.#source, from);
+    let next = 0x7b;
+    while (members.next()) {
+      const { key, keyEnd, end } = members;
+      const isShort = keyEnd - key <= addedNameBytesMax;
+      if (isShort && names.includes(this.#source.toString("latin1", key, keyEnd))) continue;
+      this.#out[this.#length++] = next;
+      next = 0x2c;
+      this.#copy(key - 1, end);
+    }
+    if (next === 0x7b) this.#out[this.#length++] = next;
+  }
+
+  #copy(from: number, to: number): void {
+    this.#length += this.#source.copy(this.#out, this.#length, from, to);
+  }
+
+  #put(text: string): void {
+    this.#length += this.#out.write(text, this.#length);
   }
 }
 
-/** Characters of a uuid. */
-export const uuidChars = 36;
+function refusal(code: FaultCode, problem: string): Fault {
+  return new Fault(code, `${problem}: nothing of the batch is stored.`);
+}
+
+/** Whether the bytes are an opening brace and white space only. */
+function isOpening(bytes: Uint8Array, from: number, to: number): boolean {
+  let at = to - 1;
+  while (at > from && bytes[at]! <= 0x20) at--;
+  return at === from;
+}
+
+/**
+ * The properties that the options at [from, to) become, as members of JSON, each with a comma behind it; the bytes are
+ * raw JSON. Unknown options are skipped. Undefined when the options are not an object, or one has an invalid value: the
+ * event is then refused, since its sender's intent is unknown.
+ */
+function readOptions(source: Buffer, from: number, to: number): string | undefined {
+  if (to - from <= 2) return to === 0 || source[from] === 0x7b ? "" : undefined;
+  const options = JSON.parse(source.toString("utf8", from, to)) as Record<string, unknown> | null;
+  if (options === null) return "";
+  if (source[from] !== 0x7b) return undefined;
+  let members = "";
+  for (const [name, property, toJson] of knownOptions) {
+    const value = Object.hasOwn(options, name) ? options[name] : null;
+    if (value === null) continue;
+    const json = toJson(value);
+    if (json === undefined) return undefined;
+    members += `"${property}":${json},`;
+  }
+  return members;
+}
+
+/** A flag as PostHog reads it: a boolean, a number, or a text for one. */
+function toFlag(value: unknown): string | undefined {
+  if (typeof value === "number") return String(value !== 0);
+  const word = typeof value === "string" ? value.trim().toLowerCase() : value;
+  if (word === true || word === "true" || word === "1") return "true";
+  return word === false || word === "false" || word === "0" ? "false" : undefined;
+}
+
+/** A text, or a whole number as a text. */
+function toText(value: unknown): string | undefined {
+  if (Number.isSafeInteger(value)) return `"${String(value)}"`;
+  return typeof value === "string" ? JSON.stringify(value) : undefined;
+}

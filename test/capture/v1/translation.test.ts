@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { Translation } from "../../../src/capture/v1/translation.ts";
+import { runAtOnce } from "../../../src/work/slices.ts";
 import { key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { countTurns } from "../../support/turns.ts";
@@ -13,17 +14,37 @@ afterAll(cleanUp);
 
 const sdk = '"$lib":"sdk","$lib_version":"1"';
 
-function translate(text: string): { batch: unknown[]; refused: ReadonlyMap<number, string>; bytes: number } {
+function translate(text: string, always = sdk) {
   const scanner = new BodyScanner(Buffer.from(text), { indexesAll: true });
   while (!scanner.advance(1000));
   const scan = scanner.index;
-  const options = { key, sdk };
+  const options = { key, sdk: always };
   const bytesMax = Translation.bytesMax(scan, options);
   const translation = new Translation(scan, options, Buffer.alloc(bytesMax));
-  while (!translation.advance());
-  const body = JSON.parse(translation.body.toString()) as { api_key: string; batch: unknown[] };
+  const bytes = runAtOnce(translation.write());
+  const written = bytes.toString();
+  const body = JSON.parse(written) as { api_key: string; batch: unknown[] };
   expect(body.api_key).toBe(key);
-  return { batch: body.batch, refused: translation.refused, bytes: translation.body.length };
+  return { batch: body.batch, refused: translation.refused, bytes: bytes.length, text: written };
+}
+
+/** The raw properties of events with these members, as the new body has them. */
+function propertiesOf(events: string[], always = sdk): string[] {
+  const uuid = (i: number) => `"uuid":"018f0000-0000-7000-8000-${String(i).padStart(12, "0")}"`;
+  const text = `{"batch":[${events.map((members, i) => `{${members},${uuid(i)}}`).join(",")}]}`;
+  const { text: written } = translate(text, always);
+  const starts = events.map((_, i) => `${uuid(i)},"properties":`);
+  return starts.map((start, i) => {
+    const from = written.indexOf(start) + start.length;
+    const next = starts[i + 1];
+    return next === undefined ? written.slice(from, -3) : written.slice(from, written.indexOf(`},{${next}`));
+  });
+}
+
+/** Properties sent as `text`, with a session id beside them. */
+function spliced(text: string, session?: string): string {
+  const beside = session === undefined ? "" : `"session_id":${session},`;
+  return propertiesOf([`${beside}"properties":${text}`])[0]!;
 }
 
 type Sent = Record<string, unknown>;
@@ -131,4 +152,49 @@ test("while a long batch is taken in, others have their turns", async () => {
   // One for each slice that is written anew, beside those of scanning and appending.
   expect(turns).toBeGreaterThan(batch.length / captureLimits.slowSliceRowsMax);
   expect(desk.counts["accepted"]).toBe(batch.length);
+});
+
+test("all of an object stays byte for byte, and the members come behind", () => {
+  expect(spliced("{}")).toBe(`{${sdk}}`);
+  expect(spliced("{\n\t}")).toBe(`{\n\t${sdk}}`);
+  expect(spliced(`{ "a" : [ 1.0 ] , "b":"\\u0024lib" }`)).toBe(`{ "a" : [ 1.0 ] , "b":"\\u0024lib" ,${sdk}}`);
+  expect(spliced(`{"a":1}`, `"s"`)).toBe(`{"a":1,"$session_id":"s",${sdk}}`);
+  expect(spliced("null")).toBe(`{${sdk}}`);
+});
+
+test("a member of the same name gives way, wherever it stands; names deeper down and in texts stay", () => {
+  expect(spliced(`{"$lib":1}`)).toBe(`{${sdk}}`);
+  expect(spliced(`{"$lib":{"a":[]},"a":1}`)).toBe(`{"a":1,${sdk}}`);
+  expect(spliced(`{"a":1 , "$lib":2,"$lib":3 }`)).toBe(`{"a":1,${sdk}}`);
+  expect(spliced(`{"$session_id":"old"}`)).toBe(`{"$session_id":"old",${sdk}}`);
+  expect(spliced(`{"$session_id":"old"}`, `"new"`)).toBe(`{"$session_id":"new",${sdk}}`);
+  expect(spliced(`{"a":{"$lib":1},"b":"\\"$lib\\":","$libs":2}`)).toBe(
+    `{"a":{"$lib":1},"b":"\\"$lib\\":","$libs":2,${sdk}}`,
+  );
+});
+
+test("what is no object is written as it is, and puts nothing into the next one", () => {
+  for (const text of ["[]", "7", '"text"', "true"]) expect(spliced(text, `"s"`)).toBe(text);
+  const [list, object] = propertiesOf([`"session_id":"s","properties":[]`, `"properties":{"a":1}`], "");
+  expect([list, object]).toEqual(["[]", `{"a":1}`]);
+});
+
+test("any object means the same afterwards, but for the members that were put", () => {
+  const key = fc.oneof(fc.constantFrom("$lib", "$lib_version", "$session_id", "$libs", "a"), fc.string());
+  const object = fc.dictionary(key, fc.jsonValue(), { noNullPrototype: true });
+  fc.assert(
+    fc.property(
+      object,
+      fc.constantFrom(undefined, 1, "\t"),
+      fc.option(fc.string()),
+      (properties, space, session) => {
+        const text = JSON.stringify(properties, null, space);
+        const added = { ...(session !== null && { $session_id: session }), $lib: "sdk", $lib_version: "1" };
+        const raw = session === null ? undefined : JSON.stringify(session);
+        const expected = { ...(JSON.parse(text) as object), ...added };
+        expect(JSON.parse(spliced(text, raw))).toEqual(expected);
+      },
+    ),
+    { numRuns: 500, seed: 1 },
+  );
 });
