@@ -10,30 +10,9 @@ import type { Slices } from "../../work/slices.ts";
 import type { Reason } from "../event/outcome.ts";
 import { uuidFromText, uuidText } from "../event/row.ts";
 import { captureLimits } from "../limits.ts";
-import { field, knownKeys, offsetOf, slotOf } from "../scan/event_fields.ts";
+import { field, offsetOf, slotOf } from "../scan/event_fields.ts";
 import { type EventIndex, isHistorical } from "../scan/event_index.ts";
-
-/** Members of an event that are left out, with their slots in #ranges: the first three become properties. */
-const beside = { session_id: 0, window_id: 2, options: 4, offset: 6 } as const;
-const besideKeys = knownKeys(beside);
-
-/** Options, with the property that each becomes, and its reader. */
-const knownOptions = [
-  ["cookieless_mode", "$cookieless_mode", toFlag],
-  ["disable_skew_correction", "$ignore_sent_at", toFlag],
-  ["product_tour_id", "$product_tour_id", toText],
-  ["process_person_profile", "$process_person_profile", toFlag],
-] as const;
-
-/** Names of properties that are added, in place of earlier ones of the same names. */
-const addedNames = [
-  "$lib",
-  "$lib_version",
-  "$session_id",
-  "$window_id",
-  ...knownOptions.map(([, name]) => name),
-];
-const addedNameBytesMax = Math.max(...addedNames.map(({ length }) => length));
+import { addedNameBytesMax, addedNames, besideKeys, readAdded } from "./added_properties.ts";
 
 /** Bytes written for each event beside its own: names above, and option properties with values. */
 const writtenBytesMax = 512;
@@ -133,7 +112,7 @@ export class Translation {
     const [properties, propertiesEnd] = this.#range(nth, field.properties);
     const begun = this.#length;
     this.#copyMembers(item, properties, propertiesEnd);
-    const added = this.#readAdded();
+    const added = readAdded(this.#source, this.#ranges, this.#sdk);
     if (added === undefined) {
       this.#length = begun;
       return "invalid_options";
@@ -164,18 +143,6 @@ export class Translation {
         this.#copy(key - 1, end);
       }
     }
-  }
-
-  /** The members that are added to the event's properties; undefined when an option is invalid. */
-  #readAdded(): string | undefined {
-    const [source, ranges] = [this.#source, this.#ranges];
-    let added = readOptions(source, ranges[beside.options]!, ranges[beside.options + 1]!);
-    if (added === undefined) return undefined;
-    for (const name of ["session_id", "window_id"] as const) {
-      const [from, to] = [ranges[beside[name]]!, ranges[beside[name] + 1]!];
-      if (to > 0 && source[from] !== 0x6e) added += `"$${name}":${source.toString("utf8", from, to)},`;
-    }
-    return this.#sdk === "" ? added.slice(0, -1) : added + this.#sdk;
   }
 
   /**
@@ -228,39 +195,4 @@ function isOpening(bytes: Uint8Array, from: number, to: number): boolean {
   let at = to - 1;
   while (at > from && bytes[at]! <= 0x20) at--;
   return at === from;
-}
-
-/**
- * The properties that the options at [from, to) become, as members of JSON, each with a comma behind it; the bytes are
- * raw JSON. Unknown options are skipped. Undefined when the options are not an object, or one has an invalid value: the
- * event is then refused, since its sender's intent is unknown.
- */
-function readOptions(source: Buffer, from: number, to: number): string | undefined {
-  if (to - from <= 2) return to === 0 || source[from] === 0x7b ? "" : undefined;
-  const options = JSON.parse(source.toString("utf8", from, to)) as Record<string, unknown> | null;
-  if (options === null) return "";
-  if (source[from] !== 0x7b) return undefined;
-  let members = "";
-  for (const [name, property, toJson] of knownOptions) {
-    const value = Object.hasOwn(options, name) ? options[name] : null;
-    if (value === null) continue;
-    const json = toJson(value);
-    if (json === undefined) return undefined;
-    members += `"${property}":${json},`;
-  }
-  return members;
-}
-
-/** A flag as PostHog reads it: a boolean, a number, or a text for one. */
-function toFlag(value: unknown): string | undefined {
-  if (typeof value === "number") return String(value !== 0);
-  const word = typeof value === "string" ? value.trim().toLowerCase() : value;
-  if (word === true || word === "true" || word === "1") return "true";
-  return word === false || word === "false" || word === "0" ? "false" : undefined;
-}
-
-/** A text, or a whole number as a text. */
-function toText(value: unknown): string | undefined {
-  if (Number.isSafeInteger(value)) return `"${String(value)}"`;
-  return typeof value === "string" ? JSON.stringify(value) : undefined;
 }

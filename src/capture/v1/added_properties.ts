@@ -1,0 +1,75 @@
+// The properties that members of a v1 event become: its options, session_id and window_id.
+
+import { knownKeys } from "../scan/event_fields.ts";
+
+/** Members of an event that are left out, with their slots in a list of ranges: the first three become properties. */
+const beside = { session_id: 0, window_id: 2, options: 4, offset: 6 } as const;
+export const besideKeys = knownKeys(beside);
+
+/** Options, with the property that each becomes, and its reader. */
+const knownOptions = [
+  ["cookieless_mode", "$cookieless_mode", toFlag],
+  ["disable_skew_correction", "$ignore_sent_at", toFlag],
+  ["product_tour_id", "$product_tour_id", toText],
+  ["process_person_profile", "$process_person_profile", toFlag],
+] as const;
+
+/** Names of properties that are added, in place of earlier ones of the same names. */
+export const addedNames = [
+  "$lib",
+  "$lib_version",
+  "$session_id",
+  "$window_id",
+  ...knownOptions.map(([, name]) => name),
+];
+export const addedNameBytesMax = Math.max(...addedNames.map(({ length }) => length));
+
+/**
+ * The members that are added to an event's properties, as JSON without braces; undefined when an option is invalid.
+ * @param ranges of the members besideKeys, [from, to) of raw values.
+ * @param always members that are added to those of every event.
+ */
+export function readAdded(source: Buffer, ranges: Int32Array, always: string): string | undefined {
+  let added = readOptions(source, ranges[beside.options]!, ranges[beside.options + 1]!);
+  if (added === undefined) return undefined;
+  for (const name of ["session_id", "window_id"] as const) {
+    const [from, to] = [ranges[beside[name]]!, ranges[beside[name] + 1]!];
+    if (to > 0 && source[from] !== 0x6e) added += `"$${name}":${source.toString("utf8", from, to)},`;
+  }
+  return always === "" ? added.slice(0, -1) : added + always;
+}
+
+/**
+ * The properties that the options at [from, to) become, as members of JSON, each with a comma behind it; the bytes are
+ * raw JSON. Unknown options are skipped. Undefined when the options are not an object, or one has an invalid value: the
+ * event is then refused, since its sender's intent is unknown.
+ */
+function readOptions(source: Buffer, from: number, to: number): string | undefined {
+  if (to - from <= 2) return to === 0 || source[from] === 0x7b ? "" : undefined;
+  const options = JSON.parse(source.toString("utf8", from, to)) as Record<string, unknown> | null;
+  if (options === null) return "";
+  if (source[from] !== 0x7b) return undefined;
+  let members = "";
+  for (const [name, property, toJson] of knownOptions) {
+    const value = Object.hasOwn(options, name) ? options[name] : null;
+    if (value === null) continue;
+    const json = toJson(value);
+    if (json === undefined) return undefined;
+    members += `"${property}":${json},`;
+  }
+  return members;
+}
+
+/** A flag as PostHog reads it: a boolean, a number, or a text for one. */
+function toFlag(value: unknown): string | undefined {
+  if (typeof value === "number") return String(value !== 0);
+  const word = typeof value === "string" ? value.trim().toLowerCase() : value;
+  if (word === true || word === "true" || word === "1") return "true";
+  return word === false || word === "false" || word === "0" ? "false" : undefined;
+}
+
+/** A text, or a whole number as a text. */
+function toText(value: unknown): string | undefined {
+  if (Number.isSafeInteger(value)) return `"${String(value)}"`;
+  return typeof value === "string" ? JSON.stringify(value) : undefined;
+}
