@@ -78,15 +78,13 @@ interface FoundDate {
   day?: number;
 }
 
-const months = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
 const monthNames =
   "january february march april may june july august september october november december".split(" ");
 
 /** The number of a month, from 1; NaN for another word. */
 function monthNumber(word: string): number {
-  const month = word === "sept" ? 8 : months.indexOf(word.slice(0, 3));
-  const isName = word.length === 3 || word === "sept" || monthNames[month] === word;
-  return month >= 0 && isName ? month + 1 : Number.NaN;
+  const month = monthNames.findIndex((name) => word === name || word === name.slice(0, 3));
+  return month < 0 ? (word === "sept" ? 9 : Number.NaN) : month + 1;
 }
 
 /** As chrono and RFC 822's successors read years of two digits. */
@@ -95,63 +93,61 @@ function fullYear(text: string): number {
   return text.length > 2 ? year : year + (year < 69 ? 2000 : 1900);
 }
 
-const yearFirst = /^(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)/;
-const yearAndName = /^(\d{4})-([a-z]{3,9})-(\d{1,2})(?!\d)/;
-const yearAndMonth = /^(\d{4})[-/](\d\d?)$/;
-const nameFirst = /^([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4}|\d\d)(?![\d:])/;
-const nameAndDay = /^([a-z]{3,9})\.? (\d{1,2})(?= )/;
-const dayAndName = /^(\d{1,2})[- ]([a-z]{3,9})\.?[- ](\d{4}|\d\d)(?![\d:])/;
-const numeric = /^(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d\d)(?!\d)/;
-const mysqlLog = /^(\d\d)(\d\d)(\d\d)(?= \d{1,2}:)/;
-/** `20240229T…`, `2024-W09-4` or `2024-060`, before the time. */
-const rare = /^(\d{4})(?:(\d\d)(\d\d)(?=t)|-?w(\d\d)-?([1-7])|-(\d{3}))(?=$|[t ])/;
+/** Dates before a time; `name` is a month's. */
+const dateForms = [
+  /^(?<year>\d{4})([-/.])(?<month>\d{1,2})\2(?<day>\d{1,2})(?!\d)/,
+  // `20240229T…`, `2024-W09-4` or `2024-060`.
+  /^(?<year>\d{4})(?:(?<month>\d\d)(?<day>\d\d)(?=t)|-?w(?<week>\d\d)-?(?<weekday>[1-7])|-(?<ordinal>\d{3}))(?=$|[t ])/,
+  /^(?<year>\d{4})-(?<name>[a-z]{3,9})-(?<day>\d{1,2})(?!\d)/,
+  /^(?<year>\d{4})[-/](?<month>\d\d?)$/,
+  /^(?<name>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?,? (?<year>\d{4}|\d\d)(?![\d:])/,
+  /^(?<day>\d{1,2})[- ](?<name>[a-z]{3,9})\.?[- ](?<year>\d{4}|\d\d)(?![\d:])/,
+  /^(?<name>[a-z]{3,9})\.? (?<day>\d{1,2})(?= )/,
+  /^(?<first>\d{1,2})(?<sign>[-/.])(?<second>\d{1,2})\k<sign>(?<year>\d{4}|\d\d)(?!\d)/,
+  // MySQL's log.
+  /^(?<year>\d\d)(?<month>\d\d)(?<day>\d\d)(?= \d{1,2}:)/,
+];
 
 function readDate(
   text: string,
   { now, numericDates = "posthog" }: WrittenTimeOptions,
 ): FoundDate | undefined {
-  let found: RegExpExecArray | null;
-  const dated = (year: number, month: number, day: number): FoundDate => {
-    return { micros: dateMicros(year, month, day), length: found![0].length };
-  };
-  if ((found = yearFirst.exec(text))) return dated(Number(found[1]), Number(found[3]), Number(found[4]));
-  if ((found = rare.exec(text))) return { micros: rareMicros(found), length: found[0].length };
-  if ((found = yearAndName.exec(text)))
-    return dated(Number(found[1]), monthNumber(found[2]!), Number(found[3]));
-  if ((found = yearAndMonth.exec(text))) return dated(Number(found[1]), Number(found[2]), 1);
-  if ((found = nameFirst.exec(text)))
-    return dated(fullYear(found[3]!), monthNumber(found[1]!), Number(found[2]));
-  if ((found = dayAndName.exec(text)))
-    return dated(fullYear(found[3]!), monthNumber(found[2]!), Number(found[1]));
-  if ((found = nameAndDay.exec(text))) {
-    const [month, day] = [monthNumber(found[1]!), Number(found[2])];
-    const year = now === undefined ? Number.NaN : new Date(now / 1000).getUTCFullYear();
-    return { ...dated(year, month, day), month, day };
+  const found = dateForms
+    .values()
+    .map((form) => form.exec(text))
+    .find(Boolean);
+  if (!found) {
+    if (now === undefined || !/^\d{1,2}:\d\d/.test(text)) return undefined;
+    return { micros: Math.floor(now / dayMicros) * dayMicros, length: 0 };
   }
-  if ((found = numeric.exec(text))) {
-    const [whole, first, sign, second, year] = found;
-    const isRead = sign === "/" || (sign === "." && whole.length === text.length);
+  const { length } = found[0];
+  const { year, name, week, weekday, ordinal, first, sign, second, ...numbers } = found.groups!;
+  let { month: monthText = "1", day: dayText = "1" } = numbers;
+  if (first !== undefined) {
+    const isRead = sign === "/" || (sign === "." && length === text.length);
     if (numericDates === "refused" || (numericDates === "posthog" && !isRead)) return undefined;
-    const [month, day] = numericDates === "day-first" ? [second, first] : [first, second];
-    return dated(fullYear(year!), Number(month), Number(day));
+    [monthText, dayText] = numericDates === "day-first" ? [second!, first] : [first, second!];
   }
-  if ((found = mysqlLog.exec(text))) return dated(fullYear(found[1]!), Number(found[2]), Number(found[3]));
-  if (now === undefined || !/^\d{1,2}:\d\d/.test(text)) return undefined;
-  return { micros: Math.floor(now / dayMicros) * dayMicros, length: 0 };
+  if (ordinal !== undefined) return { micros: ordinalMicros(Number(year), Number(ordinal)), length };
+  if (week !== undefined) return { micros: weekMicros(Number(year), Number(week), Number(weekday)), length };
+  const month = name === undefined ? Number(monthText) : monthNumber(name);
+  const day = Number(dayText);
+  if (year !== undefined) return { micros: dateMicros(fullYear(year), month, day), length };
+  const current = now === undefined ? Number.NaN : new Date(now / 1000).getUTCFullYear();
+  return { micros: dateMicros(current, month, day), length, month, day };
 }
 
-function rareMicros([, year, month, day, week, weekday, ordinal]: RegExpExecArray): number {
-  if (month) return dateMicros(Number(year), Number(month), Number(day));
-  const first = daysSince1970(Number(year), 1, 1);
-  if (ordinal) {
-    const isDay = Number(ordinal) >= 1 && Number(ordinal) <= 337 + daysIn(Number(year), 2);
-    return isDay ? (first + Number(ordinal) - 1) * dayMicros : Number.NaN;
-  }
-  if (Number(week) < 1 || Number(week) > 53) return Number.NaN;
+function ordinalMicros(year: number, ordinal: number): number {
+  const isDay = ordinal >= 1 && ordinal <= 337 + daysIn(year, 2);
+  return isDay ? (daysSince1970(year, 1, 1) + ordinal - 1) * dayMicros : Number.NaN;
+}
+
+function weekMicros(year: number, week: number, weekday: number): number {
+  if (week < 1 || week > 53) return Number.NaN;
   // Week 1 is the one with 4 January in it; day 0 of 1970 was a Thursday.
-  const fourth = first + 3;
+  const fourth = daysSince1970(year, 1, 4);
   const monday = fourth - ((((fourth + 3) % 7) + 7) % 7);
-  return (monday + (Number(week) - 1) * 7 + Number(weekday) - 1) * dayMicros;
+  return (monday + (week - 1) * 7 + weekday - 1) * dayMicros;
 }
 
 const clock =
