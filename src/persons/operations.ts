@@ -2,7 +2,14 @@
 
 import type { Gate } from "../access/gate.ts";
 import { excerpt, fieldFault } from "../http/fields/field_fault.ts";
-import { pageParameters } from "../http/fields/query.ts";
+import { propertiesParameter } from "../http/fields/property_parameter.ts";
+import {
+  pageParameters,
+  type QueryValues,
+  refusedParameter,
+  searchParameter,
+  textParameter,
+} from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
@@ -13,21 +20,38 @@ import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
 import { readStoredZone } from "../storage/clickhouse/zones.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
+import { personKeysIn, refuseUnset } from "../storage/events/lifted_properties.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { activityOperations } from "./activity/operations.ts";
 import { recordChange } from "./activity/store.ts";
 import { deletionOperations } from "./deletion/operations.ts";
-import { personFilterOf, personParameters, type PersonQuery } from "./listing/parameters.ts";
-import { countPersons, filterMainIds, listMainIds } from "./listing/store.ts";
 import { distinctIdModel, personModel, personReply, personText } from "./model.ts";
 import { type CountedParts, mainIdOf, nobody, type PersonParts } from "./parts.ts";
 import { successModel } from "./properties/model.ts";
 import { propertyOperations } from "./properties/operations.ts";
 import { listDistinctIds } from "./reading/large_store.ts";
+import { countPersons, filterMainIds, listMainIds, type PersonFilter } from "./reading/list_store.ts";
+import { findMainIds } from "./reading/main_id_store.ts";
 import { personBlocks } from "./reading/page.ts";
 import { readPersons } from "./reading/store.ts";
 import { type SplitBody, splitBody } from "./split/model.ts";
 import { splitPerson } from "./split/store.ts";
+
+/** Filters of a request for persons. All must match a person's current state. */
+const personParameters = {
+  distinct_id: textParameter("Only the person of this distinct id."),
+  email: textParameter("Only persons whose property `email` is exactly this."),
+  properties: propertiesParameter(
+    "Only persons that match: a JSON list of property filters of type person.",
+    ["person"],
+  ),
+  search: searchParameter(
+    "Only persons with a distinct id, an e-mail address or a name that contains this text.",
+  ),
+  cohort: refusedParameter("There are no cohorts here: filter by properties instead."),
+};
+
+type PersonQuery = QueryValues<typeof personParameters> & Page;
 
 export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
   const counted = { ...parts, counts: new CountCache(parts.clock) };
@@ -88,7 +112,7 @@ async function personPage(
   timezone: string,
 ): Promise<{ count: number; rows: AsyncGenerator<Uint8Array, void> }> {
   const textsOf = (mains: string[]) => primedTexts(personBlocks(reads, mains), personText);
-  const filter = await personFilterOf(reads, query, {
+  const filter = await readFilter(reads, query, {
     now: clock.now(),
     timezone: readStoredZone(timezone),
   });
@@ -106,6 +130,20 @@ async function personPage(
     listMainIds(reads, query).then(textsOf),
   ]);
   return { count, rows };
+}
+
+/** The filter of a request; undefined when all persons are listed. @throws Fault as refuseUnset(). */
+async function readFilter(
+  reads: ProjectReads,
+  { distinct_id, email, properties, search }: PersonQuery,
+  moment: Pick<PersonFilter, "now" | "timezone">,
+): Promise<PersonFilter | undefined> {
+  await refuseUnset(reads.query, reads.project_id, personKeysIn(properties), "properties");
+  const filters = [...properties];
+  if (email !== undefined) filters.push({ type: "person", key: "email", operator: "exact", values: [email] });
+  if (distinct_id === undefined && search === undefined && filters.length === 0) return undefined;
+  const mains = distinct_id === undefined ? undefined : await findMainIds(reads, [distinct_id]);
+  return { main_id: mains?.get(distinct_id!), search, properties: filters, ...moment };
 }
 
 function splitOperations(parts: CountedParts) {

@@ -10,7 +10,7 @@ import { bytesOf } from "../../src/core/bytes.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
-import { filterMainIds } from "../../src/persons/listing/store.ts";
+import { filterMainIds } from "../../src/persons/reading/list_store.ts";
 import { finishSplits, splitPerson } from "../../src/persons/split/store.ts";
 import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../../src/storage/clickhouse/query_options.ts";

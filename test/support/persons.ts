@@ -1,7 +1,7 @@
 // Persons as scripts read them back from ClickHouse, and a model of them to compare with.
 
 import { expect } from "bun:test";
-import { listMainIds } from "../../src/persons/listing/store.ts";
+import { listMainIds } from "../../src/persons/reading/list_store.ts";
 import { type Reading, readPersons as readMany } from "../../src/persons/reading/store.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../../src/storage/clickhouse/query_options.ts";

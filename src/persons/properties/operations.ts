@@ -10,9 +10,9 @@ import { readsUntil } from "../../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../../storage/clickhouse/query_options.ts";
 import { type Changed, type PersonChange, recordChange } from "../activity/store.ts";
 import { personLimits } from "../limits.ts";
-import { listPersonValues } from "../listing/current_store.ts";
 import { personModel, personReply } from "../model.ts";
 import { type CountedParts, mainIdOf, nobody } from "../parts.ts";
+import { listPersonValues } from "../reading/current_store.ts";
 import { readPersons } from "../reading/store.ts";
 import {
   deletePropertyBody,

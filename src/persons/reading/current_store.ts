@@ -1,10 +1,35 @@
-// Persons by the current values of their properties. Stored changes are searched first: a current value is one of
-// them. Only the persons found by them are folded, since folding all of a project takes twenty times as long.
+// Which changes of a property count, as in the view person_properties; and persons by the current values of their
+// properties. Stored changes are searched first: a current value is one of them. Only the persons found by them are
+// folded, since folding all of a project takes twenty times as long.
 
 import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
 import { frequentValues } from "../../storage/events/frequent_values.ts";
 
-const ofProject = "project_id = {project_id:UInt32}";
+export const ofProject = "project_id = {project_id:UInt32}";
+
+/** Rows of a statement with the main id of their distinct_id as `main`; main_id is empty where it was not merged. */
+export function withMains(rows: string, merges = "1"): string {
+  return `SELECT *, if(main_id = '', distinct_id, main_id) AS main FROM (${rows}) AS r LEFT ANY JOIN (
+      SELECT distinct_id, main_id, merged_at FROM merged_ids FINAL WHERE ${ofProject} AND ${merges}
+    ) AS m USING (distinct_id)`;
+}
+
+/**
+ * Stored changes, which have the columns distinct_id, key, kind and w: of kind 0 the one of the highest `rank` counts,
+ * of the other kinds the one of the lowest `entry`, which joined the person first.
+ * @param merges a condition on merged_ids.
+ */
+export function rankedChanges(changes: string, merges?: string): string {
+  return `SELECT main, key, kind, w.3 AS op, w.4 AS text,
+      if(kind = 1, -w.1, w.1) AS at,
+      if(kind = 1, bitNot(w.2), w.2) AS tie,
+      toUnixTimestamp64Micro(merged_at) AS merged,
+      main_id = '' OR main_id = distinct_id OR at >= merged AS senior,
+      if(senior, 0, -merged) AS weak,
+      (senior, weak, at, tie) AS rank,
+      (if(senior, at, merged), senior, at, tie) AS entry
+    FROM (${withMains(changes, merges)})`;
+}
 
 /** A condition on rows of person_props, and one on a value: JSON text in `value`, as a member in `properties`. */
 interface Holding {
@@ -33,34 +58,20 @@ function valueOf(text: string): string {
 }
 
 /**
- * The current value of each of these keys, as in the view person_properties: rows of `main`, `key` and `current`.
+ * The current value of each of these keys: rows of `main`, `key` and `current`.
  * @param ids a statement with all ids of the persons that are wanted; by default those of all persons.
  */
-export function currentValues(keys: string, ids?: string): string {
+function currentValues(keys: string, ids?: string): string {
   const among = ids === undefined ? "" : `AND distinct_id IN (${ids})`;
-  return `SELECT main, key, if(is_set, last.6, later[1].6) AS current FROM (
-      SELECT main, key, maxIf((senior, weak, at, tie, op, text), kind = 0) AS last, countIf(kind = 0) > 0 AS was_set,
-        was_set AND last.5 = 0 AS is_set,
+  const changes = `SELECT distinct_id, key, kind, w FROM person_props WHERE ${ofProject} AND ${keys} ${among}`;
+  return `SELECT main, key, if(is_set, last.3, later[1].3) AS current FROM (
+      SELECT main, key, maxIf((rank, op, text), kind = 0) AS last, countIf(kind = 0) > 0 AS was_set,
+        was_set AND last.2 = 0 AS is_set,
         arraySort(arrayFilter(
-          once -> NOT was_set OR (once.2, once.5, once.3, once.4) > (last.1, last.2, last.3, last.4),
-          groupArrayIf((entered, senior, at, tie, weak, text), kind > 0)
+          once -> NOT was_set OR (once.1.2, once.2, once.1.3, once.1.4) > last.1,
+          groupArrayIf((entry, weak, text), kind > 0)
         )) AS later
-      FROM (
-        SELECT if(m.main_id = '', p.distinct_id, m.main_id) AS main, p.key AS key, p.kind AS kind,
-          if(p.kind = 1, -p.w.1, p.w.1) AS at,
-          if(p.kind = 1, bitNot(p.w.2), p.w.2) AS tie,
-          p.w.3 AS op, p.w.4 AS text,
-          toUnixTimestamp64Micro(m.merged_at) AS merged,
-          m.main_id = '' OR m.main_id = p.distinct_id OR at >= merged AS senior,
-          if(senior, 0, -merged) AS weak,
-          if(senior, at, merged) AS entered
-        FROM (
-          SELECT distinct_id, key, kind, w FROM person_props WHERE ${ofProject} AND ${keys} ${among}
-        ) AS p
-        LEFT ANY JOIN (
-          SELECT distinct_id, main_id, merged_at FROM merged_ids FINAL WHERE ${ofProject}
-        ) AS m ON p.distinct_id = m.distinct_id
-      )
+      FROM (${rankedChanges(changes)})
       GROUP BY main, key
     ) WHERE is_set OR notEmpty(later)`;
 }

@@ -22,7 +22,7 @@ export interface StoredChange {
   key: string;
   /** 0: the latest set or unset; 1: the first set_once; 2: the latest set_once. */
   kind: number;
-  /** As stored: for kind 1, `at` is negated and the bits of `tie` are inverted, so that max() finds the first. */
+  /** Microseconds since 1970. */
   at: string;
   tie: string;
   /** 0 set, 1 set_once, 2 unset. */
@@ -30,9 +30,6 @@ export interface StoredChange {
   /** JSON text. */
   value: string;
 }
-
-/** When a distinct id was merged into its main id, in microseconds; undefined for a main id. */
-type MergedAt = (distinct_id: string) => number | undefined;
 
 interface Change {
   /** The change with the higher rank is later; of changes before a merge, that of the id merged earlier wins. */
@@ -44,18 +41,32 @@ interface Change {
   value: string;
 }
 
-/** As in large_store.ts, compared element by element. */
+/** As in current_store.ts, compared element by element. */
 type Order = readonly [number, number, number, bigint];
 
-const tieMax = (1n << 128n) - 1n;
+export interface CurrentValue {
+  key: string;
+  /** When it was changed, in microseconds since 1970. */
+  at: number;
+  /** JSON text. */
+  value: string;
+}
 
-/** JSON text of an object, the latest changed key first, cut at personLimits.personBytesMax. */
-export function foldProperties(rows: readonly StoredChange[], mergedAt: MergedAt): string {
-  const members: { key: string; at: number; value: string }[] = [];
+/** Returns when a distinct id was merged into its main id, in microseconds; undefined for a main id. */
+type ReadMerged = (distinct_id: string) => number | undefined;
+
+/** A person's properties, as writeProperties(). */
+export function foldProperties(rows: readonly StoredChange[], mergedAt: ReadMerged): string {
+  const members: CurrentValue[] = [];
   for (const [key, kept] of Map.groupBy(rows, (row) => row.key)) {
     const found = foldKey(kept, mergedAt);
     if (found) members.push({ key, at: found.at, value: found.value });
   }
+  return writeProperties(members);
+}
+
+/** JSON text of an object, the latest changed key first, cut at personLimits.personBytesMax. */
+export function writeProperties(members: CurrentValue[]): string {
   members.sort((a, b) => b.at - a.at || (a.key < b.key ? -1 : 1));
   let bytes = 0;
   const texts: string[] = [];
@@ -67,26 +78,19 @@ export function foldProperties(rows: readonly StoredChange[], mergedAt: MergedAt
   return `{${texts.join(",")}}`;
 }
 
-function foldKey(rows: readonly StoredChange[], mergedAt: MergedAt): Change | undefined {
-  let last: Change | undefined;
-  const onces: Change[] = [];
-  for (const row of rows) {
-    const change = changeOf(row, mergedAt(row.distinct_id));
-    if (row.kind !== 0) onces.push(change);
-    else if (!last || compare(change.rank, last.rank) > 0) last = change;
-  }
+function foldKey(rows: readonly StoredChange[], mergedAt: ReadMerged): Change | undefined {
+  const changes = rows.map((row) => toChange(row, mergedAt(row.distinct_id)));
+  const sets = changes.filter((_, i) => rows[i]!.kind === 0).toSorted((a, b) => compare(b.rank, a.rank));
+  const [last] = sets;
   if (last?.op === 0) return last;
-  const unset = last;
-  const later = unset ? onces.filter((once) => compare(once.rank, unset.rank) > 0) : onces;
-  return later.reduce<Change | undefined>(
-    (first, one) => (first && compare(one.entry, first.entry) >= 0 ? first : one),
-    undefined,
+  const later = changes.filter(
+    (once, i) => rows[i]!.kind !== 0 && (!last || compare(once.rank, last.rank) > 0),
   );
+  return later.toSorted((a, b) => compare(a.entry, b.entry))[0];
 }
 
-function changeOf({ kind, at, tie, op, value }: StoredChange, merged: number | undefined): Change {
-  const micros = kind === 1 ? -Number(at) : Number(at);
-  const number = kind === 1 ? tieMax - BigInt(tie) : BigInt(tie);
+function toChange({ at, tie, op, value }: StoredChange, merged: number | undefined): Change {
+  const [micros, number] = [Number(at), BigInt(tie)];
   const isSenior = merged === undefined || micros >= merged;
   const rank = [isSenior ? 1 : 0, isSenior ? 0 : -merged, micros, number] as const;
   const entry = [isSenior ? micros : merged, rank[0], micros, number] as const;

@@ -3,7 +3,7 @@
 import type { Page } from "../../http/pages/page.ts";
 import { filteredOptions, type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
 import { compilePropertyFilters, type PropertyFilter } from "../../storage/events/property_filter.ts";
-import { mainsHolding } from "./current_store.ts";
+import { mainsHolding, ofProject, withMains } from "./current_store.ts";
 
 /** Conditions that listed persons must all meet. */
 export interface PersonFilter {
@@ -24,21 +24,16 @@ const contains = (text: string) => `positionCaseInsensitiveUTF8(${text}, {search
 
 /** Main ids of persons with a distinct id, a current e-mail address or a current name that contains the text. */
 const found = `(
-  SELECT if(m.main_id = '', s.distinct_id, m.main_id) AS main
-  FROM (
-    SELECT distinct_id FROM seen WHERE project_id = {project_id:UInt32} AND ${contains("distinct_id")}
-  ) AS s
-  LEFT ANY JOIN (
-    SELECT distinct_id, main_id FROM merged_ids FINAL WHERE project_id = {project_id:UInt32}
-  ) AS m ON s.distinct_id = m.distinct_id
+  SELECT main FROM (
+    ${withMains(`SELECT distinct_id FROM seen WHERE ${ofProject} AND ${contains("distinct_id")}`)}
+  )
   UNION ALL
   ${mainsHolding({ keys: "key IN {keys:Array(String)}", holds: contains("JSONExtractString(value)") })}
 )`;
 
 /** Main ids: distinct ids that were seen and are not merged into another. */
-const mains = `SELECT distinct_id FROM seen
-  WHERE project_id = {project_id:UInt32} AND distinct_id NOT IN (
-    SELECT distinct_id FROM merged_ids FINAL WHERE project_id = {project_id:UInt32} AND main_id != distinct_id
+const mains = `SELECT distinct_id FROM seen WHERE ${ofProject} AND distinct_id NOT IN (
+    SELECT distinct_id FROM merged_ids FINAL WHERE ${ofProject} AND main_id != distinct_id
   )`;
 
 export async function countPersons(reads: ProjectReads): Promise<number> {

@@ -107,7 +107,8 @@ function readKept(reads: ProjectReads, ids: readonly string[], options?: QueryOp
      WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}
      GROUP BY distinct_id
      UNION ALL
-     SELECT distinct_id, toString(key), kind, toString(w.1), toString(w.2), w.3, w.4
+     SELECT distinct_id, toString(key), kind, toString(if(kind = 1, -w.1, w.1)),
+       toString(if(kind = 1, bitNot(w.2), w.2)), w.3, w.4
      FROM (
        SELECT distinct_id, key, kind, max(w) AS w FROM person_props
        WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}
