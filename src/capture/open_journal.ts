@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import type { KnownStores } from "../storage/identity.ts";
 import { refuseHalfRestored } from "../storage/lock.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { CaptureJournal, type CaptureJournalOptions, captureSetup } from "./capture_journal.ts";
+import { type CaptureJournal, captureSetup } from "./capture_journal.ts";
 import { type JournalIdentity, readJournalIdentity } from "./journal/identity/journal_identity.ts";
 import type { JournalOwnership } from "./journal/identity/ownership.ts";
 import { leaveJournals } from "./journal/identity/store.ts";
@@ -22,15 +22,6 @@ export function readKnownStores(dataDir: string): KnownStores | undefined {
   const isWaiting = readdirSync(folder).some((name) => name.endsWith(".segment"));
   const hasSent = !isWaiting && new Ledger(captureSetup, folder).read().lastMillis > 0;
   return { database, postgres, hasSent };
-}
-
-/** Opens the journal with what an earlier run left in it. */
-export function openJournal(options: CaptureJournalOptions): CaptureJournal {
-  const journal = new CaptureJournal(options);
-  journal.open();
-  const found = journal.pending();
-  if (found.events > 0) options.log.info("found events of an earlier run in the journal", { ...found });
-  return journal;
 }
 
 /** Publishes the journal's watermark; then removes the registrations of journals that it adopted. */

@@ -35,12 +35,8 @@ export class Salts {
   /** Reads Postgres once, for at most saltReadMsMax, and then whenever a salt is missing or expired. */
   async open(): Promise<void> {
     await this.poll();
-    this.#ticking = startInterval(
-      cookielessLimits.saltPollMs,
-      "reading the salts of days",
-      () => this.poll(),
-      this.#log,
-    );
+    const poll = () => this.poll();
+    this.#ticking = startInterval(cookielessLimits.saltPollMs, "reading the salts of days", poll, this.#log);
   }
 
   /** Forgets expired salts, and reads Postgres when one is missing. Does not reject. */
@@ -58,11 +54,8 @@ export class Salts {
       this.#failing = false;
     } catch (thrown) {
       if (!this.#failing) {
-        const fields = { known_days: kept.size, reason: reasonOf(thrown) };
-        this.#log.warn(
-          "salts of cookieless events cannot be read from Postgres; known ones keep working",
-          fields,
-        );
+        const text = "salts of cookieless events cannot be read from Postgres; known ones keep working";
+        this.#log.warn(text, { known_days: kept.size, reason: reasonOf(thrown) });
       }
       this.#failing = true;
     }

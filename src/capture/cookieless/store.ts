@@ -4,16 +4,16 @@ import { arrayText } from "../../storage/postgres/array_text.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 
 /** Where all processes get their salts. */
-export interface SaltSource {
-  /**
-   * Resolves to the salts of these days (YYYY-MM-DD, in order). Missing ones are set from `fresh`, one for each day;
-   * those of earlier days are deleted.
-   */
-  replace(days: readonly string[], fresh: readonly Uint8Array[]): Promise<Map<string, Uint8Array>>;
-}
+export type SaltSource = ReturnType<typeof saltSource>;
 
-export function saltSource(sql: Postgres): SaltSource {
-  return { replace: (days, fresh) => replaceSalts(sql, days, fresh) };
+export function saltSource(sql: Postgres) {
+  return {
+    /**
+     * Resolves to the salts of these days (YYYY-MM-DD, in order). Missing ones are set from `fresh`, one for each day;
+     * those of earlier days are deleted.
+     */
+    replace: (days: readonly string[], fresh: readonly Uint8Array[]) => replaceSalts(sql, days, fresh),
+  };
 }
 
 async function replaceSalts(

@@ -10,17 +10,13 @@ export interface DailyCount {
 }
 
 /** Where the processes of all servers learn each other's counts. */
-export interface DailyCountSource {
-  /** Writes this process's counts of a day (YYYY-MM-DD), and deletes those of days before the last. */
-  write(day: string, own: readonly DailyCount[]): Promise<void>;
-  /** What all other processes have counted on a day: of these projects, or of all. */
-  readOthers(day: string, project_ids: readonly number[] | undefined): Promise<DailyCount[]>;
-}
+export type DailyCountSource = ReturnType<typeof dailyCountSource>;
 
 /** @param process_id a uuid of this process; an earlier one of the same server counts among the others. */
-export function dailyCountSource(sql: Postgres, process_id: string): DailyCountSource {
+export function dailyCountSource(sql: Postgres, process_id: string) {
   return {
-    write: async (day, own) => {
+    /** Writes this process's counts of a day (YYYY-MM-DD), and deletes those of days before the last. */
+    write: async (day: string, own: readonly DailyCount[]) => {
       const ids = arrayText(own.map(({ project_id }) => project_id));
       const events = arrayText(own.map((count) => count.events));
       await sql`
@@ -30,9 +26,10 @@ export function dailyCountSource(sql: Postgres, process_id: string): DailyCountS
         ON CONFLICT (day, project_id, process_id) DO UPDATE SET events = greatest(c.events, excluded.events)`;
       await sql`DELETE FROM daily_event_counts WHERE day < ${day}::text::date - 1`;
     },
-    readOthers: (day, project_ids) => {
+    /** What all other processes have counted on a day: of these projects, or of all. */
+    readOthers: async (day: string, project_ids: readonly number[] | undefined): Promise<DailyCount[]> => {
       const ids = project_ids ? arrayText(project_ids) : null;
-      return sql<DailyCount[]>`
+      return await sql<DailyCount[]>`
         SELECT project_id, sum(events)::bigint AS events
         FROM daily_event_counts
         WHERE day = ${day}::text::date AND process_id <> ${process_id}::uuid

@@ -96,6 +96,9 @@ export class Journal {
     this.#adoptRecovered(recovery);
     this.#recycler.open(this.isTight);
     recovery.beginLedger(this.#ledger);
+    const found = this.pending();
+    if (found.events > 0)
+      this.#options.log.info("found events of an earlier run in the journal", { ...found });
     this.#timer = setInterval(() => void this.poll(), this.#pollMs);
   }
 

@@ -1,7 +1,7 @@
 // Recovery: reads at a start what an earlier process left in a journal's folder. Acknowledged rows are stored, or are
 // logged as lost and their file is set aside; what was not acknowledged is cut.
 
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
 import { UserError } from "../../../core/fault.ts";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import type { JournalIo } from "../journal_io.ts";
@@ -18,7 +18,6 @@ import {
   segmentOf,
 } from "../segments/segment.ts";
 import { type ReadSegment, readSegment } from "../segments/segment_reader.ts";
-import { isAside, linkAside, moveAside } from "./files_aside.ts";
 import { judgeSegment, type SegmentVerdict } from "./verdict.ts";
 
 /** Damage: files, acknowledged rows known to be lost, and unreadable bytes. */
@@ -128,7 +127,7 @@ export class Recovery {
       this.#options.log.info(text, { file: path });
       return;
     }
-    const kept = segment.rows > 0 ? linkAside(io, path) : moveAside(io, path);
+    const kept = setAside(io, path, segment.rows > 0);
     const text = isDoubtful
       ? "a journal segment ends in unreadable bytes that may have been acknowledged; the file is kept"
       : "a journal segment is damaged; its intact frames are stored, the file is kept";
@@ -149,7 +148,7 @@ export class Recovery {
     const { io } = this.#options.setup;
     const bytes = io.stat(path).size;
     if (bytes === 0 && !expected) return io.remove(path);
-    const kept = moveAside(io, path);
+    const kept = setAside(io, path);
     const text = "a file among the journal's segments is no segment; it was set aside";
     const about = { file: path, kept, bytes, lost_rows: expected?.rows ?? "unknown" };
     this.#report(text, about, { rows: expected?.rows ?? 0, bytes });
@@ -159,6 +158,33 @@ export class Recovery {
     this.#options.log.error(text, about);
     this.#options.damaged({ files: 1, rows: 0, bytes: 0, ...damage });
   }
+}
+
+/**
+ * Sets a damaged file aside for an operator, under a name that no recovery reads, which it returns. With `isKept` it
+ * stays under its own name, too: by a hard link, which takes no space, or as a copy.
+ */
+function setAside(io: JournalIo, path: string, isKept = false): string {
+  let aside = `${path}.damaged`;
+  for (let number = 2; io.exists(aside); number++) aside = `${path}.${number}.damaged`;
+  if (!isKept) io.rename(path, aside);
+  else {
+    try {
+      io.link(path, aside);
+    } catch {
+      io.copy(path, `${aside}.part`);
+      io.rename(`${aside}.part`, aside);
+    }
+  }
+  return aside;
+}
+
+/** Whether the file was set aside before and kept. */
+function isAside(io: JournalIo, path: string): boolean {
+  const { ino, nlink } = io.stat(path);
+  if (nlink === 1) return false;
+  const asides = io.list(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.`));
+  return asides.some((name) => io.stat(`${dirname(path)}/${name}`).ino === ino);
 }
 
 /** What the segment of this name must contain; undefined when nothing is known of it. */
