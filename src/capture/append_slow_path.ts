@@ -78,8 +78,10 @@ export async function appendLong(
   const read = readRow(at, created, rank, progress);
   if (read !== "recording") return { entryCount: 1, rows: finishRow(at, read, progress) };
   const recorder = (progress.recorder ??= progress.newRecorder());
-  ignore(at, await recorder.appendLong(progress.index, at), progress);
-  return { entryCount: 1, rows: 0 };
+  const { entries } = progress.index;
+  const reason = await recorder.appendLong(progress.index, at);
+  if (recorder.isLeftOut) progress.warned.add(entries[at + field.ordinal]!, "snapshot_left_out", entries, at);
+  return { entryCount: 1, rows: ignore(at, reason, progress) };
 }
 
 /** Appends the entry at `at`; returns 0 when it was ignored or is a piece of a recording, else 1. */
@@ -87,8 +89,7 @@ export function appendOne(at: EntryOffset, created: number, rank: number, progre
   const read = readRow(at, created, rank, progress);
   if (read !== "recording") return finishRow(at, read, progress);
   const recorder = (progress.recorder ??= progress.newRecorder());
-  ignore(at, recorder.append(progress.index, at), progress);
-  return 0;
+  return ignore(at, recorder.append(progress.index, at), progress);
 }
 
 function readRow(

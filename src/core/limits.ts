@@ -45,6 +45,11 @@ export const limits = {
    * One event's raw JSON, in bytes (PostHog's message limit); a larger event is ignored, the rest of its batch is not.
    */
   eventBytesMax: 1_000_000,
+  /**
+   * Bytes of a piece of a recording that players get: browsers send less than 1 MB, or one full snapshot compressed. Of
+   * a larger piece they get the size only.
+   */
+  snapshotShownBytesMax: 8 * 1024 * 1024,
   /** JSON nesting: enough for any real event, and any parser downstream accepts it. */
   jsonDepthMax,
   /** BODY_BYTES_MAX by default, as in PostHog. */

@@ -218,3 +218,14 @@ test("a recording is found by a page that its session visited, and played with t
     expect([status, String(body["detail"]).includes(way)]).toEqual([400, true]);
   }
 });
+
+// PostHog/posthog#23703, #63270, #90545: a page of nine megabytes was stored, and its player was blank without a word.
+test("a snapshot that players do not get is named in a warning", async () => {
+  const now = Date.now();
+  const session = Bun.randomUUIDv7("hex", now - 5 * secondMs);
+  const node = { id: 1, type: 0, childNodes: [], note: "x".repeat(9_000_000) };
+  await record(session, [{ type: 2, timestamp: now - 4 * secondMs, data: { node } }]);
+  const text = "select event, distinct_id, count from ingestion_warnings where type = 'snapshot_left_out'";
+  await until(async () => (await rowsOf(text)).length > 0);
+  expect(await rowsOf(text)).toEqual([["$snapshot", "zoe", 1]]);
+});

@@ -23,7 +23,7 @@ export const warnings = wordsIn(`
   invalid_group_set invalid_set missing_current_url missing_screen_name missing_survey_id
   person_properties_size_violation group_types_limit_exceeded cannot_merge_with_illegal_distinct_id
   cannot_merge_already_identified group_type_not_allowed invalid_utf8_replaced invalid_number_replaced
-  event_outside_session
+  event_outside_session snapshot_left_out
 `);
 export type Warning = (typeof warnings)[number];
 

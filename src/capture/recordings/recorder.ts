@@ -31,6 +31,8 @@ interface RecorderOptions extends SnapshotContext {
 
 export class Recorder {
   recorded = 0;
+  /** Whether the last long snapshot is too large for players. */
+  isLeftOut = false;
   /** Whether snapshots were ignored because the project records no sessions: their sender may stop. */
   unwanted = false;
   readonly #options: RecorderOptions;
@@ -58,6 +60,7 @@ export class Recorder {
    * memory.
    */
   async appendLong(index: EventIndex, at: EntryOffset): Promise<Reason | undefined> {
+    this.isLeftOut = false;
     const refused = this.#refused();
     if (refused) return refused;
     const { entries } = index;
@@ -87,6 +90,7 @@ export class Recorder {
     journal.recordings.append(row);
     groups.join(journal.recordings);
     this.recorded++;
+    this.isLeftOut = row.data.to - row.data.from > limits.snapshotShownBytesMax;
     return undefined;
   }
 

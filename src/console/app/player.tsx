@@ -5,6 +5,7 @@ import { render } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type eventWithTime, Replayer, type ReplayPlugin } from "rrweb";
 import { messageOf, refusalOf, sendRequest } from "./session/api.ts";
+import { readPlayable } from "./session_recordings/playable.ts";
 import { canvasPicture, externalIn, isPicture, removeRequests } from "./session_recordings/recorded_pages.ts";
 import {
   beginOf,
@@ -112,8 +113,7 @@ async function readShared(): Promise<Shown> {
 function Windowed({ shown: { windows, isWhole }, seek }: { shown: Shown; seek: Seek }) {
   const longest = [...windows].toSorted(([, one], [, other]) => other.length - one.length);
   const [chosen, setChosen] = useState(longest[0]?.[0] ?? "");
-  const events = windows.get(chosen) ?? [];
-  if (events.length < 2) return <p class="notice">Nothing was recorded that can be played.</p>;
+  const { events, notices } = useMemo(() => readPlayable(windows.get(chosen) ?? []), [windows, chosen]);
   return (
     <>
       {windows.size > 1 && (
@@ -126,7 +126,16 @@ function Windowed({ shown: { windows, isWhole }, seek }: { shown: Shown; seek: S
       )}
       <NotLoaded events={events} />
       {!isWhole && <p class="notice">It is too long for a browser; its beginning is shown.</p>}
-      <Playing key={chosen} events={events as eventWithTime[]} seek={seek} />
+      {notices.map((notice) => (
+        <p class="notice" key={notice}>
+          {notice}
+        </p>
+      ))}
+      {events.length < 2 ? (
+        <p class="notice">Nothing was recorded that can be played.</p>
+      ) : (
+        <Playing key={chosen} events={events as eventWithTime[]} seek={seek} />
+      )}
     </>
   );
 }

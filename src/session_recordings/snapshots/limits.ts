@@ -1,6 +1,6 @@
 // Limits of reading snapshots.
 
-import { memoryShares } from "../../core/limits.ts";
+import { limits, memoryShares } from "../../core/limits.ts";
 
 const snapshotPageBytesMax = 4 * 1024 * 1024;
 const snapshotBlobPiecesMax = 1000;
@@ -12,11 +12,7 @@ export const snapshotLimits = {
   snapshotBlobBytesMax: snapshotPageBytesMax / 4,
   /** Bytes of one page of a recording; `next` has the address of the following page. */
   snapshotPageBytesMax,
-  /**
-   * Bytes of a piece that is shown: browsers send less than 1 MB, or one full snapshot compressed. For a larger piece
-   * the reply has its size only.
-   */
-  snapshotShownBytesMax: 8 * 1024 * 1024,
+  snapshotShownBytesMax: limits.snapshotShownBytesMax,
   /** Pieces of one blob, and of one page. */
   snapshotBlobPiecesMax,
   snapshotPagePiecesMax: 4 * snapshotBlobPiecesMax,
