@@ -21,7 +21,7 @@ import {
   readsPersons,
 } from "../storage/events/property_filter.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { putNewest } from "../work/maps.ts";
+import { openRecent } from "../work/maps.ts";
 import { type QueryBounds, type QueryStore, tooHeavy } from "./bounds.ts";
 import { clickhouseTime, type DateSpan, dateSpanOf } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
@@ -122,25 +122,20 @@ const ofServer: ReadonlySet<string> = new Set(
   `),
 );
 
-export function openQueryStore(clickhouse: ClickHouse, { elapsed }: Pick<Clock, "elapsed">): QueryStore {
-  const kept = new Map<number, { at: number; figure: Promise<number> }>();
+export function openQueryStore(clickhouse: ClickHouse, clock: Pick<Clock, "elapsed">): QueryStore {
+  const { rowsKeptMs: ageMsMax, rowsKeptMax: sizeMax } = queryLimits;
+  const recent = openRecent<number, number>(clock, { ageMsMax, sizeMax });
   const options = { ...queryOptions, timeoutMs: queryLimits.estimateMsMax, settings: inWrittenOrder };
   const count = async (text: string, params: Record<string, unknown>): Promise<number> => {
     const parts = await clickhouse.query<{ rows: string }>(text, params, options).catch(() => []);
     return parts.reduce((sum, { rows }) => sum + Number(rows), 0);
   };
-  const countOnce = (key: number, text: string, params: Record<string, unknown>): Promise<number> => {
-    const found = kept.get(key);
-    if (found && elapsed() - found.at < queryLimits.rowsKeptMs) return found.figure;
-    const figure = count(text, params);
-    putNewest(kept, key, { at: elapsed(), figure }, queryLimits.rowsKeptMax);
-    return figure;
-  };
   const ofProject = "SELECT event FROM event_rows WHERE project_id = {project_id:UInt32}";
   return {
     // The engine's default, which its operator may have lowered: no setting of ours for it goes with it.
-    countCores: () => countOnce(0, "SELECT getSetting('max_threads') AS rows", {}),
-    countRows: (project_id) => countOnce(project_id, `EXPLAIN ESTIMATE ${ofProject}`, { project_id }),
+    countCores: () => recent(0, () => count("SELECT getSetting('max_threads') AS rows", {})),
+    countRows: (project_id) =>
+      recent(project_id, () => count(`EXPLAIN ESTIMATE ${ofProject}`, { project_id })),
     countRead: (text, params) => count(`EXPLAIN ESTIMATE ${text}`, params),
   };
 }

@@ -7,6 +7,7 @@ import { unavailable } from "../core/fault.ts";
 import { reasonOf } from "../core/log.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import type { Uses } from "../storage/services.ts";
+import { openRecent, SizedCache } from "../work/maps.ts";
 import { boardTextOf, readBoard, type SharedBoard, writeBoard, type WrittenBoard } from "./board.ts";
 import { sharingLimits } from "./limits.ts";
 import { claimResult, getComputedAt, getResult, type SharedLink, storeResult } from "./store.ts";
@@ -43,7 +44,9 @@ export interface ShownBoard extends ComputedBoard {
 export function openSharedResults(options: ResultOptions) {
   const { clock, reader } = options;
   const read = openComputedBoards(options);
-  const shown = new Map<number, { at: number; promise: Promise<ShownBoard | undefined> }>();
+  const { foundAgeMsMax: ageMsMax, foundMax: sizeMax } = sharingLimits;
+  // Results that are cached for longer are counted by the memory.
+  const recent = openRecent<number, ShownBoard | undefined>(clock, { ageMsMax, sizeMax });
   const readShown = async (link: SharedLink): Promise<ShownBoard | undefined> => {
     const content = await reader.current(link);
     const computed = content && (await read(link, content));
@@ -51,21 +54,7 @@ export function openSharedResults(options: ResultOptions) {
   };
   return {
     /** Undefined when the shared thing is deleted. All requests within foundAgeMsMax get the same answer. */
-    show: (link: SharedLink): Promise<ShownBoard | undefined> => {
-      const cached = shown.get(link.id);
-      if (cached && clock.elapsed() - cached.at < sharingLimits.foundAgeMsMax) return cached.promise;
-      if (shown.size >= sharingLimits.foundMax) shown.clear();
-      // Until it is read, it counts as new.
-      const entry = { at: Number.POSITIVE_INFINITY, promise: readShown(link) };
-      shown.set(link.id, entry);
-      const forget = () => void (shown.get(link.id) === entry && shown.delete(link.id));
-      entry.promise.then(() => {
-        entry.at = clock.elapsed();
-        // Results that are cached for longer are counted by the memory.
-        setTimeout(forget, sharingLimits.foundAgeMsMax).unref();
-      }, forget);
-      return entry.promise;
-    },
+    show: (link: SharedLink) => recent(link.id, () => readShown(link)),
   };
 }
 
@@ -77,12 +66,17 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
     "sluice_link_results_computed_total",
     "Results computed for links to insights and dashboards.",
   );
-  const memory = openMemory();
+  /** Results by link, and their bytes. */
+  const memory = new SizedCache<"", ComputedBoard>(sharingLimits.memoryBytesMax);
+  const remember = (id: number, computed: ComputedBoard): void => {
+    const bytes = computed.board.insights.values().reduce((sum, parts) => sum + bytesIn(parts), 0);
+    memory.put("", String(id), computed, bytes);
+  };
   const load = async (id: number): Promise<ComputedBoard | undefined> => {
     const row = await getResult(sql, id);
     if (!row) return undefined;
     const computed = { board: await readBoard(row.result), computed_at: row.computed_at };
-    memory.put(id, computed);
+    remember(id, computed);
     return computed;
   };
   const compute = async (link: SharedLink, content: SharedContent): Promise<ComputedBoard> => {
@@ -90,7 +84,7 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
     const computed = { board: await writeBoard(await reader.compute(link, content)), computed_at };
     computations.value++;
     await storeResult(sql, link.id, boardTextOf(computed.board), computed_at);
-    memory.put(link.id, computed);
+    remember(link.id, computed);
     return computed;
   };
   return async (link: SharedLink, content: SharedContent): Promise<ComputedBoard | undefined> => {
@@ -99,7 +93,7 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
       const now = clock.now();
       const since = new Date(now - sharingLimits.resultAgeMsMax);
       const at = await getComputedAt(sql, link.id);
-      const cached = memory.get(link.id);
+      const cached = memory.find(String(link.id));
       if (at && cached?.computed_at.getTime() === at.getTime() && at > since) return cached;
       if (at && at > since) return await load(link.id);
       const until = new Date(now + sharingLimits.claimMs);
@@ -116,35 +110,5 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
       if (clock.elapsed() > end) throw unavailable("The results are being computed. Please retry.");
       await sleep(sharingLimits.computedPollMs);
     }
-  };
-}
-
-/** Results by link; the least recently used ones are dropped first. */
-function openMemory() {
-  const entries = new Map<number, { computed: ComputedBoard; bytes: number }>();
-  let bytes = 0;
-  const drop = (id: number) => {
-    bytes -= entries.get(id)?.bytes ?? 0;
-    entries.delete(id);
-  };
-  return {
-    get: (id: number): ComputedBoard | undefined => {
-      const one = entries.get(id);
-      if (!one) return undefined;
-      entries.delete(id);
-      entries.set(id, one);
-      return one.computed;
-    },
-    put: (id: number, computed: ComputedBoard) => {
-      drop(id);
-      let size = 0;
-      for (const parts of computed.board.insights.values()) size += bytesIn(parts);
-      entries.set(id, { computed, bytes: size });
-      bytes += size;
-      for (const other of entries.keys()) {
-        if (bytes <= sharingLimits.memoryBytesMax || other === id) return;
-        drop(other);
-      }
-    },
   };
 }

@@ -6,7 +6,7 @@ import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import type { Uses } from "../storage/services.ts";
-import { putNewest } from "../work/maps.ts";
+import { openRecent } from "../work/maps.ts";
 import { Semaphore } from "../work/semaphore.ts";
 import { openThrottle } from "../work/throttle.ts";
 import { openMail } from "./channels/smtp.ts";
@@ -61,23 +61,12 @@ export function openSubscriptions(options: SubscriptionOptions) {
 
 /** `semaphore`: bounds how many reads run at the same time. */
 function sharedReader(reader: ReportReader, semaphore: Semaphore, clock: Clock): ReportReader {
+  const { deliveryReadAgeMs: ageMsMax, deliveryReadsKeptMax: sizeMax } = subscriptionLimits;
   const busy = () => new Error("too many insights are being read");
-  const cache = new Map<string, { at: number; answer: Promise<unknown> }>();
-  const shared = <Answer>(project_id: number, key: string, read: () => Promise<Answer>): Promise<Answer> => {
-    const cached = cache.get(key);
-    const now = clock.elapsed();
-    if (cached && now - cached.at < subscriptionLimits.deliveryReadAgeMs)
-      return cached.answer as Promise<Answer>;
-    const answer = semaphore.run({ owner: project_id, busy }, read);
-    putNewest(cache, key, { at: now, answer }, subscriptionLimits.deliveryReadsKeptMax);
-    // Failures are not cached.
-    answer.catch(() => cache.delete(key));
-    return answer;
+  const share = <Answer>(read: (project_id: number, id: number) => Promise<Answer>) => {
+    const recent = openRecent<string, Answer>(clock, { ageMsMax, sizeMax });
+    return (owner: number, id: number) =>
+      recent(`${owner} ${id}`, () => semaphore.run({ owner, busy }, () => read(owner, id)));
   };
-  return {
-    insight: (project_id, id) =>
-      shared(project_id, `i ${project_id} ${id}`, () => reader.insight(project_id, id)),
-    dashboard: (project_id, id) =>
-      shared(project_id, `d ${project_id} ${id}`, () => reader.dashboard(project_id, id)),
-  };
+  return { insight: share(reader.insight), dashboard: share(reader.dashboard) };
 }

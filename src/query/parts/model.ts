@@ -1,6 +1,7 @@
 // Schemas of what several kinds of queries have: series, spans, filters, breakdowns, and fields that are not read.
 
 import Type, { type Static, type TSchema } from "typebox";
+import { wordsIn } from "../../core/words.ts";
 import * as field from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
 
@@ -30,27 +31,10 @@ export const ofEveryQuery = {
   ...unreadFields(aboutSender, "response tags version"),
 };
 
-export const maths = [
-  "total",
-  "dau",
-  "weekly_active",
-  "monthly_active",
-  "unique_session",
-  "unique_group",
-  "first_time_for_user",
-  "first_matching_event_for_user",
-  "unique",
-  "sum",
-  "avg",
-  "min",
-  "max",
-  "median",
-  "p75",
-  "p90",
-  "p95",
-  "p99",
-  "hogql",
-] as const;
+export const maths = wordsIn(`
+  total dau weekly_active monthly_active unique_session unique_group first_time_for_user first_matching_event_for_user
+  unique sum avg min max median p75 p90 p95 p99 hogql
+`);
 
 const intervals = ["hour", "day", "week", "month"] as const;
 export const interval = maybe(field.choice(intervals));

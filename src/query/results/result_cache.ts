@@ -5,7 +5,7 @@ import { bytesOf } from "../../core/bytes.ts";
 import { bytesIn } from "../../core/chunks.ts";
 import type { Clock } from "../../core/clock.ts";
 import { partsWithin, WrittenJson } from "../../http/pages/json_parts.ts";
-import { Tally } from "../../work/maps.ts";
+import { SizedCache } from "../../work/maps.ts";
 import { queryLimits } from "../limits.ts";
 import type { QueryResult } from "../store.ts";
 import { exactJson } from "./table_rows.ts";
@@ -20,35 +20,22 @@ export interface WrittenResult {
 /** A cached result. Its rows are parsed only where they are read one by one. */
 export type CachedResult = Omit<QueryResult, "results"> & { results: WrittenRows };
 
-interface CacheEntry {
-  project_id: number;
-  result: WrittenResult;
-  bytes: number;
-  /** Of clock.elapsed(). */
-  at: number;
-}
-
 export class ResultCache {
   readonly #clock: Clock;
-  /** The least recently read first. */
-  readonly #entries = new Map<string, CacheEntry>();
-  #bytesOf = new Tally<number>();
-  #bytes = 0;
+  readonly #results = new SizedCache<number, WrittenResult & { at: number }>(
+    queryLimits.resultsBytesMax,
+    queryLimits.resultsOfProjectBytesMax,
+  );
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   find(key: string): CachedResult | undefined {
-    const entry = this.#entries.get(key);
-    if (!entry) return undefined;
-    this.#entries.delete(key);
-    if (this.#clock.elapsed() - entry.at > queryLimits.resultKeptMs) {
-      this.#count(entry.project_id, -entry.bytes);
-      return undefined;
-    }
-    this.#entries.set(key, entry);
-    const { head, rows } = entry.result;
+    const found = this.#results.find(key);
+    if (!found) return undefined;
+    const { head, rows, at } = found;
+    if (this.#clock.elapsed() - at > queryLimits.resultKeptMs) return void this.drop(key);
     return { ...(JSON.parse(Buffer.from(head).toString()) as CachedResult), results: rows };
   }
 
@@ -58,36 +45,16 @@ export class ResultCache {
     // A text may take two bytes a character.
     const bytes = 2 * key.length + result.head.length + bytesIn(result.rows.parts);
     if (bytes > queryLimits.resultsOfProjectBytesMax) return false;
-    this.drop(key);
-    for (const [otherKey, entry] of this.#entries) {
-      if (this.#bytesOf.of(project_id) + bytes <= queryLimits.resultsOfProjectBytesMax) break;
-      if (entry.project_id === project_id) this.drop(otherKey);
-    }
-    for (const oldestKey of this.#entries.keys()) {
-      if (this.#bytes + bytes <= queryLimits.resultsBytesMax) break;
-      this.drop(oldestKey);
-    }
-    this.#entries.set(key, { project_id, result, bytes, at: this.#clock.elapsed() });
-    this.#count(project_id, bytes);
+    this.#results.put(project_id, key, { ...result, at: this.#clock.elapsed() }, bytes);
     return true;
   }
 
   clear(): void {
-    this.#entries.clear();
-    this.#bytesOf = new Tally();
-    this.#bytes = 0;
+    this.#results.clear();
   }
 
   drop(key: string): void {
-    const entry = this.#entries.get(key);
-    if (!entry) return;
-    this.#entries.delete(key);
-    this.#count(entry.project_id, -entry.bytes);
-  }
-
-  #count(project_id: number, bytes: number): void {
-    this.#bytes += bytes;
-    this.#bytesOf.add(project_id, bytes);
+    this.#results.drop(key);
   }
 }
 

@@ -1,6 +1,7 @@
 // The statements of trends: one series over time, as numbers by bucket and breakdown value.
 
 import { Fault } from "../../core/fault.ts";
+import { wordsIn } from "../../core/words.ts";
 import { groupKeyAt } from "../../storage/events/group_columns.ts";
 import {
   eventPropertyText,
@@ -47,13 +48,9 @@ export interface TrendRow {
 }
 
 const quantiles: Partial<Record<Math, number>> = { median: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99 };
-const personMaths: ReadonlySet<Math> = new Set<Math>([
-  "dau",
-  "weekly_active",
-  "monthly_active",
-  "first_time_for_user",
-  "first_matching_event_for_user",
-]);
+const personMaths: ReadonlySet<Math> = new Set(
+  wordsIn("dau weekly_active monthly_active first_time_for_user first_matching_event_for_user"),
+);
 
 /** The numbers of one series, by bucket and line. @throws Fault when the query is too heavy. */
 export async function trendRows(

@@ -4,6 +4,7 @@
 import { unavailable } from "../../../core/fault.ts";
 import { limits } from "../../../core/limits.ts";
 import { type Log, reasonOf } from "../../../core/log.ts";
+import { SizedCache } from "../../../work/maps.ts";
 import { Semaphore } from "../../../work/semaphore.ts";
 import { SqlProblem } from "../compile/problem.ts";
 import type { ExpressionNode, OrderExpr, ParserError, SelectTree } from "../tree.ts";
@@ -23,7 +24,8 @@ export type SqlParser = ReturnType<typeof openSqlParser>;
 export function openSqlParser(log: Log) {
   const permit = new Semaphore(1, parserLimits.textsWaitingMax, limits.workingFreeMultiple);
   const child = openParserChild(log);
-  const cache = new ParseCache();
+  /** The latest texts and their outcomes: a text that crashes the parser does so only once. */
+  const cache = new SizedCache<"", Parsed>(parserLimits.treesCharsMax);
 
   async function parseCached(text: string, kind: TextKind, project_id: number): Promise<Parsed> {
     const key = `${kind} ${text}`;
@@ -32,7 +34,7 @@ export function openSqlParser(log: Log) {
     const wait = { owner: project_id, msMax: parserLimits.textsWaitMsMax, busy: tooManyTexts };
     const parsed = await permit.run(wait, () => child.parse(kind, text));
     // A text that took too long in a child that was cold, or nearly full, may be read by the next one.
-    if (!("failed" in parsed) || parsed.failed !== "time") cache.retain(key, parsed);
+    if (!("failed" in parsed) || parsed.failed !== "time") cache.put("", key, parsed, charsOf(key, parsed));
     return parsed;
   }
 
@@ -115,32 +117,6 @@ function openParserChild(log: Log) {
     },
     close: end,
   };
-}
-
-/** The latest texts and their outcomes: a text that crashes the parser does so only once. */
-class ParseCache {
-  /** The most recently used last. */
-  readonly #texts = new Map<string, Parsed>();
-  #chars = 0;
-
-  find(key: string): Parsed | undefined {
-    const parsed = this.#texts.get(key);
-    if (!parsed) return undefined;
-    this.#texts.delete(key);
-    this.#texts.set(key, parsed);
-    return parsed;
-  }
-
-  retain(key: string, parsed: Parsed): void {
-    if (this.#texts.has(key)) return;
-    this.#texts.set(key, parsed);
-    this.#chars += charsOf(key, parsed);
-    for (const [oldest, dropped] of this.#texts) {
-      if (this.#chars <= parserLimits.treesCharsMax) return;
-      this.#texts.delete(oldest);
-      this.#chars -= charsOf(oldest, dropped);
-    }
-  }
 }
 
 function charsOf(key: string, parsed: Parsed): number {
