@@ -14,8 +14,7 @@ export type CheckedTrends = ReturnType<typeof checkTrends>;
 export function checkTrends(query: TrendsQuery, attr: string) {
   const series = query.series.map((node, i) => seriesOf(node, `${attr}__series__${i}`));
   const breakdown = breakdownOf(query, attr);
-  for (const [i, { node }] of series.entries())
-    refuseMath(query, node, `${attr}__series__${i}__math`, breakdown !== undefined);
+  for (const [i, { node }] of series.entries()) refuseMath(query, node, `${attr}__series__${i}__math`);
   const interval = (query.interval ?? "day") as Interval;
   const maths = series.flatMap(({ math, node }, i) => {
     const at = `${attr}__series__${i}__math`;
@@ -66,7 +65,7 @@ function isTotal(display: string | null | undefined): boolean {
 
 const mathsOfProperty = new Set(["sum", "avg", "min", "max", "median", "p75", "p90", "p95", "p99"]);
 
-function refuseMath(query: TrendsQuery, node: EventsNode, at: string, hasBreakdown: boolean): void {
+function refuseMath(query: TrendsQuery, node: EventsNode, at: string): void {
   const { math, math_property, math_group_type_index } = node;
   if (math && mathsOfProperty.has(math) && !math_property) {
     throw new Fault("required", `The math "${math}" needs a property.`, { attr: `${at}_property` });
@@ -84,14 +83,16 @@ function refuseMath(query: TrendsQuery, node: EventsNode, at: string, hasBreakdo
   if (refusal) refuseInput(refusal, `${at}_property`);
   if (node.math_property_type === "session_properties" && !isOfSessions(node))
     refuseInput('Of sessions\' properties only "$session_duration" is supported.', `${at}_property`);
-  const display = query.trendsFilter?.display;
-  const isSliding = math === "weekly_active" || math === "monthly_active";
-  if (isSliding && ((query.interval ?? "day") !== "day" || isTotal(display)))
-    refuseInput(`"${math}" is only supported for a line by day.`, at);
-  if (isSliding && hasBreakdown) refuseInput(`"${math}" is not supported with a breakdown.`, at);
-  if (display === "ActionsLineGraphCumulative" && (math ?? "total") !== "total" && math !== "sum")
-    refuseInput(`"${math}" cannot be added up over time.`, at);
+  const isSum = (math ?? "total") === "total" || math === "sum" || isOfActors(node);
+  if (isAddedUp(query) && !isSum) refuseInput(`"${math}" cannot be added up over time.`, at);
 }
+
+export const isAddedUp = ({ trendsFilter }: TrendsQuery): boolean =>
+  trendsFilter?.display === "ActionsLineGraphCumulative";
+
+/** Whether the math counts persons or groups, each once. */
+export const isOfActors = ({ math, math_property: property }: EventsNode): boolean =>
+  math === "dau" || math === "unique_group" || (math === "unique" && !property);
 
 const mathWords: Record<string, string> = {
   total: "count",

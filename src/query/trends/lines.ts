@@ -9,7 +9,7 @@ import { partUntil, type Period } from "../parts/periods.ts";
 import type { Series } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
-import type { CheckedTrends } from "./check.ts";
+import { type CheckedTrends, isAddedUp } from "./check.ts";
 import type { Formula } from "./formula.ts";
 import { type BreakdownTrend, trendByBreakdown, type TrendRow, trendRows, trendScope } from "./store.ts";
 
@@ -91,7 +91,8 @@ async function untilReader(
   period: Period,
   breakdown: BreakdownLines | undefined,
 ) {
-  const { first, ...part } = partUntil(period);
+  // In a line that adds up, who is new in an interval depends on those before it.
+  const { first, ...part } = partUntil(period, isAddedUp(checked.query) ? 0 : undefined);
   const rows = await trendRows(trendScope(context, checked, series, part), breakdown);
   const byLine = Map.groupBy(rows, ({ line }) => line);
   const starts = period.starts.slice(0, first + part.starts.length);

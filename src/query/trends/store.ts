@@ -18,7 +18,7 @@ import type { Interval, Math } from "../parts/model.ts";
 import type { Period } from "../parts/periods.ts";
 import type { Series } from "../parts/series.ts";
 import { Draft, type QueryContext } from "../store.ts";
-import { isOfSessions, sessionDuration } from "./check.ts";
+import { type CheckedTrends, isAddedUp, isOfActors, isOfSessions, sessionDuration } from "./check.ts";
 
 /** The events of one series in one period. */
 export interface TrendScope {
@@ -28,16 +28,47 @@ export interface TrendScope {
   span: DateSpan;
   /** undefined: one number for the whole span. */
   buckets: { interval: Interval; first: Temporal.ZonedDateTime; count: number } | undefined;
+  /** Whether each person or group counts in its first interval only: their numbers add up over time. */
+  isCumulative: boolean;
 }
+
+const activeDays: Partial<Record<Math, number>> = { weekly_active: 7, monthly_active: 30 };
+/** The intervals that are no shorter than such a week or month: in them, its persons are those of the interval. */
+const wholeIntervals: Partial<Record<Math, string>> = {
+  weekly_active: "week month",
+  monthly_active: "month",
+};
 
 export function trendScope(
   context: QueryContext,
-  { filters, interval }: { filters: PropertyFilter[]; interval: Interval },
+  checked: Pick<CheckedTrends, "filters" | "interval" | "query">,
   series: Series,
   { span, starts }: Period,
 ): TrendScope {
+  const { filters, interval, query } = checked;
   const [first] = starts;
-  return { context, series, filters, span, buckets: first && { interval, first, count: starts.length } };
+  const buckets = first && { interval, first, count: starts.length };
+  const isCumulative = isAddedUp(query) && isOfActors(series.node);
+  const scope = { context, series, filters, span, buckets, isCumulative };
+  const days = activeDays[series.math];
+  if (days === undefined) return scope;
+  const isWhole = !first || wholeIntervals[series.math]!.includes(interval);
+  if (isWhole) scope.series = { ...series, math: "dau" };
+  // As at PostHog, the number of the whole time is that of its last days.
+  if (!first) scope.span = { from: span.to.subtract({ days }), to: span.to };
+  if (first && !isWhole) scope.span = { from: windowStart(interval, first, days), to: span.to };
+  return scope;
+}
+
+/** The first moment of the days, or of the hours, that end with the interval of this start. */
+function windowStart(
+  interval: Interval,
+  start: Temporal.ZonedDateTime,
+  days: number,
+): Temporal.ZonedDateTime {
+  return interval === "hour"
+    ? start.subtract({ hours: 24 * days - 1 })
+    : addIntervals("day", start, 1 - days);
 }
 
 /** `line`: the index of the breakdown's value; the number of values means all others. */
@@ -58,12 +89,22 @@ export async function trendRows(
   breakdown: BreakdownLines | undefined,
 ): Promise<TrendRow[]> {
   const draft = new Draft(scope.context);
-  const active = activeText(draft, scope);
-  if (active !== undefined) {
+  const active = activeText(draft, scope, breakdown);
+  if (active) {
+    const { from, line, condition } = active;
     return await draft.run<TrendRow>(`
-      SELECT bucket, 0 AS line, toFloat64(uniqExact(person_id)) AS value FROM (${active}) GROUP BY bucket`);
+      SELECT bucket, toInt32(${line}) AS line, toFloat64(uniqExact(person_id)) AS value
+      FROM ${from}${condition} GROUP BY bucket, line`);
   }
   const { from, line, condition } = rowsWithLines(draft, rowsOf(draft, scope, breakdown), breakdown);
+  if (scope.isCumulative) {
+    const actor = actorText(draft, scope.series);
+    return await draft.run<TrendRow>(`
+      SELECT bucket, line, toFloat64(count()) AS value FROM (
+        SELECT toInt32(min(${bucketOf(draft, scope)})) AS bucket, toInt32(${line}) AS line, ${actor} AS actor
+        FROM ${from}${condition} GROUP BY actor, line HAVING actor IS NOT NULL)
+      GROUP BY bucket, line`);
+  }
   return await draft.run<TrendRow>(`
     SELECT toInt32(${bucketOf(draft, scope)}) AS bucket, toInt32(${line}) AS line,
       toFloat64(${aggregate(draft, scope.series)}) AS value
@@ -85,6 +126,8 @@ export async function trendByBreakdown(scope: TrendScope, breakdown: Breakdown):
     math !== "hogql" &&
     !math.startsWith("first_") &&
     !isOfSessions(scope.series.node) &&
+    !scope.isCumulative &&
+    activeDays[math] === undefined &&
     (await hasFewValues(scope, breakdown));
   const onePass = mayReadOnce ? await readOnce(scope, breakdown).catch(unlessHeavy) : undefined;
   if (onePass) return onePass;
@@ -213,14 +256,18 @@ function rowsWithLines(
   breakdown: BreakdownLines | undefined,
 ): { from: string; line: string; condition: string } {
   if (!breakdown) return { from: rows, line: "0", condition: "" };
-  const { values, other } = breakdown;
   const { from, value } = breakdownRows(draft, rows, breakdown);
+  return { from, ...lineOfValue(draft, value, breakdown) };
+}
+
+function lineOfValue(draft: Draft, value: string, breakdown: BreakdownLines | undefined) {
+  if (!breakdown) return { line: "0", condition: "" };
   const line = breakdownLine(draft, value, breakdown);
-  return { from, line, condition: other ? "" : ` AND ${line} < ${values.length}` };
+  return { line, condition: breakdown.other ? "" : ` AND ${line} < ${breakdown.values.length}` };
 }
 
 function aggregate(draft: Draft, { math, node }: Series): string {
-  const { math_property: property, math_group_type_index: groupIndex, math_hogql: hogql } = node;
+  const { math_property: property, math_hogql: hogql } = node;
   const quantile = quantiles[math];
   if (isOfSessions(node)) {
     // Each session counts once, however many events it has here.
@@ -238,12 +285,10 @@ function aggregate(draft: Draft, { math, node }: Series): string {
     case "dau":
     case "weekly_active":
     case "monthly_active":
-      return "uniqExact(person_id)";
+    case "unique_group":
+      return `uniqExact(${actorText(draft, { math, node })})`;
     case "unique_session":
       return `uniqExact(nullIf(${propertyText("'$session_id'")}, ''))`;
-    case "unique_group":
-      draft.params["group_index"] = groupIndex ?? 0;
-      return `uniqExact(nullIf(${groupKeyAt("{group_index:UInt8}")}, ''))`;
     case "unique":
       if (!property) return "uniqExact(person_id)";
       draft.params["math_property"] = property;
@@ -260,24 +305,45 @@ function aggregate(draft: Draft, { math, node }: Series): string {
   }
 }
 
-/**
- * For math that counts persons active on a day, or in the week or month before it: rows of `person_id` and `bucket` for
- * each day. Undefined for other math.
- */
-function activeText(draft: Draft, { series, filters, span, buckets }: TrendScope): string | undefined {
-  const days = activeDays[series.math];
-  if (days === undefined || !buckets) return undefined;
-  const readSpan = { from: addIntervals("day", buckets.first, 1 - days), to: span.to };
-  const day = draft.bucketIndex("day", buckets.first);
-  const where = `${draft.spanCondition(readSpan)} AND ${draft.entityCondition(series, filters)}`;
-  draft.params["days"] = days;
-  draft.params["count"] = buckets.count;
-  return `SELECT person_id, arrayJoin(range(greatest(day, 0), least(day + {days:Int32}, {count:Int32}))) AS bucket
-    FROM (SELECT DISTINCT person_id, toInt32(${day}) AS day FROM ${draft.eventTable(filters, true)}
-      WHERE ${where})`;
+/** Whom a series of persons or groups counts; null for an event without a group. */
+function actorText(draft: Draft, { math, node }: Pick<Series, "math" | "node">): string {
+  if (math !== "unique_group") return "person_id";
+  draft.params["group_index"] = node.math_group_type_index ?? 0;
+  return `nullIf(${groupKeyAt("{group_index:UInt8}")}, '')`;
 }
 
-const activeDays: Partial<Record<Math, number>> = { weekly_active: 7, monthly_active: 30 };
+/**
+ * For math that counts persons active on a day, or in the week or month before it: rows of `person_id` and `bucket` for
+ * each interval in whose week or month they were; by hours, its last one is that of the interval, else the interval's
+ * first day. Undefined for other math.
+ */
+function activeText(draft: Draft, scope: TrendScope, breakdown: BreakdownLines | undefined) {
+  const { series, filters, span, buckets } = scope;
+  const days = activeDays[series.math];
+  if (days === undefined || !buckets) return undefined;
+  const { interval, first, count } = buckets;
+  const isHourly = interval === "hour";
+  // Hours are counted from the earliest: ClickHouse's division rounds negative numbers up.
+  const earliest = windowStart(interval, first, days);
+  const at = isHourly
+    ? `${draft.bucketIndex("hour", earliest)} - {window:Int32} + 1`
+    : draft.bucketIndex("day", first);
+  const all = { ...series, filters: [...filters, ...series.filters] };
+  const rows = `${draft.eventTable(all.filters, true)} WHERE ${draft.spanCondition(span)} AND ${draft.entityCondition(all)}`;
+  const { from, value } = breakdown ? breakdownRows(draft, rows, breakdown) : { from: rows, value: "''" };
+  Object.assign(draft.params, {
+    window: isHourly ? 24 * days : days,
+    step: interval === "week" ? 7 : 1,
+    count,
+  });
+  const steps = (sum: string) => `intDiv(${sum}, {step:Int32})`;
+  const lines = `(
+    SELECT person_id, breakdown_value, arrayJoin(range(
+      ${steps("greatest(at, 0) + {step:Int32} - 1")}, least(${steps("at + {window:Int32} - 1")} + 1, {count:Int32})
+    )) AS bucket
+    FROM (SELECT DISTINCT person_id, toInt32(${at}) AS at, ${value} AS breakdown_value FROM ${from})) WHERE 1`;
+  return { from: lines, ...lineOfValue(draft, "breakdown_value", breakdown) };
+}
 
 /** The persons of one bucket and line; without them, of all. */
 export function trendPersonsText(
@@ -290,10 +356,10 @@ export function trendPersonsText(
 ): PersonStatement {
   const { series } = scope;
   const draft = new Draft(scope.context);
-  const active = activeText(draft, scope);
+  const active = activeText(draft, scope, breakdown);
   const personSeries = series.math.startsWith("first_") ? series : { ...series, math: "dau" as const };
-  const rows = active ? `(${active}) WHERE 1` : rowsOf(draft, { ...scope, series: personSeries }, breakdown);
-  const { from, line } = rowsWithLines(draft, rows, breakdown);
+  const { from, line } =
+    active ?? rowsWithLines(draft, rowsOf(draft, { ...scope, series: personSeries }, breakdown), breakdown);
   const bucketColumn = active ? "bucket" : bucketOf(draft, scope);
   const conditions = [
     ...(bucket === undefined ? [] : [`${bucketColumn} = {at_bucket:Int32}`]),
