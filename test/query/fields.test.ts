@@ -108,6 +108,8 @@ const retention: Fields = {
   dateRange: { date_to: "2024-03-31" },
   retentionFilter: { totalIntervals: 3, targetEntity: seen, returningEntity: seen },
 };
+const saturday = { ...retention, dateRange: { date_to: "2024-03-30" } };
+const hours = { period: "Hour", totalIntervals: 31, returningEntity: { id: "bought" } };
 const paths: Fields = { kind: "PathsQuery", dateRange };
 const customPaths = { ...paths, pathsFilter: { includeEventTypes: ["custom_event"] } };
 const lifecycle: Fields = { kind: "LifecycleQuery", series: [{ event: "seen" }], dateRange };
@@ -332,6 +334,8 @@ const answered: Record<string, Record<string, Case>> = {
     "retentionFilter.retentionType": within(retention, "retentionFilter", {
       retentionType: "retention_first_time",
     }),
+    "retentionFilter.cumulative": within(saturday, "retentionFilter", { cumulative: true }, hours),
+    "retentionFilter.minimumOccurrences": within(retention, "retentionFilter", { minimumOccurrences: 2 }),
     "retentionFilter.targetEntity": within(retention, "retentionFilter", { targetEntity: { id: "bought" } }),
     "retentionFilter.returningEntity": within(retention, "retentionFilter", {
       returningEntity: { id: "never" },
@@ -538,10 +542,9 @@ const refused: Record<string, Record<string, Fields>> = {
       retentionFilter: { targetEntity: { aggregation_target_field: "t" } },
     },
     "retentionFilter.customAggregationTarget": { retentionFilter: { customAggregationTarget: true } },
-    "retentionFilter.cumulative": { retentionFilter: { cumulative: true } },
     "retentionFilter.aggregationType": { retentionFilter: { aggregationType: "sum" } },
     "retentionFilter.aggregationProperty": { retentionFilter: { aggregationProperty: "price" } },
-    "retentionFilter.minimumOccurrences": { retentionFilter: { minimumOccurrences: 2 } },
+    "retentionFilter.minimumOccurrences": { retentionFilter: { minimumOccurrences: 0 } },
     "retentionFilter.retentionCustomBrackets": { retentionFilter: { retentionCustomBrackets: [1, 2] } },
     "retentionFilter.timeWindowMode": { retentionFilter: { timeWindowMode: "24_hour_windows" } },
   },

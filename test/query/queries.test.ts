@@ -476,11 +476,23 @@ test(
         names,
         names,
         fc.boolean(),
-        async (i, date_to, period, totalIntervals, target, returning, firstTime) => {
+        fc.constantFrom<[cumulative: boolean, least: number]>([false, 1], [false, 2], [true, 1], [true, 3]),
+        async (
+          i,
+          date_to,
+          period,
+          totalIntervals,
+          target,
+          returning,
+          firstTime,
+          [cumulative, minimumOccurrences],
+        ) => {
           const world = worldOf(i);
           const retentionFilter = {
             period,
             totalIntervals,
+            cumulative,
+            minimumOccurrences,
             targetEntity: { id: target, type: "events" },
             returningEntity: { id: returning, type: "events" },
             retentionType: firstTime ? "retention_first_time" : "retention_recurring",
@@ -504,11 +516,19 @@ test(
               for (const one of world.events)
                 if ((target === null || one.event === target) && key(one) < start)
                   began.delete(one.distinct_id);
-            return starts
-              .slice(n)
-              .map((at, later) =>
-                later === 0 ? began.size : usersOf(did(returning, at)).intersection(began).size,
+            const returned = (at: string) => {
+              const users = Map.groupBy(did(returning, at), ({ distinct_id }) => distinct_id);
+              return new Set(
+                [...users].flatMap(([user, own]) => (own.length < minimumOccurrences ? [] : [user])),
               );
+            };
+            const later = starts
+              .slice(n)
+              .map((at, i) => (i === 0 ? began : returned(at).intersection(began)));
+            // On or after an interval: in it, or in a later one.
+            return later.map((own, i) =>
+              cumulative ? later.slice(i).reduce((a, b) => a.union(b)).size : own.size,
+            );
           });
           expect(
             (results as RetentionCohort[]).map(({ values }) => values.map(({ count }) => count)),

@@ -1,7 +1,7 @@
 // The schema of a RetentionQuery.
 
 import type { Static } from "typebox";
-import { choice, integer, strictModel, text } from "../../http/fields/field.ts";
+import { choice, flag, integer, strictModel, text } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
 import * as part from "../parts/model.ts";
 
@@ -27,10 +27,10 @@ export const retentionModel = strictModel("RetentionQuery", {
     retentionType: part.maybe(choice(["retention_recurring", "retention_first_time"])),
     targetEntity: part.maybe(entity),
     returningEntity: part.maybe(entity),
-    cumulative: part.unanswered("Cumulative retention"),
+    cumulative: part.maybe(flag()),
     aggregationType: part.unanswered("Retention of anything but persons", ["count"]),
     aggregationProperty: part.unanswered("Retention of anything but persons"),
-    minimumOccurrences: part.unanswered("A minimum of occurrences", [1]),
+    minimumOccurrences: part.maybe(integer({ minimum: 1, maximum: 1_000_000 })),
     retentionCustomBrackets: part.unanswered("A bracket of one's own"),
     customAggregationTarget: part.unanswered("A table of a data warehouse"),
     timeWindowMode: part.unanswered("A window of 24 hours", ["strict_calendar_dates"]),

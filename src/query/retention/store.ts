@@ -30,7 +30,8 @@ export function returnsText(
   interval: Interval,
   { from, to }: DateSpan,
 ): PersonStatement {
-  const firstTime = query.retentionFilter.retentionType === "retention_first_time";
+  const { retentionType, minimumOccurrences: least, cumulative } = query.retentionFilter;
+  const firstTime = retentionType === "retention_first_time";
   const draft = new Draft(context);
   const span = draft.spanCondition({ from, to });
   const every = draft.filterCondition(filters);
@@ -47,11 +48,19 @@ export function returnsText(
   const starts = firstTime
     ? `if(countIf(${begins} AND NOT (${inSpan})) > 0, [], arraySlice(arraySort(${begun}), 1, 1))`
     : begun;
-  const laters = "arrayMap(i -> i - start, arrayFilter(i -> i > start, returned))";
-  const text = `SELECT person_id, start, arrayJoin(arrayConcat([0], ${laters})) AS later
+  const laters = "arrayConcat([0], arrayMap(i -> i - start, arrayFilter(i -> i > start, returned)))";
+  // Who returned in an interval or after it was there until the last one in which they returned.
+  const counted = cumulative ? `range(toInt32(arrayMax(${laters})) + 1)` : laters;
+  const inIntervals = `${returns} AND ${inSpan}`;
+  draft.params["least"] = least ?? 1;
+  const returned =
+    (least ?? 1) > 1
+      ? `arrayFilter((i, times) -> times >= {least:UInt32}, (sumMapIf([${index}], [1], ${inIntervals}) AS counts).1, counts.2)`
+      : `groupUniqArrayIf(${index}, ${inIntervals})`;
+  const text = `SELECT person_id, start, arrayJoin(${counted}) AS later
        FROM (
          SELECT person_id, arrayJoin(starts) AS start, returned FROM (
-           SELECT person_id, ${starts} AS starts, groupUniqArrayIf(${index}, ${returns} AND ${inSpan}) AS returned
+           SELECT person_id, ${starts} AS starts, ${returned} AS returned
            FROM ${draft.eventTable(filters, true)} WHERE ${where} AND ${every} GROUP BY person_id))`;
   return { text, params: draft.params };
 }
