@@ -53,9 +53,10 @@ export function returnsText(
   const counted = cumulative ? `range(toInt32(arrayMax(${laters})) + 1)` : laters;
   const inIntervals = `${returns} AND ${inSpan}`;
   draft.params["least"] = least ?? 1;
+  const times = `sumMapIf([${index}], [1], ${inIntervals}) AS times`;
   const returned =
     (least ?? 1) > 1
-      ? `arrayFilter((i, times) -> times >= {least:UInt32}, (sumMapIf([${index}], [1], ${inIntervals}) AS counts).1, counts.2)`
+      ? `arrayFilter((i, count) -> count >= {least:UInt32}, (${times}).1, times.2)`
       : `groupUniqArrayIf(${index}, ${inIntervals})`;
   const text = `SELECT person_id, start, arrayJoin(${counted}) AS later
        FROM (

@@ -329,7 +329,8 @@ function activeText(draft: Draft, scope: TrendScope, breakdown: BreakdownLines |
     ? `${draft.bucketIndex("hour", earliest)} - {window:Int32} + 1`
     : draft.bucketIndex("day", first);
   const all = { ...series, filters: [...filters, ...series.filters] };
-  const rows = `${draft.eventTable(all.filters, true)} WHERE ${draft.spanCondition(span)} AND ${draft.entityCondition(all)}`;
+  const where = `${draft.spanCondition(span)} AND ${draft.entityCondition(all)}`;
+  const rows = `${draft.eventTable(all.filters, true)} WHERE ${where}`;
   const { from, value } = breakdown ? breakdownRows(draft, rows, breakdown) : { from: rows, value: "''" };
   Object.assign(draft.params, {
     window: isHourly ? 24 * days : days,
