@@ -127,6 +127,12 @@ export class BackupBucket {
     }
   }
 
+  /** The paths of all objects below: a page of a thousand in each request. */
+  async *paths(): AsyncGenerator<string> {
+    for await (const { contents = [] } of this.#pages({ prefix: this.#prefix }))
+      for (const { key } of contents) yield key.slice(this.#prefix.length);
+  }
+
   /** Removes the objects below whose first name is one of these. */
   async remove(names: readonly string[]): Promise<void> {
     for (const name of names) {

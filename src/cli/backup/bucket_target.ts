@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import type { BackupBucket } from "./backup_bucket.ts";
 import { backupParts, chunksOf, listName, manifestName, writeSummed } from "./backup_files.ts";
-import { checkList, listedFiles, partPath, type WrittenParts } from "./file_list.ts";
+import { checkList, listedFiles, partPath, refuseForeign, type WrittenParts } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
 import { type Manifest, noBackup, parseManifest } from "./manifest.ts";
 import type { BackupTarget } from "./target.ts";
@@ -72,14 +72,15 @@ export async function fetchManifest(bucket: BackupBucket, version: string): Prom
 
 /**
  * Fetches the files into a folder that does not exist, each part of a long one as a file of its own. Names come from
- * the list, and are checked; other objects in the bucket are not read.
- * @throws UserError for what is missing, damaged, or more than the manifest says.
+ * the list, and are checked; other objects are not read.
+ * @throws UserError for what is missing, damaged, not the backup's, or more than the manifest says.
  */
 export async function fetchFiles(bucket: BackupBucket, { files }: Manifest, folder: string): Promise<void> {
   const list = await bucket.get(listName, backupLimits.listBytesMax);
   if (!list) throw new UserError(`${bucket.name} is damaged: ${listName} is missing`);
   await writeSummed(once(list), join(folder, listName));
   await checkList(folder, files, bucket.name);
+  await refuseForeign(folder, bucket.paths(), bucket.name);
   let bytesLeft = files.bytes;
   for await (const { path, sum } of listedFiles(folder, "", bucket.name)) {
     const bytes = await bucket.get(path, Math.min(bytesLeft, backupLimits.objectBytes), (got) => {

@@ -124,14 +124,21 @@ export async function checkFiles(folder: string, listed: FileTotals): Promise<vo
   }
 }
 
-/** @throws UserError that names a file, a link or an empty folder that is none of the backup's. */
-export async function refuseForeign(folder: string): Promise<void> {
+/**
+ * @param paths files, links and empty folders; or objects.
+ * @throws UserError that names one that is none of the backup's.
+ */
+export async function refuseForeign(
+  folder: string,
+  paths: AsyncIterable<string> = filesBelow(folder, true),
+  name: string = folder,
+): Promise<void> {
   const known = new Set([manifestName, listName]);
-  for await (const { path } of listedFiles(folder)) known.add(path);
-  for await (const path of filesBelow(folder, true)) {
-    // Files of DATA_DIR that are removed during a backup leave folders.
-    if (known.has(path) || /^data\/(?:.*\/)?$/.test(path)) continue;
-    throw new UserError(`${folder} has a file that is none of the backup's: ${path}; move it away`);
+  for await (const { path } of listedFiles(folder, "", name)) known.add(path);
+  for await (const path of paths) {
+    // Files of DATA_DIR that are removed during a backup leave folders; programs mark a prefix with an empty object.
+    if (known.has(path) || /^(?:data\/(?:.*\/)?)?$/.test(path)) continue;
+    throw new UserError(`${name} has a file that is none of the backup's: ${path}; move it away`);
   }
 }
 

@@ -270,11 +270,25 @@ test("a hostile backup is refused by the name of what is wrong, and nothing of i
   expect(await refusal(address)).toBe(
     `sluice restore: ${address}/manifest.json is longer than 1048576 bytes`,
   );
-  // What is not in the list is not asked for.
+  // An object that is none of the backup's is named, and not read. One request lists a thousand objects.
   s3.answer = undefined;
+  const client = new Bun.S3Client({
+    accessKeyId: s3Key,
+    secretAccessKey: s3Secret,
+    endpoint: s3.url,
+    bucket,
+  });
+  await client.write(`${prefix}/notes.txt`, "mine");
   s3.requests.length = 0;
+  expect(await refusal(address)).toBe(
+    `sluice restore: ${address} has a file that is none of the backup's: notes.txt; move it away`,
+  );
+  expect(s3.requests.filter(({ path }) => path.includes("list-type"))).toHaveLength(1);
+  expect(s3.requests.filter(({ path }) => /notes\.txt|postgres/.test(path) && !path.includes("?"))).toEqual(
+    [],
+  );
+  await client.delete(`${prefix}/notes.txt`);
   await restore(address);
-  expect(s3.requests.filter(({ path }) => path.includes("list-type"))).toEqual([]);
 });
 
 test("memory does not grow with what is written to a bucket, and columns of several objects come back", async () => {
