@@ -5,7 +5,7 @@ import { readKnownStores } from "../capture/open_journal.ts";
 import { openLog } from "../core/log.ts";
 import { checkIdentity } from "../storage/identity.ts";
 import { ownsDataDir } from "../storage/lock.ts";
-import { countEventsFor, migrate, pendingMigrations } from "../storage/migrate.ts";
+import { countMigratedRows, migrate, pendingMigrations } from "../storage/migrate.ts";
 import { durationEvents, type Migration, type MigrationDuration } from "../storage/migrations/files.ts";
 import { attachStores } from "../storage/stores.ts";
 import { checkPositionals, readArguments } from "./args.ts";
@@ -39,7 +39,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   if (isCheck) {
     await checkIdentity(stores.sql, stores.clickhouse, known);
     const pending = Object.values(await pendingMigrations(stores, log)).flat();
-    for (const one of pending) print(checkLine(one, await countEventsFor(stores.clickhouse, one)));
+    for (const one of pending) print(checkLine(one, await countMigratedRows(stores.clickhouse, one)));
     if (pending.length === 0) print("nothing to apply");
     return 0;
   }
@@ -50,15 +50,17 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   return 0;
 }
 
-function checkLine({ path, olderGoOn, duration }: Migration, rows: number): string {
+function checkLine({ path, olderGoOn, duration }: Migration, rows: [string, number][]): string {
   const captures = olderGoOn ? "older servers can capture meanwhile" : "older servers must stop for it";
   return `${path}: ${durationText(duration, rows)}; ${captures}`;
 }
 
-function durationText({ seconds, isMeasured }: MigrationDuration, rows: number): string {
+function durationText({ seconds, isMeasured }: MigrationDuration, tables: [string, number][]): string {
   if (seconds === 0) return "a moment, however many events there are";
-  if (rows === 0) return "a moment, since its tables are empty here";
+  if (tables.length === 0) return "a moment, since its tables are empty here";
+  const rows = Math.max(...tables.map(([, count]) => count));
   const here = Math.ceil((seconds * rows) / durationEvents);
+  const counts = tables.map(([table, count]) => `${formatCount(count)} rows of ${table}`).join(", ");
   const known = `${seconds} s for ${formatCount(durationEvents)}, ${isMeasured ? "measured" : "estimated"}`;
-  return `about ${here} s for the ${formatCount(rows)} events here (${known})`;
+  return `about ${here} s for ${counts} here (${known})`;
 }

@@ -116,14 +116,14 @@ export async function pendingMigrations({ sql, clickhouse }: Pick<Stores, "sql" 
   return { postgres: await pending("postgres"), clickhouse: await pending("clickhouse") };
 }
 
-/** The number of events, which decides how long a migration takes; 0 where the tables that it copies are empty. */
-export async function countEventsFor(clickhouse: ClickHouse, { text, duration }: Migration): Promise<number> {
-  if (duration.seconds === 0) return 0;
+/** The rows, by table, that decide how long a migration takes: of those that it copies, else of the events. */
+export async function countMigratedRows(clickhouse: ClickHouse, { text, duration }: Migration) {
   const inserts = text.split(";").filter((statement) => /^INSERT INTO /m.test(statement));
   const copied = inserts.flatMap((statement) => /\bFROM (\w+)/.exec(statement)?.[1] ?? []);
-  const counts = copied.map((table) => countRows(clickhouse, table));
-  if (copied.length > 0 && (await Promise.all(counts)).every((rows) => rows === 0)) return 0;
-  return await countRows(clickhouse, "event_rows");
+  const tables = duration.seconds === 0 ? [] : new Set(copied.length > 0 ? copied : ["event_rows"]);
+  const rows: [table: string, rows: number][] = [];
+  for (const table of tables) rows.push([table, await countRows(clickhouse, table)]);
+  return rows.filter(([, count]) => count > 0);
 }
 
 async function countRows(clickhouse: ClickHouse, table: string): Promise<number> {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { silentLog as log } from "../../src/core/log.ts";
 import { unreleasedRemedy } from "../../src/core/version.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
-import { countEventsFor, migrate, pendingMigrations } from "../../src/storage/migrate.ts";
+import { countMigratedRows, migrate, pendingMigrations } from "../../src/storage/migrate.ts";
 import { readMigrations } from "../../src/storage/migrations/files.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type EmptyStores, folders as foldersOf, openDatabases } from "../support/migrations.ts";
@@ -108,19 +108,28 @@ test("what would be applied is reported without applying it, in stores that have
   expect(tables).toHaveLength(0);
 });
 
-test("a migration takes a moment where the tables that it copies are empty", async () => {
+test("a migration takes as long as the rows of the tables that it copies, and a moment where they are empty", async () => {
   const counted = async (rows: Record<string, number>) => {
-    const query = (text: string) => Promise.resolve([{ rows: String(rows[text.split(" FROM ")[1]!]) }]);
+    const query = (text: string) => Promise.resolve([{ rows: String(rows[text.split(" FROM ")[1]!] ?? 0) }]);
     const timed = readMigrations().clickhouse.filter(({ duration }) => duration.seconds > 0);
     const clickhouse = { query } as unknown as ClickHouse;
     return await Promise.all(
-      timed.map(async (file) => [file.version, await countEventsFor(clickhouse, file)]),
+      timed.map(async (file) => [file.version, await countMigratedRows(clickhouse, file)]),
     );
   };
-  expect((await counted({ event_rows: 5, session_recording_days: 0 })).slice(0, 2)).toEqual([
-    [9, 5],
-    [17, 0],
+  const found = await counted({ event_rows: 5, person_props: 2, persons: 9 });
+  expect(found.slice(0, 2)).toEqual([
+    [
+      9,
+      [
+        ["event_rows", 5],
+        ["person_props", 2],
+      ],
+    ],
+    [17, []],
   ]);
-  expect((await counted({ event_rows: 5, session_recording_days: 1 }))[1]).toEqual([17, 5]);
-  expect((await counted({ event_rows: 0, session_recording_days: 1 }))[0]).toEqual([9, 0]);
+  expect((await counted({ event_rows: 5, session_recording_days: 1 }))[1]).toEqual([
+    17,
+    [["session_recording_days", 1]],
+  ]);
 });
