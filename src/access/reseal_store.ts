@@ -4,7 +4,7 @@
 import { UserError } from "../core/fault.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { keyIdBytes, type Secrets } from "./secret.ts";
+import { keyIdBytes, lostKeyRemedy, type Secrets } from "./secret.ts";
 
 /** The columns with sealed texts. */
 const columns = [
@@ -13,11 +13,6 @@ const columns = [
 ] as const;
 
 const rowsMax = 500;
-
-/** The remedy for secrets that no key opens. */
-export const lostKeyRemedy =
-  "enter them again, or start with the DATA_DIR/secret.key or the SECRET_KEY that they were made with: " +
-  "SECRET_KEY=KEY bun run sluice serve";
 
 /** Logs how many secrets no key opens; first seals all again, if `isChanged`. */
 export async function checkSecrets(sql: Postgres, secrets: Secrets, isChanged: boolean, log: Log) {

@@ -95,16 +95,18 @@ function seal(secret: Record<string, unknown>, key: Key | undefined): Uint8Array
   return Buffer.concat([head, nonce, cipher.getAuthTag(), text]);
 }
 
+/** The remedy for secrets that no key opens. */
+export const lostKeyRemedy =
+  "enter them again, or start with the DATA_DIR/secret.key or the SECRET_KEY that they were made with: " +
+  "SECRET_KEY=KEY bun run sluice serve";
+
 function unseal(sealed: Buffer, keys: readonly Key[]): Record<string, unknown> {
   if (sealed.length < headBytes + nonceBytes + tagBytes || sealed[0] !== version) {
     throw new UserError("a stored secret is damaged, or was written by a newer version");
   }
   const head = sealed.subarray(0, headBytes);
   const key = keys.find(({ id }) => id.equals(head.subarray(1)));
-  if (!key) {
-    const remedy = "start with the SECRET_KEY (or the DATA_DIR/secret.key) that it was made with";
-    throw new UserError(`a stored secret was sealed with another key: ${remedy}, or enter the secret again`);
-  }
+  if (!key) throw new UserError(`a stored secret was sealed with another key; ${lostKeyRemedy}`);
   const nonce = sealed.subarray(headBytes, headBytes + nonceBytes);
   const tag = sealed.subarray(headBytes + nonceBytes, headBytes + nonceBytes + tagBytes);
   const options = { authTagLength: tagBytes };

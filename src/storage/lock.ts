@@ -116,7 +116,7 @@ function makeFolder(dataDir: string): string {
     return folder;
   } catch (thrown) {
     if (thrown instanceof UserError) throw thrown;
-    throw new UserError(`DATA_DIR ${dataDir} cannot be used: ${reasonOf(thrown)}`);
+    throw unusable(dataDir, thrown);
   }
 }
 
@@ -149,11 +149,15 @@ function lock(folder: string): Database {
     return database;
   } catch (thrown) {
     database?.close();
-    if (codeOf(thrown) !== "SQLITE_BUSY")
-      throw new UserError(`DATA_DIR ${folder} cannot be used: ${reasonOf(thrown)}`);
+    if (codeOf(thrown) !== "SQLITE_BUSY") throw unusable(folder, thrown);
     const owner = readOwner(folder).pid ?? "unknown";
     throw new FolderInUse(
       `DATA_DIR ${folder} is in use by process ${owner}; set another DATA_DIR, or stop it: kill ${owner}`,
     );
   }
+}
+
+function unusable(dataDir: string, thrown: unknown): UserError {
+  const remedy = `set another one, or let this user write it: chown -R USER ${dataDir}`;
+  return new UserError(`DATA_DIR ${dataDir} cannot be used: ${reasonOf(thrown)}; ${remedy}`);
 }

@@ -57,8 +57,7 @@ export async function openStores(options: StoreOptions): Promise<Stores> {
   refuseLostFolder({ ...options, dataDir }, options.known);
   await using opening = new AsyncDisposableStack();
   opening.use(ownDataDir(dataDir));
-  if (readConnection(dataDir))
-    throw new UserError(`the stores of DATA_DIR ${dataDir} are open in this process already`);
+  if (readConnection(dataDir)) throw new Error(`this process has opened the stores of ${dataDir} already`);
   const embedded = await startEmbedded({ ...options, dataDir });
   opening.defer(() => embedded.stop());
   opening.defer(() => removeConnection(dataDir));
@@ -191,7 +190,8 @@ function urlsOf(options: StoreOptions, connection: Connection): [string, string]
   if (databaseUrl && clickhouseUrl) return [databaseUrl, clickhouseUrl];
   const missing = databaseUrl ? "CLICKHOUSE_URL" : "DATABASE_URL";
   throw new UserError(
-    `the server on this DATA_DIR was started with ${missing}; set it for this command, too`,
+    `the server on this DATA_DIR was started with ${missing}; set it for each command, as for: ` +
+      `${missing}=URL bun run sluice doctor`,
   );
 }
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
-import { lostKeyRemedy } from "../../src/access/reseal_store.ts";
+import { lostKeyRemedy } from "../../src/access/secret.ts";
 import { newerRemedy, unreleasedRemedy } from "../../src/core/version.ts";
 import { ownDataDir } from "../../src/storage/lock.ts";
 import { startMsMax } from "../support/accounts.ts";
@@ -126,6 +126,26 @@ test("another program at the port is one", async () => {
   expect(await foundWith(`${makeFolder()}/none`)).toEqual([
     ["wrong", text, `stop that program, or: PORT=${other.port! ^ 1} bun run sluice serve`],
   ]);
+});
+
+test("a part of a busy server that answers late is ok, and one that never does is wrong", async () => {
+  let asked = 0;
+  let lateMax = 2;
+  const line = () =>
+    asked++ < lateMax ? '{"part":"postgres","ok":false,"error":"TIMEOUT"}' : '{"part":"postgres","ok":true}';
+  const busy = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: ({ url }) => new Response(url.endsWith("/_readiness") ? line() : ""),
+  });
+  later(() => busy.stop(true));
+  const foundNow = async () => {
+    const { found } = await findings({ DATA_DIR: `${makeFolder()}/none`, PORT: String(busy.port) });
+    return found.filter(({ part }) => part === "server").map(({ state, text }) => [state, text]);
+  };
+  expect(await foundNow()).toEqual([["ok", "postgres is ready"]]);
+  [asked, lateMax] = [0, Number.POSITIVE_INFINITY];
+  expect(await foundNow()).toEqual([["wrong", "postgres is not ready: TIMEOUT"]]);
 });
 
 test("each error of the server, each setting that others can misuse and each lost secret ends in a command", async () => {

@@ -359,13 +359,12 @@ test.skipIf(!hasNobody())(
       return text.trim();
     };
     expect(await failed()).toBe(
-      `sluice serve: DATA_DIR ${folder} cannot be used: EACCES: permission denied, access '${folder}'`,
+      `sluice serve: DATA_DIR ${folder} cannot be used: EACCES: permission denied, access '${folder}'; ` +
+        `set another one, or let this user write it: chown -R USER ${folder}`,
     );
     chmodSync(folder, 0o777);
     mkdirSync(join(folder, "postgres"), { mode: 0o700 });
-    expect(await failed()).toContain(
-      `${folder}/postgres exists but cannot be read: EACCES: permission denied`,
-    );
+    expect(await failed()).toContain(`${folder}/postgres cannot be read (EACCES: permission denied`);
   },
 );
 

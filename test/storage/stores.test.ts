@@ -3,7 +3,9 @@ import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { UserError } from "../../src/core/fault.ts";
 import { silentLog as log } from "../../src/core/log.ts";
-import { attachPostgres, openStores } from "../../src/storage/stores.ts";
+import { writeConnection } from "../../src/storage/embedded/connection.ts";
+import { ownDataDir } from "../../src/storage/lock.ts";
+import { attachPostgres, attachStores, openStores } from "../../src/storage/stores.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import { openTestStores, startFront, storesStartMsMax } from "../support/stores.ts";
@@ -117,6 +119,13 @@ test(
   },
   storesStartMsMax,
 );
+
+test("a command without the address of a remote store is refused with a command that has it", async () => {
+  const dataDir = makeFolder();
+  using _ = ownDataDir(dataDir);
+  writeConnection(dataDir, { clickhouse_url: "http://127.0.0.1:1" });
+  await expect(attachStores({ dataDir, log })).rejects.toThrow(/: DATABASE_URL=URL bun run sluice doctor$/);
+});
 
 test("a folder whose name the engine would take for a pattern is refused", async () => {
   const dataDir = join(makeFolder(), "{a,b}");

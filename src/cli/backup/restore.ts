@@ -105,7 +105,9 @@ function checkEmpty(dataDir: string): void {
   refuseHalfRestored(dataDir);
   const [found] = readdirSync(dataDir).filter((name) => !ignoredNames.has(name));
   if (found !== undefined)
-    throw new UserError(`DATA_DIR ${dataDir} is not empty (it has ${found}); restore into a new one`);
+    throw new UserError(
+      `DATA_DIR ${dataDir} is not empty (it has ${found}): DATA_DIR=NEW bun run sluice restore BACKUP`,
+    );
 }
 
 async function fillStores(filling: Filling, stores: Stores, manifest: Manifest): Promise<void> {

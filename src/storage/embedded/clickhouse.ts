@@ -31,7 +31,10 @@ export interface EmbeddedOptions {
 export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions): Promise<EmbeddedStore> {
   const folder = resolve(dataDir);
   // The engine reads these characters as patterns in file names, and then finds no rows instead of failing.
-  if (/[*?{}]/.test(folder)) throw new UserError(`DATA_DIR ${folder} must not contain any of * ? { }`);
+  if (/[*?{}]/.test(folder))
+    throw new UserError(
+      `DATA_DIR ${folder} must not contain any of * ? { }: DATA_DIR=NEW bun run sluice serve`,
+    );
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   // Parts that a killed backup has frozen use the disk space of parts that were removed.
   rmSync(join(folder, "clickhouse", "shadow"), { recursive: true, force: true });

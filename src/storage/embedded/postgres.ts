@@ -63,10 +63,10 @@ async function findBinaries(): Promise<Binaries> {
     }
   } catch (thrown) {
     throw new UserError(
-      `no embedded Postgres here (${name}: ${reasonOf(thrown)}): run bun install, or set DATABASE_URL`,
+      `no embedded Postgres here (${name}: ${reasonOf(thrown)}); set DATABASE_URL, or: bun install`,
     );
   }
-  throw new UserError(`the package ${name} contains no Postgres: run bun install, or set DATABASE_URL`);
+  throw new UserError(`the package ${name} contains no Postgres; set DATABASE_URL, or: bun install`);
 }
 
 /** Packages contain no links: a script of this one creates them, where the installer runs scripts. */
@@ -158,7 +158,7 @@ function refuseUnreadable(data: string): void {
   try {
     readdirSync(data);
   } catch (thrown) {
-    throw new UserError(`${data} exists but cannot be read: ${reasonOf(thrown)}`);
+    throw new UserError(`${data} cannot be read (${reasonOf(thrown)}): chown -R USER ${data}`);
   }
 }
 

@@ -24,7 +24,9 @@ export function findUnprivilegedUser(folder: string, binary: string, log: Log): 
   if (process.getuid?.() !== 0) return nobodyElse;
   const account = findAccount();
   if (!account)
-    throw new UserError("Postgres refuses to run as root, and there is no user to run it; set DATABASE_URL");
+    throw new UserError(
+      "Postgres refuses to run as root; set DATABASE_URL, or make a user to run it: useradd --system postgres",
+    );
   const { uid, gid } = account;
   const become = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"];
   // Postgres calls access(2) on its own files, which drops the right to pass unless the set-uid fixup is off.
@@ -38,7 +40,7 @@ export function findUnprivilegedUser(folder: string, binary: string, log: Log): 
   if (!command) {
     throw new UserError(
       `Postgres refuses to run as root, and the user ${account.name} cannot enter ${folder} ` +
-        `or run ${dirname(binary)}; start as another user, or set DATABASE_URL`,
+        `or run ${dirname(binary)}; set DATABASE_URL, or let others pass: chmod o+x FOLDERS`,
     );
   }
   log.debug("the embedded Postgres runs as another user", { user: account.name });

@@ -62,7 +62,7 @@ export class OlderServers {
     if (now - this.#begun >= olderServersMsMax) {
       throw new UserError(
         `${count} cannot run beside ${file} and still ${servers.length === 1 ? "runs" : "run"} ` +
-          `(${shown(servers)}); stop the older servers, then start this one again; nothing was changed`,
+          `(${shown(servers)}); nothing was changed; stop the older servers, then: bun run sluice serve`,
       );
     }
     this.#log.warn("a migration is incompatible with running older servers; it waits until they stop", {

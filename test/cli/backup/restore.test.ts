@@ -129,7 +129,7 @@ test("a folder with anything in it is not restored into", async () => {
   const dataDir = makeFolder();
   writeFileSync(join(dataDir, "mine"), "");
   expect(await refusal(["restore", source], { DATA_DIR: dataDir })).toBe(
-    `sluice restore: DATA_DIR ${dataDir} is not empty (it has mine); restore into a new one`,
+    `sluice restore: DATA_DIR ${dataDir} is not empty (it has mine): DATA_DIR=NEW bun run sluice restore BACKUP`,
   );
   rmSync(join(dataDir, "mine"));
   // What a new volume has by itself, and what a restore leaves that was killed before it began.

@@ -162,8 +162,8 @@ test("a newer server that has waited too long ends with one line that says what 
   const file = `sql/postgres/${next.postgres}`;
   await expect(refused).rejects.toThrow(
     new UserError(
-      `1 server of an older version cannot run beside ${file} and still runs (web-1:/data); stop the older servers, ` +
-        "then start this one again; nothing was changed",
+      `1 server of an older version cannot run beside ${file} and still runs (web-1:/data); nothing was changed; ` +
+        "stop the older servers, then: bun run sluice serve",
     ),
   );
   expect(await versionsOf(stores)).toEqual(known);

@@ -76,7 +76,7 @@ async function moveSegments(
   // A worker that is started here again must not use an id twice.
   if (!ledger.restart(recovery.lastMillis)) {
     throw new UserError(
-      `the disk is full: ${from} cannot be adopted; free disk space, or start as many workers as before`,
+      `the disk is full: ${from} cannot be adopted; start as many workers as before, or free space: du -sh ${to}/../*`,
     );
   }
   await ledger.close();
