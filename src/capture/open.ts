@@ -28,7 +28,7 @@ import { DiskReserve } from "./journal/quota.ts";
 import { adoptOrphans } from "./journal/recovery/orphan_journals.ts";
 import type { Damage } from "./journal/recovery/recovery.ts";
 import { captureLimits } from "./limits.ts";
-import { checkJournal, publisherOf, sealJournal } from "./open_journal.ts";
+import { checkJournal } from "./open_journal.ts";
 import { checkpointPostgres, recentMinutes } from "./store.ts";
 import { type SharedBook, WarningBook } from "./warnings/warning_book.ts";
 import type { StrayEvent } from "./wasm/unread_events.ts";
@@ -66,8 +66,7 @@ export async function openCapture(options: OpenCaptureOptions) {
   const { postgres = embeddedAddress, flushIntervalMs, journalBytesMax: bytesMax } = options;
   const ownership = await openOwnership({ sql: stores.sql, folder, postgres, clock, log });
   const damaged = (damage: Damage) => options.counts.damaged(damage);
-  const orphans = { ...options, database: ownership.database };
-  const adopted = await adoptOrphans(captureSetup, folder, orphans, damaged, log);
+  const adopted = await adoptOrphans(captureSetup, folder, { ...options, ownership }, damaged, log);
   const reserve = new DiskReserve({ folder, log });
   await reserve.poll();
   const own = { folder, number: ownership.number, flushIntervalMs, bytesMax, damaged, reserve, clock, log };
@@ -78,7 +77,7 @@ export async function openCapture(options: OpenCaptureOptions) {
   const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
   const learning = followGroupTypes(groupTypes, stores.sql, log);
   const polls = openPolls(reserve, book, stores, log);
-  const publish = publisherOf(stores.sql, journal, ownership, adopted);
+  const publish = () => ownership.publish(journal, adopted);
   // Published before anything is captured, so that exports know of this journal; but Postgres may be unavailable.
   const published = withinMs(publish(), limits.healthMsMax).catch(() => {});
   const opening = [openSalts(stores.sql, clock, log), openDailyQuotas(stores.sql, clock, log)] as const;
@@ -119,7 +118,9 @@ export async function openCapture(options: OpenCaptureOptions) {
       await Promise.all([salts.close(), dailyQuotas.close()]);
       await book.close();
       const drain = (forMs: number) => Promise.all([flush.drain(forMs), merges.drain(forMs)]);
-      await sealJournal(journal, ownership.isBroken, drain, ms);
+      if (ownership.isBroken) await drain(0);
+      await journal.close();
+      await drain(ms);
       // Warnings of merges that were refused during the drain: the next start finds them.
       await journal.warnings.seal();
       await learning.close();

@@ -1,13 +1,10 @@
-// The journal of a process, from its start to its end: opened, published, checked, sealed.
+// What is known of a journal before its start, and whether captures are accepted after it.
 
 import { readdirSync } from "node:fs";
 import type { KnownStores } from "../storage/identity.ts";
 import { refuseHalfRestored } from "../storage/lock.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type CaptureJournal, captureSetup } from "./capture_journal.ts";
-import { type JournalIdentity, readJournalIdentity } from "./journal/identity/journal_identity.ts";
-import type { JournalOwnership } from "./journal/identity/ownership.ts";
-import { leaveJournals } from "./journal/identity/store.ts";
+import { readJournalIdentity } from "./journal/identity/journal_identity.ts";
 import { Ledger } from "./journal/ledger.ts";
 import { journalLimits } from "./journal/limits.ts";
 import { writeDurably } from "./journal/segments/files.ts";
@@ -24,25 +21,6 @@ export function readKnownStores(dataDir: string): KnownStores | undefined {
   return { database, postgres, hasSent };
 }
 
-/** Publishes the journal's watermark; then removes the registrations of journals that it adopted. */
-export function publisherOf(
-  sql: Postgres,
-  journal: CaptureJournal,
-  ownership: JournalOwnership,
-  adopted: JournalIdentity[],
-): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  const publish = async () => {
-    await ownership.publish(journal);
-    for (let identity = adopted.at(-1); identity; identity = adopted.at(-1)) {
-      await leaveJournals(sql, identity);
-      adopted.pop();
-    }
-  };
-  // One at a time: each may have to claim the journal, or a new number.
-  return () => (running ??= publish().finally(() => (running = undefined)));
-}
-
 /** Checks that captures are accepted. @throws with a code when they are refused, or would be. */
 export async function checkJournal(journal: CaptureJournal): Promise<void> {
   const problem = (message: string, code: string) => Object.assign(new Error(message), { code });
@@ -55,16 +33,4 @@ export async function checkJournal(journal: CaptureJournal): Promise<void> {
     `${journal.folder}/check`,
     new Uint8Array(journalLimits.journalProbeBytes).fill(1),
   );
-}
-
-/** Seals the last segments and flushes them, unless journal and stores do not belong together (`isBroken`). */
-export async function sealJournal(
-  journal: CaptureJournal,
-  isBroken: boolean,
-  drain: (forMs: number) => Promise<unknown>,
-  ms: number,
-): Promise<void> {
-  if (isBroken) await drain(0);
-  await journal.close();
-  if (!isBroken) await drain(ms);
 }

@@ -51,7 +51,7 @@ interface Finding {
 type Findings = AsyncIterable<Finding> | Iterable<Finding>;
 
 const ok = (part: Finding["part"], text: string): Finding => ({ part, state: "ok", text });
-const note = (part: Finding["part"], text: string, remedy: string): Finding => ({
+const remark = (part: Finding["part"], text: string, remedy: string): Finding => ({
   part,
   state: "note",
   text,
@@ -102,12 +102,12 @@ function settingsFindings(config: Config): Finding[] {
   const isPublic = !["127.0.0.1", "::1", "localhost"].includes(config.host);
   if (isPublic && config.siteUrl === undefined) {
     const text = `others can reach ${config.host}, and SITE_URL is not set: links begin with the Host of a request`;
-    findings.push(note("settings", text, `set people's address: SITE_URL=https://HOST ${serve}`));
+    findings.push(remark("settings", text, `set people's address: SITE_URL=https://HOST ${serve}`));
   }
   if (isPublic && config.metricsToken === undefined) {
     const text = "anyone who reaches the server can read /metrics";
     const remedy = `block it in the proxy, or set a token: METRICS_TOKEN=$(openssl rand -hex 16) ${serve}`;
-    findings.push(note("settings", text, remedy));
+    findings.push(remark("settings", text, remedy));
   }
   return findings.length > 0 ? findings : [ok("settings", "every setting is known and has a valid value")];
 }
@@ -129,13 +129,13 @@ function examineFolder(dataDir: string): { owner?: Owner; problem?: Finding } {
 }
 
 function diskFinding(dataDir: string): Finding {
-  if (!existsSync(dataDir)) return note("disk", "DATA_DIR does not exist", "make it: bun run sluice serve");
+  if (!existsSync(dataDir)) return remark("disk", "DATA_DIR does not exist", "make it: bun run sluice serve");
   const { bavail, blocks, bsize } = statfsSync(dataDir);
   const [free, reserve] = [bavail * bsize, reserveOf(blocks * bsize)];
   const space = `${megabytes(free)} free of ${megabytes(blocks * bsize)}`;
   const text = `${space}; captures are refused below ${megabytes(reserve)}`;
   if (free >= 2 * reserve) return ok("disk", text);
-  return (free < reserve ? wrong : note)("disk", text, spaceRemedy(dataDir));
+  return (free < reserve ? wrong : remark)("disk", text, spaceRemedy(dataDir));
 }
 
 async function* serverFindings(config: Config, owner: Owner | undefined): AsyncGenerator<Finding> {
@@ -146,7 +146,7 @@ async function* serverFindings(config: Config, owner: Owner | undefined): AsyncG
   const pid = owner?.pid ?? "unknown";
   const again = `it starts, or hangs: see its log; to start it again: kill ${pid}, then: bun run sluice serve`;
   if (readiness === undefined) {
-    if (!owner) return yield note("server", `none answers at ${url}`, "start it: bun run sluice serve");
+    if (!owner) return yield remark("server", `none answers at ${url}`, "start it: bun run sluice serve");
     return yield wrong("server", `none answers at ${url}, yet process ${pid} owns DATA_DIR`, again);
   }
   const lines = readiness.split("\n").filter((line) => line !== "");
@@ -219,7 +219,7 @@ function partFinding(line: string, url: string, config: Config): Finding | undef
   const code = amiss && part === "clickhouse" ? "REPLICA" : String(error);
   const remedy = remedies[code]?.(config) ?? `see the server's log; all parts: curl ${url}/_readiness`;
   if (!isReady) return wrong("server", `${part} is not ready: ${error}`, remedy);
-  return amiss ? note("server", `${part}: ${amiss}`, remedy) : ok("server", `${part} is ready`);
+  return amiss ? remark("server", `${part}: ${amiss}`, remedy) : ok("server", `${part} is ready`);
 }
 
 async function* storeFindings(config: Config, dataDir: string): AsyncGenerator<Finding> {
@@ -238,7 +238,7 @@ async function* storeFindings(config: Config, dataDir: string): AsyncGenerator<F
     const waits = pending.filter(({ olderGoOn }) => !olderGoOn).length;
     const missing = `${pending.length} migrations are missing; older servers must stop for ${waits} of them`;
     const remedy = "the next start applies them; a list: bun run sluice migrate --check";
-    if (pending.length > 0) yield note("stores", missing, remedy);
+    if (pending.length > 0) yield remark("stores", missing, remedy);
     else yield ok("stores", "both answer, their tables are those of this version");
     // Opening secrets without a key makes one.
     const hasKey = config.secretKey !== undefined || existsSync(join(dataDir, "secret.key"));
@@ -248,7 +248,7 @@ async function* storeFindings(config: Config, dataDir: string): AsyncGenerator<F
     for (const [journal, seconds] of pending.length > 0 ? [] : await readSilences(sql, systemClock.now())) {
       if (seconds * 1000 < storageLimits.journalUnseenMsMax) continue;
       const text = `the server of the journal ${journal} last reported ${Math.round(seconds / 60)} minutes ago`;
-      yield note("journal", text, silentRemedy);
+      yield remark("journal", text, silentRemedy);
     }
   } catch (thrown) {
     yield brokenStores(thrown);
@@ -284,7 +284,7 @@ function* journalFindings(dataDir: string): Generator<Finding> {
     }
     if (damaged.length > 0) {
       const remedy = `their sound part was stored; check the disk, then: mv ${dataDir}/journal/*.damaged ELSEWHERE`;
-      yield note("journal", `${damaged.length} damaged files were set aside`, remedy);
+      yield remark("journal", `${damaged.length} damaged files were set aside`, remedy);
     }
     if (refused + damaged.length === 0) yield ok("journal", "nothing is in quarantine or damaged");
   } catch (thrown) {

@@ -64,7 +64,7 @@ test("a journal that is taken in loses what is done with, keeps its number, and 
     adoptOrphans(
       captureSetup,
       to,
-      { orphanDirs: [`${dataDir}/workers/2`], database: its },
+      { orphanDirs: [`${dataDir}/workers/2`], ownership: { database: its } },
       (damage) => void (rows += damage.rows),
       silentLog,
     );

@@ -4,19 +4,12 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { UserError } from "../../../core/fault.ts";
+import { membersOf } from "../../../core/json/dictionary.ts";
 import { readSummedJson, summedJson } from "../../../core/json/summed_json.ts";
 import { reasonOf } from "../../../core/log.ts";
 import { newerRemedy, unreleasedRemedy } from "../../../core/version.ts";
 import { systemIo } from "../journal_io.ts";
 import { writeDurably } from "../segments/files.ts";
-
-export interface Home {
-  host: string;
-  /** The real path of the folder that contains the journal's. */
-  path: string;
-  /** Inodes of the journal's folder and of the lock beside it: a copy has others. Devices change with every boot. */
-  inodes: string;
-}
 
 export interface JournalIdentity {
   name: string;
@@ -28,7 +21,13 @@ export interface JournalIdentity {
   /** The process that has claimed the journal, as the database knows it, and the one before. */
   holder: string;
   earlier: string;
-  home: Home;
+  home: {
+    host: string;
+    /** The real path of the folder that contains the journal's. */
+    path: string;
+    /** Inodes of the journal's folder and of the lock beside it: a copy has others. Devices change with every boot. */
+    inodes: string;
+  };
 }
 
 /** The format of all files in a journal's folder. A release that changes one raises it. */
@@ -44,28 +43,40 @@ export function readJournalIdentity(folder: string): JournalIdentity | undefined
   const path = pathOf(folder);
   if (!existsSync(path)) return undefined;
   const text = readFileSync(path, "utf8");
-  const { format, ...read } = readFields(path, text);
-  if (format === journalFormat) return identityOf(path, read);
+  let identity: Record<string, unknown>;
+  try {
+    identity = readSummedJson(text);
+    if (identity["format"] === journalFormat && !isWhole(identity))
+      throw new Error("it is no journal's identity");
+  } catch (thrown) {
+    // The first identities had no sum.
+    if (/^\{"name":"[^"]*","number":\d/.test(text) && !text.includes('"sum":')) identity = {};
+    else
+      throw new UserError(
+        `${path} is damaged (${reasonOf(thrown)}), so the journal's stores are unknown; check the disk and restore ` +
+          `the file, or go on with these stores: mv ${path} ${path}.damaged`,
+      );
+  }
+  const { format, ...read } = identity;
+  if (format === journalFormat) return read as unknown as JournalIdentity;
   const isNewer = Number(format) > journalFormat;
   const [which, remedy] = isNewer ? ["a newer", newerRemedy] : ["an unreleased", unreleasedRemedy];
   throw new UserError(`${which} version of this program wrote ${folder}: ${remedy}`);
 }
 
-function readFields(path: string, text: string): Record<string, unknown> {
-  try {
-    return readSummedJson(text);
-  } catch (thrown) {
-    // The first identities had no sum.
-    if (/^\{"name":"[^"]*","number":\d/.test(text) && !text.includes('"sum":')) return {};
-    throw damaged(path, reasonOf(thrown));
-  }
-}
-
-function damaged(path: string, reason: string): UserError {
-  return new UserError(
-    `${path} is damaged (${reason}), so the journal's stores are unknown; check the disk and restore the file, ` +
-      `or go on with these stores: mv ${path} ${path}.damaged`,
-  );
+function isWhole({
+  name,
+  number,
+  database,
+  postgres,
+  holder,
+  earlier,
+  home,
+}: Record<string, unknown>): boolean {
+  const { host, path, inodes } = membersOf(home);
+  const texts = [name, database, postgres, holder, earlier, host, path, inodes];
+  const isText = (text: unknown) => typeof text === "string" && text.length <= textCharsMax;
+  return name !== "" && Number.isSafeInteger(number) && (number as number) > 0 && texts.every(isText);
 }
 
 /** Durable when it resolves. */
@@ -77,31 +88,19 @@ function pathOf(folder: string): string {
   return `${folder}/identity.json`;
 }
 
-function identityOf(path: string, read: Record<string, unknown>): JournalIdentity {
-  const home = (read["home"] ?? {}) as Record<string, unknown>;
-  const { number } = read;
-  const names = ["name", "database", "postgres", "holder", "earlier"];
-  const texts = [...names.map((name) => read[name]), home["host"], home["path"], home["inodes"]];
-  const isText = (text: unknown) => typeof text === "string" && text.length <= textCharsMax;
-  const isWhole = Number.isSafeInteger(number) && (number as number) > 0;
-  if (!read["name"] || !isWhole || !texts.every(isText)) throw damaged(path, "it is no journal's identity");
-  return read as unknown as JournalIdentity;
-}
-
 /** The names of the journals in these folders, without those that were copied there. Their processes have ended. */
 export function journalsIn(ownDirs: readonly string[]): string[] {
   return ownDirs.flatMap((ownDir) => {
     const identity = readJournalIdentity(`${ownDir}/journal`);
-    return identity?.home.inodes === inodesOf(ownDir) ? [identity.name] : [];
+    return identity?.home.inodes === readHome(ownDir).inodes ? [identity.name] : [];
   });
 }
 
 /** Where the journal below `ownDir` is now. */
-export function homeOf(ownDir: string): Home {
-  return { host: hostname(), path: realpathSync(ownDir), inodes: inodesOf(ownDir) };
-}
-
-function inodesOf(ownDir: string): string {
+export function readHome(ownDir: string): JournalIdentity["home"] {
   const paths = [`${ownDir}/journal`, `${ownDir}/lock`];
-  return paths.map((path) => (existsSync(path) ? statSync(path, { bigint: true }).ino : 0n)).join(" ");
+  const inodes = paths
+    .map((path) => (existsSync(path) ? statSync(path, { bigint: true }).ino : 0n))
+    .join(" ");
+  return { host: hostname(), path: existsSync(ownDir) ? realpathSync(ownDir) : "", inodes };
 }

@@ -4,46 +4,38 @@
 
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { type Clock, sleep } from "../../../core/clock.ts";
+import { sleep } from "../../../core/clock.ts";
 import { withinMs } from "../../../core/deadline.ts";
 import { UserError } from "../../../core/fault.ts";
 import { newUuid } from "../../../core/id.ts";
 import { limits } from "../../../core/limits.ts";
-import { type Log, reasonOf } from "../../../core/log.ts";
+import { reasonOf } from "../../../core/log.ts";
+import { newerRemedy } from "../../../core/version.ts";
 import { embeddedAddress } from "../../../storage/embedded/connection.ts";
 import { otherPostgres } from "../../../storage/identity.ts";
-import type { Postgres } from "../../../storage/postgres/postgres.ts";
+import { knownMigrations } from "../../../storage/migrations/files.ts";
+import type { Uses } from "../../../storage/services.ts";
 import type { Watermarks } from "../figures.ts";
 import { journalLimits } from "../limits.ts";
 import { isFull } from "../segments/files.ts";
-import {
-  type Home,
-  homeOf,
-  type JournalIdentity,
-  readJournalIdentity,
-  writeIdentity,
-} from "./journal_identity.ts";
+import { type JournalIdentity, readHome, readJournalIdentity, writeIdentity } from "./journal_identity.ts";
 import {
   claimJournal,
-  isClaimedByOther,
   leaveJournals,
   type Process,
   publishWatermarks,
   readRegistration,
   registerJournal,
   type Registration,
-  thisProcess,
 } from "./store.ts";
 
-interface RegistrationOptions {
-  sql: Postgres;
+interface OwnershipOptions extends Uses<"sql" | "clock" | "log"> {
   folder: string;
   /** Where the database is, as databaseOf() returns it. */
   postgres: string;
-  log: Log;
 }
 
-type OwnershipOptions = RegistrationOptions & { clock: Clock };
+type RegistrationOptions = Omit<OwnershipOptions, "clock">;
 
 interface OwnedJournal {
   watermarks(): Watermarks;
@@ -64,7 +56,7 @@ export async function openOwnership(options: OwnershipOptions): Promise<JournalO
 
 export class JournalOwnership {
   readonly #options: OwnershipOptions;
-  readonly #home: Home;
+  readonly #home: JournalIdentity["home"];
   readonly #process: Process;
   readonly #verified = Promise.withResolvers<void>();
   readonly #broken = Promise.withResolvers<UserError>();
@@ -75,15 +67,15 @@ export class JournalOwnership {
   /** Whether they were found not to belong together, so that nothing more may be flushed. */
   isBroken = false;
   #identity: JournalIdentity;
-  #isVerified: boolean;
+  #isVerified = false;
+  #publishing: Promise<void> | undefined;
 
   constructor(options: OwnershipOptions, identity: JournalIdentity, isVerified: boolean) {
     this.#options = options;
     this.#identity = identity;
-    this.#home = homeOf(dirname(options.folder));
-    this.#process = thisProcess(this.#home);
-    this.#isVerified = isVerified;
-    if (isVerified) this.#verified.resolve();
+    this.#home = readHome(dirname(options.folder));
+    this.#process = readProcess(this.#home);
+    if (isVerified) this.#confirm();
   }
 
   get number(): number {
@@ -111,14 +103,25 @@ export class JournalOwnership {
     }
   }
 
-  /** Publishes the journal's watermark; decides first, if settle() could not. */
-  async publish(journal: OwnedJournal): Promise<void> {
-    if (this.isBroken) return;
+  /**
+   * Publishes the journal's watermark; decides first, if settle() could not. Then removes the registrations of journals
+   * that it adopted.
+   */
+  publish(journal: OwnedJournal, adopted: JournalIdentity[] = []): Promise<void> {
+    // One at a time: each may have to claim the journal, or a new number.
+    return (this.#publishing ??= this.#publish(journal, adopted).finally(
+      () => (this.#publishing = undefined),
+    ));
+  }
+
+  async #publish(journal: OwnedJournal, adopted: JournalIdentity[]): Promise<void> {
     const { sql, clock } = this.#options;
+    if (this.isBroken) return;
     if (!this.#isVerified) await this.#decideLater(journal);
     const watermarks = journal.watermarks();
     const isPublished = await publishWatermarks(sql, this.#identity, this.#process, watermarks, clock.now());
     if (!isPublished) await this.#decideLater(journal);
+    for (; adopted.length > 0; adopted.pop()) await leaveJournals(sql, adopted.at(-1)!);
   }
 
   /** Ends the process: from now on nothing is flushed. */
@@ -150,38 +153,54 @@ export class JournalOwnership {
   /** @throws UserError when they do not belong together; any other error when it is to be tried again. */
   async #decide({ database, row, isTaken, isFenced }: Registration): Promise<void> {
     const { folder, log } = this.#options;
-    const { number, postgres, home } = this.#identity;
+    const { number, postgres, home, holder, earlier } = this.#identity;
     if (isFenced) throw fenced();
     if (database !== this.database) throw otherPostgres(postgres);
-    const isClaimed = isClaimedByOther(this.#identity, row);
+    const isClaimed = row !== null && ![null, holder, earlier].includes(row.holder);
     const isShared = this.#options.postgres !== embeddedAddress;
     const mayBeCopy = isShared && !this.#isVerified && row && (this.#isElsewhere || isClaimed);
     if (mayBeCopy && (await isPublished(() => this.#read(), row.seen))) throw twoInUse(folder, home);
-    if (isTaken || isClaimed || (row?.number ?? number) !== number) {
+    if (isTaken || isClaimed || (row ?? this).number !== number) {
       this.#identity = await registerAnew(this.#options, this.#identity, true);
       const about = { folder: dirname(folder), number: this.number };
       log.warn("another journal uses this one's number: it got a new one", about);
     } else await this.#claim(row);
+    this.#confirm();
+  }
+
+  #confirm(): void {
     this.#isVerified = true;
     this.#verified.resolve();
   }
 
+  /** Written beside the journal first: after a crash in between the next start must recognize its own claim. */
   async #claim(row: Registration["row"]): Promise<void> {
-    this.#identity = await writeClaim(this.#options, this.#identity, this.#home, row);
-    const isClaimed = await claimJournal(this.#options.sql, this.#identity, this.#process, row);
-    if (!isClaimed) throw new Error("another process claimed it");
+    const { sql, folder, postgres, log } = this.#options;
+    const earlier = row?.holder ?? this.#identity.holder;
+    this.#identity = { ...this.#identity, postgres, holder: newUuid(), earlier, home: this.#home };
+    await writeIdentity(folder, this.#identity).catch((thrown: unknown) => {
+      // The flush must begin, since it frees space, and the next start decides again.
+      if (!isFull(thrown)) throw thrown;
+      log.warn(unwritten, { folder });
+    });
+    if (!(await claimJournal(sql, this.#identity, this.#process, row)))
+      throw new Error("another process claimed it");
   }
+}
+
+function readProcess({ host, path }: JournalIdentity["home"]): Process {
+  return { knows: knownMigrations(), location: `${host}:${path}` };
 }
 
 /** A newer version did not see this process, or did not wait for it: it was unreachable for long, or just starting. */
 function fenced(): UserError {
   return new UserError(
-    "a newer version has changed the stores incompatibly; run that version: what was captured is kept in the journal",
+    `a newer version has changed the stores; what was captured is kept in the journal: ${newerRemedy}`,
   );
 }
 
 /** The operator decides which of the two gets the journal. */
-function twoInUse(folder: string, { path, host }: Home): UserError {
+function twoInUse(folder: string, { path, host }: JournalIdentity["home"]): UserError {
   return new UserError(
     `${dirname(folder)} has the same journal as a server that runs now (it was last used at ${path} on ${host}): ` +
       "stop that server, or create a journal for this copy with: bun run sluice journal adopt",
@@ -199,8 +218,8 @@ async function registerAnew(
   before?: JournalIdentity,
   mayBeFull = false,
 ): Promise<JournalIdentity> {
-  const [name, holder, home] = [newUuid(), newUuid(), homeOf(dirname(folder))];
-  const { number, database } = await registerJournal(sql, { name, holder }, thisProcess(home));
+  const [name, holder, home] = [newUuid(), newUuid(), readHome(dirname(folder))];
+  const { number, database } = await registerJournal(sql, { name, holder }, readProcess(home));
   const isSame = database === before?.database;
   // Keys saved beside a journal belong to its database, as do the numbers of their projects.
   if (!isSame) rmSync(`${folder}/keys.json`, { force: true });
@@ -212,24 +231,6 @@ async function registerAnew(
     throw thrown;
   });
   return identity;
-}
-
-/** Writes in the folder that this process holds the journal. The caller then claims it in the database. */
-async function writeClaim(
-  { folder, postgres, log }: RegistrationOptions,
-  identity: JournalIdentity,
-  home: Home,
-  row: Registration["row"],
-): Promise<JournalIdentity> {
-  const [holder, earlier] = [newUuid(), row?.holder ?? identity.holder];
-  const claim = { ...identity, postgres, holder, earlier, home };
-  // First beside the journal: after a crash in between the next start must recognize its own claim.
-  await writeIdentity(folder, claim).catch((thrown: unknown) => {
-    // The flush must begin, since it frees space, and the next start decides again.
-    if (!isFull(thrown)) throw thrown;
-    log.warn(unwritten, { folder });
-  });
-  return claim;
 }
 
 /**
@@ -244,7 +245,7 @@ export async function adoptJournal(
   if (!before) return undefined;
   const { number } = await registerAnew(options, before);
   // In a folder that was adopted before, or is the original: no process publishes under the name any more.
-  if (before.home.inodes === homeOf(dirname(folder)).inodes) await leaveJournals(sql, before);
+  if (before.home.inodes === readHome(dirname(folder)).inodes) await leaveJournals(sql, before);
   return { before: before.number, number };
 }
 
@@ -252,7 +253,7 @@ export async function adoptJournal(
 async function isPublished(read: () => Promise<Registration>, seen: string | null): Promise<boolean> {
   await sleep(journalLimits.journalAliveMs);
   const { row } = await withinMs(read(), limits.healthMsMax);
-  return row !== undefined && row.seen !== seen;
+  return row !== null && row.seen !== seen;
 }
 
 const unwritten = "the disk is full: the journal's identity could not be written";

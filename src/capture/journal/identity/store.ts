@@ -1,18 +1,13 @@
 // Journals in Postgres: their numbers, the processes that hold them, their watermarks.
 
-import { knownMigrations, type Versions } from "../../../storage/migrations/files.ts";
+import type { Versions } from "../../../storage/migrations/files.ts";
 import { hasIncompatible } from "../../../storage/migrations/versions_store.ts";
 import type { Postgres, PostgresTransaction } from "../../../storage/postgres/postgres.ts";
 import type { Watermarks } from "../figures.ts";
 import { journalLimits } from "../limits.ts";
-import type { Home } from "./journal_identity.ts";
+import type { JournalIdentity } from "./journal_identity.ts";
 
-interface Held {
-  name: string;
-  number: number;
-  /** The process's own id, new at each start. */
-  holder: string;
-}
+type Held = Pick<JournalIdentity, "name" | "number" | "holder">;
 
 /** A process as the database knows it: what servers of other versions may learn of it. */
 export interface Process {
@@ -22,51 +17,31 @@ export interface Process {
   location: string;
 }
 
-export function thisProcess({ host, path }: Home): Process {
-  return { knows: knownMigrations(), location: `${host}:${path}` };
+export interface Registration {
+  /** The id of the database. */
+  database: string;
+  /** What it has of the journal; null when it was never registered, or left. */
+  row: { number: number; holder: string | null; seen: string | null } | null;
+  /** Whether another journal has the number. */
+  isTaken: boolean;
+  /** Whether a newer version has begun a migration that is incompatible with this process. */
+  isFenced: boolean;
 }
 
-export type Registration = Awaited<ReturnType<typeof readRegistration>>;
-
-/** The database's id, and what it has of this journal. @throws when the database has no id. */
+/** @throws when the database has no id. */
 export async function readRegistration(
   sql: Postgres,
-  { name, number }: Pick<Held, "name" | "number">,
+  { name, number }: Omit<Held, "holder">,
   { knows }: Process,
-) {
-  const [read] = await sql<ReadRegistration[]>`
-    SELECT i.id::text AS database, j.id AS number, j.holder, j.seen_at::text AS seen,
-      ${hasIncompatible(sql, knows)} AS outlived,
-      EXISTS (SELECT FROM journals WHERE id = ${number}::integer AND name <> ${name}) AS taken
-    FROM database_identity i LEFT JOIN journals j ON j.name = ${name}`;
+): Promise<Registration> {
+  const [read] = await sql<Registration[]>`
+    SELECT i.id::text AS database, ${hasIncompatible(sql, knows)} AS "isFenced",
+      EXISTS (SELECT FROM journals WHERE id = ${number}::integer AND name <> ${name}) AS "isTaken",
+      (SELECT jsonb_build_object('number', id, 'holder', holder, 'seen', seen_at::text)
+        FROM journals WHERE name = ${name}) AS row
+    FROM database_identity i`;
   if (!read) throw new Error("the database has no identity");
-  const { database, holder, seen, taken, outlived } = read;
-  return {
-    database,
-    /** The journal's row; undefined when it was never registered, or left. */
-    row: read.number === null ? undefined : { number: read.number, holder, seen },
-    /** Whether another journal has the number. */
-    isTaken: taken,
-    /** Whether a newer version has begun a migration that is incompatible with this process. */
-    isFenced: outlived,
-  };
-}
-
-interface ReadRegistration {
-  database: string;
-  number: number | null;
-  holder: string | null;
-  seen: string | null;
-  taken: boolean;
-  outlived: boolean;
-}
-
-/** Whether another process than `holder` and the one before it has claimed the journal. */
-export function isClaimedByOther(
-  { holder, earlier }: { holder: string; earlier: string },
-  row: Registration["row"],
-): boolean {
-  return row !== undefined && row.holder !== null && row.holder !== holder && row.holder !== earlier;
+  return read;
 }
 
 /** Registers a journal under a number that was never used; resolves to it and the database's id. */
@@ -76,24 +51,25 @@ export async function registerJournal(
   { knows, location }: Process,
 ): Promise<{ number: number; database: string }> {
   return await sql.begin(async (transaction) => {
-    await lockNumbers(transaction);
-    const [made] = await transaction<{ number: number; database: string }[]>`
-      INSERT INTO journals (name, holder, postgres_migration, clickhouse_migration, location)
-      VALUES (${name}, ${holder}, ${knows.postgres}, ${knows.clickhouse}, ${location})
-      RETURNING id AS number, (SELECT id::text FROM database_identity) AS database`;
-    if (!made) throw new Error("the journal was not registered");
+    await lockJournals(transaction);
     // A batch number holds only the remainder of the journal's number: remainders must differ too.
-    for (let again = 0; again < journalLimits.journalsCountMax; again++) {
-      const [renumbered] = await transaction<{ number: number }[]>`
-        UPDATE journals SET id = DEFAULT
-        WHERE name = ${name} AND EXISTS (
-          SELECT FROM journals other
-          WHERE other.name <> ${name} AND (other.id - journals.id) % ${journalLimits.journalsCountMax}::integer = 0)
-        RETURNING id AS number`;
-      if (!renumbered) break;
-      made.number = renumbered.number;
-    }
-    return made;
+    const [made] = await transaction<{ number: number; database: string }[]>`
+      WITH used AS (
+        SELECT greatest(last_value - (NOT is_called)::integer, (SELECT max(id) FROM journals)) AS last
+        FROM journals_id_seq
+      ), free AS (
+        SELECT min(number) AS number
+        FROM used, generate_series(last + 1, last + ${journalLimits.journalsCountMax}::integer) AS number
+        WHERE NOT EXISTS (
+          SELECT FROM journals WHERE (id - number) % ${journalLimits.journalsCountMax}::integer = 0)
+      )
+      INSERT INTO journals (id, name, holder, postgres_migration, clickhouse_migration, location)
+      OVERRIDING SYSTEM VALUE
+      SELECT setval('journals_id_seq', number), ${name}, ${holder}, ${knows.postgres}::integer,
+        ${knows.clickhouse}::integer, ${location}
+      FROM free
+      RETURNING id AS number, (SELECT id::text FROM database_identity) AS database`;
+    return made!;
   });
 }
 
@@ -114,13 +90,15 @@ export async function claimJournal(
     return claimed.length > 0;
   }
   return await sql.begin(async (transaction) => {
-    await lockNumbers(transaction);
+    await lockJournals(transaction);
     const claimed = await transaction`
       INSERT INTO journals (id, name, holder, postgres_migration, clickhouse_migration, location)
       OVERRIDING SYSTEM VALUE
       VALUES (${number}, ${name}, ${holder}, ${knows.postgres}, ${knows.clickhouse}, ${location})
       ON CONFLICT DO NOTHING RETURNING 1`;
-    await passNumbers(transaction);
+    // An explicit id does not move the sequence.
+    await transaction`
+      SELECT setval('journals_id_seq', ${number}::integer) FROM journals_id_seq WHERE last_value <= ${number}::integer`;
     return claimed.length > 0;
   });
 }
@@ -164,16 +142,7 @@ export async function leaveJournals(
   await sql`DELETE FROM journals WHERE name = ${name} AND holder = ${holder}`;
 }
 
-/** Serializes the assignment of numbers, and moves the sequence past all numbers in use. */
-async function lockNumbers(transaction: PostgresTransaction): Promise<void> {
+/** Serializes the assignment of numbers. */
+async function lockJournals(transaction: PostgresTransaction): Promise<void> {
   await transaction`LOCK TABLE journals IN SHARE ROW EXCLUSIVE MODE`;
-  await passNumbers(transaction);
-}
-
-/** An explicit id does not move the sequence, so this does. */
-async function passNumbers(transaction: PostgresTransaction): Promise<void> {
-  await transaction`
-    SELECT setval('journals_id_seq', taken.id)
-    FROM (SELECT max(id) AS id FROM journals) AS taken, journals_id_seq
-    WHERE taken.id >= journals_id_seq.last_value`;
 }

@@ -23,7 +23,7 @@ import { type Damage, Recovery } from "./recovery.ts";
 export async function adoptOrphans(
   setup: JournalSetup,
   folder: string,
-  { orphanDirs = [], database }: { orphanDirs?: readonly string[]; database: string },
+  { orphanDirs = [], ownership }: { orphanDirs?: readonly string[]; ownership: { database: string } },
   damaged: (damage: Damage) => void,
   log: Log,
 ): Promise<JournalIdentity[]> {
@@ -33,7 +33,7 @@ export async function adoptOrphans(
     try {
       const from = `${dir}/journal`;
       const identity = readJournalIdentity(from);
-      if (identity && identity.database !== database) throw otherPostgres(identity.postgres);
+      if (identity && identity.database !== ownership.database) throw otherPostgres(identity.postgres);
       const moved = setup.io.exists(from) ? await moveSegments(setup, from, folder, damaged, log) : 0;
       setup.io.remove(`${dir}/flush`);
       if (moved > 0)

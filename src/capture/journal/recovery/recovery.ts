@@ -226,8 +226,8 @@ function refuseMisnamed(
     const own = findName(setup, folder, name, expected);
     if (own === undefined || own === name) continue;
     throw new UserError(
-      `${folder}/${name} has the contents of ${own}, since files were renamed or copied; give it that name again, or ` +
-        "remove it if there is such a file",
+      `${folder}/${name} has the contents of ${own}, since files were renamed or copied; remove it if there is such ` +
+        `a file, or give it that name again: mv ${folder}/${name} ${folder}/${own}`,
     );
   }
 }
