@@ -25,16 +25,22 @@ import { CountCache } from "../work/count_cache.ts";
 import { activityOperations } from "./activity/operations.ts";
 import { recordChange } from "./activity/store.ts";
 import { deletionOperations } from "./deletion/operations.ts";
-import { distinctIdModel, personModel, personReply, personText } from "./model.ts";
+import {
+  distinctIdModel,
+  personModel,
+  personReply,
+  personText,
+  type SplitBody,
+  splitBody,
+  successModel,
+} from "./model.ts";
 import { type CountedParts, mainIdOf, nobody, type PersonParts } from "./parts.ts";
-import { successModel } from "./properties/model.ts";
 import { propertyOperations } from "./properties/operations.ts";
 import { listDistinctIds } from "./reading/large_store.ts";
 import { countPersons, filterMainIds, listMainIds, type PersonFilter } from "./reading/list_store.ts";
 import { findMainIds } from "./reading/main_id_store.ts";
 import { personBlocks } from "./reading/page.ts";
 import { readPersons } from "./reading/store.ts";
-import { type SplitBody, splitBody } from "./split/model.ts";
 import { splitPerson } from "./split/store.ts";
 
 /** Filters of a request for persons. All must match a person's current state. */

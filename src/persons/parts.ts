@@ -6,19 +6,15 @@ import type { Uses } from "../storage/services.ts";
 import type { CountCache } from "../work/count_cache.ts";
 import { findMainId } from "./reading/main_id_store.ts";
 
-/** An event that the server sends itself. */
-export interface PersonEvent {
-  project_id: number;
-  event: string;
-  distinct_id: string;
-  properties: Record<string, unknown>;
-  /** How long to wait for its row, in ms. */
-  waitMsMax: number;
-}
-
 export interface PersonParts extends Uses<"sql" | "clickhouse" | "clock"> {
-  /** Resolves when the event is on disk, to whether ClickHouse shows it after `waitMsMax` at most. */
-  send(event: PersonEvent): Promise<boolean>;
+  /** Sends an event; resolves when it is on disk, to whether ClickHouse shows it after `waitMsMax` ms at most. */
+  send(event: {
+    project_id: number;
+    event: string;
+    distinct_id: string;
+    properties: Record<string, unknown>;
+    waitMsMax: number;
+  }): Promise<boolean>;
 }
 
 export type CountedParts = PersonParts & { counts: CountCache };

@@ -8,9 +8,9 @@ import { numberedPage, numberedPageParameters, numberedReply } from "../../http/
 import type { Page } from "../../http/pages/page.ts";
 import { readsOf } from "../../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { activityPageModel, type PersonActivity } from "../model.ts";
 import { type CountedParts, nobody } from "../parts.ts";
 import { findMainId } from "../reading/main_id_store.ts";
-import { activityPageModel, type PersonActivity } from "./model.ts";
 import { type ActivityRow, listActivity, type PersonChange } from "./store.ts";
 
 const pageQuery = numberedPageParameters("Activities");

@@ -8,10 +8,10 @@ import { notFound } from "../../http/found.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { type ProjectReads, readsOf } from "../../storage/clickhouse/query_options.ts";
 import { ownPersonId } from "../identity.ts";
+import { bulkDeletionBody, bulkDeletionModel } from "../model.ts";
 import { type CountedParts, mainIdOf, nobody } from "../parts.ts";
 import { findMainsOfPersons, findSeenMains } from "../reading/main_id_store.ts";
 import type { DeletionScope } from "./erase_store.ts";
-import { bulkDeletionBody, bulkDeletionModel } from "./model.ts";
 import { orderDeletions } from "./store.ts";
 
 export function deletionOperations(parts: CountedParts) {

@@ -10,17 +10,18 @@ import { readsUntil } from "../../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../../storage/clickhouse/query_options.ts";
 import { type Changed, type PersonChange, recordChange } from "../activity/store.ts";
 import { personLimits } from "../limits.ts";
-import { personModel, personReply } from "../model.ts";
-import { type CountedParts, mainIdOf, nobody } from "../parts.ts";
-import { listPersonValues } from "../reading/current_store.ts";
-import { readPersons } from "../reading/store.ts";
 import {
   deletePropertyBody,
   personChangeBody,
+  personModel,
+  personReply,
   personValuesModel,
   successModel,
   updatePropertyBody,
-} from "./model.ts";
+} from "../model.ts";
+import { type CountedParts, mainIdOf, nobody } from "../parts.ts";
+import { listPersonValues } from "../reading/current_store.ts";
+import { readPersons } from "../reading/store.ts";
 
 const changeDescription =
   "It is a server event of the person's main distinct id at this moment, stored when it is " +
