@@ -56,7 +56,9 @@ export async function capture(input: CaptureInput, options: CaptureOptions): Pro
   const scanner = scanning instanceof BodyScanner ? scanning : await scanning;
   const authorizing = authorize(scanner.index, input, options.keys);
   const project_id = typeof authorizing === "number" ? authorizing : await authorizing;
-  if (input.isVerbose) input.lease?.acquire(listBytes(scanner.index.items));
+  // Memory of the lists of ignored events and of warnings.
+  const listed = Math.min(scanner.index.items, captureLimits.ignoredListMax);
+  if (input.isVerbose) input.lease?.acquire(listed * captureLimits.listedBytes);
   const progress = begin(scanner, { project_id, received }, input, options);
   let accepted = 0;
   try {
@@ -71,11 +73,6 @@ export async function capture(input: CaptureInput, options: CaptureOptions): Pro
   }
   progress.quota?.settle(accepted);
   return await report(progress, accepted, options);
-}
-
-/** Memory of the lists of ignored events and of warnings, in bytes. */
-function listBytes(events: number): number {
-  return Math.min(events, captureLimits.ignoredListMax) * captureLimits.listedBytes;
 }
 
 /** Indexes a body, or its repaired copy. @throws Fault for one that is malformed and cannot be repaired. */

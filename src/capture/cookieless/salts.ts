@@ -14,10 +14,10 @@ import { type SaltSource, saltSource } from "./store.ts";
 /** Salts by day (YYYY-MM-DD). */
 export type SaltsByDay = ReadonlyMap<string, Uint8Array>;
 
+type SaltsOptions = Uses<"clock" | "log"> & { source: SaltSource };
+
 export class Salts {
-  readonly #source: SaltSource;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #options: SaltsOptions;
   days: SaltsByDay = new Map();
   readonly zones = new Zones();
   /** From when until when there is a salt for every day whose events are accepted, in milliseconds since 1970. */
@@ -26,22 +26,22 @@ export class Salts {
   #ticking: IntervalTask | undefined;
   #failing = false;
 
-  constructor({ source, clock, log }: Uses<"clock" | "log"> & { source: SaltSource }) {
-    this.#source = source;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(options: SaltsOptions) {
+    this.#options = options;
   }
 
   /** Reads Postgres once, for at most saltReadMsMax, and then whenever a salt is missing or expired. */
   async open(): Promise<void> {
     await this.poll();
     const poll = () => this.poll();
-    this.#ticking = startInterval(cookielessLimits.saltPollMs, "reading the salts of days", poll, this.#log);
+    const { log } = this.#options;
+    this.#ticking = startInterval(cookielessLimits.saltPollMs, "reading the salts of days", poll, log);
   }
 
   /** Forgets expired salts, and reads Postgres when one is missing. Does not reject. */
   async poll(): Promise<void> {
-    const now = this.#clock.now();
+    const { source, clock, log } = this.#options;
+    const now = clock.now();
     const days = saltedDays(now);
     const kept = new Map([...this.days].filter(([day]) => days.includes(day)));
     if (kept.size === this.days.size && kept.size === days.length) return;
@@ -49,13 +49,13 @@ export class Salts {
     this.#use(kept, days, now);
     const fresh = days.map(() => crypto.getRandomValues(new Uint8Array(saltBytes)));
     try {
-      this.#use(await withinMs(this.#source.replace(days, fresh), cookielessLimits.saltReadMsMax), days, now);
-      if (this.#failing) this.#log.info("salts of cookieless events are read from Postgres again");
+      this.#use(await withinMs(source.replace(days, fresh), cookielessLimits.saltReadMsMax), days, now);
+      if (this.#failing) log.info("salts of cookieless events are read from Postgres again");
       this.#failing = false;
     } catch (thrown) {
       if (!this.#failing) {
         const text = "salts of cookieless events cannot be read from Postgres; known ones keep working";
-        this.#log.warn(text, { known_days: kept.size, reason: reasonOf(thrown) });
+        log.warn(text, { known_days: kept.size, reason: reasonOf(thrown) });
       }
       this.#failing = true;
     }

@@ -13,10 +13,10 @@ import { type DailyCountSource, dailyCountSource } from "./store.ts";
 
 const dayMs = 86_400_000;
 
+type DailyQuotasOptions = Uses<"clock" | "log"> & { source: DailyCountSource };
+
 export class DailyQuotas {
-  readonly #source: DailyCountSource;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #options: DailyQuotasOptions;
   /** Since 1970. */
   #day = 0;
   /** By project: what this process has counted, and what the others had when they were last read. */
@@ -28,10 +28,8 @@ export class DailyQuotas {
   #hasRead = false;
   #ticking: IntervalTask | undefined;
 
-  constructor({ source, clock, log }: Uses<"clock" | "log"> & { source: DailyCountSource }) {
-    this.#source = source;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(options: DailyQuotasOptions) {
+    this.#options = options;
   }
 
   /** Reads what others have counted, for at most dailyCountsMsMax, and from then on exchanges counts. */
@@ -40,7 +38,7 @@ export class DailyQuotas {
     const { dailyCountsMs } = dailyQuotaLimits;
     // The interval logs a failure when it happens again.
     await this.poll().catch(() => {});
-    this.#ticking = startInterval(dailyCountsMs, name, () => this.poll(), this.#log);
+    this.#ticking = startInterval(dailyCountsMs, name, () => this.poll(), this.#options.log);
   }
 
   /** Counts up to `events` more of a project; returns how many of them are within its quota of the day. */
@@ -82,10 +80,11 @@ export class DailyQuotas {
   }
 
   async #exchange(day: number, changed: number[], hasRead: boolean): Promise<void> {
+    const { source } = this.#options;
     const date = new Date(day * dayMs).toISOString().slice(0, 10);
     const own = changed.map((project_id) => ({ project_id, events: this.#own.get(project_id) ?? 0 }));
-    if (own.length > 0) await this.#source.write(date, own);
-    const others = await this.#source.readOthers(date, hasRead ? changed : undefined);
+    if (own.length > 0) await source.write(date, own);
+    const others = await source.readOthers(date, hasRead ? changed : undefined);
     if (day !== this.#day) return;
     for (const { project_id, events } of others) this.#others.set(project_id, events);
     this.#hasRead = true;
@@ -98,7 +97,7 @@ export class DailyQuotas {
 
   /** Forgets the counts of another day. */
   #beginDay(): void {
-    const day = Math.floor(this.#clock.now() / dayMs);
+    const day = Math.floor(this.#options.clock.now() / dayMs);
     if (day === this.#day) return;
     this.#day = day;
     this.#own = new Map();

@@ -57,19 +57,19 @@ class Unwrapping {
   readonly #wire: Uint8Array;
   readonly #hints: Hint[];
   readonly #isFormExpected: boolean;
+  readonly #bounds: DecodeBounds;
   readonly #lease: MemoryLease;
   readonly #bytesMax: number;
-  readonly #admit: DecodeBounds["admit"];
   #sentAt: string | null = null;
 
-  constructor(wire: Uint8Array, sent: Sent, { bytesMax, lease, admit }: DecodeBounds) {
+  constructor(wire: Uint8Array, sent: Sent, bounds: DecodeBounds) {
     this.#wire = wire;
     const { hints, isForm } = hintsOf(sent);
     this.#hints = hints;
     this.#isFormExpected = isForm;
-    this.#lease = lease;
-    this.#bytesMax = bytesMax ?? limits.inflatedBytesMax;
-    this.#admit = admit;
+    this.#bounds = bounds;
+    this.#lease = bounds.lease;
+    this.#bytesMax = bounds.bytesMax ?? limits.inflatedBytesMax;
   }
 
   async run(): Promise<Decoded> {
@@ -106,7 +106,7 @@ class Unwrapping {
   }
 
   #inflated(method: Method, body: Uint8Array): Promise<Uint8Array[]> {
-    const admitJson = this.#admit;
+    const { admit: admitJson } = this.#bounds;
     const admit = admitJson && ((chunk: Uint8Array) => (looksLikeJson(chunk) ? admitJson(chunk) : undefined));
     const bounds = { bytesMax: this.#bytesMax, wireBytes: this.#wire.length, lease: this.#lease, admit };
     return inflateBytes(method, body, bounds);

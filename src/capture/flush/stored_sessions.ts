@@ -14,9 +14,7 @@ interface StoredRows extends BatchPart {
   batches: bigint[];
 }
 
-interface StoredSessionsOptions extends Uses<"clickhouse" | "log"> {
-  stopping: AbortSignal;
-}
+type StoredSessionsOptions = Uses<"clickhouse" | "log"> & { stopping: AbortSignal };
 
 export class StoredSessions {
   readonly #options: StoredSessionsOptions;

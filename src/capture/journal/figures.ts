@@ -1,9 +1,4 @@
-// What is pending in a journal, and how far it is stored.
-
-export interface Pending {
-  events: number;
-  bytes: number;
-}
+// What a project has pending in a journal, and how far a journal is stored.
 
 /** What a project has in a lane. */
 export interface PendingSize {

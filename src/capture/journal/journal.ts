@@ -4,7 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
 import { openRepeatedLog, type RepeatedLog } from "../../work/repeated_log.ts";
 import { Wakeup } from "../../work/wakeup.ts";
-import type { Pending, Watermarks } from "./figures.ts";
+import type { Watermarks } from "./figures.ts";
 import type { JournalIo } from "./journal_io.ts";
 import { Lane } from "./lane.ts";
 import type { LaneBlock, LaneKind, LaneRow } from "./lane_kind.ts";
@@ -150,7 +150,7 @@ export class Journal {
     return watermark;
   }
 
-  pending(): Pending {
+  pending() {
     const pending = { events: 0, bytes: 0 };
     for (const [kind, { openRows, writingRows, segment }] of this.#lanes) {
       if (kind.isCounted) pending.events += openRows + writingRows;

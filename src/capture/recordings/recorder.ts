@@ -1,27 +1,20 @@
 // The recorder appends the snapshots of a request to the lane of recordings if the project records sessions and the
 // recordings leave the journal space for events.
 
-import { type Fault, unavailable } from "../../core/fault.ts";
+import { unavailable } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { runAtOnce, runInTurns } from "../../work/slices.ts";
+import type { CaptureJournal } from "../capture_journal.ts";
 import type { Reason } from "../event/outcome.ts";
-import type { CommitGroups, Lane } from "../journal/lane.ts";
+import type { CommitGroups } from "../journal/lane.ts";
 import { type EntryOffset, field } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { recordingLimits } from "./limits.ts";
 import { type SnapshotContext, SnapshotReader, type SnapshotRow } from "./snapshot.ts";
 
 interface RecorderOptions extends SnapshotContext {
-  journal: {
-    readonly recordings: Lane<SnapshotRow>;
-    readonly quota: {
-      readonly areRecordingsFull: boolean;
-      recordingRefusal(project_id: number): Fault | undefined;
-    };
-    stamp(): number;
-    stored(lane: Lane<SnapshotRow>): Promise<void>;
-  };
+  journal: CaptureJournal;
   wanted: boolean;
   retentionDays: number;
   /** Gives memory for copies of long snapshots. */

@@ -52,16 +52,8 @@ export function readSegment(
   const headed = head !== undefined || !known.lane.isNative;
   const from = headed ? segmentHeadBytes : 0;
   const { id, lane } = known;
-  const segment: Segment = {
-    id,
-    lane,
-    path,
-    bytes: from,
-    rows: 0,
-    oldest: 0,
-    batches: [],
-    isRecovered: true,
-  };
+  const empty = { bytes: from, rows: 0, oldest: 0, batches: [] };
+  const segment: Segment = { id, lane, path, ...empty, isRecovered: true };
   const { frames: all, bad } = framesOf(bytes, from, id, headed ? headedFrames : nativeFrames);
   const frames = all.filter(({ at }) => at < end);
   for (const frame of frames) addFrame(segment, frame);

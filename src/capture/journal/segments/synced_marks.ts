@@ -27,13 +27,10 @@ interface LaneSlots {
   lane: number;
 }
 
-interface ReadMarks {
-  /** By the segment's file name. */
-  extents: Map<string, Extent & { id: bigint; lane: LaneKind }>;
-  /** True when the system has not been restarted since: the last mark was not lost. */
-  isExact: boolean;
-  unreadable: number;
-  exists: boolean;
+/** A mark: the extent of a segment. */
+interface Mark extends Extent {
+  id: bigint;
+  lane: LaneKind;
 }
 
 export class SyncedMarks {
@@ -58,9 +55,12 @@ export class SyncedMarks {
     this.#lanes = setup.lanes.map((_, lane) => ({ ids: [0n, 0n], newest: 0, lane }));
   }
 
-  /** The marks of an earlier process; none when there is no file. */
-  read(): ReadMarks {
-    const extents: ReadMarks["extents"] = new Map();
+  /**
+   * The marks of an earlier process, by the segment's file name; none when there is no file. They are exact when the
+   * system has not been restarted since: the last mark was not lost.
+   */
+  read() {
+    const extents = new Map<string, Mark>();
     const { io, lanes } = this.#setup;
     if (!io.exists(this.#path)) return { extents, isExact: false, unreadable: 0, exists: false };
     const bytes = io.read(this.#path);
@@ -172,10 +172,7 @@ function isSummed(bytes: Uint8Array, sumAt: number): boolean {
   return crc32(bytes.subarray(0, sumAt)) === view.getUint32(sumAt, true);
 }
 
-function readSlot(
-  lanes: readonly LaneKind[],
-  slot: Uint8Array,
-): (Extent & { id: bigint; lane: LaneKind }) | undefined {
+function readSlot(lanes: readonly LaneKind[], slot: Uint8Array): Mark | undefined {
   const view = new DataView(slot.buffer, slot.byteOffset, slot.byteLength);
   const lane = lanes[view.getUint32(16, true)];
   if (!lane || !isSummed(slot, slotSumAt)) return undefined;
