@@ -77,6 +77,8 @@ test("a range before the first event is refused and names it, one after it compl
   expect((await backfill(id, range)).status).toBe(201);
   const [run] = await endedRuns(await storesOf(server), id);
   expect([run!.status, run!.records_completed]).toEqual(["Completed", 0]);
+  // Without an end nothing is before the first event, however new it is.
+  expect((await backfill(id, {})).status).toBe(201);
 });
 
 // PostHog/posthog#38102: backfills of daily exports are asked for by dates.

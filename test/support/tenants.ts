@@ -9,6 +9,7 @@ import { createOrganization } from "../../src/organizations/store.ts";
 import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
 import type { Stores } from "../../src/storage/stores.ts";
+import { addTestDelivery } from "../../src/subscriptions/deliveries/list_store.ts";
 import { addUser } from "./accounts.ts";
 import { managementRoutes, type RunningApp, startApp } from "./app.ts";
 import { personalKey, storesOf, until } from "./server.ts";
@@ -115,8 +116,15 @@ const things: Record<string, Thing> = {
     beforehand: async ({ stores: { sql } }) => void (await sql`DELETE FROM batch_exports`),
   },
   runs: { body: () => ({}), make: makeRun },
+  deliveries: {
+    body: () => ({}),
+    make: async ({ stores: { sql } }, collection) => {
+      const id = Number(lastWord(collection.replace("/deliveries", "")));
+      return String((await addTestDelivery(sql, id, new Date()))!.id);
+    },
+  },
   backfills: {
-    body: () => ({ start_at: "2025-01-01T00:00:00Z", end_at: "2025-01-02T00:00:00Z" }),
+    body: () => ({ start_at: "2025-01-01T00:00:00Z", end_at: null }),
     make: makeBackfill,
   },
   groups_types: {
@@ -189,7 +197,7 @@ async function makeRun({ stores: { sql } }: Tenants, collection: string): Promis
 
 async function makeBackfill(tenants: Tenants, collection: string): Promise<string> {
   // So many weeks that it is not over when it is requested.
-  const body = { start_at: "1980-01-01T00:00:00Z", end_at: "2025-01-02T00:00:00Z" };
+  const body = { start_at: "1980-01-01T00:00:00Z", end_at: null };
   const made = await ask(tenants, "POST", `${collection}/`, tenants.owner.key, body);
   return String(made.body["backfill_id"]);
 }

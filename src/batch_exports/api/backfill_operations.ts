@@ -74,14 +74,14 @@ function startOperations({ sql, clickhouse, clock, wake }: BackfillParts) {
     answer: async ({ found, body }: { found: StoredExport; body: Parameters<typeof readRange>[0] }) => {
       const now = new Date(clock.now());
       const range = readRange(body, found.interval, now);
-      const end = endOfRange(range, found, now);
-      const first = await readFirstMoment(clickhouse, found.project_id, chooseMoment(found.model, true));
-      if (first !== undefined && end.getTime() <= first) {
+      const first =
+        range.end && (await readFirstMoment(clickhouse, found.project_id, chooseMoment(found.model, true)));
+      if (range.end && first && range.end.getTime() <= first) {
         const data = found.model === "events" ? "event" : "person";
         const detail = `There is nothing in this range: the first ${data} is of ${isoText(first)}.`;
         throw new Fault("invalid_input", detail, { attr: "end_at" });
       }
-      const backfill_id = await beginBackfill(sql, found, range, end, now);
+      const backfill_id = await beginBackfill(sql, found, range, endOfRange(range, found, now), now);
       wake();
       return { backfill_id };
     },
