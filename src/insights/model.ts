@@ -32,7 +32,10 @@ export const insightModel = field.model("Insight", {
     }),
   ),
   name: field.nullable(field.line({ maxLength: 400, blank: true }), { default: null }),
-  derived_name: field.readOnly(field.nullable(Type.String({ description: "Derived from the query." }))),
+  derived_name: field.nullable(field.line({ maxLength: 400, blank: true }), {
+    default: null,
+    description: "Kept as sent; else derived from the query.",
+  }),
   query: Type.Unknown({
     "x-shown": modelNamed("Query"),
     description: queryDescription,

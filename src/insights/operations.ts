@@ -76,8 +76,9 @@ function listOperations(parts: InsightParts) {
       answer: async ({ access, project, body }) => {
         const { title, stored: query } = queries.check(body.query);
         await queries.read(project.id, query);
-        const creator = { project_id: project.id, user_id: access.user.id, derived_name: title };
-        const id = await createInsight(sql, { ...body, query }, creator);
+        const maker = { project_id: project.id, user_id: access.user.id };
+        const input = { ...body, query, derived_name: body.derived_name ?? title };
+        const id = await createInsight(sql, input, maker);
         return presentInsight(present(await getInsight(sql, project.id, id, { deletedToo: true })));
       },
     }),
@@ -152,8 +153,13 @@ async function changeInsight(
   if (deleted && changes.deleted !== false) throw notFound();
   const checked = changes.query === undefined ? undefined : queries.check(changes.query);
   if (checked) await queries.read(project_id, checked.stored);
-  const derived = checked && { derived_name: checked.title };
-  const stored = checked ? { ...changes, query: checked.stored } : changes;
-  await updateInsight(sql, id, stored, { project_id, user_id, ...derived });
+  const { derived_name = null, ...others } = changes;
+  const named = derived_name ?? checked?.title;
+  const stored = {
+    ...others,
+    ...(named !== undefined && { derived_name: named }),
+    ...(checked && { query: checked.stored }),
+  };
+  await updateInsight(sql, id, stored, { project_id, user_id });
   return presentInsight(present(await getInsight(sql, project_id, id, { deletedToo: true })));
 }

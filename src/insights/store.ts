@@ -133,7 +133,6 @@ export async function getInsights(
 interface InsightMaker {
   project_id: number;
   user_id: number;
-  derived_name: string;
 }
 
 /**
@@ -157,8 +156,8 @@ export async function createInsight(
 /** Tries another short id while one is in use. */
 async function insertInsight(
   sql: PostgresTransaction,
-  { name, query, description, tags, favorited, saved, order, deleted }: InsightInput,
-  { project_id, user_id, derived_name }: InsightMaker,
+  { name, derived_name, query, description, tags, favorited, saved, order, deleted }: InsightInput,
+  { project_id, user_id }: InsightMaker,
   shortId: () => string,
 ): Promise<number> {
   for (let tries = 0; tries < insightLimits.shortIdTriesMax; tries++) {
@@ -188,13 +187,13 @@ export async function updateInsight(
   sql: Postgres,
   id: number,
   changes: InsightUpdate,
-  { project_id, user_id, derived_name }: Omit<InsightMaker, "derived_name"> & { derived_name?: string },
+  { project_id, user_id }: InsightMaker,
 ): Promise<void> {
   const { dashboards, query, filters: _, ...plain } = changes;
   await sql.begin(async (tx) => {
     const set = {
       ...plain,
-      ...(query !== undefined && { query: tx.json(query as never), derived_name: derived_name ?? null }),
+      ...(query !== undefined && { query: tx.json(query as never) }),
       last_modified_by: user_id,
     };
     await tx`

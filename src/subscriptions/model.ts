@@ -8,7 +8,7 @@ import { addressesIn, isAddress } from "./channels/address_list.ts";
 import { subscriptionLimits } from "./limits.ts";
 import { frequencies, type Schedule, weekdays } from "./schedule.ts";
 
-const targetTypes = ["email", "slack", "webhook"] as const;
+export const targetTypes = ["email", "slack", "webhook"] as const;
 export type TargetType = (typeof targetTypes)[number];
 
 export const subscriptionModel = field.model("Subscription", {

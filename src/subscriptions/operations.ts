@@ -7,14 +7,21 @@ import type { AccessProject } from "../access/scope.ts";
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
-import { flagParameter, pageParameters, referenceParameter } from "../http/fields/query.ts";
+import {
+  choiceParameter,
+  flagParameter,
+  pageParameters,
+  referenceParameter,
+  searchParameter,
+  uuidParameter,
+} from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
-import { present } from "../http/found.ts";
+import { present, rowIdOf } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Uses } from "../storage/services.ts";
-import { addTestDelivery, listDeliveries } from "./deliveries/list_store.ts";
+import { addTestDelivery, getDelivery, listDeliveries } from "./deliveries/list_store.ts";
 import { subscriptionLimits } from "./limits.ts";
 import {
   deliveryModel,
@@ -24,6 +31,7 @@ import {
   subscriptionModel,
   type SubscriptionUpdate,
   type TargetType,
+  targetTypes,
   webUrlOf,
   wrongTarget,
 } from "./model.ts";
@@ -37,6 +45,7 @@ import {
   shownOf,
   type StoredSubscription,
   subscriptionOf,
+  subscriptionOrders,
 } from "./store.ts";
 
 interface SubscriptionParts extends Uses<"sql" | "clock"> {
@@ -62,6 +71,14 @@ function listOperations(parts: SubscriptionParts) {
         deleted: flagParameter("true: the deleted ones instead."),
         insight: referenceParameter("Only those of this insight."),
         dashboard: referenceParameter("Only those of this dashboard."),
+        resource_type: choiceParameter("Only those of this.", ["insight", "dashboard"]),
+        target_type: choiceParameter("Only those sent so.", targetTypes),
+        created_by: uuidParameter("Only those of the user with this uuid."),
+        search: searchParameter("Only those with this text in their title, or the name of what they send."),
+        ordering: choiceParameter(
+          "The sort order, with a minus before it for the highest first; by default -created_at.",
+          subscriptionOrders.flatMap((name) => [name, `-${name}`] as const),
+        ),
         ...pageParameters("Subscriptions"),
       },
       replies: { 200: reply("The subscriptions.", listSchema(subscriptionModel)) },
@@ -191,6 +208,15 @@ function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
       replies: { 200: reply("The deliveries.", listSchema(deliveryModel)) },
       answer: async ({ found, query, url }) =>
         pageReply(url, query, await listDeliveries(sql, found.id, query)),
+    }),
+    projectOperation("GET /subscriptions/:id/deliveries/:delivery_id/", "subscription:read", {
+      summary: "Get a delivery of a subscription",
+      find: async ({ project, params }) => {
+        const { id } = await subscriptionOf(sql, { project, params });
+        return present(await getDelivery(sql, id, rowIdOf(params.delivery_id)));
+      },
+      replies: { 200: reply("The delivery.", deliveryModel) },
+      answer: ({ found }) => found,
     }),
     // PostHog documents the name with a dash.
     ...(["test_delivery", "test-delivery"] as const).map((name) =>

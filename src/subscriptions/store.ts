@@ -4,7 +4,7 @@ import { shownRow } from "../http/fields/field_time.ts";
 import { present, rowIdOf } from "../http/found.ts";
 import { checkFits, type Page } from "../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
-import { type Counted, countedPage, exactMoment, userJson } from "../storage/postgres/rows.ts";
+import { containing, type Counted, countedPage, exactMoment, userJson } from "../storage/postgres/rows.ts";
 import { withoutAddress } from "./channels/address_list.ts";
 import { subscriptionLimits } from "./limits.ts";
 import type { Subscription, SubscriptionInput, SubscriptionUpdate } from "./model.ts";
@@ -27,26 +27,54 @@ function columns(sql: Postgres | PostgresTransaction) {
     s.invite_message, s.timezone, s.disabled_at`;
 }
 
+export const subscriptionOrders = ["created_at", "next_delivery_date", "title", "created_by__email"] as const;
+
+interface SubscriptionFilter {
+  project_id: number;
+  deleted: boolean;
+  insight?: number | undefined;
+  dashboard?: number | undefined;
+  resource_type?: "insight" | "dashboard" | undefined;
+  target_type?: string | undefined;
+  /** The uuid of a user. */
+  created_by?: string | undefined;
+  search?: string | undefined;
+  /** One of subscriptionOrders, with a minus before it for descending. */
+  ordering?: string | undefined;
+}
+
 /**
- * A page of a project's subscriptions, newest first, and how many there are in all.
+ * A page of a project's subscriptions, newest first by default, and how many there are in all.
  * @throws Fault with `limit` as its attr when the page is longer than httpLimits.pageBytesMax.
  */
 export async function listSubscriptions(
   sql: Postgres,
-  {
-    project_id,
-    deleted,
-    insight = undefined,
-    dashboard = undefined,
-  }: { project_id: number; deleted: boolean; insight?: number | undefined; dashboard?: number | undefined },
+  filter: SubscriptionFilter,
   page: Page,
 ): Promise<Counted<Subscription>> {
+  const { insight = null, dashboard = null, target_type = null, created_by = null } = filter;
+  const { resource_type: of, ordering = "-created_at" } = filter;
+  const pattern = containing(filter.search);
   const from = sql`
     FROM subscriptions s LEFT JOIN users u ON u.id = s.created_by
-    WHERE s.project_id = ${project_id} AND s.deleted = ${deleted}
-      AND (${insight ?? null}::integer IS NULL OR s.insight_id = ${insight ?? null})
-      AND (${dashboard ?? null}::integer IS NULL OR s.dashboard_id = ${dashboard ?? null})`;
-  const listing = { columns: columns(sql), from, order: sql`s.id DESC`, page, check: checkFits };
+    LEFT JOIN insights i ON i.id = s.insight_id LEFT JOIN dashboards d ON d.id = s.dashboard_id
+    WHERE s.project_id = ${filter.project_id} AND s.deleted = ${filter.deleted}
+      AND (${insight}::integer IS NULL OR s.insight_id = ${insight})
+      AND (${dashboard}::integer IS NULL OR s.dashboard_id = ${dashboard})
+      AND (${of ?? null}::text IS NULL OR (s.insight_id IS NOT NULL) = ${of === "insight"})
+      AND (${target_type}::text IS NULL OR s.target_type = ${target_type})
+      AND (${created_by}::uuid IS NULL OR u.uuid = ${created_by})
+      AND (${pattern}::text IS NULL OR s.title ILIKE ${pattern} OR d.name ILIKE ${pattern}
+        OR coalesce(nullif(i.name, ''), i.derived_name) ILIKE ${pattern})`;
+  const keys = {
+    created_at: sql`s.id`,
+    next_delivery_date: sql`s.next_delivery_date`,
+    title: sql`s.title`,
+    created_by__email: sql`u.email`,
+  } satisfies Record<(typeof subscriptionOrders)[number], unknown>;
+  const key = keys[ordering.replace("-", "") as keyof typeof keys];
+  const order = ordering.startsWith("-") ? sql`${key} DESC NULLS LAST, s.id DESC` : sql`${key}, s.id`;
+  const listing = { columns: columns(sql), from, order, page, check: checkFits };
   return await countedPage(sql, { ...listing, show: shownOf });
 }
 

@@ -233,12 +233,23 @@ describe("an insight", () => {
     expect((await ask("GET", "?short_id=LlLfJxgbbc")).body["count"]).toBe(1);
   });
 
+  // A tool that keeps its state compares what it sent with what comes back.
+  test("keeps a derived name that is sent, and derives one again for a new query", async () => {
+    const id = String((await ask("POST", "", { query: trend, derived_name: "mine" })).body["id"]);
+    const change = async (body: object) => (await ask("PATCH", `${id}/`, body)).body["derived_name"];
+    expect(await change({ name: "x" })).toBe("mine");
+    expect(await change({ query: trend, derived_name: "still mine" })).toBe("still mine");
+    expect(await change({ derived_name: null })).toBe("still mine");
+    expect(await change({ query: trend })).toBe("seen unique users");
+  });
+
   test("gets another short id where the first is in use, and none of digits alone", async () => {
     const { short_id } = (await make()).body;
     const [project] = await stores.sql<{ id: number }[]>`SELECT id FROM projects WHERE id = 1`;
-    const maker = { project_id: project!.id, user_id: 1, derived_name: "x" };
+    const maker = { project_id: project!.id, user_id: 1 };
     const input = {
       name: null,
+      derived_name: "x",
       query: trend,
       description: "",
       tags: [],

@@ -45,6 +45,7 @@ const trend = {
 async function make(fields: { name?: string; query?: unknown; dashboards?: number[] }): Promise<number> {
   const input = {
     name: null,
+    derived_name: "seen count",
     query: trend,
     description: "",
     tags: [],
@@ -56,7 +57,7 @@ async function make(fields: { name?: string; query?: unknown; dashboards?: numbe
     dashboards: [],
     ...fields,
   };
-  return await createInsight(stores.sql, input, { project_id, user_id, derived_name: "seen count" });
+  return await createInsight(stores.sql, input, { project_id, user_id });
 }
 
 async function makeDashboard(): Promise<number> {

@@ -34,6 +34,7 @@ beforeEach(async () => {
 
 const input = {
   name: "Sales",
+  derived_name: "Paid",
   query: { kind: "TrendsQuery" },
   description: "",
   tags: [],
@@ -43,7 +44,7 @@ const input = {
   deleted: false,
   dashboards: [],
 } as unknown as InsightInput;
-const maker = () => ({ project_id: accounts.project_id, user_id: accounts.user_id, derived_name: "Paid" });
+const maker = () => ({ project_id: accounts.project_id, user_id: accounts.user_id });
 const made = (more: Partial<InsightInput> = {}, shortId?: () => string) =>
   createInsight(accounts.sql, { ...input, ...more }, maker(), shortId);
 
@@ -165,10 +166,8 @@ test("a changed query has another derived name, and a change of the name alone l
     derived_name: "Paid",
     query: { kind: "TrendsQuery" },
   });
-  await updateInsight(sql, id, { query: { kind: "PathsQuery" } } as never, {
-    ...maker(),
-    derived_name: "Paths",
-  });
+  const changes = { query: { kind: "PathsQuery" }, derived_name: "Paths" };
+  await updateInsight(sql, id, changes as never, maker());
   expect(await getInsight(sql, project_id, id)).toMatchObject({
     derived_name: "Paths",
     query: { kind: "PathsQuery" },

@@ -53,3 +53,37 @@ test("a test delivery has both spellings of its name", async () => {
     expect([name, sent.status]).toEqual([name, 201]);
   }
 });
+
+// PostHog documents these filters and the operation of one delivery.
+test("subscriptions are found by kind, channel, maker and text, in the order asked for", async () => {
+  const board = (await ask(app, "POST", "/api/projects/1/dashboards/", { name: "Weekly 50%" })).body["id"];
+  const other = { insight: null, dashboard: board, target_type: "webhook", title: "Zebra" };
+  await subscribe({ ...other, target_value: "https://hooks.example.com/x" });
+  await subscribe({ title: "Aardvark" });
+  const list = async (query: string) => {
+    const { status, body } = await ask(app, "GET", `/api/projects/1/subscriptions/?${query}`);
+    return status === 200 ? (body["results"] as Record<string, unknown>[]).map(({ title }) => title) : status;
+  };
+  const me = (await ask(app, "GET", "/api/users/@me/")).body["uuid"];
+  expect(await list("resource_type=dashboard")).toEqual(["Zebra"]);
+  expect(await list("target_type=webhook")).toEqual(["Zebra"]);
+  expect(await list("search=50%25")).toEqual(["Zebra"]);
+  expect(await list("search=aard&ordering=title")).toEqual(["Aardvark"]);
+  expect(((await list(`created_by=${me}&resource_type=insight&ordering=title`)) as unknown[])[0]).toBe(
+    "Aardvark",
+  );
+  expect(await list(`created_by=${crypto.randomUUID()}`)).toEqual([]);
+  expect(((await list("ordering=-created_at")) as unknown[])[0]).toBe("Aardvark");
+  for (const wrong of ["resource_type=x", "target_type=fax", "ordering=password", "created_by=1"])
+    expect([wrong, await list(wrong)]).toEqual([wrong, 400]);
+});
+
+test("a delivery is found by its id, below its own subscription only", async () => {
+  const [one, other] = [await subscribe({}), await subscribe({})].map(({ body }) => String(body["id"]));
+  const path = (id: string) => `/api/projects/1/subscriptions/${id}/`;
+  const sent = (await ask(app, "POST", `${path(one!)}test_delivery/`)).body;
+  const found = await ask(app, "GET", `${path(one!)}deliveries/${sent["id"]}/`);
+  expect([found.status, found.body["id"], found.body["test"]]).toEqual([200, sent["id"], true]);
+  expect((await ask(app, "GET", `${path(other!)}deliveries/${sent["id"]}/`)).status).toBe(404);
+  expect((await ask(app, "GET", `${path(one!)}deliveries/x/`)).status).toBe(404);
+});

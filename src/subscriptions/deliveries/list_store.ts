@@ -21,6 +21,17 @@ export async function listDeliveries(
   return await countedPage(sql, { ...listing, show: shownRow<DeliveryRow> });
 }
 
+/** A delivery of a subscription; undefined when there is none. */
+export async function getDelivery(
+  sql: Postgres,
+  subscription_id: number,
+  id: number,
+): Promise<Delivery | undefined> {
+  const [row] = await sql<DeliveryRow[]>`
+    SELECT ${columns(sql)} FROM subscription_deliveries WHERE subscription_id = ${subscription_id} AND id = ${id}`;
+  return row && shownRow(row);
+}
+
 /** Adds a delivery that is due now; undefined when subscriptionLimits.testDeliveriesMax are unfinished. */
 export async function addTestDelivery(
   sql: Postgres,
