@@ -1,10 +1,10 @@
 // The part of a statement that has, of each person, the attempts to go through a funnel: one for each event that
 // begins it, with how far it came and when it was at each step.
 
-import type { PropertyFilter } from "../../storage/events/property_filter.ts";
+import { type PropertyFilter, sessionOfEvent } from "../../storage/events/property_filter.ts";
 import type { DateSpan } from "../date_range.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
-import { breakdownRows } from "../parts/breakdown_store.ts";
+import { breakdownRows, needsPersons } from "../parts/breakdown_store.ts";
 import type { Entity } from "../parts/series.ts";
 import { type Draft } from "../store.ts";
 import { type Exclusion, type FunnelOrder, inTime, type Walk } from "./walk.ts";
@@ -18,8 +18,10 @@ export interface FunnelScope {
   order: FunnelOrder;
   exclusions: readonly Exclusion[];
   walk: Walk;
-  /** Which of a person's events with a value of the breakdown the person counts for. */
-  touch: "first" | "last";
+  /** Which of a person's events with a value of the breakdown the person counts for; all: a funnel for each value. */
+  touch: "first" | "last" | "all";
+  /** Whether sessions go through it instead of persons; events without one do not. */
+  isBySession: boolean;
 }
 
 /**
@@ -32,8 +34,9 @@ export function stepRows(
   breakdown: Breakdown | undefined,
   bucket = "0",
 ): string {
-  const { series: steps, filters, span, order, exclusions } = scope;
-  const where = `${draft.spanCondition(span)} AND ${draft.filterCondition(filters)}`;
+  const { series: steps, filters, span, order, exclusions, isBySession } = scope;
+  const inSession = isBySession ? ` AND ${sessionOfEvent} != ''` : "";
+  const where = `${draft.spanCondition(span)} AND ${draft.filterCondition(filters)}${inSession}`;
   const conditions = steps.map((step) => draft.entityCondition(step));
   const mask = conditions.map((condition, i) => `bitShiftLeft(toUInt32(${condition}), ${i})`).join(" + ");
   const bans = exclusions.map(({ entity, from, to }) => {
@@ -42,38 +45,48 @@ export function stepRows(
     return `if(${condition}, ${2 ** to - 2 ** from}, 0)`;
   });
   const hits = order === "strict" ? "1" : `(${conditions.join(" OR ")})`;
-  const rows = `${draft.eventTable(filters, true)} WHERE ${where} AND ${hits}`;
+  const withPersons = !isBySession || (breakdown !== undefined && needsPersons(breakdown));
+  const rows = `${draft.eventTable(filters, withPersons)} WHERE ${where} AND ${hits}`;
   const { from, value } = breakdown ? breakdownRows(draft, rows, breakdown) : { from: rows, value: "NULL" };
   // Times are in µs from a second before the span, so that 0 means none.
   const origin = "toUnixTimestamp64Micro(toDateTime64({from:String}, 6, 'UTC')) - 1000000";
   const ban = bans.reduce((one, other) => `bitOr(${one}, ${other})`, "0");
-  return `SELECT person_id, toUInt32(${mask}) AS mask, toUInt32(${ban}) AS ban,
+  return `SELECT ${isBySession ? sessionOfEvent : "person_id"} AS actor,
+    toUInt32(${mask}) AS mask, toUInt32(${ban}) AS ban,
     toUnixTimestamp64Micro(timestamp) - (${origin}) AS at,
     toInt32(${bucket}) AS bucket, ${value} AS value FROM ${from}`;
 }
 
+/** The keys of a funnel of its own: the person or session and, where each value has one, the value. */
+export const groupKeys = ({ touch }: FunnelScope, breakdown: Breakdown | undefined): string =>
+  touch === "all" && breakdown ? "actor, value" : "actor";
+
 /** The value that a person counts for: the first or last one that an event of the funnel has. */
 export function valueOfPerson({ touch }: FunnelScope): string {
+  if (touch === "all") return "any(value)";
   // The value breaks ties, so that the result is the same each time.
   const order = "(at, mask, assumeNotNull(value))";
   return `${touch === "first" ? "argMinIf" : "argMaxIf"}(value, ${order}, value IS NOT NULL AND mask > 0)`;
 }
 
 /**
- * Rows of persons who began the funnel: `person_id`, `line`, where needed the `buckets` of their events, and
+ * Rows of persons who began the funnel: `actor`, `line`, where needed the `buckets` of their events, and
  * `attempts`, an array of tuples with an element for each event: twice the number of steps that it came to, and one
  * more unless an exclusion ended it; minus the time of the last of them; the time at which it began, 0 in an unordered
  * funnel; minus the time of each step. The largest tuple is the attempt that came furthest, of these the first to get
  * there, and of these the last to begin (in an unordered funnel, the first). Events of one moment are in the order of
  * the funnel.
- * @param rows as stepRows(). @param line an expression over the rows of a person.
+ * @param rows as stepRows(). @param line an expression over the rows of a person. @param keys as groupKeys().
  */
 export function attemptRows(
   draft: Draft,
   scope: FunnelScope,
-  rows: string,
-  line: string,
-  hasBuckets = false,
+  {
+    rows,
+    line,
+    keys,
+    hasBuckets = false,
+  }: { rows: string; line: string; keys: string; hasBuckets?: boolean },
 ): string {
   draft.params["window"] = scope.windowMicros;
   const { exclusions, walk } = scope;
@@ -88,13 +101,13 @@ export function attemptRows(
   );
   const parts = ["at", "mask", ...(exclusions.length > 0 ? ["ban"] : []), ...(hasBuckets ? ["bucket"] : [])];
   const partColumns = parts.map((part, i) => `events.${i + 1} AS ${part}s`);
-  return `SELECT person_id, line, ${[...partColumns, ...columns].join(", ")},
+  return `SELECT actor, line, ${[...partColumns, ...columns].join(", ")},
       arrayMap((mask, ${Object.keys(arrays).join(", ")}) ->
         (if(${begins}, ${outcome}, 0), -${lastAt}, ${begun}, ${times.map((time) => `-${time}`).join(", ")}),
         masks, ${Object.values(arrays).join(", ")}) AS attempts
     FROM (
-      SELECT person_id, ${line} AS line, arraySort(${eventsOfPerson(scope, parts)}) AS events
-      FROM (${rows}) GROUP BY person_id HAVING countIf(${begins}) > 0)`;
+      SELECT actor, ${line} AS line, arraySort(${eventsOfPerson(scope, parts)}) AS events
+      FROM (${rows}) GROUP BY ${keys} HAVING countIf(${begins}) > 0)`;
 }
 
 /** The number of steps of an attempt, 0 where an exclusion ended it. @param outcome the tuple's first element. */

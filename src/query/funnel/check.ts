@@ -11,7 +11,11 @@ export type CheckedFunnel = ReturnType<typeof checkFunnel>;
 
 export function checkFunnel(query: FunnelsQuery, attr: string) {
   const all = query.series.map((node, i) => stepOf(node, `${attr}__series__${i}`));
-  const { funnelOrderType, funnelVizType, breakdownAttributionType } = query.funnelsFilter ?? {};
+  const { funnelOrderType, funnelVizType, breakdownAttributionType, funnelAggregateByHogQL } =
+    query.funnelsFilter ?? {};
+  const actor = funnelAggregateByHogQL || "person_id";
+  if (actor !== "person_id" && actor !== bySession)
+    refuseField("Aggregating by other SQL", `${attr}__funnelsFilter__funnelAggregateByHogQL`);
   const order = (funnelOrderType ?? "ordered") as FunnelOrder;
   const result = results[(funnelVizType ?? "steps") as keyof typeof results];
   const range = stepsBetween(query, `${attr}__funnelsFilter`);
@@ -37,9 +41,15 @@ export function checkFunnel(query: FunnelsQuery, attr: string) {
     walk: walkOf(order, series, exclusions, attr),
     breakdown,
     entities: [...all, ...exclusions.map(({ entity }) => entity)],
-    touch: breakdownAttributionType === "last_touch" ? ("last" as const) : ("first" as const),
+    touch: touches[breakdownAttributionType ?? "first_touch"],
+    isBySession: actor === bySession,
   };
 }
+
+/** PostHog's expression for a funnel of sessions. */
+const bySession = "properties.$session_id";
+
+const touches = { first_touch: "first", last_touch: "last", all_events: "all" } as const;
 
 /** The result of each of PostHog's views of a funnel. */
 const results = { steps: "steps", trends: "conversions", time_to_convert: "times" } as const;

@@ -51,6 +51,7 @@ export const funnelsKind = queryKind({
       const { funnelStep = null, funnelStepBreakdown: value } = figure;
       if (result !== "steps")
         noFigure(figure, "funnelStep", "Steps have lists of persons; trends and times do not.");
+      if (checked.isBySession) noFigure(figure, "funnelStep", "Sessions of a funnel are not listed.");
       const last = series.length;
       const isStep =
         funnelStep !== null && (funnelStep > 0 || funnelStep < -1) && Math.abs(funnelStep) <= last;

@@ -1,7 +1,7 @@
 // The schema of a FunnelsQuery.
 
 import Type, { type Static } from "typebox";
-import { choice, flag, integer, strictModel } from "../../http/fields/field.ts";
+import { choice, flag, integer, strictModel, text } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
 import * as part from "../parts/model.ts";
 
@@ -28,7 +28,7 @@ export const funnelsModel = strictModel("FunnelsQuery", {
   funnelsFilter: part.maybe(
     strictModel("FunnelsFilter", {
       funnelOrderType: part.maybe(choice(["ordered", "strict", "unordered"])),
-      breakdownAttributionType: part.maybe(choice(["first_touch", "last_touch"])),
+      breakdownAttributionType: part.maybe(choice(["first_touch", "last_touch", "all_events"])),
       funnelVizType: part.maybe(choice(["steps", "trends", "time_to_convert"])),
       funnelFromStep: part.maybe(integer({ minimum: 0, maximum: lastStep })),
       funnelToStep: part.maybe(integer({ minimum: 0, maximum: lastStep })),
@@ -37,7 +37,7 @@ export const funnelsModel = strictModel("FunnelsQuery", {
       funnelWindowInterval: part.maybe(integer({ minimum: 1, maximum: 100_000 })),
       funnelWindowIntervalUnit: part.maybe(choice(["second", "minute", "hour", "day", "week", "month"])),
       exclusions: part.maybe(Type.Array(exclusion, { maxItems: queryLimits.querySeriesMax })),
-      funnelAggregateByHogQL: part.unanswered("Aggregating by SQL", ["person_id"]),
+      funnelAggregateByHogQL: part.maybe(text({ blank: true })),
       customAggregationTarget: part.unanswered("A table of a data warehouse"),
       ...part.unreadFields(
         part.drawing,

@@ -11,6 +11,7 @@ import { Draft, type QueryContext } from "../store.ts";
 import {
   attemptRows,
   type FunnelScope,
+  groupKeys,
   secondsBetween,
   stepRows,
   stepsOf,
@@ -38,8 +39,8 @@ export async function funnelValues(
   draft.params["limit"] = limit + 1;
   const values = await draft.run<{ value: string | null }>(`
     SELECT own AS value FROM (
-      SELECT person_id, ${valueOfPerson(scope)} AS own FROM (${rows})
-      GROUP BY person_id HAVING countIf(${scope.walk.begins}) > 0)
+      SELECT actor, ${valueOfPerson(scope)} AS own FROM (${rows})
+      GROUP BY ${groupKeys(scope, breakdown)} HAVING countIf(${scope.walk.begins}) > 0)
     GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`);
   return { values: values.slice(0, limit).map(({ value }) => value), more: values.length > limit };
 }
@@ -76,13 +77,14 @@ export function funnelPersonsText(
   const { draft, best } = bestAttempts(context, scope, breakdown);
   const condition = `steps ${sign} {at_steps:UInt32}${at === undefined ? "" : " AND line = {at_line:Int32}"}`;
   const values = { at_steps: steps, at_line: at ?? 0 };
-  return personsWhere({ text: best, params: draft.params }, condition, values);
+  const text = `SELECT actor AS person_id, steps, line FROM (${best})`;
+  return personsWhere({ text, params: draft.params }, condition, values);
 }
 
-/** Rows of persons who began the funnel: `person_id`, `line`, the `best` attempt and its `steps`. */
+/** Rows of persons who began the funnel: `actor`, `line`, the `best` attempt and its `steps`. */
 function bestAttempts(context: QueryContext, scope: FunnelScope, breakdown?: BreakdownLines) {
   const { draft, attempts } = attemptsOf(context, scope, breakdown);
-  const best = `SELECT person_id, line, arrayReduce('max', attempts) AS best, ${stepsOf("best.1")} AS steps
+  const best = `SELECT actor, line, arrayReduce('max', attempts) AS best, ${stepsOf("best.1")} AS steps
     FROM (${attempts})`;
   return { draft, best };
 }
@@ -97,7 +99,8 @@ function attemptsOf(
   const draft = new Draft(context);
   const rows = stepRows(draft, scope, breakdown, bucketOf?.(draft));
   const line = breakdown ? breakdownLine(draft, valueOfPerson(scope), breakdown) : "0";
-  const attempts = attemptRows(draft, scope, rows, line, bucketOf !== undefined);
+  const keys = groupKeys(scope, breakdown);
+  const attempts = attemptRows(draft, scope, { rows, line, keys, hasBuckets: bucketOf !== undefined });
   return { draft, attempts };
 }
 
@@ -133,9 +136,9 @@ export async function conversionRows(
     FROM (
       SELECT line, one.1 AS bucket, max(one.2) AS outcome, ${stepsOf("outcome")} AS steps
       FROM (
-        SELECT person_id, line, arrayJoin(arrayDistinct(arrayFilter(one -> one.2 > 0, ${begun}))) AS one
+        SELECT actor, line, arrayJoin(arrayDistinct(arrayFilter(one -> one.2 > 0, ${begun}))) AS one
         FROM (${attempts}))
-      GROUP BY person_id, line, bucket)
+      GROUP BY actor, line, bucket)
     GROUP BY line, bucket`);
 }
 

@@ -151,7 +151,11 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
   const operator = operatorOf(value["operator"] ?? "exact", `${attr}__operator`);
   if (type === "session" && types.includes("hogql")) refuseOtherKeys(type, key, sessionKeys, attr);
   if (type === "element") checkElement(key, operator, attr);
-  const checked = checkValues(operator, value["value"], `${attr}__value`);
+  const given = value["value"];
+  // As at PostHog, a list without a value filters nothing.
+  if (Array.isArray(given) && given.length === 0 && !/set|between/.test(operator))
+    return { type: "AND", values: [] };
+  const checked = checkValues(operator, given, `${attr}__value`);
   const values = type === "session" && key === "$is_bounce" ? checked.map(bit) : checked;
   if (!isOfGroup) return { type, key, operator, values };
   const typeIndex = typeIndexOf(value[indexField], `${attr}__${indexField}`);

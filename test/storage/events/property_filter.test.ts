@@ -230,7 +230,7 @@ describe("a filter is refused", () => {
     ],
     ["with an operator nobody has", one("like", "x"), "invalid_choice", "properties__0__operator"],
     ["without a value", one("exact"), "required", "properties__0__value"],
-    ["with no value of a list", one("exact", []), "required", "properties__0__value"],
+    ["with no value of a range", one("between", []), "required", "properties__0__value"],
     ["with an object for a value", one("exact", { a: 1 }), "invalid_input", "properties__0__value"],
     ["that compares with no number", one("gt", "many"), "invalid_input", "properties__0__value"],
     ["with several numbers to compare with", one("gt", [1, 2]), "invalid_input", "properties__0__value"],
