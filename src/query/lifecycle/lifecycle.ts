@@ -2,7 +2,7 @@
 // back after a pause; and who of the one before was not active.
 
 import { queryKind } from "../kind.ts";
-import { personCounts, personsWhere } from "../parts/behind_store.ts";
+import { personsWhere } from "../parts/behind_store.ts";
 import { figureDay, noFigure } from "../parts/figure.ts";
 import { namesOf, seriesLine } from "../parts/lines.ts";
 import { periodsOf } from "../parts/periods.ts";
@@ -10,7 +10,7 @@ import { checkPersons } from "../parts/person_series.ts";
 import { shownName } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
 import { lifecycleModel, type LifecycleQuery } from "./model.ts";
-import { statuses, statusText } from "./store.ts";
+import { countStatuses, statuses, statusText } from "./store.ts";
 
 export const lifecycleKind = queryKind({
   schema: lifecycleModel,
@@ -22,12 +22,11 @@ export const lifecycleKind = queryKind({
     const series = checked.series[0]!;
     const period = await periodsOf(context, checked);
     const { starts, span } = period;
-    const statement = statusText(context, checked, starts, span);
-    const rows = await personCounts<{ bucket: number; status: string }>(context, statement, "bucket, status");
+    const rows = await countStatuses(context, checked, starts, span);
     const results = statuses.map((status): TrendLine => {
       const data = starts.map(() => 0);
       for (const { bucket, persons, ...row } of rows) {
-        if (row.status === status && bucket in data) data[bucket] = Number(persons);
+        if (row.status === status && bucket in data) data[bucket]! += Number(persons);
       }
       // Dormant persons are negative numbers.
       const signed = status === "dormant" ? data.map((count) => 0 - count) : data;

@@ -1,6 +1,7 @@
 // The statement of a lifecycle: persons by interval and status.
 
 import { addIntervals, type DateSpan } from "../date_range.ts";
+import { personCounts } from "../parts/behind_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { CheckedPersons } from "../parts/person_series.ts";
 import { Draft, type QueryContext } from "../store.ts";
@@ -9,12 +10,32 @@ import type { LifecycleQuery } from "./model.ts";
 /** In PostHog's order. */
 export const statuses = ["new", "returning", "resurrecting", "dormant"] as const;
 
-/** Rows of `person_id`, `bucket` and `status`. A person is new in the interval of their first event, of any name. */
+/**
+ * Persons by `bucket` and `status`. The first events of visitors without a profile are in no list of persons: all
+ * earlier events are read only where such a visitor came without having been there in the interval before.
+ */
+export async function countStatuses(...parts: Parameters<typeof statusText>) {
+  const [context, checked, starts, span] = parts;
+  const count = (readsFirsts: boolean) => {
+    const statement = statusText(context, checked, starts, span, readsFirsts);
+    const columns = "bucket, status, unborn";
+    return personCounts<{ bucket: number; status: string; unborn: number }>(context, statement, columns);
+  };
+  const rows = await count(false);
+  return rows.some(({ status, unborn }) => unborn && status === "resurrecting") ? await count(true) : rows;
+}
+
+/**
+ * Rows of `person_id`, `bucket`, `status`, and whether their first event is `unborn`: unknown. A person is new in the
+ * interval of their first event, of any name.
+ * @param readsFirsts whether the first events of visitors without a profile are read.
+ */
 export function statusText(
   context: QueryContext,
   { interval, series: [series], filters }: CheckedPersons<LifecycleQuery>,
   starts: readonly Temporal.ZonedDateTime[],
   { from, to }: DateSpan,
+  readsFirsts = true,
 ): PersonStatement {
   const first = starts[0]!;
   const before = addIntervals(interval, first, -1);
@@ -29,10 +50,24 @@ export function statusText(
   const which = draft.entityCondition(series!, filters);
   // Buckets are counted from the earlier one: ClickHouse's division rounds negative numbers up.
   const active = draft.bucketIndex(interval, before);
-  const born = draft.bucketIndex(interval, before, "born_at");
+  const [born, came] = ["p.born_at", "f.first_at"].map((column) =>
+    draft.bucketIndex(interval, before, column),
+  );
+  const none = "toDateTime64(0, 6, 'UTC')";
+  const firsts = readsFirsts
+    ? {
+        born: `f.first_at != ${none}, toInt32(${came}),`,
+        joined: `LEFT ANY JOIN (
+           SELECT distinct_id, min(timestamp) AS first_at FROM stored_events
+           WHERE project_id = {project_id:UInt32} AND timestamp < toDateTime64({to:String}, 6, 'UTC')
+             AND distinct_id GLOBAL IN (SELECT distinct_id FROM ${draft.eventTable(filters)} WHERE ${span} AND ${which})
+           GROUP BY distinct_id
+         ) AS f ON a.own_id = f.distinct_id`,
+      }
+    : { born: "", joined: "" };
   draft.params["count"] = starts.length;
-  const text = `SELECT person_id, toInt32(one.1 - 1) AS bucket, one.2 AS status FROM (
-       SELECT person_id, arrayJoin(arrayConcat(
+  const text = `SELECT person_id, toInt32(one.1 - 1) AS bucket, one.2 AS status, born = -2 AS unborn FROM (
+       SELECT person_id, born, arrayJoin(arrayConcat(
          arrayMap(
            (at, before) -> (at, multiIf(at = born, 'new', at = before + 1, 'returning', 'resurrecting')),
            active, arrayPushFront(arrayPopBack(active), toInt32(-2))),
@@ -42,15 +77,16 @@ export function statusText(
        )) AS one
        FROM (
          SELECT a.person_id AS person_id, a.active AS active,
-           if(p.born_at = toDateTime64(0, 6, 'UTC'), toInt32(-2), toInt32(${born})) AS born
+           multiIf(p.born_at != ${none}, toInt32(${born}), ${firsts.born} toInt32(-2)) AS born
          FROM (
-           SELECT person_id, arraySort(groupUniqArray(toInt32(${active}))) AS active
+           SELECT person_id, any(distinct_id) AS own_id, arraySort(groupUniqArray(toInt32(${active}))) AS active
            FROM ${draft.eventTable(filters, true)} WHERE ${span} AND ${which} GROUP BY person_id
          ) AS a
          LEFT ANY JOIN (
            SELECT person_id, min(created_at) AS born_at FROM person_distinct_ids
            WHERE project_id = {project_id:UInt32} GROUP BY person_id
-         ) AS p ON a.person_id = p.person_id))
+         ) AS p ON a.person_id = p.person_id
+         ${firsts.joined}))
      WHERE bucket >= 0 AND bucket < {count:Int32}`;
   return { text, params: draft.params };
 }
