@@ -2,7 +2,7 @@
 // refuses all the same stops no other.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
@@ -161,10 +161,44 @@ function startListener(status: (batch: Row[], request: number) => number = () =>
 /** Text that could be taken for a placeholder of ours, or of the engine. */
 const prefix = "~file~/a.zip::%7B_partition_id%7D/_partition_id~file~";
 
+/** Rows of RFC 4180, of which the first has the names. */
+function rowsOfCsv(bytes: Uint8Array): Row[] {
+  const records: string[][] = [[]];
+  for (const [, quoted, plain, end] of new TextDecoder()
+    .decode(bytes)
+    .matchAll(/(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\n)/gy)) {
+    records.at(-1)!.push(quoted?.replaceAll('""', '"') ?? plain!);
+    if (end === "\n") records.push([]);
+  }
+  const [names, ...rows] = records.slice(0, -1);
+  return rows.map((cells) => rowOf(Object.fromEntries(cells.map((cell, k) => [names![k], cell]))));
+}
+
+const rowOf = (cells: Record<string, string>): Row => ({
+  distinct_id: cells["distinct_id"]!,
+  properties: JSON.parse(cells["properties"]!) as Row["properties"],
+});
+
+async function rowsOfParquet(bytes: Uint8Array): Promise<Row[]> {
+  const file = join(folder, `${crypto.randomUUID()}.parquet`);
+  writeFileSync(file, bytes);
+  const text = "SELECT distinct_id, properties FROM file({file:String}, 'Parquet')";
+  return (await stores.clickhouse.query<Record<string, string>>(text, { file })).map(rowOf);
+}
+
+const readers = { JSONLines: linesIn, CSV: rowsOfCsv, Parquet: rowsOfParquet };
+const choices = [
+  { file_format: "JSONLines" },
+  { file_format: "JSONLines", max_file_size_mb: 1 },
+  { file_format: "CSV" },
+  { file_format: "CSV", max_file_size_mb: 1 },
+  { file_format: "Parquet" },
+] as const;
+
 for (const model of ["events", "persons"]) {
-  test(`files have all ${model}, whole and split, whatever their values and their prefix`, async () => {
-    for (const more of [{}, { max_file_size_mb: 1 }]) {
-      const name = `${prefix}${model}${Object.keys(more).join("")}`;
+  test(`files have all ${model} in every format, whatever their values and their prefix`, async () => {
+    for (const choice of choices) {
+      const name = `${prefix}${model}${Object.values(choice).join("")}`;
       const places = {
         S3: {
           config: { bucket_name: "exports", region: "us-east-1", endpoint_url: s3.url },
@@ -177,10 +211,11 @@ for (const model of ["events", "persons"]) {
         File: { config: { path: "~file~" }, secrets: {} },
       };
       for (const [type, { config, secrets }] of Object.entries(places)) {
-        const run = await exported({ type, model, config: { ...config, prefix: name, ...more }, secrets });
-        expect([type, run.latest_error, run.records_completed]).toEqual([type, null, sent.size]);
+        const made = { type, model, config: { ...config, prefix: name, ...choice }, secrets };
+        const run = await exported(made);
+        expect([made, run.latest_error, run.records_completed]).toEqual([made, null, sent.size]);
       }
-      const isRows = (key: string): boolean => key.startsWith(`${name}/`) && key.endsWith(".jsonl");
+      const isRows = (key: string): boolean => key.startsWith(`${name}/`) && !key.endsWith(".json");
       const files = {
         S3: s3
           .keys("exports")
@@ -190,12 +225,13 @@ for (const model of ["events", "persons"]) {
           isRows(key.slice("exports/".length)) ? [bytes] : [],
         ),
         File: readdirSync(join(folder, "~file~", name))
-          .filter((file) => file.endsWith(".jsonl"))
+          .filter((file) => !file.endsWith(".json"))
           .map((file) => readFileSync(join(folder, "~file~", name, file))),
       };
       for (const found of Object.values(files)) {
-        expect(found.length > 1).toBe("max_file_size_mb" in more);
-        expectRows(found.flatMap(linesIn), model, asParsed);
+        expect(found.length > 1).toBe("max_file_size_mb" in choice);
+        const rows = await Promise.all(found.map((bytes) => readers[choice.file_format](bytes)));
+        expectRows(rows.flat(), model, asParsed);
       }
     }
   }, 300_000);
@@ -245,8 +281,18 @@ test("rows that a listener refuses are put aside, counted and named, and the run
   expect(warnings[0]!.message).toMatch(/^Refused because of the answer 422: ([0-9a-f-]{36}(, )?){3}$/);
 });
 
-test("a listener that accepts no row at all fails the run", async () => {
-  const run = await exported(startListener(() => 400).made);
+test("a listener that refuses each row completes the run, unless it refuses a batch without rows in the same way", async () => {
+  const filters = [{ key: "v", value: "~file~", operator: "exact", type: "event" }];
+  for (const empty of [200, 400]) {
+    const run = await exported({
+      ...startListener(({ length }) => (length > 0 ? 422 : empty)).made,
+      filters,
+    });
+    expect([run.status, run.records_completed, run.records_total_count]).toEqual(["Completed", 0, 1]);
+    const { level, message } = (await linesOf(stores, run.id)).find(({ level: one }) => one === "WARNING")!;
+    expect([level, message]).toEqual(["WARNING", expect.stringMatching(/the answer 422: [0-9a-f-]{36}$/)]);
+  }
+  const run = await exported({ ...startListener(() => 400).made, filters });
   expect([run.status, run.latest_error]).toEqual(["Failed", expect.stringContaining("answered 400")]);
 });
 

@@ -42,7 +42,12 @@ async function write(work: ExportWork, config: HttpConfig): Promise<number> {
   const chunks = rowStream(work, select, "LineAsString");
   const bytesMax = config.max_batch_size_mb * 2 ** 20;
   const send = async (lines: readonly Uint8Array[]): Promise<void> => sendBatch(work, url, config, lines);
-  return await sendBatches(work, chunks, send, readRefusal, bytesMax);
+  const accepted = await sendBatches(work, chunks, send, readRefusal, bytesMax);
+  const refusal = work.refused[0]?.thrown;
+  // A receiver that answers a batch without rows in the same way is wrong, not the rows.
+  if (accepted === 0 && (await postEmpty(work, config)).status === (refusal as ExportError).status)
+    throw refusal;
+  return accepted;
 }
 
 function explainRefusal({ host }: URL, { status, text }: ForeignAnswer, final: boolean): ExportError {
@@ -68,7 +73,7 @@ async function sendBatch(
   // A key names the same rows in every attempt at the run.
   const digest = new Bun.CryptoHasher("sha256").update(body).digest("hex");
   const key = `${work.tag.split(" ").at(-1)}-${digest}`;
-  const headers = { "content-type": "application/json", "idempotency-key": key };
+  const headers = { ...contentType, "idempotency-key": key };
   await postRepeatedly(url, body, () => headers, work, explainRefusal);
 }
 
@@ -77,13 +82,16 @@ async function sendBatch(
  * @throws ExportError
  */
 async function probe(work: Writing, config: HttpConfig): Promise<void> {
-  const url = new URL(config.url);
-  const headers = { "content-type": "application/json" };
-  const reply = await post(url, bodyOf(config.token, []), headers, work);
+  const reply = await postEmpty(work, config);
   const refused = reply.status === 401 || reply.status === 403 || reply.status === 404 || reply.status >= 500;
   const sentOn = reply.status >= 300 && reply.status < 400;
-  if (refused || sentOn) throw explainRefusal(url, reply, true);
+  if (refused || sentOn) throw explainRefusal(new URL(config.url), reply, true);
 }
+
+const contentType = { "content-type": "application/json" };
+
+const postEmpty = (work: Writing, { url, token }: HttpConfig): Promise<ForeignAnswer> =>
+  post(new URL(url), bodyOf(token, []), contentType, work);
 
 /** The body of a batch. It is marked as historical, so that it does not look like a spike. */
 function bodyOf(token: string, lines: readonly Uint8Array[]): Uint8Array {

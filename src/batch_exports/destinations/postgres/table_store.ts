@@ -80,7 +80,10 @@ export async function replaceRows(
   });
 }
 
-/** As replaceRows(), in batches, and without the rows that the table refuses, which are put aside. */
+/**
+ * As replaceRows(), in batches, and without the rows that the table refuses, which are put aside. Where none is
+ * accepted, a row with plain values tells whether the rows are wrong or the table: its types, or a column that they lack.
+ */
 export async function replaceAcceptedRows(
   sql: Postgres,
   table: TargetTable,
@@ -93,10 +96,31 @@ export async function replaceAcceptedRows(
   return await sql.begin(async (tx) => {
     const send = (lines: readonly Uint8Array[]) =>
       tx.savepoint(async (part) => await copyRows(part, table, layout, [lines]));
-    return await sendBatches(work, chunks, send, (thrown, line) =>
-      isRowRefusal(thrown) ? { uuid: toCells(line)[position] ?? "", reason: readReason(thrown) } : undefined,
-    );
+    let cells: string[] = [];
+    const accepted = await sendBatches(work, chunks, send, (thrown, line) => {
+      if (!isRowRefusal(thrown)) return undefined;
+      cells = toCells(line);
+      return { uuid: cells[position] ?? "", reason: readReason(thrown) };
+    });
+    if (accepted > 0) return accepted;
+    const plainRow = Buffer.from(cells.map(plainCell).join("\t"), "latin1");
+    const trial = tx.savepoint(async (part) => {
+      await copyRows(part, table, layout, [[plainRow]]);
+      throw new Error("It is accepted, and not kept.");
+    });
+    await trial.catch((thrown: { column_name?: string }) => {
+      const isForeign = codeOf(thrown) === "23502" && !columns.includes(thrown.column_name ?? "");
+      if (isForeign || codeOf(thrown).startsWith("22")) throw work.refused[0]!.thrown;
+    });
+    return 0;
   });
+}
+
+/** A cell that a column of the right type accepts: its own id, moment or truth value, else an empty value. */
+function plainCell(cell: string): string {
+  if (/^(?:\\N|true|false|[\da-f]{8}-[\da-f-]{27}|\d{4}-\d\d-\d\d[\d :.]{0,20})$/.test(cell)) return cell;
+  if (/^[{["]/.test(cell)) return "{}";
+  return /^-?\d[\d.e+-]*$/.test(cell) ? "0" : "";
 }
 
 /** Within a transaction. @returns how many. */

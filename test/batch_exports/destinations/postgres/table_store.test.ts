@@ -110,6 +110,39 @@ test("rows that the table refuses are put aside and named without their values, 
   expect((await replaceAccepted(3000, "picky", ["uuid", "event", "other"], rows.join(""))).copied).toBe(2995);
 });
 
+test("rows of which none is accepted are put aside for their values", async () => {
+  await accounts.sql`
+    CREATE TABLE short (uuid uuid PRIMARY KEY, event varchar(3) NOT NULL CHECK (event <> 'bad'), at timestamptz,
+      "set" jsonb, other numeric(5, 2) NOT NULL)`;
+  const columns = ["uuid", "event", "at", "set", "other"];
+  const id = "0198a8f2-0000-7000-8000-00000000000";
+  const moment = "2026-11-28 01:02:03.000000";
+  const rows = [
+    `${id}1\tlonger\t${moment}\t\\N\t1\n`,
+    `${id}2\tbad\t${moment}\t{"a":1}\t-1.5e1\n`,
+    `${id}3\tok\t${moment}\t"text"\t1e9\n`,
+    `${id}4\tok\t\\N\t{"a":"\\\\u0000"}\t1\n`,
+    `${id}5\tok\t\\N\t\\N\t\\N\n`,
+  ];
+  for (const row of [...rows, rows.join("")]) {
+    const count = row.split("\n").length - 1;
+    const { copied, lines } = await replaceAccepted(count, "short", columns, row);
+    expect([row, copied, lines.length]).toEqual([row, 0, count]);
+  }
+  expect(await accounts.sql`SELECT FROM short`).toHaveLength(0);
+});
+
+test("rows of which none is accepted fail for a table of other types, or with a column that they lack", async () => {
+  await accounts.sql`CREATE TABLE typed (uuid integer, event integer)`;
+  await accounts.sql`CREATE TABLE wide (uuid integer, event text, more text NOT NULL)`;
+  const columns = ["uuid", "event"];
+  await expect(replaceAccepted(1, "typed", columns, "1\tfirst\n")).rejects.toThrow(
+    'invalid input syntax for type integer: "first"',
+  );
+  await expect(replaceAccepted(1, "typed", columns, '1\t{"a":1}\n')).rejects.toThrow("invalid input syntax");
+  await expect(replaceAccepted(1, "wide", columns, "1\tfirst\n")).rejects.toThrow('null value in column "more"');
+});
+
 test("more refused rows than a run tolerates change nothing, and the reason is the last row's", async () => {
   await accounts.sql`CREATE TABLE wrong (uuid integer, event integer)`;
   const rows = Array.from({ length: 500 }, (_, i) => `${i}\t${i < 300 ? i : "text"}\n`).join("");
