@@ -82,7 +82,7 @@ export async function replaceRows(
 
 /**
  * As replaceRows(), in batches, and without the rows that the table refuses, which are put aside. Where none is
- * accepted, a row with plain values tells whether the rows are wrong or the table: its types, or a column that they lack.
+ * accepted, a row with plain values shows whether the table is wrong: its types, or a column that the rows lack.
  */
 export async function replaceAcceptedRows(
   sql: Postgres,

@@ -4,7 +4,7 @@ import type { CallNode, ExpressionNode, WindowFunction } from "../tree.ts";
 import { comparison, truth } from "./compare.ts";
 import { asType, constantSql, midnightOf, type SqlScope } from "./draft.ts";
 import { aggregateNames, type SqlAggregate, sqlAggregate } from "./lists/aggregates.ts";
-import { checkArguments } from "./lists/arguments.ts";
+import { boundItems, checkArguments } from "./lists/arguments.ts";
 import { functionShapes, refuseFunction } from "./lists/function_shapes.ts";
 import { functionNames, type SqlFunction, sqlFunction } from "./lists/functions.ts";
 import { countKinds } from "./lists/kinds.ts";
@@ -75,6 +75,9 @@ export function callSql(node: CallNode, scope: SqlScope): Sql {
   }
   arity(node, values.length, callee.args);
   const converted = values.map((one) => argument(callee, one));
+  // Its arrays have one length.
+  if (node.args[0]?.node === "Lambda" && callee.name.startsWith("array"))
+    converted.push(boundItems(draft, converted.pop()!, values[0]!.cost!.steps));
   const call = plainCall(callee, checkArguments(draft, callee, converted, node));
   // A week without a mode is the project's: ClickHouse's mode 3 is ISO's week.
   const isMonday = callee.name === "toStartOfWeek" && values.length === 1 && draft.context.weekStart === 1;

@@ -1,10 +1,12 @@
 // Compiles one expression of a query.
 
-import type { ExpressionNode, FieldNode, Placed } from "../tree.ts";
+import type { ExpressionNode, FieldNode, Placed, SelectQuery, SelectSetQuery } from "../tree.ts";
 import { callSql, logic, negation } from "./calls.ts";
 import { comparison, inSql, truth } from "./compare.ts";
 import { asType, constantSql, midnightOf, type SqlDraft, type SqlScope } from "./draft.ts";
+import { hasLength } from "./lists/cost.ts";
 import { functionShapes } from "./lists/function_shapes.ts";
+import { functionLimits } from "./lists/limits.ts";
 import { hasNoStart, placeholderSql } from "./placeholders.ts";
 import { quotedName, refuse } from "./problem.ts";
 import { fieldSql, memberSql } from "./scope.ts";
@@ -64,11 +66,8 @@ export function expressionSql(node: ExpressionNode, scope: SqlScope): Sql {
     case "TryCast":
       return castSql(draft, inner(node.expr), node.type_name, node);
     case "SelectQuery":
-    case "SelectSetQuery": {
-      const { sql, columns } = scope.select(node);
-      const type = columns.length === 1 ? columns[0]!.column.type : "unknown";
-      return { sql: `(${sql})`, type, nullable: true };
-    }
+    case "SelectSetQuery":
+      return scalarSql(node, scope);
     case "Placeholder":
       return placeholderSql(node, scope);
     default:
@@ -84,6 +83,17 @@ const refused: Readonly<Record<string, string>> = {
   NamedArgument: "An argument with a name",
   GroupingSet: "A grouping set outside of GROUP BY",
 };
+
+/** A SELECT as a value. It is the same for all rows, so the engine refuses one that is longer than costs assume. */
+function scalarSql(node: SelectQuery | SelectSetQuery, scope: SqlScope): Sql {
+  const { sql, columns } = scope.select(node);
+  const type = columns.length === 1 ? columns[0]!.column.type : "unknown";
+  if (!hasLength(type)) return { sql: `(${sql})`, type, nullable: true };
+  const names = columns.map(({ column }) => column.sql).join(", ");
+  const isLong = `length(toString((${names}))) > ${scope.draft.bind("UInt32", functionLimits.scalarCharsMax)}`;
+  const bounded = `SELECT ${names} FROM (${sql}) WHERE empty(repeat('', if(${isLong}, 4294967295, 0)))`;
+  return { sql: `(${bounded})`, type, nullable: true };
+}
 
 function numberOf(value: unknown, type: string | undefined, at: Placed): unknown {
   if (type !== "number" || typeof value !== "string") return value;

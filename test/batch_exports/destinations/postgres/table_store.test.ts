@@ -140,7 +140,9 @@ test("rows of which none is accepted fail for a table of other types, or with a 
     'invalid input syntax for type integer: "first"',
   );
   await expect(replaceAccepted(1, "typed", columns, '1\t{"a":1}\n')).rejects.toThrow("invalid input syntax");
-  await expect(replaceAccepted(1, "wide", columns, "1\tfirst\n")).rejects.toThrow('null value in column "more"');
+  await expect(replaceAccepted(1, "wide", columns, "1\tfirst\n")).rejects.toThrow(
+    'null value in column "more"',
+  );
 });
 
 test("more refused rows than a run tolerates change nothing, and the reason is the last row's", async () => {

@@ -4,7 +4,7 @@
 import { wordsIn } from "../../../../core/words.ts";
 import { countSteps } from "../../../../storage/events/pattern_steps.ts";
 import type { ExpressionNode } from "../../tree.ts";
-import type { Cost, Sql } from "../value.ts";
+import type { Cost, Sql, SqlType } from "../value.ts";
 import { sqlFunction } from "./functions.ts";
 import { kindsOf } from "./kinds.ts";
 import { functionLimits } from "./limits.ts";
@@ -24,7 +24,13 @@ const crossing = new Set(["hasall", "hasany"]);
 /** Functions that return one of their values. */
 const choosing = new Set<string>(wordsIn("if multiif coalesce ifnull nullif greatest least transform"));
 
-const isText = ({ type }: Sql): boolean => type === "string" || type === "json" || type === "unknown";
+/** Parts of a query that read only a few characters of their values. */
+const light =
+  /^(?:Alias|ArrayAccess|TupleAccess|arrayElement|tupleElement|length|empty|notEmpty|==|!=|<=?|>=?)$/;
+
+const isText = ({ type }: Pick<Sql, "type">): boolean =>
+  type === "string" || type === "json" || type === "unknown";
+export const hasLength = (type: SqlType): boolean => isText({ type }) || type === "array";
 const readSize = (part: Sql | undefined): number => part?.cost?.size ?? 1;
 const readCount = (part: Sql | undefined): number =>
   typeof part?.constant === "number" ? Math.abs(part.constant) : functionLimits.unknownCountMax;
@@ -91,6 +97,8 @@ export function costOf(node: ExpressionNode, value: Sql, parts: readonly Sql[]):
     if (known) return { size: known.size, steps, chars, isFixed: known.isFixed, count: known.count };
     return { size: isText(value) ? textChars : 1, steps, chars, isFixed: false, count: undefined };
   }
+  if (node.node === "SelectQuery" || node.node === "SelectSetQuery")
+    return { size: hasLength(value.type) ? functionLimits.scalarCharsMax : 1, steps, chars, isFixed: false };
   const call = node.node === "Call" ? node : undefined;
   const callee = call && sqlFunction(call.name);
   const name = callee?.name ?? call?.name.toLowerCase() ?? "";
@@ -100,7 +108,8 @@ export function costOf(node: ExpressionNode, value: Sql, parts: readonly Sql[]):
   const op = node.node === "CompareOperation" ? node.op : name;
   const weight = op !== "" && heavy.test(op) ? heavySteps : 1;
   steps += Math.max(weight, call && value.type === "string" ? textSteps : 1) - 1;
-  chars += made * weight + patternCost(op, callee?.args ?? "", parts);
+  if (!light.test(op || node.node)) chars += made * weight;
+  chars += patternCost(op, callee?.args ?? "", parts);
   if (crossing.has(name)) chars += readSize(parts[0]) * readSize(parts[1]);
   const grown = Object.hasOwn(growing, name) ? growing[name]!(...parts) : undefined;
   if (typeof grown === "object") return { steps, chars, isFixed, ...grown };

@@ -77,7 +77,7 @@ string vr: extract
 string vv?v: substring substr=substring substringUTF8 mid=substring
 string vn?v: leftPad rightPad lpad=leftPad rpad=rightPad leftPadUTF8 rightPadUTF8
 string vr?v: regexpExtract
-string vvvv: substringIndex
+string vvv: substringIndex
 string vv*: concatWithSeparator concat_ws=concatWithSeparator
 string v?v: trim=trimBoth btrim=trimBoth trimBoth ltrim=trimLeft trimLeft rtrim=trimRight trimRight
 boolean vv: startsWith endsWith startsWithUTF8 endsWithUTF8 hasToken hasTokenCaseInsensitive hasSubsequence

@@ -1,5 +1,7 @@
 // Texts of arguments, made from the table of functions: what each kind takes, and what it must refuse.
 
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { aggregateNames, sqlAggregate } from "../../../../../src/query/sql/compile/lists/aggregates.ts";
 import { functionShapes } from "../../../../../src/query/sql/compile/lists/function_shapes.ts";
 import { sqlFunctions } from "../../../../../src/query/sql/compile/lists/functions.ts";
@@ -68,59 +70,137 @@ export function countsOf(args: string): number[] {
   return Array.from({ length: end - least + 1 }, (_, i) => least + i);
 }
 
-const columns = [
-  "event",
-  "distinct_id",
-  "properties.n",
-  "properties.plan",
-  "properties.$current_url",
-  "timestamp",
+/** Arguments of which each callable makes something, by their number: a letter for each of kind v or s. */
+const signatures = new Map<string, { count: number; types: string }[]>();
+for (const line of readFileSync(
+  join(import.meta.dir, "../../../../fixtures/hogql/signatures.txt"),
+  "utf8",
+).split("\n")) {
+  const [, count, types = "", names = ""] = /^(\d+) (\S*): (.*)$/.exec(line) ?? [];
+  for (const name of names.split(" ")) {
+    signatures.set(name, [...(signatures.get(name) ?? []), { count: Number(count), types }]);
+  }
+}
+
+const baitOf = (text: string) => ({
+  n: [`intDiv(1, if(${text} like 'zqsec%', 0, 1))`],
+  s: [`repeat('a', if(${text} > 'z', 1000000000, 2))`],
+});
+
+/** What a text reads, and its values by type: those of another project fail or are long. */
+const sources: readonly { from: string; values: Readonly<Record<string, readonly string[]>> }[] = [
+  {
+    from: "events",
+    values: {
+      s: ["event", "distinct_id", "properties.plan", "person.properties.email", "session.$entry_current_url"],
+      n: ["properties.n", "length(event)", ...baitOf("distinct_id").n],
+      d: ["timestamp", "created_at"],
+      a: ["splitByChar(' ', distinct_id)", "JSONExtractKeys(properties)"],
+      u: ["uuid", "person_id"],
+    },
+  },
+  {
+    from: "events",
+    values: {
+      s: ["toString(uuid)", "properties", "properties.$current_url", ...baitOf("event").s],
+      n: ["toInt(properties.n)", "length(distinct_id)"],
+      b: ["event = 'seen'", "properties.n > 3"],
+    },
+  },
+  {
+    from: "persons",
+    values: {
+      s: ["toString(id)", "properties.email", ...baitOf("toString(properties)").s],
+      n: ["length(distinct_ids)", ...baitOf("toString(properties)").n],
+      d: ["created_at"],
+      a: ["distinct_ids"],
+      b: ["is_identified"],
+      u: ["id"],
+    },
+  },
+  {
+    from: "groups",
+    values: {
+      s: ["key", "properties.name", ...baitOf("key").s],
+      n: ["index", "length(key)", ...baitOf("key").n],
+      d: ["created_at", "updated_at"],
+    },
+  },
+  {
+    from: "sessions",
+    values: {
+      s: ["session_id", "$entry_current_url", ...baitOf("session_id").s],
+      n: ["$pageview_count", "$session_duration", ...baitOf("distinct_id").n],
+      d: ["$start_timestamp"],
+      b: ["$is_bounce"],
+    },
+  },
+  {
+    from: "session_recordings",
+    values: {
+      s: ["session_id", "start_url", ...baitOf("session_id").s],
+      n: ["click_count", "duration", ...baitOf("session_id").n],
+      d: ["start_time"],
+    },
+  },
+  {
+    from: "ingestion_warnings",
+    values: {
+      s: ["type", "event", "details", ...baitOf("distinct_id").s],
+      n: ["count", ...baitOf("event").n],
+      d: ["timestamp"],
+    },
+  },
+  {
+    from: "person_distinct_ids",
+    values: {
+      s: ["distinct_id", ...baitOf("distinct_id").s],
+      n: ["version", ...baitOf("distinct_id").n],
+      d: ["created_at"],
+      u: ["person_id"],
+    },
+  },
+  { from: "numbers(300000)", values: { s: ["toString(number)"], n: ["number", "number % 7"], d: ["now()"] } },
 ];
-const more = [
-  "toString(uuid)",
-  "created_at",
-  "properties",
-  "person.properties.email",
-  "session.$entry_current_url",
-];
-const literals = [
-  "'a'",
-  "''",
-  "'a,b;c'",
-  "1",
-  "0",
-  "-1",
-  "9223372036854775807",
-  "0.5",
-  "NULL",
-  "true",
-  "[1, 2]",
-];
-const lists = [
-  "['a', 'b']",
-  "(1, 'a')",
-  "range(5)",
-  "splitByChar(',', event)",
-  "now()",
-  "interval 1 day",
-  "today()",
-];
-/** They fail, or are long, where a row of another project is read. */
-const baits = [
-  "intDiv(1, if(distinct_id like 'zqsec%', 0, 1))",
-  "repeat('a', if(event > 'z', 1000000000, 2))",
-];
-const counts = [
-  "0",
-  "3",
-  "-5",
-  "1500",
-  "10000",
-  "1000000000",
-  "1e18",
-  "length(event)",
-  "toInt(properties.n)",
-];
+
+const literals: Readonly<Record<string, readonly string[]>> = {
+  n: ["1", "0", "-1", "9223372036854775807", "0.5", "NULL"],
+  s: ["'a'", "''", "'a,b;c'", "'{\"a\":[1]}'", "'https://u@example.com/a?b=c#d'"],
+  d: ["now()", "toDateTime('2026-01-02 03:04:05')"],
+  a: ["['a', 'b']", "splitByChar(',', 'a,b')"],
+  N: ["[1, 2]", "range(5)"],
+  A: ["[[1], [2]]"],
+  b: ["true", "1 = 2"],
+  t: ["(1, 'a')"],
+  m: ["map('a', 1)"],
+  u: ["toUUID('0198a8f2-0000-7000-8000-000000000001')"],
+  i: ["interval 1 day"],
+  // Constants of which something is required.
+  c: ["2", "1"],
+  q: ["','", "' '"],
+  k: ["'10.0.0.1'"],
+  r: ["'10.0.0.0/8'"],
+  e: ["'YQ=='"],
+  f: ["toFixedString('0123456789abcdef', 16)"],
+  S: ["sumState(1)"],
+  o: ["0.5"],
+};
+const lambdas: Readonly<Record<string, string>> = {
+  l: "x -> ",
+  p: "x -> x > ",
+  L: "(k, v) -> ",
+  P: "(k, v) -> v > ",
+};
+/** The type of a call, as an argument. */
+const typeLetters: Readonly<Record<string, string>> = {
+  string: "s",
+  number: "n",
+  datetime: "d",
+  boolean: "b",
+  array: "a",
+};
+const counts = ["0", "3", "5", "100", "1000"];
+/** What an argument of any kind may be all the same: names of the engine's, texts that multiply, other tables. */
 const anywhere = [
   "'file:/proc/self/fd/7'",
   "'Fixed/UTC-00:00:07'",
@@ -130,7 +210,16 @@ const anywhere = [
   "arrayMap(y -> repeat('b', 9000), range(9000))",
   "(select event from events limit 1)",
   "event_rows",
+  "1e18",
+  "10000",
+  "-5",
+  "length(event)",
+  "NULL",
+  "x -> x",
 ];
+const suffixes = ["", "", "", "If", "OrNull", "Distinct"];
+const windowsOnly =
+  /^(?:row_number|rank|dense_?rank|percent_rank|ntile|cume_dist|lag|lead|laginframe|leadinframe|nth_value)$/;
 
 /** Texts of expressions and statements, the same for a seed. */
 export function openTexts(seed: number) {
@@ -140,37 +229,54 @@ export function openTexts(seed: number) {
     return state / 2 ** 32;
   };
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!;
-  const value = (depth: number): string =>
-    depth > 0 && random() < 0.5
-      ? call(depth - 1)
-      : pick(pick([columns, columns, more, literals, lists, baits]));
-  const argument = (kind: string, depth: number): string => {
-    if (random() < 0.03) return pick(anywhere);
-    if (random() < 0.06 && hostileTo(kind).length > 0) return pick(hostileTo(kind));
-    if ("ngi".includes(kind)) return pick(counts);
-    return "vs".includes(kind) ? value(depth) : right[kind]!;
+  const isAggregate = (name: string): boolean => sqlAggregate(name) !== undefined || name.endsWith("_agg");
+  const aggregates = callables.filter(([name]) => isAggregate(name) && !sqlFunctions.has(name));
+  const functions = callables.filter(([name]) => !isAggregate(name) && !windowsOnly.test(name));
+  const windows = callables.filter(([name]) => windowsOnly.test(name));
+  const makersOf = Map.groupBy(functions, ([name]) => typeLetters[sqlFunctions.get(name)?.type ?? ""]);
+  /** An expression over one source. */
+  const over = (values: (typeof sources)[number]["values"]) => {
+    const value = (type: string, depth: number): string => {
+      if (random() < 0.05) return pick(anywhere);
+      if (lambdas[type])
+        return lambdas[type] + (/[pP]/.test(type) ? "1" : pick(type === "l" ? ["x"] : ["(k, v)"]));
+      const makers = makersOf.get(type);
+      if (makers && depth > 0 && random() < 0.6) return call(pick(makers), depth - 1);
+      return pick(values[type] && random() < 0.7 ? values[type] : literals[type]!);
+    };
+    const call = ([name, args]: readonly [string, string], depth: number): string => {
+      const { count, types } = pick(signatures.get(name) ?? [{ count: countsOf(args)[0]!, types: "" }]);
+      const letters = [...kindsOf(args, count)].slice(0, count);
+      let free = 0;
+      const list = letters.map((kind) => {
+        if ("vs".includes(kind)) return value(types[free++] ?? "s", depth);
+        if (random() < 0.1) return pick([...anywhere, ...hostileTo(kind)]);
+        return "ng".includes(kind) ? pick(counts) : right[kind]!;
+      });
+      const params = sqlFunctions.has(name) ? undefined : sqlAggregate(name)?.params;
+      const parameter = params && (/^(?:quant|median)/.test(name) ? "(0.5)" : "(3)");
+      const suffix = sqlAggregate(name) && !sqlFunctions.has(name) ? pick(suffixes) : "";
+      if (suffix === "If") list.push(value("b", depth));
+      return `${name}${suffix}${parameter ?? ""}(${list.join(", ")})`;
+    };
+    return call;
   };
-  const call = (depth: number): string => {
-    const [name, args] = pick(callables);
-    const letters = [...kindsOf(args, pick(countsOf(args)))];
-    const list = letters.map((kind, i) =>
-      i === 0 && /^(?:array|map)/.test(name) && random() < 0.5
-        ? `x -> ${random() < 0.5 ? "x" : value(depth)}`
-        : argument(kind, depth),
-    );
-    return `${name}(${list.join(", ")})`;
-  };
-  const statements: ((expression: string) => string)[] = [
-    (one) => `select ${one} from events limit 5`,
-    (one) => `select count() from events where toString(${one}) != ''`,
-    (one) => `select toString(${one}) as k, count() from events group by k order by k limit 5`,
-    (one) => `select event from events where notEmpty(toString(${one})) order by event limit 1 by event`,
-    (one) =>
-      `select sum(cityHash64(${one.replaceAll(/\b(?:event|distinct_id)\b/g, "toString(number)")})) from numbers(300000)`,
-    (one) => `select ${one.replaceAll(/\bproperties[.$\w]*/g, "key")} from groups limit 5`,
-    (one) =>
-      `select count() from events e join (select ${one} as k, uuid as id from events) f on e.uuid = f.id`,
+  const expression = (from = sources[0]!): string => over(from.values)(pick(functions), pick([0, 1, 2]));
+  const statements: ((from: (typeof sources)[number]) => string)[] = [
+    (from) => `select ${expression(from)} from ${from.from} limit 5`,
+    (from) => `select count() from ${from.from} where toString(${expression(from)}) != ''`,
+    (from) =>
+      `select toString(${expression(from)}) as k, count() from ${from.from} group by k order by k limit 5`,
+    (from) =>
+      `select 1 from ${from.from} where notEmpty(toString(${expression(from)})) limit 1 by ${from.values["s"]![0]}`,
+    (from) => `select sum(cityHash64(${expression(from)})) from ${from.from}`,
+    (from) => `select ${over(from.values)(pick(aggregates), 1)} from ${from.from}`,
+    (from) =>
+      `select ${from.values["s"]![0]} as k, ${over(from.values)(pick(aggregates), 1)} from ${from.from} group by k`,
+    (from) =>
+      `select ${over(from.values)(pick(windows), 1)} over (order by ${from.values["s"]![0]}) from ${from.from}`,
+    () =>
+      `select count() from events e join (select ${expression()} as k, uuid as id from events) f on e.uuid = f.id`,
   ];
-  const expression = (): string => call(random() < 0.6 ? 0 : 2);
-  return { expression, statement: () => pick(statements)(expression()) };
+  return { expression: () => expression(), statement: () => pick(statements)(pick(sources)) };
 }

@@ -8,6 +8,11 @@ import { openTestParser } from "../../../../support/sql_parser.ts";
 afterAll(cleanUp);
 const { parse } = openTestParser();
 
+async function statementOf(text: string): Promise<string> {
+  const tree = await parse(text, "select", 1);
+  return compileSelect(tree, { project_id: 1, timezone: "UTC", now: 0, text }).statement;
+}
+
 async function problemOf(text: string, values: Record<string, unknown> = {}): Promise<string> {
   const tree = await parse(text, "select", 1);
   try {
@@ -37,6 +42,19 @@ test.each([
   ["select arrayMap(x -> position(repeat('a', 10000), x), splitByChar(',', event)) from events", tooLong],
   ["select has(arrayWithConstant(10000, repeat('a', 100)), event) from events", tooLong],
   ["select hasAny(range(1000), range(1000)) from events", tooLong],
+  [
+    "select position((select any(properties.long) from events), event, 1), has((select groupArray(event) from events), event) from events",
+    tooLong,
+  ],
+  [
+    "with (select groupArray(event) from events) as a select arrayMap(x -> has(a, x), distinct_ids) from persons",
+    tooLong,
+  ],
+  [
+    "select match((select any(properties.long) from events), event) from events",
+    "A pattern is a text of the query.",
+  ],
+  ["select JSONExtractInt((select any(properties) from events), event) from events", tooLong],
   ["select arrayJoin(range(1000000)) as a, position(repeat(repeat('a', 1000), 1000), toString(a))", tooLong],
   [
     "select length(format(concat('{0}{0}{0}{0}', repeat('{0}', 9)), event)) from events",
@@ -60,7 +78,30 @@ test.each([
   expect(await problemOf(text, { long: "a".repeat(150_000) })).toStartWith(problem);
 });
 
+test("the engine refuses a value of a SELECT, or an array for a long lambda, that is longer than costs assume", async () => {
+  const sum = Array.from({ length: 60 }, () => "abs(x)").join(" + ");
+  const long = await statementOf(`select arrayMap(x -> ${sum}, groupArray(length(event))) from events`);
+  expect(long).toMatch(
+    /arrayResize\((l\d), if\(length\(\1\) > \{p\d:UInt32\}, 4294967295, length\(\1\)\)\), \[groupArray/,
+  );
+  for (const short of ["groupArray(event)", "range(9)"]) {
+    const lambda = short === "range(9)" ? sum : "length(x)";
+    expect(await statementOf(`select arrayMap(x -> ${lambda}, ${short}) from events`)).not.toContain(
+      "4294967295",
+    );
+  }
+  const scalar = "empty(repeat('', if(length(toString((";
+  expect(
+    await statementOf("select event from events where event = (select max(event) from events)"),
+  ).toContain(scalar);
+  for (const value of ["count()", "max(timestamp)", "any(person_id)"]) {
+    expect(await statementOf(`select (select ${value} from events)`)).not.toContain(scalar);
+  }
+});
+
 test.each([
+  "select count() from events where event = (select max(event) from events) and distinct_id != (select min(event) from events)",
+  "with (select groupArray(event) from events) as a select a[1], length(a), has(a, event) from events",
   "select arraySum(range(1000000))",
   "select arrayMap(i -> countEqual(groupArray(toInt(properties.n)), i), range(0, 30)) from events",
   "select arrayMap(i -> dateAdd('day', i, toDate(min(timestamp))), range(0, dateDiff('day', min(timestamp), max(timestamp)) + 1)) from events",
