@@ -1,4 +1,4 @@
-// Trimming of given characters in linear time: a regular expression like /x+$/ takes quadratic time.
+// Texts made shorter. Trimming takes linear time: a regular expression like /x+$/ takes quadratic time.
 
 /** `chars`: the characters that are removed, e.g. "/" or "-_". */
 export function withoutLast(text: string, chars: string): string {
@@ -29,4 +29,11 @@ function isBlank(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   if (code < 0x80) return code === 0x20 || (code >= 0x09 && code <= 0x0d) || (code >= 0x1c && code <= 0x1f);
   return code === 0x85 || (code !== 0xfeff && text[at]!.trim() === "");
+}
+
+/** A text of at most so many characters (code points); a cut one ends with "…". */
+export function beginningOf(text: string, charsMax: number): string {
+  // A long text is not made an array: a character has at most two units.
+  const characters = Array.from(text.slice(0, 2 * charsMax + 2));
+  return characters.length > charsMax ? `${characters.slice(0, charsMax - 1).join("")}…` : text;
 }

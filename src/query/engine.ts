@@ -4,6 +4,7 @@
 import type { Clock } from "../core/clock.ts";
 import { Fault, unavailable } from "../core/fault.ts";
 import { hashKey } from "../core/id.ts";
+import { beginningOf } from "../core/trim.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { readStoredZone, tooManyZones } from "../storage/clickhouse/zones.ts";
 import type { PropertyFilter } from "../storage/events/property_filter.ts";
@@ -176,7 +177,12 @@ export function openQueryEngine({
      */
     check: (query: unknown, attr?: string) => {
       const { kind, result: type, title } = checkQuery(query, attr);
-      return { kind, type, title: cutTitle(title), stored: storedQuery(query as Record<string, unknown>) };
+      return {
+        kind,
+        type,
+        title: beginningOf(title, titleCharsMax),
+        stored: storedQuery(query as Record<string, unknown>),
+      };
     },
     /**
      * Reads the texts of SQL in a query without running it.
@@ -267,10 +273,5 @@ function cacheKeyOf(
 
 /** PostHog's bound for a name, in characters. */
 const titleCharsMax = 400;
-
-function cutTitle(title: string): string {
-  const characters = [...title];
-  return characters.length > titleCharsMax ? `${characters.slice(0, titleCharsMax - 1).join("")}…` : title;
-}
 
 const tooManyQueries = () => unavailable("Too many queries are waiting already. Please retry.");

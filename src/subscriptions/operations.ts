@@ -21,7 +21,7 @@ import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Uses } from "../storage/services.ts";
-import { addTestDelivery, getDelivery, listDeliveries } from "./deliveries/list_store.ts";
+import { addTestDelivery, getDelivery, listDeliveries } from "./deliveries/store.ts";
 import { subscriptionLimits } from "./limits.ts";
 import {
   deliveryModel,

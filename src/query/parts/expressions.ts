@@ -2,6 +2,7 @@
 // columns that PostHog has beside SQL are made of several expressions each.
 
 import { Fault } from "../../core/fault.ts";
+import { jsonIn } from "../../core/json/dictionary.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { mapInSlices } from "../../work/slices.ts";
@@ -41,11 +42,8 @@ export interface ExpressionList {
 /** The value of a JSON text; a text that is no JSON stays a text. */
 export function jsonOf(text: string): unknown {
   if (text === "") return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = jsonIn(text);
+  return value === undefined ? text : value;
 }
 
 /** Properties as an object. */

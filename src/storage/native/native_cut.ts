@@ -82,14 +82,6 @@ export function columnsThrough(block: Uint8Array, last: string): Uint8Array | un
   return out;
 }
 
-/** The length of the first block of `bytes`: a frame or file may hold several. */
-export function lengthOfBlock(bytes: Uint8Array): number {
-  const read = new BlockReader(bytes);
-  const [columns, rows] = [read.varuint(), read.varuint()];
-  for (const { type } of columnHeads(read, columns)) cutColumn(read, type, rows, 0, 0);
-  return read.at;
-}
-
 /** The head of each column; the caller reads the values before the next one. */
 export function* columnHeads(read: BlockReader, columns: number) {
   for (let column = 0; column < columns; column++) {

@@ -1,5 +1,6 @@
 // A report as plain text, and what its two forms share.
 
+import { beginningOf } from "../../core/trim.ts";
 import type { Cell, Report, Section, Table } from "../report/model.ts";
 import { changeOf, numberText } from "../report/numbers.ts";
 
@@ -62,7 +63,7 @@ function tableText({ columns, rows, more }: Table): string {
     row
       .map((cell, i) => {
         const width = widths[i] ?? 0;
-        const text = [...cell].length > width ? `${[...cell].slice(0, width - 1).join("")}…` : cell;
+        const text = beginningOf(cell, width);
         return i > 0 && isNumeric(rows[0]?.[i]) ? text.padStart(width) : text.padEnd(width);
       })
       .join("  ")

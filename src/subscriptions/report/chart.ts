@@ -1,5 +1,6 @@
 // A chart as SVG, in the font that png_worker.ts loads. All text is escaped.
 
+import { beginningOf } from "../../core/trim.ts";
 import { subscriptionLimits } from "../limits.ts";
 import type { Chart, ChartSeries } from "./model.ts";
 import { numberText, shortText } from "./numbers.ts";
@@ -132,11 +133,8 @@ function labelledPoints(labels: readonly string[]): number[] {
   return Array.from({ length: countMax }, (_, i) => Math.round((i * (labels.length - 1)) / gaps));
 }
 
-function shortened(label: string, width: number, size: number): string {
-  const characters = [...label];
-  const max = Math.floor(width / (size * characterWidth));
-  return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : label;
-}
+const shortened = (label: string, width: number, size: number): string =>
+  beginningOf(label, Math.floor(width / (size * characterWidth)));
 
 function framed(parts: string[], height: number): string {
   return (

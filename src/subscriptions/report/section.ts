@@ -1,5 +1,6 @@
 // One insight's results as a section of a report.
 
+import { beginningOf } from "../../core/trim.ts";
 import {
   type FunnelStep,
   type ResultShapes,
@@ -297,9 +298,4 @@ function cellOf(value: unknown): Cell {
   return cut(typeof value === "string" ? value : JSON.stringify(value));
 }
 
-function cut(text: string): string {
-  const characters = Array.from(text.slice(0, 2 * subscriptionLimits.reportCellCharsMax));
-  return characters.length > subscriptionLimits.reportCellCharsMax
-    ? `${characters.slice(0, subscriptionLimits.reportCellCharsMax - 1).join("")}…`
-    : characters.join("");
-}
+const cut = (text: string): string => beginningOf(text, subscriptionLimits.reportCellCharsMax);

@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { Block, rebatch } from "../../../src/capture/columns/block.ts";
 import { emptyRow, newUuidBytes, uuidFromText, uuidText } from "../../../src/capture/event/row.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
-import { lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
-import { rowsOfBlock } from "../../support/native.ts";
+import { lengthOfBlock, rowsOfBlock } from "../../support/native.ts";
 
 const encoder = new TextEncoder();
 

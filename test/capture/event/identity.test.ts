@@ -13,8 +13,8 @@ import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { limits } from "../../../src/core/limits.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
-import { lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
 import { cleanUp } from "../../support/cleanup.ts";
+import { lengthOfBlock } from "../../support/native.ts";
 import { columnsOf, naiveColumns, type PersonColumns } from "../../support/person_columns.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
 

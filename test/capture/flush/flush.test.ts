@@ -20,12 +20,12 @@ import {
 import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
 import { openEngineZones } from "../../../src/storage/clickhouse/zones.ts";
 import { ownTables } from "../../../src/storage/cluster/tables.ts";
-import { cutBlock, lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
+import { cutBlock } from "../../../src/storage/native/native_cut.ts";
 import { RunningStatements } from "../../../src/storage/running_statements.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { noDefinitions } from "../../support/definitions.ts";
 import { makeFolder } from "../../support/folder.ts";
-import { rowsOfBlock } from "../../support/native.ts";
+import { lengthOfBlock, rowsOfBlock } from "../../support/native.ts";
 import { until } from "../../support/server.ts";
 
 afterAll(cleanUp);

@@ -12,10 +12,10 @@ import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
 import type { EventIndex } from "../../../src/capture/scan/event_index.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
-import { lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
 import { runAtOnce } from "../../../src/work/slices.ts";
 import { key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
+import { lengthOfBlock } from "../../support/native.ts";
 
 afterAll(cleanUp);
 

@@ -18,12 +18,11 @@ import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
 import { openEngineZones } from "../../../src/storage/clickhouse/zones.ts";
 import { ownTables } from "../../../src/storage/cluster/tables.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
-import { lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
 import { RunningStatements } from "../../../src/storage/running_statements.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { noDefinitions } from "../../support/definitions.ts";
 import { makeFolder } from "../../support/folder.ts";
-import { rowsOfBlock } from "../../support/native.ts";
+import { lengthOfBlock, rowsOfBlock } from "../../support/native.ts";
 
 afterAll(cleanUp);
 

@@ -9,12 +9,8 @@ import {
   writeColumnHead,
 } from "../../../src/storage/native/native.ts";
 import { ArrayOffsets, writeLowCardinalityArrays } from "../../../src/storage/native/native_arrays.ts";
-import {
-  columnsThrough,
-  cutBlock,
-  fixedColumnOf,
-  lengthOfBlock,
-} from "../../../src/storage/native/native_cut.ts";
+import { columnsThrough, cutBlock, fixedColumnOf } from "../../../src/storage/native/native_cut.ts";
+import { lengthOfBlock } from "../../support/native.ts";
 
 interface Row {
   id: number;

@@ -8,7 +8,7 @@ import {
   writeNativeFrame,
 } from "../../../../src/capture/journal/segments/native_frame.ts";
 import { Pieces } from "../../../../src/storage/native/native.ts";
-import { lengthOfBlock } from "../../../../src/storage/native/native_cut.ts";
+import { lengthOfBlock } from "../../../support/native.ts";
 
 const segment = 1234n;
 
