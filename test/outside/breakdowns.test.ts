@@ -150,3 +150,62 @@ test("a formula over a limited breakdown keeps the same values in each series", 
   expect(await lines(4)).toEqual(all);
   expect(await lines(4, { trendsFilter: { formula: "A + B", display: "ActionsTable" } })).toEqual(all);
 });
+
+// PostHog's test_trends_query_runner.py: a histogram of four bins.
+test("a breakdown into bins has equal ranges of its numbers, and none for what is no number", async () => {
+  const numbers = [10, 10, 10, 10, 10, 20, 20, 30, 40, "many", null];
+  const at = Date.UTC(2024, 2, 8, 10);
+  const batch = numbers.map((prop, i) => ({
+    event: "binned",
+    distinct_id: `b${i}`,
+    timestamp: new Date(at + i).toISOString(),
+    properties: { prop, side: i % 2 === 0 ? "left" : "right" },
+  }));
+  await post({ url: app.url }, "/batch/", { api_key: projectKey, batch, historical_migration: true });
+  await rested({ url: app.url });
+  const query = (breakdownFilter: object, math = "total") => ({
+    kind: "TrendsQuery",
+    series: [{ event: "binned", math }],
+    dateRange: { date_from: "2024-03-08", date_to: "2024-03-08" },
+    breakdownFilter,
+  });
+  const lines = async (...parts: Parameters<typeof query>) => {
+    const { status, text, body } = await ask(app, "POST", "/api/projects/1/query/", {
+      query: query(...parts),
+    });
+    expect([status, status === 200 ? "" : text]).toEqual([200, ""]);
+    const results = body["results"] as { breakdown_value: string | string[]; count: number }[];
+    return Object.fromEntries(results.map((line) => [String(line.breakdown_value), line.count]));
+  };
+  const none = "$$_posthog_breakdown_null_$$";
+  const four = { breakdown: "prop", breakdown_histogram_bin_count: 4 };
+  const expected = { "[10,17.5]": 5, "[17.5,25]": 2, [none]: 2, "[25,32.5]": 1, "[32.5,40.01]": 1 };
+  for (const math of ["total", "dau"]) expect(await lines(four, math)).toEqual(expected);
+  const breakdowns = [{ property: "prop", histogram_bin_count: 2 }, { property: "side" }];
+  expect(await lines({ breakdowns })).toEqual({
+    "[10,25],left": 4,
+    "[10,25],right": 3,
+    "[25,40.01],left": 1,
+    "[25,40.01],right": 1,
+    [`${none},left`]: 1,
+    [`${none},right`]: 1,
+  });
+  expect(await lines({ breakdown: "side", breakdown_histogram_bin_count: 3 })).toEqual({ [none]: 11 });
+  const source = {
+    kind: "InsightActorsQuery",
+    source: query(four),
+    day: "2024-03-08",
+    breakdown: "[17.5,25]",
+  };
+  const { body } = await ask(app, "POST", "/api/projects/1/query/", {
+    query: { kind: "ActorsQuery", select: ["id"], source },
+  });
+  expect(body["results"]).toHaveLength(2);
+  const refused = await ask(app, "POST", "/api/projects/1/query/", {
+    query: { kind: "FunnelsQuery", series: [{}, {}], breakdownFilter: four },
+  });
+  expect([refused.status, refused.body["attr"]]).toEqual([
+    400,
+    "query__breakdownFilter__breakdown_histogram_bin_count",
+  ]);
+});

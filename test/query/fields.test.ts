@@ -478,13 +478,13 @@ const refused: Record<string, Record<string, Fields>> = {
       breakdownFilter: { breakdowns: [{ property: "a", normalize_url: true }] },
     },
     "breakdownFilter.breakdowns[].histogram_bin_count": {
-      breakdownFilter: { breakdowns: [{ property: "a", histogram_bin_count: 5 }] },
+      breakdownFilter: { breakdowns: [{ property: "a", histogram_bin_count: 0 }] },
     },
     "breakdownFilter.breakdowns[].group_type_index": {
       breakdownFilter: { breakdowns: [{ property: "a", type: "group", group_type_index: 9 }] },
     },
     "breakdownFilter.breakdown_histogram_bin_count": {
-      breakdownFilter: { breakdown_histogram_bin_count: 5 },
+      breakdownFilter: { breakdown_histogram_bin_count: 0 },
     },
     "breakdownFilter.breakdown_group_type_index": { breakdownFilter: { breakdown_group_type_index: 9 } },
     "breakdownFilter.breakdown_normalize_url": { breakdownFilter: { breakdown_normalize_url: true } },

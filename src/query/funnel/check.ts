@@ -27,6 +27,8 @@ export function checkFunnel(query: FunnelsQuery, attr: string) {
     .map(({ to, ...one }) => ({ ...one, to: Math.min(to, last) }));
   if (result === "times") refuseBreakdown(query, attr);
   const breakdown = breakdownOf(query, attr);
+  if (breakdown?.parts.some(({ bins }) => bins > 0))
+    refuseField("A histogram of a funnel", `${attr}__breakdownFilter__breakdown_histogram_bin_count`);
   return {
     attr,
     query,

@@ -19,6 +19,10 @@ interface BreakdownPart {
   attr: string;
   /** Of a group: the index of its type. */
   typeIndex: number;
+  /** Into how many equal ranges its numbers are divided; 0: by value. */
+  bins: number;
+  /** The starts of the ranges, and what they are called. */
+  ranges?: { starts: number[]; names: string[] };
 }
 
 export interface Breakdown {
@@ -36,14 +40,15 @@ export function breakdownOf(
 ): Breakdown | undefined {
   if (!filter) return undefined;
   const { breakdown, breakdowns, breakdown_type, breakdown_group_type_index } = filter;
+  const { breakdown_histogram_bin_count: histogram_bin_count } = filter;
   const field = `${attr}__breakdownFilter__${isGiven(breakdowns) ? "breakdowns" : "breakdown"}`;
-  const older = { type: breakdown_type, group_type_index: breakdown_group_type_index };
+  const older = { type: breakdown_type, group_type_index: breakdown_group_type_index, histogram_bin_count };
   const named: unknown[] = Array.isArray(breakdown) ? breakdown : isGiven(breakdown) ? [breakdown] : [];
   const list = isGiven(breakdowns) ? breakdowns! : named.map((property) => ({ property, ...older }));
   if (list.length === 0) return undefined;
   if (list.length > queryLimits.breakdownPartsMax)
     refuseInput(`A query is broken down by ${queryLimits.breakdownPartsMax} properties at most.`, field);
-  const parts = list.map(({ property, type, group_type_index: typeIndex }, i): BreakdownPart => {
+  const parts = list.map(({ property, type, group_type_index: typeIndex, ...part }, i): BreakdownPart => {
     const at = isGiven(breakdowns) ? `${field}__${i}__property` : field;
     if (typeof property !== "string" || property.includes("\0"))
       return refuseInput("Not a valid property name.", field);
@@ -65,6 +70,7 @@ export function breakdownOf(
       type: (type ?? "event") as BreakdownPart["type"],
       attr: at,
       typeIndex: typeIndex ?? 0,
+      bins: part.histogram_bin_count ?? 0,
     };
   });
   return {
@@ -72,6 +78,14 @@ export function breakdownOf(
     limit: filter.breakdown_limit ?? queryLimits.breakdownValuesDefault,
     other: filter.breakdown_hide_other_aggregation !== true,
   };
+}
+
+/** So many equal ranges from the smallest number to the largest, which is in the last one: PostHog's names. */
+export function divideRange(low: number, high: number, bins: number): BreakdownPart["ranges"] {
+  const start = (i: number) => low + ((high - low) / bins) * i;
+  const starts = Array.from({ length: bins }, (_, i) => start(i));
+  const end = (i: number) => (i === bins - 1 ? high + 0.01 : start(i + 1));
+  return { starts, names: starts.map((from, i) => `[${from},${end(i)}]`) };
 }
 
 /** @throws Fault for a key that may not read whose properties these are, as SQL does. */

@@ -50,10 +50,43 @@ export function breakdownRows(
     return joined(`key_${i}`, "group_key", text, groups);
   });
   // An empty text counts as none, as in PostHog.
-  const named = values.map((one) => `nullIf(${one}, '')`);
+  const named = values.map((one, i) => rangeText(draft, i, parts[i]!, `nullIf(${one}, '')`));
   const value = named.length === 1 ? named[0]! : `toJSONString([${named.join(", ")}])`;
   if (joins.length === 0) return { from: rows, value };
   return { from: `(SELECT *${keys.join("")} FROM ${rows}) AS e ${joins.join(" ")} WHERE 1`, value };
+}
+
+/** The name of the range that a number is in, where there are some; null for what is no number. */
+function rangeText(
+  draft: Draft,
+  i: number,
+  { bins, ranges }: Breakdown["parts"][number],
+  value: string,
+): string {
+  if (bins === 0) return value;
+  Object.assign(draft.params, {
+    [`starts_${i}`]: ranges?.starts ?? [],
+    [`ranges_${i}`]: ranges?.names ?? [],
+  });
+  const index = `arrayCount(start -> start <= assumeNotNull(${finite(value)}), {starts_${i}:Array(Float64)})`;
+  return `if(${finite(value)} IS NULL, NULL, {ranges_${i}:Array(String)}[${index}])`;
+}
+
+const finite = (text: string): string => {
+  const number = `toFloat64OrNull(${text})`;
+  return `if(isFinite(${number}), ${number}, NULL)`;
+};
+
+/** The smallest and the largest number of a breakdown's only value; null without one. */
+export async function readNumberRange(
+  draft: Draft,
+  rows: string,
+  breakdown: Breakdown,
+): Promise<{ low: number | null; high: number | null }> {
+  const { from, value } = breakdownRows(draft, rows, breakdown);
+  const [range] = await draft.run<{ low: number | null; high: number | null }>(`
+    SELECT minOrNull(number) AS low, maxOrNull(number) AS high FROM (SELECT ${finite(value)} AS number FROM ${from})`);
+  return range!;
 }
 
 /** The values that get a line of their own, by breakdownRows(). */

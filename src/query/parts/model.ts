@@ -114,11 +114,14 @@ export const insightFields = {
 
 const breakdownTypes = ["event", "person", "group", "session", "hogql"] as const;
 
+/** Into so many equal ranges a number is broken down. */
+const binCount = maybe(field.integer({ minimum: 1, maximum: queryLimits.breakdownValuesMax }));
+
 const breakdown = field.strictModel("Breakdown", {
   property: anything(),
   type: maybe(field.choice(breakdownTypes)),
   normalize_url: unanswered("A breakdown by normalized addresses"),
-  histogram_bin_count: unanswered("A histogram"),
+  histogram_bin_count: binCount,
   group_type_index: maybe(field.integer({ minimum: 0, maximum: 4 })),
 });
 
@@ -129,7 +132,7 @@ export const breakdownFilter = maybe(
     breakdown_limit: maybe(field.integer({ minimum: 1, maximum: queryLimits.breakdownValuesMax })),
     breakdown_hide_other_aggregation: maybe(field.flag()),
     breakdowns: maybe(Type.Array(breakdown)),
-    breakdown_histogram_bin_count: unanswered("A histogram"),
+    breakdown_histogram_bin_count: binCount,
     breakdown_group_type_index: maybe(field.integer({ minimum: 0, maximum: 4 })),
     breakdown_normalize_url: unanswered("A breakdown by normalized addresses"),
     breakdown_path_cleaning: unanswered("A breakdown by cleaned paths"),

@@ -11,7 +11,14 @@ import type { TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import { type CheckedTrends, isAddedUp } from "./check.ts";
 import type { Formula } from "./formula.ts";
-import { type BreakdownTrend, trendByBreakdown, type TrendRow, trendRows, trendScope } from "./store.ts";
+import {
+  type BreakdownTrend,
+  trendByBreakdown,
+  type TrendRow,
+  trendRows,
+  trendScope,
+  withRanges,
+} from "./store.ts";
 
 /** The lines of a series, and the values of the breakdown that have one, as the store has them. */
 interface SeriesLines extends Pick<BreakdownTrend, "values" | "more"> {
@@ -56,10 +63,11 @@ async function linesOf(
   period: Period,
   keptValues?: (string | null)[],
 ): Promise<SeriesLines> {
-  const { breakdown, query, series: all, interval } = checked;
+  const { query, series: all, interval } = checked;
   const { starts } = period;
   const series = all[order]!;
   const scope = trendScope(context, checked, series, period);
+  const breakdown = checked.breakdown && (await withRanges(scope, checked.breakdown));
   const byValue =
     breakdown &&
     (keptValues

@@ -11,8 +11,14 @@ import {
 } from "../../storage/events/property_filter.ts";
 import { addIntervals, type DateSpan } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
-import type { Breakdown } from "../parts/breakdown.ts";
-import { breakdownLine, type BreakdownLines, breakdownRows, needsPersons } from "../parts/breakdown_store.ts";
+import { type Breakdown, divideRange } from "../parts/breakdown.ts";
+import {
+  breakdownLine,
+  type BreakdownLines,
+  breakdownRows,
+  needsPersons,
+  readNumberRange,
+} from "../parts/breakdown_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { Interval, Math } from "../parts/model.ts";
 import type { Period } from "../parts/periods.ts";
@@ -133,6 +139,20 @@ export async function trendByBreakdown(scope: TrendScope, breakdown: Breakdown):
   if (onePass) return onePass;
   const top = await breakdownValues(scope, breakdown);
   return { ...top, rows: await trendRows(scope, { ...breakdown, values: top.values }) };
+}
+
+/** The breakdown with the ranges into which the numbers of these events are divided. */
+export async function withRanges(scope: TrendScope, breakdown: Breakdown): Promise<Breakdown> {
+  const parts = [...breakdown.parts];
+  for (const [i, part] of parts.entries()) {
+    if (part.bins === 0) continue;
+    const draft = new Draft(scope.context);
+    const only = { ...breakdown, parts: [{ ...part, bins: 0 }] };
+    const { low, high } = await readNumberRange(draft, rowsOf(draft, withoutPersons(scope), only), only);
+    const ranges = low === null || high === null ? undefined : divideRange(low, high, part.bins);
+    parts[i] = { ...part, ...(ranges && { ranges }) };
+  }
+  return { ...breakdown, parts };
 }
 
 /** Later events may have many more values: then there are two passes. */

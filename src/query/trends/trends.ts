@@ -10,7 +10,7 @@ import { checkTrends, trendsTitle } from "./check.ts";
 import { formulaLines } from "./formula.ts";
 import { readLines } from "./lines.ts";
 import { trendsModel } from "./model.ts";
-import { breakdownValues, trendPersonsText, trendScope } from "./store.ts";
+import { breakdownValues, trendPersonsText, trendScope, withRanges } from "./store.ts";
 
 export const trendsKind = queryKind({
   schema: trendsModel,
@@ -41,7 +41,7 @@ export const trendsKind = queryKind({
     takes: ["day", "series", "breakdown", "compare"],
     /** Without a breakdown value those of all values, without a day those of the whole time. */
     of: async (context, checked, figure) => {
-      const { interval, breakdown } = checked;
+      const { interval } = checked;
       const index = figureIndex(figure, "series", checked.series, 0);
       const series = checked.series[index]!;
       if (series.math === "unique_group")
@@ -53,8 +53,9 @@ export const trendsKind = queryKind({
       const { days } = namesOf(period.starts, interval);
       const bucket = isGiven(figure.day) ? figureDay(figure, days) : undefined;
       if (!isGiven(figure.breakdown)) return trendPersonsText(scope, { bucket });
-      if (!breakdown) return noFigure(figure, "breakdown", "This query has no breakdown.");
-      requireBreakdownScopes(context, breakdown);
+      if (!checked.breakdown) return noFigure(figure, "breakdown", "This query has no breakdown.");
+      requireBreakdownScopes(context, checked.breakdown);
+      const breakdown = await withRanges(scope, checked.breakdown);
       const top = await breakdownValues(scope, breakdown);
       const line = figureLine(figure, "breakdown", valuesShown(breakdown, top));
       return trendPersonsText(scope, { bucket, line, breakdown: { ...breakdown, values: top.values } });
