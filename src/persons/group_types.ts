@@ -10,11 +10,7 @@ import { type AnnouncedType, listGroupTypes, type ProjectGroupTypes } from "./gr
 import { personLimits } from "./limits.ts";
 
 /** A name as bytes of a body. */
-interface Bytes {
-  source: Uint8Array;
-  from: number;
-  to: number;
-}
+type Bytes = Readonly<{ source: Uint8Array; from: number; to: number }>;
 
 interface Known {
   /** Types that have an index and are allowed. */
@@ -69,15 +65,9 @@ export class KnownGroupTypes {
     const encoder = new TextEncoder();
     const encode = (names: readonly string[]) => names.map((name) => encoder.encode(name));
     for (const { project_id, names, allowed } of projects) {
-      const usable = allowed ? names.filter((name) => allowed.includes(name)) : names;
-      const types = encode(usable);
-      const assigned = names.length;
-      fresh.set(project_id, {
-        types,
-        assigned,
-        allowed: allowed ? encode(allowed) : undefined,
-        announced: [],
-      });
+      const types = encode(allowed ? names.filter((name) => allowed.includes(name)) : names);
+      const encoded = allowed ? encode(allowed) : undefined;
+      fresh.set(project_id, { types, assigned: names.length, allowed: encoded, announced: [] });
     }
     this.#projects = fresh;
   }

@@ -8,7 +8,7 @@ import { present } from "../../http/found.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { readsUntil } from "../../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../../storage/clickhouse/query_options.ts";
-import { type Changed, type PersonChange, recordChange } from "../activity/store.ts";
+import { type Changed, recordChange } from "../activity/store.ts";
 import { personLimits } from "../limits.ts";
 import {
   deletePropertyBody,
@@ -46,9 +46,8 @@ export function propertyOperations(parts: CountedParts) {
       replies: { 200: reply("The person.", personModel) },
       answer: async ({ access, project, found: main_id, body: { properties = {} } }) => {
         checkChange(properties, "properties");
-        const target = { access, project_id: project.id, main_id };
         if (Object.keys(properties).length > 0)
-          await change(parts, target, "updated", "$set", { $set: properties });
+          await change(parts, { access, project_id: project.id, main_id }, { $set: properties });
         const [person] = await readPersons(readsOf(parts.clickhouse, project.id), [main_id]);
         return personReply(present(person, nobody));
       },
@@ -62,8 +61,7 @@ export function propertyOperations(parts: CountedParts) {
       answer: async ({ access, project, found: main_id, body: { key, value } }) => {
         checkPropertyKey(key, "key");
         checkChange({ [key]: value }, "value");
-        const target = { access, project_id: project.id, main_id };
-        await change(parts, target, "updated", "$set", { $set: { [key]: value } });
+        await change(parts, { access, project_id: project.id, main_id }, { $set: { [key]: value } });
       },
     }),
     projectOperation("POST /persons/:uuid/delete_property/", "person:write", {
@@ -74,8 +72,7 @@ export function propertyOperations(parts: CountedParts) {
       replies: { 201: reply("It is removed, or did not exist.", successModel) },
       answer: async ({ access, project, found: main_id, body: { $unset } }) => {
         checkPropertyKey($unset, "$unset");
-        const target = { access, project_id: project.id, main_id };
-        await change(parts, target, "delete_property", "$delete_person_property", { $unset: [$unset] });
+        await change(parts, { access, project_id: project.id, main_id }, { $unset: [$unset] });
         return { success: true };
       },
     }),
@@ -85,11 +82,13 @@ export function propertyOperations(parts: CountedParts) {
 async function change(
   { sql, clock, send }: CountedParts,
   target: Changed,
-  activity: PersonChange,
-  event: string,
-  properties: Record<string, unknown>,
+  properties: { $set: Record<string, unknown> } | { $unset: string[] },
 ): Promise<void> {
   const { project_id, main_id: distinct_id } = target;
+  const [event, activity] =
+    "$set" in properties
+      ? (["$set", "updated"] as const)
+      : (["$delete_person_property", "delete_property"] as const);
   await send({ project_id, event, distinct_id, properties, waitMsMax: personLimits.changeShownMsMax });
   await recordChange(sql, target, activity, clock.now());
 }
