@@ -8,10 +8,13 @@ import type { Log } from "../../core/log.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
 import { type IntervalTask, startInterval } from "../../work/interval.ts";
-import { dailyQuotaLimits } from "./limits.ts";
 import { type DailyCountSource, dailyCountSource } from "./store.ts";
 
 const dayMs = 86_400_000;
+/** How often a process writes its counts and reads those of others, in ms. */
+const dailyCountsMs = 2000;
+/** How long that may take, in ms; until it succeeds, a process knows of the others what it knew. */
+const dailyCountsMsMax = 2000;
 
 type DailyQuotasOptions = Uses<"clock" | "log"> & { source: DailyCountSource };
 
@@ -35,7 +38,6 @@ export class DailyQuotas {
   /** Reads what others have counted, for at most dailyCountsMsMax, and from then on exchanges counts. */
   async open(): Promise<void> {
     const name = "exchanging the counts of daily quotas";
-    const { dailyCountsMs } = dailyQuotaLimits;
     // The interval logs a failure when it happens again.
     await this.poll().catch(() => {});
     this.#ticking = startInterval(dailyCountsMs, name, () => this.poll(), this.#options.log);
@@ -66,7 +68,7 @@ export class DailyQuotas {
     if (hasRead && changed.size === 0) return;
     this.#changed = new Set();
     try {
-      await withinMs(this.#exchange(day, [...changed], hasRead), dailyQuotaLimits.dailyCountsMsMax);
+      await withinMs(this.#exchange(day, [...changed], hasRead), dailyCountsMsMax);
     } catch (thrown) {
       if (day === this.#day) for (const project_id of changed) this.#changed.add(project_id);
       throw thrown;

@@ -3,6 +3,7 @@
 
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
+import type { KnownGroupTypes } from "../../persons/group_types.ts";
 import { ByteColumn, Dictionary } from "../../storage/native/native.ts";
 import { captureLimits } from "../limits.ts";
 import { type ByteRange, emptyRange, sameBytes } from "../scan/byte_range.ts";
@@ -109,14 +110,7 @@ export class EventChanges {
 }
 
 /** Which types of groups a project may have. */
-export interface GroupTypes {
-  /** True when the type is one of the project's, or may become one. */
-  admit(project_id: number, type: ByteRange): boolean;
-  /** True when the project allows certain types only, and not this one. */
-  isForbidden(project_id: number, type: ByteRange): boolean;
-  /** The types that have an index: they are admitted without an announcement. */
-  assigned(project_id: number): readonly Uint8Array[];
-}
+export type GroupTypes = Pick<KnownGroupTypes, "admit" | "isForbidden" | "assigned">;
 
 /** An event's groups, each type once; reused for every event. */
 export class EventGroups {

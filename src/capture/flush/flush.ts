@@ -69,23 +69,11 @@ export class Flush {
         }
       });
     };
-    this.#sessions = new SessionDeriver({
-      journal,
-      clickhouse,
-      sender: new SessionSender(
-        journal.io,
-        clock,
-        senderOf(sessionsOfFolds, "sessions"),
-        senderOf(sessionsOfBlocks, "unread"),
-        options.onStrays,
-      ),
-      days: senderOf(eventDaysOfBlocks, "days"),
-      backlog,
-      definitions,
-      stopping,
-      clock,
-      log,
-    });
+    const [folded, unread] = [senderOf(sessionsOfFolds, "sessions"), senderOf(sessionsOfBlocks, "unread")];
+    const sender = new SessionSender(journal.io, clock, folded, unread, options.onStrays);
+    const days = senderOf(eventDaysOfBlocks, "days");
+    const parts = { journal, clickhouse, backlog, definitions, stopping, clock, log };
+    this.#sessions = new SessionDeriver({ ...parts, sender, days });
   }
 
   /** Batches whose sessions could not be derived yet, of all servers. */
