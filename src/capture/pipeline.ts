@@ -155,22 +155,15 @@ function begin(
   if (cookieless.enabled && (now < salts.wholeFrom || now >= salts.wholeUntil)) refuseCookieless(index);
   const groups = new CommitGroups();
   const wanted = keys.records(project_id);
+  const ofEvent = { project_id, historical_migration, received, skew };
   return {
     scanner,
-    eventContext: {
-      project_id,
-      historical_migration,
-      received,
-      skew,
-      allowsNameless,
-      groupTypes,
-      cookieless,
-    },
-    warned: Object.assign(new Outcomes<Warning>(), { firsts: input.warnings, isListed: input.isVerbose }),
     lanes,
     groups,
     journal,
     definitions,
+    eventContext: { ...ofEvent, allowsNameless, groupTypes, cookieless },
+    warned: Object.assign(new Outcomes<Warning>(), { firsts: input.warnings, isListed: input.isVerbose }),
     quota: quota === Number.POSITIVE_INFINITY ? undefined : openBodyQuota(dailyQuotas, project_id, quota),
     newRecorder: () =>
       new Recorder({ project_id, received, skew, journal, wanted, retentionDays, lease, groups }),

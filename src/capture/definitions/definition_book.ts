@@ -8,10 +8,9 @@ import type { Uses } from "../../storage/services.ts";
 import { changeKind } from "../event/changes.ts";
 import { type ByteRange, emptyRange, rangeText, setBytes } from "../scan/byte_range.ts";
 import { isPlain, nameKey, nameNumber, passedOver } from "./definition_name.ts";
-import { ShapeHash } from "./event_shape.ts";
+import { type NamedEvent, ShapeHash } from "./event_shape.ts";
 import { KnownNames, type KnownNamesOptions, type ProjectNames } from "./known_names.ts";
 import { definitionLimits } from "./limits.ts";
-import type { NamedEvent } from "./named_event.ts";
 import { detectType } from "./property_type.ts";
 import { ShapeCaches } from "./shape_cache.ts";
 import { type Definition, definitionKind, readShapes } from "./store.ts";
@@ -90,13 +89,8 @@ export class DefinitionBook {
       if (changes.ops[i] === changeKind.unset) continue;
       setBytes(property.name, changes.keySource(i), changes.keyFrom[i]!, changes.keyTo[i]!);
       setBytes(property.value, changes.source, changes.valueFrom[i]!, changes.valueTo[i]!);
-      this.#property(
-        project,
-        event,
-        changes.ops[i] === changeKind.group ? ofGroup : ofPerson,
-        property,
-        true,
-      );
+      const added = changes.ops[i] === changeKind.group ? ofGroup : ofPerson;
+      this.#property(project, event, added, property, true);
     }
   }
 

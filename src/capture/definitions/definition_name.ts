@@ -15,19 +15,13 @@ export const passedOverNumbers = [...passedOver].map((name) =>
   numberOf({ kind: definitionKind.eventProperty, group_type: "", name }),
 );
 
-export function nameKey({
-  kind,
-  group_type,
-  name,
-}: Pick<Definition, "kind" | "group_type" | "name">): string {
+type Named = Pick<Definition, "kind" | "group_type" | "name">;
+
+export function nameKey({ kind, group_type, name }: Named): string {
   return `${kind}${group_type}\0${name}`;
 }
 
-export function numberOf({
-  kind,
-  group_type,
-  name,
-}: Pick<Definition, "kind" | "group_type" | "name">): number {
+export function numberOf({ kind, group_type, name }: Named): number {
   const source = bytesOf(name);
   return nameNumber(kind, group_type, { source, from: 0, to: source.length });
 }

@@ -1,8 +1,17 @@
 // The shape of an event of the slow path: a hash of its names, different from the one of the fast scan.
 
 import { JsonCursor } from "../../core/json/json_cursor.ts";
-import type { NamedEvent } from "./named_event.ts";
+import type { Row } from "../event/row.ts";
 import { showsType } from "./property_type.ts";
+
+/** An event as far as it has names: a row on its way into the columns, or one that was read back. */
+export type NamedEvent = Pick<Row, "project_id" | "event" | "properties" | "created_at"> & {
+  changes: Pick<
+    Row["changes"],
+    "count" | "ops" | "keySource" | "keyFrom" | "keyTo" | "valueFrom" | "source"
+  > & { valueTo: ArrayLike<number> };
+  groups: Pick<Row["groups"], "identified" | "types">;
+};
 
 /** Hashes all names of an event, and which values show a type. Used again and again. */
 export class ShapeHash {

@@ -4,8 +4,8 @@ import { bytesOf } from "../../core/bytes.ts";
 import type { ClickHouse, QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { nativeBlock, type NativeColumns } from "../../storage/native/native_block.ts";
 import { personMode } from "../event/row.ts";
+import type { NamedEvent } from "./event_shape.ts";
 import { definitionLimits } from "./limits.ts";
-import type { NamedEvent } from "./named_event.ts";
 import type { DetectedType } from "./property_type.ts";
 
 /** As in `definitions.kind`. */

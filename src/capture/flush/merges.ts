@@ -71,12 +71,8 @@ export class MergeFlush {
     const bytes = new Uint8Array(await readFile(segment.path));
     const frames = segment.batches.flatMap((batch) => batch.frames);
     const payloads = frames.map(({ offset, length }) => bytes.subarray(offset, offset + length));
-    const applied = await applyMerges(
-      sql,
-      name,
-      readMergeRows(payloads, types, flushLimits.mergesDecidedMax),
-      types,
-    );
+    const merges = readMergeRows(payloads, types, flushLimits.mergesDecidedMax);
+    const applied = await applyMerges(sql, name, merges, types);
     onApplied(applied);
     await mirrorMerges(sql, statementsUntil(clickhouse, this.#stopping.signal), applied.version);
     // Retried apart from the other steps, which need the file. Postgres forgets the name only when the file is gone.
@@ -91,12 +87,8 @@ export class MergeFlush {
    */
   async #forgetFinished(): Promise<boolean> {
     const { journal, sql } = this.#options;
-    const forgetting = forgetSegments(sql, segmentEnding(journal.number));
-    const isDone = await forgetting.then(
-      () => true,
-      () => false,
-    );
-    this.#mayKnowFinished = !isDone;
-    return isDone;
+    const forgetting = forgetSegments(sql, segmentEnding(journal.number)).then(() => false);
+    this.#mayKnowFinished = await forgetting.catch(() => true);
+    return !this.#mayKnowFinished;
   }
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { DefinitionBook } from "../../../src/capture/definitions/definition_book.ts";
 import { nameNumber } from "../../../src/capture/definitions/definition_name.ts";
+import type { NamedEvent } from "../../../src/capture/definitions/event_shape.ts";
 import { definitionLimits } from "../../../src/capture/definitions/limits.ts";
-import type { NamedEvent } from "../../../src/capture/definitions/named_event.ts";
 import { detectType } from "../../../src/capture/definitions/property_type.ts";
 import { ShapeCache } from "../../../src/capture/definitions/shape_cache.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";

@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import type { NamedEvent } from "../../../src/capture/definitions/event_shape.ts";
 import { definitionLimits } from "../../../src/capture/definitions/limits.ts";
-import type { NamedEvent } from "../../../src/capture/definitions/named_event.ts";
 import {
   type Definition,
   insertDefinitions,
