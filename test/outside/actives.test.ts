@@ -84,6 +84,13 @@ test("weekly active persons by a property, and who they are", async () => {
   expect(body["results"]).toHaveLength(2);
 });
 
+test("with a group type, weekly active groups are counted instead", async () => {
+  const groups = { ...weekly, math_group_type_index: 0 };
+  const range: [string, string] = ["2020-01-08", "2020-01-12"];
+  expect((await run(groups, range))[0]!.data).toEqual([1, 2, 2, 2, 2]);
+  expect((await run(groups, range, { interval: "week" }))[0]!.data).toEqual([2, 1]);
+});
+
 // PostHog/posthog#20686, #6802, #13486.
 test("a cumulative line counts each person and each group once", async () => {
   const added = { trendsFilter: { display: "ActionsLineGraphCumulative" } };

@@ -90,6 +90,10 @@ function refuseMath(query: TrendsQuery, node: EventsNode, at: string): void {
 export const isAddedUp = ({ trendsFilter }: TrendsQuery): boolean =>
   trendsFilter?.display === "ActionsLineGraphCumulative";
 
+/** Whether the math counts groups, whose persons are not listed. */
+export const countsGroups = ({ math, math_group_type_index: index }: EventsNode): boolean =>
+  math === "unique_group" || (typeof index === "number" && /^(weekly|monthly)_active$/.test(math ?? ""));
+
 /** Whether the math counts persons or groups, each once. */
 export const isOfActors = ({ math, math_property: property }: EventsNode): boolean =>
   math === "dau" || math === "unique_group" || (math === "unique" && !property);

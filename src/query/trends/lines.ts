@@ -11,14 +11,8 @@ import type { TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import { type CheckedTrends, isAddedUp } from "./check.ts";
 import type { Formula } from "./formula.ts";
-import {
-  type BreakdownTrend,
-  trendByBreakdown,
-  type TrendRow,
-  trendRows,
-  trendScope,
-  withRanges,
-} from "./store.ts";
+import { trendScope } from "./scope.ts";
+import { type BreakdownTrend, trendByBreakdown, type TrendRow, trendRows, withRanges } from "./store.ts";
 
 /** The lines of a series, and the values of the breakdown that have one, as the store has them. */
 interface SeriesLines extends Pick<BreakdownTrend, "values" | "more"> {

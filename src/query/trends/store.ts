@@ -3,13 +3,7 @@
 import { Fault } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
 import { groupKeyAt } from "../../storage/events/group_columns.ts";
-import {
-  eventPropertyText,
-  type PropertyFilter,
-  propertyText,
-  sessionOfEvent,
-} from "../../storage/events/property_filter.ts";
-import { addIntervals, type DateSpan } from "../date_range.ts";
+import { eventPropertyText, propertyText, sessionOfEvent } from "../../storage/events/property_filter.ts";
 import { queryLimits } from "../limits.ts";
 import { type Breakdown, divideRange } from "../parts/breakdown.ts";
 import {
@@ -20,62 +14,11 @@ import {
   readNumberRange,
 } from "../parts/breakdown_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
-import type { Interval, Math } from "../parts/model.ts";
-import type { Period } from "../parts/periods.ts";
+import type { Math } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
-import { Draft, type QueryContext } from "../store.ts";
-import { type CheckedTrends, isAddedUp, isOfActors, isOfSessions, sessionDuration } from "./check.ts";
-
-/** The events of one series in one period. */
-export interface TrendScope {
-  context: QueryContext;
-  series: Series;
-  filters: PropertyFilter[];
-  span: DateSpan;
-  /** undefined: one number for the whole span. */
-  buckets: { interval: Interval; first: Temporal.ZonedDateTime; count: number } | undefined;
-  /** Whether each person or group counts in its first interval only: their numbers add up over time. */
-  isCumulative: boolean;
-}
-
-const activeDays: Partial<Record<Math, number>> = { weekly_active: 7, monthly_active: 30 };
-/** The intervals that are no shorter than such a week or month: in them, its persons are those of the interval. */
-const wholeIntervals: Partial<Record<Math, string>> = {
-  weekly_active: "week month",
-  monthly_active: "month",
-};
-
-export function trendScope(
-  context: QueryContext,
-  checked: Pick<CheckedTrends, "filters" | "interval" | "query">,
-  series: Series,
-  { span, starts }: Period,
-): TrendScope {
-  const { filters, interval, query } = checked;
-  const [first] = starts;
-  const buckets = first && { interval, first, count: starts.length };
-  const isCumulative = isAddedUp(query) && isOfActors(series.node);
-  const scope = { context, series, filters, span, buckets, isCumulative };
-  const days = activeDays[series.math];
-  if (days === undefined) return scope;
-  const isWhole = !first || wholeIntervals[series.math]!.includes(interval);
-  if (isWhole) scope.series = { ...series, math: "dau" };
-  // As at PostHog, the number of the whole time is that of its last days.
-  if (!first) scope.span = { from: span.to.subtract({ days }), to: span.to };
-  if (first && !isWhole) scope.span = { from: windowStart(interval, first, days), to: span.to };
-  return scope;
-}
-
-/** The first moment of the days, or of the hours, that end with the interval of this start. */
-function windowStart(
-  interval: Interval,
-  start: Temporal.ZonedDateTime,
-  days: number,
-): Temporal.ZonedDateTime {
-  return interval === "hour"
-    ? start.subtract({ hours: 24 * days - 1 })
-    : addIntervals("day", start, 1 - days);
-}
+import { Draft } from "../store.ts";
+import { countsGroups, isOfSessions, sessionDuration } from "./check.ts";
+import { activeDays, type TrendScope, windowStart } from "./scope.ts";
 
 /** `line`: the index of the breakdown's value; the number of values means all others. */
 export interface TrendRow {
@@ -327,7 +270,7 @@ function aggregate(draft: Draft, { math, node }: Series): string {
 
 /** Whom a series of persons or groups counts; null for an event without a group. */
 function actorText(draft: Draft, { math, node }: Pick<Series, "math" | "node">): string {
-  if (math !== "unique_group") return "person_id";
+  if (math !== "unique_group" && !countsGroups({ ...node, math })) return "person_id";
   draft.params["group_index"] = node.math_group_type_index ?? 0;
   return `nullIf(${groupKeyAt("{group_index:UInt8}")}, '')`;
 }
@@ -342,6 +285,7 @@ function activeText(draft: Draft, scope: TrendScope, breakdown: BreakdownLines |
   const days = activeDays[series.math];
   if (days === undefined || !buckets) return undefined;
   const { interval, first, count } = buckets;
+  const actor = actorText(draft, series);
   const isHourly = interval === "hour";
   // Hours are counted from the earliest: ClickHouse's division rounds negative numbers up.
   const earliest = windowStart(interval, first, days);
@@ -362,7 +306,8 @@ function activeText(draft: Draft, scope: TrendScope, breakdown: BreakdownLines |
     SELECT person_id, breakdown_value, arrayJoin(range(
       ${steps("greatest(at, 0) + {step:Int32} - 1")}, least(${steps("at + {window:Int32} - 1")} + 1, {count:Int32})
     )) AS bucket
-    FROM (SELECT DISTINCT person_id, toInt32(${at}) AS at, ${value} AS breakdown_value FROM ${from})) WHERE 1`;
+    FROM (SELECT DISTINCT ${actor} AS person_id, toInt32(${at}) AS at, ${value} AS breakdown_value FROM ${from}
+      AND ${actor} IS NOT NULL)) WHERE 1`;
   return { from: lines, ...lineOfValue(draft, "breakdown_value", breakdown) };
 }
 

@@ -6,11 +6,12 @@ import { figureDay, figureIndex, figureLine, noFigure } from "../parts/figure.ts
 import { namesOf, refuseNumbers } from "../parts/lines.ts";
 import { figurePeriod, periodsOf } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
-import { checkTrends, trendsTitle } from "./check.ts";
+import { checkTrends, countsGroups, trendsTitle } from "./check.ts";
 import { formulaLines } from "./formula.ts";
 import { readLines } from "./lines.ts";
 import { trendsModel } from "./model.ts";
-import { breakdownValues, trendPersonsText, trendScope, withRanges } from "./store.ts";
+import { trendScope } from "./scope.ts";
+import { breakdownValues, trendPersonsText, withRanges } from "./store.ts";
 
 export const trendsKind = queryKind({
   schema: trendsModel,
@@ -44,8 +45,7 @@ export const trendsKind = queryKind({
       const { interval } = checked;
       const index = figureIndex(figure, "series", checked.series, 0);
       const series = checked.series[index]!;
-      if (series.math === "unique_group")
-        noFigure(figure, "series", "The groups of a number are not supported.");
+      if (countsGroups(series.node)) noFigure(figure, "series", "The groups of a number are not supported.");
       const { periods } = await periodsOf(context, checked);
       const period = figurePeriod(figure, periods);
       const scope = trendScope(context, checked, series, period);
