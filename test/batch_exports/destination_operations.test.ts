@@ -1,6 +1,6 @@
 // What may be said of a destination, over HTTP: every rule and its words, where data may go, what a dry run does.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { openDestination } from "../../src/batch_exports/destinations/destinations.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { problemOf } from "../support/ask.ts";
@@ -16,6 +16,10 @@ beforeAll(async () => {
   desk = await openExportDesk();
   free = await openExportDesk({ EXPORT_FILE_DIR: makeFolder(), ALLOW_PRIVATE_DESTINATIONS: "1" });
 }, startMsMax * 2);
+// No two may write to the same bucket and prefix.
+afterEach(async () => {
+  await desk.sql`UPDATE batch_exports SET deleted = true WHERE destination_type IN ('S3', 'AzureBlob')`;
+});
 afterAll(cleanUp, startMsMax);
 
 const s3 = { bucket_name: "box", region: "us-east-1", prefix: "p" };
@@ -38,6 +42,8 @@ async function refusal(type: unknown, config: unknown, at = desk): Promise<unkno
 
 async function shown(type: string, config: unknown, at = desk): Promise<unknown> {
   const made = await at.make({ destination: { type, config } });
+  // The next one may write there.
+  await at.ask("DELETE", `${at.home}${String(made["id"])}/`);
   return (made["destination"] as Record<string, unknown>)["config"];
 }
 
@@ -451,6 +457,7 @@ test("secrets are required again when the data would go elsewhere", async () => 
     );
     // Said again as it is, nothing moves.
     expect((await desk.ask("PATCH", path, { destination: { config: change } })).status).toBe(200);
+    await desk.ask("DELETE", path);
   }
   const made = await desk.make({ destination: { type: "Postgres", config: postgres } });
   const same = { destination: { config: { port: 5432 } } };

@@ -124,7 +124,7 @@ async function create(
   const now = new Date(clock.now());
   const founding = { ...fields, project_id, created_by: request.access.user.id, now };
   if (isDry) {
-    if (!(await withOwnPath(sql, fields, undefined, (tx) => canCreate(tx, founding)))) throw tooMany();
+    if (!(await withOwnPath(sql, founding, undefined, (tx) => canCreate(tx, founding)))) throw tooMany();
     const { type, config, secrets } = destination;
     const reason = await probe(openDestination(type, config, secrets), project_id);
     if (reason !== undefined) {
@@ -132,7 +132,7 @@ async function create(
     }
     return Response.json(await shownExport(parse, { ...wouldBe(now), ...fields, project_id }));
   }
-  const made = await withOwnPath(sql, fields, undefined, (tx) => createExport(tx, founding));
+  const made = await withOwnPath(sql, founding, undefined, (tx) => createExport(tx, founding));
   if (!made) throw tooMany();
   return await shownExport(parse, { ...made, latest_runs: [] });
 }
@@ -205,7 +205,9 @@ async function change(
     if (Object.keys(changes).length === 0) return await shownOf(sql, parse, stored);
     const { fields } = await checkExport({ ...parts, project_id: stored.project_id }, changes, stored);
     const now = new Date(clock.now());
-    const changed = await withOwnPath(sql, fields, stored, (tx) => updateExport(tx, stored, fields, now));
+    const changed = await withOwnPath(sql, { ...fields, project_id: stored.project_id }, stored, (tx) =>
+      updateExport(tx, stored, fields, now),
+    );
     if (changed) return await shownOf(sql, parse, changed);
   }
   await exportOf(sql, request);

@@ -8,7 +8,7 @@ import type { Postgres, PostgresTransaction } from "../../storage/postgres/postg
 import { type Counted, countedPage, exactMoment } from "../../storage/postgres/rows.ts";
 import type { DestinationType } from "../destinations/destinations.ts";
 import type { Settings } from "../destinations/fields.ts";
-import { type PathPattern, pathPatternOf, pathPatternsOverlap } from "../destinations/file/path_pattern.ts";
+import { type FilePlace, readPattern, writeSameNames } from "../destinations/file/path_pattern.ts";
 import type { ExportModel } from "../export_model.ts";
 import { exportLimits } from "../limits.ts";
 import type { Run } from "../model.ts";
@@ -78,24 +78,30 @@ export async function getExport(
 }
 
 /**
- * Writes a file export under a lock, so that no other process can choose the same folder.
- * @param stored the export before the change; it may keep its folder.
- * @throws Fault invalid_input when another export, of any project, writes its files there.
+ * Writes an export of files under a lock, so that no other process can choose the same names.
+ * @param stored the export before the change; it may keep its place.
+ * @throws Fault invalid_input when another export writes its files there: into a folder any one, into an object store
+ * one of the organization.
  */
 export async function withOwnPath<T>(
   sql: Postgres,
-  fields: ExportFields,
+  fields: ExportFields & { project_id: number },
   stored: StoredExport | undefined,
   write: (sql: Postgres | PostgresTransaction) => Promise<T>,
 ): Promise<T> {
-  const pattern = pathOf(fields);
-  if (pattern === undefined || isDeepStrictEqual(pattern, stored && pathOf(stored))) return await write(sql);
+  const place = readPlace(fields);
+  if (place.pattern === undefined || isDeepStrictEqual(place, stored && readPlace(stored)))
+    return await write(sql);
   const written = await sql.begin(async (tx) => {
     await tx`SELECT pg_advisory_xact_lock(hashtextextended('sluice places of file exports', 0))`;
-    const others = await tx<Placed[]>`
-      SELECT model, destination_type, destination_config FROM batch_exports
-      WHERE destination_type = 'File' AND NOT deleted AND id IS DISTINCT FROM ${stored?.id ?? null}::uuid`;
-    if (others.some((other) => pathPatternsOverlap(pathOf(other) ?? [], pattern))) {
+    const others = await tx<FilePlace[]>`
+      SELECT model, "interval", destination_type, destination_config FROM batch_exports e
+      JOIN projects p ON p.id = e.project_id
+      WHERE destination_type = ${fields.destination_type} AND NOT deleted
+        AND e.id IS DISTINCT FROM ${stored?.id ?? null}::uuid
+        AND (destination_type = 'File'
+          OR organization_id = (SELECT organization_id FROM projects WHERE id = ${fields.project_id}))`;
+    if (others.some((other) => writeSameNames(other, fields))) {
       const detail = "Another batch export writes its files there. Choose another path or prefix.";
       const name = fields.destination_config["path"] ? "path" : "prefix";
       throw new Fault("invalid_input", detail, { attr: `destination__config__${name}` });
@@ -105,10 +111,11 @@ export async function withOwnPath<T>(
   return written[0] as T;
 }
 
-type Placed = Pick<StoredExport, "model" | "destination_type" | "destination_config">;
-
-function pathOf({ destination_type, destination_config, model }: Placed): PathPattern | undefined {
-  return destination_type === "File" ? pathPatternOf(destination_config, model) : undefined;
+/** All that the names of an export's files depend on. */
+function readPlace(placed: FilePlace) {
+  const { file_format, compression, max_file_size_mb } = placed.destination_config;
+  const kind = [placed.destination_type, placed.interval, file_format, compression, max_file_size_mb];
+  return { pattern: readPattern(placed), kind };
 }
 
 /** Undefined when the project is gone or has exportLimits.exportsPerProjectMax exports. */

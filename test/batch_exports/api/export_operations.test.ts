@@ -1,6 +1,6 @@
 // Exports themselves: made, read, changed, paused, removed, under every home.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { openSecrets } from "../../../src/access/secret.ts";
 import { createProject } from "../../../src/projects/store.ts";
 import { startMsMax } from "../../support/accounts.ts";
@@ -13,6 +13,10 @@ let desk: ExportDesk;
 beforeAll(async () => {
   desk = await openExportDesk();
 }, startMsMax);
+// No two may write to the same bucket and prefix.
+afterEach(async () => {
+  await desk.sql`UPDATE batch_exports SET deleted = true WHERE destination_type = 'S3'`;
+});
 afterAll(cleanUp, startMsMax);
 
 const notFound = [404, "invalid_request", "not_found", "Not found.", null];

@@ -162,7 +162,7 @@ test("no two exports write files to the same folder, of whichever project, at th
     destination_config: { path, file_format: "JSONLines" },
   });
   const write = (path: string, project_id: number) =>
-    withOwnPath(sql, file(path), undefined, (tx) =>
+    withOwnPath(sql, { ...file(path), project_id }, undefined, (tx) =>
       createExport(tx, { ...file(path), project_id, created_by: accounts.user_id, now }),
     );
   const both = await Promise.allSettled([write("lake", accounts.project_id), write("lake", other)]);

@@ -1,7 +1,7 @@
-// Where a File export writes, as a pattern: two exports whose patterns overlap could write the same names.
+// Where an export writes its files, as a pattern: two exports whose patterns overlap could write the same names.
 
-import type { Settings } from "../fields.ts";
-import { replacePlaceholders } from "../objects/object_key.ts";
+import { files, type Settings } from "../fields.ts";
+import { fileEnding, replacePlaceholders } from "../objects/object_key.ts";
 
 /** Steps of a path, with these characters for placeholders; no path or prefix holds control characters. */
 export type PathPattern = readonly string[];
@@ -17,11 +17,55 @@ const digits: Readonly<Record<string, number>> = { year: 4, month: 2, day: 2, ho
  * equal. The path has no placeholders.
  */
 export function pathPatternOf({ path, prefix }: Settings, model: string): PathPattern {
-  const filled = replacePlaceholders(String(prefix ?? ""), (name) =>
+  return readSteps(`${path ?? ""}/${prefix ?? ""}`, model).map((step) => step.normalize("NFC").toLowerCase());
+}
+
+function readSteps(text: unknown, model: string): string[] {
+  const filled = replacePlaceholders(String(text ?? ""), (name) =>
     name === "table" ? model : digit.repeat(digits[name] ?? 0) || anything,
   );
-  const steps = `${path ?? ""}/${filled}`.normalize("NFC").toLowerCase().split("/");
-  return steps.filter((step) => step !== "");
+  return filled.split("/").filter((step) => step !== "");
+}
+
+/** What of an export says where it writes. */
+export interface FilePlace {
+  model: string;
+  interval: string;
+  destination_type: string;
+  destination_config: Settings;
+}
+
+/** Where an export writes objects or files; undefined for other destinations. */
+export function readPattern({ destination_type, destination_config: config, model }: FilePlace) {
+  if (destination_type === "File") return pathPatternOf(config, model);
+  const store = {
+    S3: config["bucket_name"],
+    AzureBlob: `${config["account_name"]} ${config["container_name"]}`,
+  };
+  const name = store[destination_type as keyof typeof store];
+  if (name === undefined) return undefined;
+  const endpoint = String(config["endpoint_url"] ?? "")
+    .toLowerCase()
+    .replaceAll("/", " ")
+    .trimEnd();
+  return [`${endpoint} ${String(name)}`, ...readSteps(config["prefix"], model)];
+}
+
+/**
+ * Whether two exports could write the same names: in an object store, intervals of different length and files of
+ * different kinds have names of their own, except for the lists of files.
+ */
+export function writeSameNames(one: FilePlace, other: FilePlace): boolean {
+  const [pattern, otherPattern] = [readPattern(one), readPattern(other)];
+  if (one.destination_type !== other.destination_type || !pattern || !otherPattern) return false;
+  if (!pathPatternsOverlap(pattern, otherPattern)) return false;
+  if (one.destination_type === "File") return true;
+  const [first, second] = [one, other].map(({ destination_config: config }) => ({
+    ending: fileEnding({ file_format: files.file_format.otherwise, ...config }),
+    isSplit: (config["max_file_size_mb"] ?? null) !== null,
+  }));
+  const areAlike = first!.isSplit ? second!.isSplit : !second!.isSplit && first!.ending === second!.ending;
+  return one.interval === other.interval && areAlike;
 }
 
 export function pathPatternsOverlap(one: PathPattern, other: PathPattern): boolean {

@@ -44,8 +44,16 @@ const compressionEndings: Readonly<Record<string, string>> = {
  */
 export function objectKey(naming: ObjectNaming, file?: number | string): string {
   const number = file === undefined ? "" : `-${file}`;
-  const compressed = naming.compression ? `.${endingOf(naming.compression)}` : "";
-  return `${stem(naming)}${number}.${fileFormats[naming.format].ending}${compressed}`;
+  const { format: file_format, compression } = naming;
+  return `${stem(naming)}${number}.${fileEnding({ file_format, compression })}`;
+}
+
+/** How the names of files end, by their configuration. */
+export function fileEnding({ file_format, compression }: Record<string, unknown>): string {
+  const format = file_format as FileFormat;
+  const compressed =
+    format !== "Parquet" && typeof compression === "string" ? `.${endingOf(compression)}` : "";
+  return `${fileFormats[format].ending}${compressed}`;
 }
 
 /** The key of the list of files, which is written last. */

@@ -1,0 +1,55 @@
+// Batch exports as strangers expect them. Each test names the public threads that it stands for; inputs are our own.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startMsMax } from "../support/accounts.ts";
+import { type RunningApp, startApp } from "../support/app.ts";
+import { ask, problemOf } from "../support/ask.ts";
+import { cleanUp } from "../support/cleanup.ts";
+
+let app: RunningApp;
+beforeAll(async () => {
+  app = await startApp({ FLUSH_INTERVAL_MS: "50", ALLOW_PRIVATE_DESTINATIONS: "1" });
+}, startMsMax);
+afterAll(cleanUp, startMsMax);
+
+const path = "/api/projects/1/batch_exports/";
+const s3 = {
+  bucket_name: "lake",
+  prefix: "events",
+  aws_access_key_id: "id",
+  aws_secret_access_key: "secret",
+  endpoint_url: "http://127.0.0.1:9",
+};
+
+async function create(type: string, config: object, more: object = {}) {
+  const destination = { type, config };
+  return await ask(app, "POST", path, { name: "e", interval: "hour", paused: true, destination, ...more });
+}
+
+// langfuse/langfuse#15617, cosmo0920/fluent-bit-go-s3#27: both runs were green, and the bucket held the files of one.
+test("two exports that would write the same objects are refused, whatever rows they have", async () => {
+  expect((await create("S3", s3)).status).toBe(201);
+  const detail = "Another batch export writes its files there. Choose another path or prefix.";
+  const refused = [400, "validation_error", "invalid_input", detail, "destination__config__prefix"];
+  expect(problemOf(await create("S3", { ...s3, include_events: ["A"] }))).toEqual(refused);
+  expect(problemOf(await create("S3", { ...s3, prefix: "/events/" }, { model: "persons" }))).toEqual(refused);
+  expect(problemOf(await create("S3", { ...s3, endpoint_url: "http://127.0.0.1:9/" }))).toEqual(refused);
+  for (const other of [
+    { ...s3, prefix: "{table}/{year}" },
+    { ...s3, prefix: "Events" },
+    { ...s3, bucket_name: "other" },
+    { ...s3, file_format: "Parquet" },
+    { ...s3, compression: "gzip" },
+  ])
+    expect((await create("S3", other)).status).toBe(201);
+  expect((await create("S3", s3, { interval: "day" })).status).toBe(201);
+  const id = (await create("S3", { ...s3, prefix: "later" })).body["id"];
+  const moved = await ask(app, "PATCH", `${path}${id}/`, { destination: { config: { prefix: "events" } } });
+  expect(problemOf(moved)).toEqual(refused);
+  expect((await ask(app, "PATCH", `${path}${id}/`, { name: "named anew" })).status).toBe(200);
+  const account_key = Buffer.from("key").toString("base64");
+  const azure = { account_name: "lake", container_name: "events", account_key };
+  expect((await create("AzureBlob", azure)).status).toBe(201);
+  expect(problemOf(await create("AzureBlob", azure))).toEqual(refused);
+  expect((await create("AzureBlob", { ...azure, container_name: "others" })).status).toBe(201);
+});
