@@ -148,3 +148,21 @@ test("a native_query may name its project", async () => {
   );
   expect(new Set(lines.map(({ project }) => project))).toEqual(new Set([1]));
 });
+
+// airbytehq/airbyte#4396: what is always null has no type in Parquet, and the run was retried for three hours.
+test(
+  "a column that is always null is one of texts, and a day before 1970 is that day",
+  async () => {
+    const always = `SELECT event, NULL AS x, toDate(subtractMonths(timestamp, 732)) AS early FROM events`;
+    const file = await written("Parquet", { native_query: always });
+    const read =
+      "SELECT event, x, toString(early) AS early, toTypeName(x) AS type FROM file({file:String}, 'Parquet')";
+    const [row] = await exports.stores.clickhouse.query(read, { file });
+    expect(row).toEqual({ event: "e", x: null, early: "1969-01-01", type: "Nullable(String)" });
+    const [line] = linesOf(await written("JSONLines", { native_query: always }));
+    expect(line).toEqual({ event: "e", x: null, early: "1969-01-01" });
+    const csv = readFileSync(await written("CSV", { native_query: always }), "utf8");
+    expect(csv).toContain('"e","","1969-01-01"');
+  },
+  storesStartMsMax,
+);

@@ -153,6 +153,9 @@ export function ownColumns({ columns }: CompiledQuery): ExportColumn[] {
 
 /** A column once the engine has reported its type: a moment is written as in the models, in UTC. */
 export function columnOfType(column: ExportColumn, type: string): ExportColumn {
+  // No file has a type for what is always null: it is a text.
+  const typed = type.replaceAll("Nothing", "String");
+  if (typed !== type) return { ...column, sql: `CAST(${column.sql}, '${typed}')`, type: typed };
   if (!isMoment(type)) return { ...column, type };
   const whole = moment(column.name, `toDateTime64(${column.sql}, 6, 'UTC')`);
   if (!type.startsWith("Nullable(")) return whole;

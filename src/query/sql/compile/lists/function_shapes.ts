@@ -45,7 +45,9 @@ function toDay(draft: SqlDraft, args: readonly Sql[], at: CallNode): Sql {
   if (isMoment && one!.text === undefined) {
     const { floor } = one!;
     const rounded = floor ? { floor: { ...floor, days: floor.days + 2 } } : {};
-    return { ...of(`toDate(${one!.sql})`, "date", one!.nullable), ...rounded };
+    // A file has days before 1970; queries need the type by which events are sorted.
+    const name = draft.context.wholeNumbers ? "toDate32" : "toDate";
+    return { ...of(`${name}(${one!.sql})`, "date", one!.nullable), ...rounded };
   }
   return of(textAs(`toString(${one!.text ?? one!.sql})`, "date"), "date", true);
 }
