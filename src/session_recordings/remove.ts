@@ -5,7 +5,7 @@ import { readsOf } from "../storage/clickhouse/query_options.ts";
 import { openPass } from "../storage/postgres/passes.ts";
 import type { Uses } from "../storage/services.ts";
 import { sessionRecordingLimits } from "./limits.ts";
-import { findRemains, hideSessions, removeHidden } from "./store.ts";
+import { excludeSessions, findRemains, hideSessions, removeHidden } from "./store.ts";
 import { hasOldHidden, isRemovalDue, listDeletions, recordHidden, recordRemoved } from "./view_store.ts";
 
 export type RemovalOptions = Uses<"sql" | "clickhouse" | "clock" | "log">;
@@ -32,6 +32,7 @@ export async function hideDeleted({ sql, clickhouse, clock, log }: RemovalOption
   for (const [project_id, own] of Map.groupBy(deletions, (deletion) => deletion.project_id)) {
     const reads = readsOf(clickhouse, project_id);
     const session_ids = own.map(({ session_id }) => session_id);
+    await excludeSessions(reads, session_ids);
     const remains = await findRemains(reads, session_ids);
     if (remains.length > 0) {
       await hideSessions(reads, remains);

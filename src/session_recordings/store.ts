@@ -105,6 +105,15 @@ const tables = {
 
 const timeoutMs = sessionRecordingLimits.recordingRemovalMsMax;
 
+/** Leaves these sessions out of `session_recordings` from now on, also pieces that arrive later. */
+export async function excludeSessions(reads: ProjectReads, session_ids: readonly string[]): Promise<void> {
+  await reads.clickhouse.command(
+    `INSERT INTO deleted_recordings (project_id, session_hash, deleted_at)
+     SELECT {project_id:UInt32}, sipHash64(arrayJoin({session_ids:Array(String)})), now64(6)`,
+    { project_id: reads.project_id, session_ids },
+  );
+}
+
 /** Marks all rows of these sessions as deleted, so that no query finds them. */
 export async function hideSessions(reads: ProjectReads, session_ids: readonly string[]): Promise<void> {
   // A deletion must have literal values: the engine may run it later.

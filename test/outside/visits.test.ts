@@ -229,3 +229,18 @@ test("a snapshot that players do not get is named in a warning", async () => {
   await until(async () => (await rowsOf(text)).length > 0);
   expect(await rowsOf(text)).toEqual([["$snapshot", "zoe", 1]]);
 });
+
+// PostHog/posthog#14159, #102120: an open tab goes on recording after the deletion.
+test("a late piece of a deleted recording is in no list and in no SQL", async () => {
+  const now = Date.now();
+  const [gone, kept] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
+  for (const session of [gone, kept]) await record(session, [event.page(now, "https://ex.example/a")]);
+  await rested(app);
+  const text = `select session_id from session_recordings where session_id in ('${gone}', '${kept}')`;
+  expect(await rowsOf(text)).toHaveLength(2);
+  expect((await ask(app, "DELETE", `/api/projects/1/session_recordings/${gone}/`)).status).toBe(204);
+  await until(async () => (await rowsOf(text)).length === 1);
+  await record(gone, [event.page(now + 1000, "https://ex.example/private?token=x")]);
+  expect(await rowsOf(text)).toEqual([[kept]]);
+  expect(await listRecordings({ session_ids: JSON.stringify([gone]) })).toEqual([]);
+});
