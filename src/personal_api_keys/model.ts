@@ -15,9 +15,10 @@ import {
   type UpdateInput,
   uuid,
 } from "../http/fields/field.ts";
-import { personalKeyLimits } from "./limits.ts";
 
 export const labelCharsMax = 40;
+/** Organizations or projects that one key may be restricted to. */
+const keyScopesMax = 100;
 
 export const personalKeyModel = model("PersonalAPIKey", {
   id: readOnly(Type.String()),
@@ -28,17 +29,17 @@ export const personalKeyModel = model("PersonalAPIKey", {
   last_rolled_at: readOnly(nullable(moment())),
   scopes: Type.Array(text({ maxLength: 64 }), {
     minItems: 1,
-    maxItems: personalKeyLimits.keyScopesMax,
+    maxItems: keyScopesMax,
     examples: [["query:read", "person:read"]],
     description: "Such as query:read; x:write covers x:read, and * everything.",
   }),
   scoped_teams: Type.Array(integer(), {
-    maxItems: personalKeyLimits.keyScopesMax,
+    maxItems: keyScopesMax,
     default: [],
     description: "Projects it is restricted to; empty: every project of its organizations.",
   }),
   scoped_organizations: Type.Array(uuid(), {
-    maxItems: personalKeyLimits.keyScopesMax,
+    maxItems: keyScopesMax,
     default: [],
     description:
       "Organizations it is restricted to; empty: those that its user had when it was made, and those it creates.",

@@ -9,7 +9,6 @@ import { notFound, present } from "../http/found.ts";
 import { mounted, operationsOf, type RoomParts } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { personalKeyLimits } from "./limits.ts";
 import {
   issuedKeyModel,
   isWithin,
@@ -60,7 +59,7 @@ function listOperations(sql: Postgres) {
         await checkReach(sql, access, body);
         if (!isWithin(body, access.key)) throw tooWide();
         const { reach_key_id } = access.key;
-        const bounds = { keysMax: personalKeyLimits.personalKeysMax, reach_key_id };
+        const bounds = { keysMax: personalKeysMax, reach_key_id };
         const issued = await issueKeyWithin(sql, access.user.id, body, bounds);
         if (!issued) throw new Fault("invalid_input", tooMany);
         return issued;
@@ -119,8 +118,11 @@ function changeOperations(sql: Postgres) {
   ];
 }
 
+/** Keys that a user may create over HTTP; PostHog's number. */
+export const personalKeysMax = 10;
+
 const tooMany =
-  `You can only have ${personalKeyLimits.personalKeysMax} personal API keys. ` +
+  `You can only have ${personalKeysMax} personal API keys. ` +
   "Remove an existing key before creating a new one.";
 
 /** Ids are random letters and digits. Other text is the id of no key, and Postgres refuses some of it. */

@@ -1,11 +1,12 @@
 // Checks of passwords, and new sessions, for signing in, changing an account and accepting an invitation.
 
-import type { SessionCookie } from "../../access/people/session.ts";
+import { openCookie, type SessionCookie } from "../../access/people/session.ts";
 import type { Secrets } from "../../access/secret.ts";
 import { Fault } from "../../core/fault.ts";
+import { randomBase62 } from "../../core/id.ts";
 import type { Uses } from "../../storage/services.ts";
 import { checkedEmail, openAttempts } from "./attempts.ts";
-import { openKnownBrowsers } from "./known_browsers.ts";
+import { signInLimits } from "./limits.ts";
 import { openPasswords } from "./passwords.ts";
 import { findSigningUser, type Signer, startSession } from "./session_store.ts";
 
@@ -68,4 +69,35 @@ function invalidPassword(): Fault {
 export function invalidKey(): Fault {
   const detail = "This personal API key is not valid. It may be mistyped, expired or revoked.";
   return new Fault("invalid_credentials", detail, { attr: "personal_api_key" });
+}
+
+// Browsers in which an account has signed in, known by a cookie that grants no access: attempts from elsewhere do not
+// count against them, so that no stranger can lock a user out of a browser in use. OWASP calls it a device cookie.
+
+/** @param secrets seal the cookie, so that it cannot be forged. */
+function openKnownBrowsers(secrets: Secrets, siteUrl: string | undefined) {
+  const { text, valueIn } = openCookie("sluice_browser", siteUrl);
+  const idOf = (request: Request, email: string): string | undefined => {
+    const value = valueIn(request);
+    const known = value === undefined ? undefined : unseal(secrets, value);
+    return known?.["email"] === email && typeof known["browser"] === "string" ? known["browser"] : undefined;
+  };
+  return {
+    /** The Set-Cookie of a browser in which the account of a normalized address signs in. Its id stays the same. */
+    cookieFor: (request: Request, email: string) => {
+      const sealed = secrets.seal({ browser: idOf(request, email) ?? randomBase62(22), email });
+      return text(Buffer.from(sealed).toString("base64url"), signInLimits.browserKnownSeconds);
+    },
+    /** The id of the request's browser; undefined when the account of the address has not signed in there. */
+    idOf,
+  };
+}
+
+function unseal(secrets: Secrets, value: string): Record<string, unknown> | undefined {
+  if (value.length > signInLimits.browserCookieCharsMax) return undefined;
+  try {
+    return secrets.open(Buffer.from(value, "base64url"));
+  } catch {
+    return undefined;
+  }
 }

@@ -24,7 +24,7 @@ import { exportLimits } from "../limits.ts";
 import type { ExportUpdate } from "../model.ts";
 import { queryProblem } from "../query/check_store.ts";
 import { compileQuery } from "../query/compile.ts";
-import { refuseQuery } from "../query/refusal.ts";
+import { refuseQuery } from "../query/read.ts";
 import type { ExportFields, StoredExport } from "../stores/export_store.ts";
 
 export interface Checks {

@@ -1,12 +1,6 @@
 // Counts the rows of a file while it is sent, so that an incomplete answer is detected.
 
-export interface RowCount {
-  add(chunk: Uint8Array): void;
-  /** The number of rows; undefined for a format whose rows cannot be counted. */
-  rows(): number | undefined;
-  /** Whether the file is complete, as far as its format shows. */
-  ended(): boolean;
-}
+export type RowCount = ReturnType<typeof rowCount>;
 
 const lineBreak = 10;
 const quote = 34;
@@ -14,7 +8,7 @@ const quote = 34;
 const parquetMagic = Buffer.from("PAR1");
 
 /** @param format LineAsString, CSVWithNames or Parquet */
-export function rowCount(format: string): RowCount {
+export function rowCount(format: string) {
   const isCsv = format === "CSVWithNames";
   const isParquet = format === "Parquet";
   let breaks = 0;
@@ -22,7 +16,7 @@ export function rowCount(format: string): RowCount {
   let inside = false;
   let tail = Buffer.from("\n");
   return {
-    add: (chunk) => {
+    add: (chunk: Uint8Array): void => {
       tail = Buffer.concat([tail, chunk.subarray(-parquetMagic.length)]).subarray(-parquetMagic.length);
       if (isCsv) {
         for (let at = 0; at < chunk.length; at++) {
@@ -33,8 +27,9 @@ export function rowCount(format: string): RowCount {
         for (let at = chunk.indexOf(lineBreak); at >= 0; at = chunk.indexOf(lineBreak, at + 1)) breaks++;
       }
     },
-    // The first row of CSV has the names.
+    /** The number of rows, without the names of CSV; undefined for a format whose rows cannot be counted. */
     rows: () => (isParquet ? undefined : Math.max(0, isCsv ? breaks - 1 : breaks)),
+    /** Whether the file is complete, as far as its format shows. */
     ended: () => (isParquet ? tail.equals(parquetMagic) : !inside && tail.at(-1) === lineBreak),
   };
 }
