@@ -1,9 +1,9 @@
 // A backup of DATA_DIR and the two embedded stores, while a server may run. The journal is copied first, then the
 // stores: an event that was acknowledged before is in one of them, and recovery detects those that are in both.
 
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { join, relative, resolve, sep } from "node:path";
 import { captureSetup } from "../../capture/capture_journal.ts";
 import { copyJournal } from "../../capture/journal/journal_copy.ts";
 import { leftBehind } from "../../capture/workers/worker_pool.ts";
@@ -67,17 +67,11 @@ export async function writeBackup(options: BackupOptions) {
   const name = kept === undefined ? "" : backupName(clock.now(), id);
   const manifest = await write({ dataDir, stores, connection, clock }, collection.target(name));
   const location = name === "" ? target : `${target.replace(/\/$/, "")}/${name}`;
-  return { manifest, location, removed: await older(collection, { name, location, kept }) };
-}
-
-async function older(
-  collection: BackupCollection,
-  { name, location, kept }: { name: string; location: string; kept: number | undefined },
-): Promise<number> {
-  if (kept === undefined) return 0;
-  return await removeOlder(collection, name, kept).catch((thrown: unknown) => {
+  if (kept === undefined) return { manifest, location, removed: 0 };
+  const removed = await removeOlder(collection, name, kept).catch((thrown: unknown) => {
     throw new UserError(`${location} is complete, but older ones could not be removed: ${reasonOf(thrown)}`);
   });
+  return { manifest, location, removed };
 }
 
 function openCollection(dataDir: string, target: string, settings: BucketAccess): BackupCollection {
@@ -176,11 +170,7 @@ async function copyData(dataDir: string, target: string): Promise<void> {
 /** Copies a file, or those of a folder, except those copied before and those removed meanwhile. */
 async function copyNew(dataDir: string, target: string, name: string): Promise<void> {
   const from = join(dataDir, name);
-  const isFolder =
-    existsSync(from) &&
-    readdirSync(dirname(from), { withFileTypes: true }).some(
-      (entry) => entry.name === basename(from) && entry.isDirectory(),
-    );
+  const isFolder = lstatSync(from, { throwIfNoEntry: false })?.isDirectory();
   const names = isFolder ? readdirSync(from).map((one) => join(name, one)) : existsSync(from) ? [name] : [];
   for (const one of names) {
     const to = join(target, one);

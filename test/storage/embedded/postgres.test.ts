@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readdirSync, rmSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { silentLog } from "../../../src/core/log.ts";
 import { startEmbeddedPostgres } from "../../../src/storage/embedded/postgres.ts";
+import { openPostgres } from "../../../src/storage/postgres/postgres.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
@@ -56,3 +58,26 @@ for (const [way, when] of [
     startMsMax,
   );
 }
+
+test(
+  "the next files of Postgres's log are made before it starts, and again where they are gone",
+  async () => {
+    const dataDir = makeFolder();
+    const folder = `${dataDir}/postgres/pg_wal`;
+    const names = () => readdirSync(folder).filter((name) => /^[0-9A-F]{24}$/.test(name));
+    for (let start = 0; start < 2; start++) {
+      const store = await startEmbeddedPostgres({ dataDir, log: silentLog });
+      expect(names().map((name) => statSync(`${folder}/${name}`).size)).toEqual(
+        names().map(() => 4 * 1024 * 1024),
+      );
+      const sql = openPostgres(store.url, { log: silentLog });
+      const [current] = await sql`SELECT pg_walfile_name(pg_current_wal_lsn()) AS file`;
+      await sql.end();
+      await store.stop();
+      expect(names().length).toBeGreaterThanOrEqual(4);
+      expect(names().filter((name) => name > current!["file"]).length).toBeGreaterThanOrEqual(2);
+      for (const name of names()) if (name > current!["file"]) rmSync(`${folder}/${name}`);
+    }
+  },
+  startMsMax,
+);
