@@ -111,10 +111,10 @@ export class WarningBook {
     if (refused.length + refusedTypes.length > 0) void this.#commit();
   }
 
-  /** Writes warnings of events that lie outside of their sessions. */
+  /** Writes warnings of events that lie outside of their sessions, as of their arrival: they are folded later. */
   recordStrays(strays: readonly StrayEvent[]): void {
-    for (const { session_id, timestamp, ...row } of strays) {
-      this.#warn("event_outside_session", row, { session_id, event_timestamp: isoOf(timestamp / 1000) });
+    for (const { session_id, event_timestamp: micros, ...row } of strays) {
+      this.#warn("event_outside_session", row, { session_id, event_timestamp: isoOf(micros / 1000) });
     }
     if (strays.length > 0) void this.#commit();
   }
@@ -174,7 +174,7 @@ export class WarningBook {
   #warn(type: Warning, row: Pick<WarningRow, "project_id"> & Partial<WarningRow>, about: object): void {
     const now = this.#options.clock.now() * 1000;
     if (this.#own.admit(row.project_id, type, 1, now) === 0) return;
-    this.#append({ ...row, type, timestamp: now }, { message: sentences[type], ...about });
+    this.#append({ timestamp: now, ...row, type }, { message: sentences[type], ...about });
   }
 
   #append(

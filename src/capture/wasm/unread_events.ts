@@ -23,13 +23,14 @@ export interface StrayEvent {
   event: string;
   distinct_id: string;
   session_id: string;
-  /** In microseconds. */
+  /** Its own time, and its arrival, in microseconds. */
+  event_timestamp: number;
   timestamp: number;
 }
 
 export function readStray(
   bytes: Uint8Array,
-  { project, event, timestamp, id, text }: ListedEvent,
+  { project, event, timestamp, created, id, text }: ListedEvent,
 ): StrayEvent {
   const view = new DataView(bytes.buffer);
   return {
@@ -37,7 +38,8 @@ export function readStray(
     event: decodeText(event, 0, event.length),
     distinct_id: decodeText(bytes, id[0], id[0] + id[1]),
     session_id: decodeText(bytes, text[0], text[0] + text[1]),
-    timestamp: Number(view.getBigInt64(timestamp, true)),
+    event_timestamp: Number(view.getBigInt64(timestamp, true)),
+    timestamp: Number(view.getBigInt64(created, true)),
   };
 }
 
