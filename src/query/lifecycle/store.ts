@@ -56,6 +56,7 @@ export function statusText(
   const none = "toDateTime64(0, 6, 'UTC')";
   const firsts = readsFirsts
     ? {
+        id: "any(distinct_id) AS own_id,",
         born: `f.first_at != ${none}, toInt32(${came}),`,
         joined: `LEFT ANY JOIN (
            SELECT distinct_id, min(timestamp) AS first_at FROM stored_events
@@ -64,7 +65,7 @@ export function statusText(
            GROUP BY distinct_id
          ) AS f ON a.own_id = f.distinct_id`,
       }
-    : { born: "", joined: "" };
+    : { id: "", born: "", joined: "" };
   draft.params["count"] = starts.length;
   const text = `SELECT person_id, toInt32(one.1 - 1) AS bucket, one.2 AS status, born = -2 AS unborn FROM (
        SELECT person_id, born, arrayJoin(arrayConcat(
@@ -79,7 +80,7 @@ export function statusText(
          SELECT a.person_id AS person_id, a.active AS active,
            multiIf(p.born_at != ${none}, toInt32(${born}), ${firsts.born} toInt32(-2)) AS born
          FROM (
-           SELECT person_id, any(distinct_id) AS own_id, arraySort(groupUniqArray(toInt32(${active}))) AS active
+           SELECT person_id, ${firsts.id} arraySort(groupUniqArray(toInt32(${active}))) AS active
            FROM ${draft.eventTable(filters, true)} WHERE ${span} AND ${which} GROUP BY person_id
          ) AS a
          LEFT ANY JOIN (
