@@ -9,6 +9,7 @@ import { Checkpoint, type ImportInputs } from "./checkpoint.ts";
 import { addCounts, type ImportCounts, noCounts, totalOf } from "./counts.ts";
 import { Converter } from "./formats/convert.ts";
 import { detectFileKind, readerOf } from "./formats/detect.ts";
+import type { RecordOutcome } from "./formats/record.ts";
 import { UuidSource } from "./formats/uuid_source.ts";
 import type { ImportOptions, ImportParts } from "./options.ts";
 import { Reporter } from "./progress.ts";
@@ -159,7 +160,14 @@ class Import {
 
   async #append(records: Iterable<FileRecord>, converter: Converter, file: number): Promise<void> {
     for (const record of records) {
-      const sealed = this.#appendOne(record, converter, file);
+      const outcome = converter.convert(record);
+      if (outcome === undefined) continue;
+      if (outcome.is === "rewritten" && outcome.before !== undefined) {
+        const further = { is: "rewritten", text: outcome.before } as const;
+        const sealed = this.#appendOne(record, further, converter, file);
+        if (sealed !== undefined) await this.#submit(sealed);
+      }
+      const sealed = this.#appendOne(record, outcome, converter, file);
       if (sealed !== undefined) await this.#submit(sealed);
     }
     if (this.#stop.signal.aborted) throw new Stopped();
@@ -167,9 +175,12 @@ class Import {
   }
 
   /** Appends a record to the open body; returns the previous body when that one was full. */
-  #appendOne(record: FileRecord, converter: Converter, file: number): Body | undefined {
-    const outcome = converter.convert(record);
-    if (outcome === undefined) return undefined;
+  #appendOne(
+    record: FileRecord,
+    outcome: RecordOutcome,
+    converter: Converter,
+    file: number,
+  ): Body | undefined {
     this.#records++;
     if (outcome.is === "rejected") {
       this.#unsent.rejected++;

@@ -1,5 +1,5 @@
-// Amplitude's export: one event a line, with `event_type`, `event_time` and its properties beside them. Devices are not
-// connected to users: the export does not contain which belong together.
+// Amplitude's export: one event a line, with `event_type`, `event_time` and its properties beside them. The first
+// event of a user on a device also says that they belong together.
 
 import {
   fieldId,
@@ -12,7 +12,7 @@ import {
   writeRawFields,
 } from "../reading/raw_fields.ts";
 import { usableUuid } from "./batch_item.ts";
-import { batchItemOf, type JsonRecord, type RecordOutcome, rejected, uuidFrom } from "./record.ts";
+import { batchText, type JsonRecord, type RecordOutcome, rejected, uuidFrom } from "./record.ts";
 import { importTimestamp, type TimeRules } from "./timestamp.ts";
 
 const events: Readonly<Record<string, string>> = {
@@ -67,7 +67,25 @@ export function mapAmplitude(record: JsonRecord, rules: TimeRules): RecordOutcom
   const uuid =
     usableUuid(value["uuid"]) ??
     uuidFrom(record, ["amplitude", event, distinct_id ?? ""], fieldId(row, "$insert_id"));
-  return batchItemOf({ uuid, event: events[event] ?? event, distinct_id, timestamp: time.text, properties });
+  const text = batchText({
+    uuid,
+    event: events[event] ?? event,
+    distinct_id,
+    timestamp: time.text,
+    properties,
+  });
+  const before = identifyText(record, row, time.text);
+  return { is: "rewritten", text, ...(before !== undefined && { before }) };
+}
+
+/** An `$identify` event of the row's user and device, once for both; undefined where it has not both. */
+function identifyText(record: JsonRecord, row: RawFields, timestamp: string): string | undefined {
+  const [user, device] = [fieldId(row, "user_id"), fieldId(row, "device_id")];
+  if (user === undefined || device === undefined || user === device) return undefined;
+  const uuid = record.newUuidOf(["amplitude identify", user, device].join("\n"));
+  if (uuid === undefined) return undefined;
+  const properties = `{"$anon_distinct_id":${JSON.stringify(device)},"analytics_source":"amplitude"}`;
+  return batchText({ uuid, event: "$identify", distinct_id: user, timestamp, properties });
 }
 
 /** A UUIDv7 of the session's start, in ms, and of its device, as JSON; undefined outside of a session, which is -1. */

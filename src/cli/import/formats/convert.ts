@@ -77,6 +77,10 @@ export class Converter implements JsonRecord {
     return this.#identity.ofText(text);
   }
 
+  newUuidOf(text: string): string | undefined {
+    return this.#identity.ofNewText(text);
+  }
+
   #map(record: FileRecord, text: string): RecordOutcome {
     let value: unknown;
     let sound = text;

@@ -5,8 +5,8 @@ import { type RawFields, writeRawFields } from "../reading/raw_fields.ts";
 export type RecordOutcome =
   /** Sent as it is in the file, with `uuid` put in front where it has none. */
   | { is: "verbatim"; uuid: string | undefined }
-  /** Sent as this text of a /batch item. */
-  | { is: "rewritten"; text: string }
+  /** Sent as this text of a /batch item, after another item that the record also says, if any. */
+  | { is: "rewritten"; text: string; before?: string }
   /** Not an event that can be imported; it is reported to the user. */
   | { is: "rejected"; reason: string }
   /** Left out on purpose, and counted. */
@@ -21,6 +21,8 @@ export interface JsonRecord {
   ownUuid(): string;
   /** A uuid derived from \`text\`, for sources with ids of their own. */
   uuidOf(text: string): string;
+  /** As uuidOf(), but undefined for a text of which this import had it before. */
+  newUuidOf(text: string): string | undefined;
 }
 
 /** An event read from another system's record. */
@@ -45,10 +47,14 @@ export function rejected(reason: string): RecordOutcome {
 
 /** An event as a /batch item. One without a distinct id is sent too: the server counts it as ignored, with a reason. */
 export function batchItemOf(translated: TranslatedEvent<RawFields | string>): RecordOutcome {
+  return { is: "rewritten", text: batchText(translated) };
+}
+
+export function batchText(translated: TranslatedEvent<RawFields | string>): string {
   const { uuid, event, distinct_id, timestamp, properties: given } = translated;
   const properties = typeof given === "string" ? given : writeRawFields(given);
   const head = `{"uuid":"${uuid}","event":${JSON.stringify(event)}`;
   const id = distinct_id === undefined ? "" : `,"distinct_id":${JSON.stringify(distinct_id)}`;
   const rest = `,"timestamp":${JSON.stringify(timestamp)},"properties":${properties}}`;
-  return { is: "rewritten", text: head + id + rest };
+  return head + id + rest;
 }

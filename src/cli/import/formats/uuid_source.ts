@@ -42,6 +42,13 @@ export class UuidSource {
     return uuidOfBytes(this.#digest, 5);
   }
 
+  /** The uuid of a text, the first time it is asked for; else undefined. @throws UserError as ofRecord(). */
+  ofNewText(text: string): string | undefined {
+    const uuid = this.ofText(text);
+    const isNew = this.#seen.addNew(this.#digest.readUInt32LE(0), this.#digest.readUInt32LE(4));
+    return isNew ? uuid : undefined;
+  }
+
   #reserve(length: number): void {
     if (length <= this.#scratch.length) return;
     this.#scratch = Buffer.alloc(length * 2);
@@ -86,6 +93,11 @@ export class OccurrenceCounter {
     this.#put(high, low, occurrence, true);
     this.#count++;
     return occurrence;
+  }
+
+  /** Adds a record unless an equal one was added; returns whether it was new. */
+  addNew(high: number, low: number): boolean {
+    return this.#put(high, low, 0, false) && this.add(high, low) === 0;
   }
 
   /** The least number without a slot; every one below it has one. */

@@ -8,7 +8,8 @@ const at = "2024-05-01T10:00:00.123456Z";
 
 function recordOf(text: string): JsonRecord {
   const value = JSON.parse(text) as Record<string, unknown>;
-  return { text, value, ownUuid: () => "own", uuidOf: (of) => of.replaceAll("\n", "|") };
+  const uuidOf = (of: string) => of.replaceAll("\n", "|");
+  return { text, value, ownUuid: () => "own", uuidOf, newUuidOf: uuidOf };
 }
 
 function mapped(call: object | string): Record<string, unknown> {
