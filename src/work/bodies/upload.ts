@@ -54,7 +54,15 @@ export async function receiveBody(request: Request, context: UploadContext): Pro
     return body;
   }
   if (!request.body) return nothing;
-  return await new Upload(request.body, context).receive(announced);
+  const body = await new Upload(request.body, context).receive(announced);
+  if (Number.isNaN(announced)) await refuseTrailer(request);
+  return body;
+}
+
+/** @throws Fault when the runtime, which cannot parse trailers, has answered 400 to what followed the last chunk. */
+async function refuseTrailer(request: Request): Promise<void> {
+  await yieldToEventLoop();
+  if (request.signal.aborted) throw clientGone();
 }
 
 const nothing = new Uint8Array(0);
