@@ -18,6 +18,7 @@ import { field, offsetOf } from "./scan/event_fields.ts";
 import type { EventIndex } from "./scan/event_index.ts";
 import { aheadMicrosMax } from "./scan/timestamp.ts";
 import { shapeUnknown } from "./wasm/layout.ts";
+import { recordPlainWarnings } from "./wasm/plain_warnings.ts";
 import type { ScanArena } from "./wasm/scan_arena.ts";
 
 /**
@@ -30,7 +31,6 @@ export function appendEvents(context: AppendContext): number | Promise<number> {
   return index.isPartial ? appendParts(context) : appendIndex(context, index);
 }
 
-/** Appends a body that is indexed in parts. */
 async function appendParts(context: AppendContext): Promise<number> {
   const { scanner } = context;
   let rows = 0;
@@ -132,7 +132,6 @@ async function appendFast(
 
 /** Appends all of a short body, without a promise. */
 function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
-  const { count } = progress.index;
   const created = progress.journal.stamp();
   let first = 0;
   let rows = 0;
@@ -147,8 +146,8 @@ function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
     }
     first += entryCount;
   }
-  for (; first < count; first++) rows += appendOne(offsetOf(first), created, 0, progress);
-  return { entryCount: count, rows };
+  for (; first < progress.index.count; first++) rows += appendOne(offsetOf(first), created, 0, progress);
+  return { entryCount: progress.index.count, rows };
 }
 
 /** Classifies the next slice; returns how many entries it has, and the rank of its first entry. */
@@ -194,7 +193,7 @@ function recordShapes(
 function appendYears(
   fast: ScanArena,
   slice: { first: number; rank: number; created: number; year: number; to: number },
-  { eventContext, lane, groups, journal }: AppendProgress,
+  { eventContext, lane, groups, journal, index, warned }: AppendProgress,
 ): number {
   const { first, rank, created, to } = slice;
   let rows = 0;
@@ -203,6 +202,7 @@ function appendYears(
     if (columns.identity) journal.firstRanks.settleMany(columns.identity, columns.rows);
     const append = (block: Block) => block.appendColumns(columns);
     lane.appendMany(fast.yearAt(year), columns.rows, append, eventContext.project_id);
+    if (fast.warnedCount > 0) recordPlainWarnings(fast, columns, first, { index, warned, row: journal.row });
     rows += columns.rows;
   }
   if (rows > 0) groups.join(lane);

@@ -159,3 +159,100 @@ test("an event that is nested too deep costs only itself, wherever it is deep", 
     ["second"],
   ]);
 });
+
+// PostHog/posthog#44194, juspay/hyperswitch#4987, ClickHouse/ClickHouse#41967: PostHog reads properties into a map.
+test("of a key that comes twice the last counts, wherever it is read", async () => {
+  const twice = (value: string, key = '"plan"') => `${key}:"first","x":1,"plan":"${value}"`;
+  const events = [
+    `{"event":"twice","distinct_id":"t-0","properties":{${twice("last")}}}`,
+    `{"event":"twice","distinct_id":"t-1","properties":{${twice("last", '"pl\\u0061n"')}}}`,
+    `{"event":"twice","distinct_id":"t-2","properties":{"cart":{"n":1},"plan":"last","cart":{"n":"first","n":"last"}}}`,
+    `{"event":"twice","distinct_id":"t-3","properties":{"plan":"last","cart":{"n":"last"},"list":[{"a":1,"a":2}]}}`,
+    `{"event":"$pageview","distinct_id":"t-4","properties":{"$session_id":"t","$current_url":"https://a.b/first","plan":"last",
+      "$current_url":"https://a.b/last","$set":{${twice("last")}}}}`,
+    `{"event":"$identify","distinct_id":"t-5","$set":{${twice("last")}},"properties":{"$anon_distinct_id":"t-6",${twice("last")}}}`,
+  ];
+  await send(events);
+  const rows = await sql(
+    "SELECT properties.plan, properties.cart.n, properties FROM events WHERE startsWith(distinct_id, 't-') ORDER BY distinct_id",
+  );
+  expect(rows.map(([plan]) => plan)).toEqual(Array.from({ length: 6 }, () => "last"));
+  expect(rows.map(([, n]) => n)).toEqual([null, null, "last", "last", null, null]);
+  expect(String(rows[3]![2])).toContain('[{"a":2}]');
+  const filter = JSON.stringify([{ key: "plan", value: "last", operator: "exact", type: "event" }]);
+  const found = await ask(
+    app,
+    "GET",
+    `/api/projects/1/events/?event=twice&properties=${encodeURIComponent(filter)}`,
+  );
+  expect(found.body["results"]).toHaveLength(4);
+  const sets = await sql(
+    "SELECT DISTINCT person.properties.plan FROM events WHERE distinct_id IN ('t-4', 't-5')",
+  );
+  expect(sets).toEqual([["last"]]);
+  const urls = () => sql("SELECT $entry_current_url FROM sessions WHERE session_id = 't'");
+  await until(async () => (await urls()).length === 1);
+  expect(await urls()).toEqual([["https://a.b/last"]]);
+});
+
+// PostHog's events carry $set and $set_once among their properties, wherever they were sent (CONTRACT of events).
+test("$set and $set_once beside the properties are members of them, merged with those that are there", async () => {
+  const properties = async (id: string) =>
+    JSON.parse(
+      String((await sql(`SELECT properties FROM events WHERE distinct_id = '${id}'`))[0]![0]),
+    ) as unknown;
+  const beside = { $set: { plan: "pro" }, $set_once: { first: 1 } };
+  const event = "e";
+  await send([
+    { event, distinct_id: "own-0", properties: { a: 1 }, ...beside },
+    { event, distinct_id: "own-1", ...beside },
+    { event, distinct_id: "own-2", properties: {}, $set_once: { first: 1 } },
+    { event, distinct_id: "own-3", properties: { $set: { plan: "free", age: 3 }, b: 2 }, ...beside },
+    { event, distinct_id: "own-4", properties: { a: 1 }, $set: "no object" },
+    { event: "$identify", distinct_id: "own-5", properties: { $anon_distinct_id: "own-6" }, ...beside },
+  ]);
+  expect(await properties("own-0")).toEqual({ a: 1, ...beside });
+  expect(await properties("own-1")).toEqual(beside);
+  expect(await properties("own-2")).toEqual({ $set_once: { first: 1 } });
+  expect(await properties("own-3")).toEqual({ ...beside, $set: { plan: "pro", age: 3 }, b: 2 });
+  expect(await properties("own-4")).toEqual({ a: 1 });
+  expect(await properties("own-5")).toEqual({ $anon_distinct_id: "own-6", ...beside });
+  const sets = await sql("SELECT properties.$set.plan FROM events WHERE distinct_id = 'own-3'");
+  expect(sets).toEqual([["pro"]]);
+});
+
+// PostHog/posthog.com#12653, PostHog/posthog#37366: identify events are derived from user_id and device_id.
+test("Amplitude's events of a device before its sign-in belong to the user, those of the next user do not", async () => {
+  const row = (n: number, device_id: string, user_id: string | number | null) => ({
+    event_type: `step ${n}`,
+    event_time: `2024-02-0${n} 10:00:00.000000`,
+    device_id,
+    user_id,
+    uuid: crypto.randomUUID(),
+    event_properties: {},
+    user_properties: { plan: `plan ${n}` },
+  });
+  const rows = [
+    row(1, "device-a", null),
+    row(2, "device-a", "amp-a"),
+    row(3, "device-a", "amp-a"),
+    row(4, "device-a", "amp-b"),
+    row(5, "device-n", null),
+    row(6, "device-n", 90_210),
+  ];
+  await importRows(rows, "amplitude");
+  const ids = async () =>
+    (
+      await sql(
+        "SELECT distinct_id, person_id FROM events WHERE properties.analytics_source = 'amplitude' ORDER BY timestamp, event",
+      )
+    ).map(([id, person]) => [id, person] as const);
+  const personOf = async (id: string) => (await ids()).find(([own]) => own === id)?.[1];
+  await until(async () => (await personOf("device-n")) === (await personOf("90210")));
+  await until(async () => (await personOf("device-a")) === (await personOf("amp-a")));
+  expect(await personOf("amp-b")).not.toBe(await personOf("amp-a"));
+  const identified = await sql(
+    "SELECT distinct_id FROM events WHERE event = '$identify' AND properties.analytics_source = 'amplitude' ORDER BY distinct_id",
+  );
+  expect(identified).toEqual([["90210"], ["amp-a"], ["amp-b"]]);
+});

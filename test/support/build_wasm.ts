@@ -30,10 +30,12 @@ import {
   learnedLengthMax,
   learnedMax,
   nameBytes,
+  repeatKeysMax,
   shapeUnknown,
   singleKey,
   singleNumbers,
   sliceChangesMax,
+  unrepeatedMax,
   yearsKnown,
 } from "../../src/capture/wasm/layout.ts";
 import {
@@ -76,6 +78,9 @@ function constantsText(): string {
     ENTRY_BYTES: entryLength * 4,
     KEY_LENGTH_MAX: keyLengthMax,
     NAME_BYTES: nameBytes,
+    UNREPEATED_MAX: unrepeatedMax,
+    REPEAT_KEYS_MAX: repeatKeysMax,
+    REPEAT_SLOTS: repeatKeysMax * 2,
     LEARNED_MAX: learnedMax,
     LEARNED_LENGTH_MAX: learnedLengthMax,
     LEARNED_BYTES: learnedBytes,

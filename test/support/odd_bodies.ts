@@ -268,7 +268,7 @@ const alone: Texts = fc.tuple(fc.oneof(sound, told, object(anyMember)), blank).c
     return `${gap}{${first.join("")}${text.slice(1, -1)}${last.join("")}}${gap}`;
   });
 });
-const sent = fc.oneof({ weight: 3, arbitrary: whole }, { weight: 1, arbitrary: alone });
+const sent = fc.oneof({ weight: 2, arbitrary: whole }, { weight: 1, arbitrary: alone });
 const change = fc.tuple(fc.nat(), fc.nat({ max: 255 }), oneOf(["set", "put", "cut"]));
 const spoilt = fc.tuple(sent, fc.array(change, { maxLength: 3 })).map(([text, changes]) => {
   let now = Buffer.from(text);

@@ -16,8 +16,10 @@ import { checkEventRule, notStored } from "./event_rules.ts";
 import { readRank } from "./first_ranks.ts";
 import { readEventIdentity } from "./identity.ts";
 import { type Reason, warningBit } from "./outcome.ts";
+import { alteration } from "./repeated_keys.ts";
 import { newUuidBytes, type Row, uuidFromText } from "./row.ts";
 import { sanitize } from "./sanitize.ts";
+import { readProperties } from "./stored_properties.ts";
 
 export interface EventContext {
   project_id: number;
@@ -36,7 +38,6 @@ export interface EventContext {
   isScrubbed?: boolean;
 }
 
-const emptyObject = bytesOf("{}");
 const identifyEvent = bytesOf("$identify");
 const snapshotPrefix = bytesOf("$snapshot");
 /** Overwritten by each isSnapshot(). */
@@ -58,7 +59,7 @@ export function readEvent(
   const nameFrom = entries[at + field.event]! + 1;
   row.warned = 0;
   if (
-    entries[at + field.altered]! === 1 &&
+    (entries[at + field.altered]! & alteration.characters) !== 0 &&
     // A larger event is not stored at all.
     size <= limits.eventBytesMax &&
     !isTextAt(bytes, nameFrom, nameFrom + snapshotPrefix.length, snapshotPrefix)
@@ -157,16 +158,6 @@ function isBlank({ source, from, to }: ByteRange): boolean {
     if (byte > 0x20) return false;
   }
   return true;
-}
-
-function readProperties(index: EventIndex, at: EntryOffset, out: ByteRange): Reason | undefined {
-  const { bytes, entries } = index;
-  const [from, to] = [entries[at + field.properties]!, entries[at + field.properties + 1]!];
-  const isAbsent = to === 0 || bytes[from] === 0x6e;
-  if (!isAbsent && bytes[from] !== 0x7b) return "malformed_event_properties";
-  if (isAbsent) setBytes(out, emptyObject, 0, emptyObject.length);
-  else setBytes(out, bytes, from, to);
-  return undefined;
 }
 
 /**

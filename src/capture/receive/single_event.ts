@@ -85,7 +85,7 @@ export class SingleEventWriter implements Envelope {
     eventContext.historical_migration = historical_migration;
     eventContext.received = clock.now() * 1000;
     arena.classify(0, 1, eventContext, eventContext.received + aheadMicrosMax);
-    if (arena.slowCount > 0 || arena.yearCount !== 1) return undefined;
+    if (arena.slowCount > 0 || arena.warnedCount > 0 || arena.yearCount !== 1) return undefined;
     // The pipeline reads the names of an event of a new shape.
     if (!definitions.shapes.of(project_id).has(arena.shapes[0]!, arena.shapes[1]!)) return undefined;
     const quota = keys.dailyEventQuota(project_id);

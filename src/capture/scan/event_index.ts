@@ -8,6 +8,7 @@ import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import type { Repaired } from "../decode/repair.ts";
 import { Outcomes, type Reason } from "../event/outcome.ts";
+import { alteration, repeatsKey } from "../event/repeated_keys.ts";
 import { singleKey } from "../wasm/layout.ts";
 import type { ScanArena } from "../wasm/scan_arena.ts";
 import {
@@ -233,7 +234,8 @@ export class EventIndex {
     const entries = this.#entries;
     entries[start + field.item + 1] = to;
     entries[start + field.ordinal] = this.shape === "event" ? 0 : this.items;
-    entries[start + field.altered] = altered;
+    const isRepeated = !isDeep && repeatsKey(this, offsetOf(this.count));
+    entries[start + field.altered] = altered | (isRepeated ? alteration.repeatedKey : 0);
     if (this.shape === "event") this.items = 1;
     this.#closeKey();
     const hasId =
@@ -261,7 +263,6 @@ export class EventIndex {
     this.ignored.add(this.#entries[start + field.ordinal]!, reason, this.#entries, offsetOf(this.count));
   }
 
-  /** Counts an item that is no object. */
   ignoreItem(): void {
     if (!this.isSecondPass)
       this.ignored.add(this.items, this.#options.refused?.get(this.items) ?? "malformed_event");

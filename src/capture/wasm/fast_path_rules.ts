@@ -1,7 +1,9 @@
-// What makes an event plain: it is stored as it was sent, with nothing altered, warned about or merged. The fast scan
+// What makes an event plain: it is stored as it was sent, with nothing altered or merged; the only warning that it may
+// get is that it lacks what its name needs. The fast scan
 // makes columns of plain events; all others go the slow way.
 
 import { rulesByName } from "../event/event_rules.ts";
+import { type Warning, warningBit, warnings } from "../event/outcome.ts";
 import { firstTrait, trait } from "../scan/event_fields.ts";
 
 /** Bits of an entry's traits that must be absent; of `$cookieless_mode` those of true and of what is no flag. */
@@ -12,7 +14,7 @@ export const traitsUnusual = (3 << (trait.$ignore_sent_at * 2)) | (1 << (trait.$
  */
 export const named = { impersonal: 64, $identify: 65, $groupidentify: 66 } as const;
 
-/** Names that are judged by more: 0 = never plain, 1 + the trait that must be sound, or one of `named`. */
+/** Names that are judged by more: 0 = never plain, 1 + the trait that should be sound, or one of `named`. */
 export const unusualNames: Readonly<Record<string, number>> = {
   $performance_event: 0,
   $exception: named.impersonal,
@@ -28,3 +30,13 @@ export const unusualNames: Readonly<Record<string, number>> = {
   $identify: named.$identify,
   $groupidentify: named.$groupidentify,
 };
+
+/** The warnings of events that lack a trait, by 1 + the trait. */
+export const needWarnings: Readonly<Record<number, Warning>> = Object.fromEntries(
+  Object.entries(rulesByName)
+    .filter(([name]) => unusualNames[name]! > 0 && unusualNames[name]! < named.impersonal)
+    .map(([name, { needs }]) => [
+      unusualNames[name],
+      warnings.find((warning) => warningBit[warning] === needs[0]![1])!,
+    ]),
+);

@@ -17,6 +17,10 @@ export const learnedMax = 256;
 export const learnedLengthMax = 30;
 export const learnedBytes = 64;
 
+/** Hashes of the names of events that are known to name no key of an object twice. A power of two. */
+export const unrepeatedMax = 4096;
+/** Keys of an event that are compared in the module; one with more goes the slow way. A power of two. */
+export const repeatKeysMax = 2048;
 /** The longest group type that the fast path knows, in bytes, and the space for each. */
 export const groupTypeLengthMax = 64;
 export const groupTypeBytes = 96;
@@ -49,6 +53,7 @@ const sizes = {
   EXPECTS: 4,
   SLOW: 4,
   LACKING: 4,
+  WARNED: 4,
   YEARS: 4,
   NAMES_USED: 4,
   OUT_IDS_LENGTH: 4,
@@ -68,12 +73,17 @@ const sizes = {
   NAMES: nameBytes * 256,
   LEARNED: 2 * learnedMax * learnedBytes,
   LEARNED_FIRST: 8,
+  UNREPEATED: unrepeatedMax * 8,
+  REPEAT_TABLE: repeatKeysMax * 2 * 2,
+  REPEAT_LIST: repeatKeysMax * 12,
   NAME_TABLE: 1024,
   NAME_LIST: 256 * 8,
   YEAR_TABLE: yearsKnown,
   YEAR_LIST: 256 * 12,
   NAME_OF: rows,
   LACKS_UUID: rows,
+  LACKS_NEED: rows,
+  WARN_LIST: rows * 4,
   SLOW_LIST: rows * 2,
   NEXT: rows * 2,
   TIMES: rows * 8,

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { limits } from "../../core/limits.ts";
 import type { Names } from "../../storage/native/native.ts";
 import type { GroupTypes } from "../event/changes.ts";
+import type { Warning } from "../event/outcome.ts";
 import { captureLimits } from "../limits.ts";
 import {
   entryLength,
@@ -14,7 +15,7 @@ import {
   propertyKeys,
   valueKindOf,
 } from "../scan/event_fields.ts";
-import { unusualNames } from "./fast_path_rules.ts";
+import { needWarnings, unusualNames } from "./fast_path_rules.ts";
 import {
   entriesAt,
   groupTypeBytes,
@@ -235,6 +236,21 @@ export class ScanArena {
   /** The year of that number. */
   yearAt(number: number): number {
     return this.#words[(layout.YEAR_LIST >> 2) + number * 3]!;
+  }
+
+  /** Plain entries that get a warning: those of the slice, and after writeColumns() those of the year. */
+  get warnedCount(): number {
+    return this.#words[layout.WARNED >> 2]!;
+  }
+
+  /** The number of a warned entry within the slice, and 2^16 times its row's. */
+  warnedAt(number: number): number {
+    return this.#words[(layout.WARN_LIST >> 2) + number]!;
+  }
+
+  /** The warning of an entry, by its number within the slice. */
+  warningOf(nth: number): Warning {
+    return needWarnings[this.#bytes[layout.LACKS_NEED + nth]!]!;
   }
 
   /** Entries that are not plain; slowAt() returns which. */

@@ -148,7 +148,7 @@ test("user agent and address are taken out of what is stored, however they are s
   expect(id).toStartWith("cookieless_");
   expect(String(row?.["properties"])).toBe(
     `{"a":{"$ip":"kept", "n":1.50},"$host":"example.com","$cookieless_mode":true,"distinct_id":"${id}",` +
-      `"$set":{"plan" : "free"},"$set_once":{},"$groups":{"company":"c"},"ä":"\\ud83d\\udeb2",` +
+      `"$set":{"plan":"free","age":7},"$set_once":{"first":[1]},"$groups":{"company":"c"},"ä":"\\ud83d\\udeb2",` +
       `"$distinct_id":"${id}","$device_id":"${id.replace("_", "d_")}","$session_id":"${session}"}`,
   );
   expect(row?.["pk"]).toEqual(["first", "plan", "age"]);

@@ -90,9 +90,12 @@ test("a heatmap and a client's own warning are told apart from events", () => {
   expect(reasonFor({ event: "$$heatmaps", distinct_id: "d" })).toBeUndefined();
 });
 
-test("properties are kept as they were written; absent or null ones are an empty object", () => {
-  const raw = `{ "a" : 1.0, "b":1e5 ,"c":123456789012345678901234567890, "a":2}`;
-  expect(textOf(readText(`{"event":"e","distinct_id":"d","properties":${raw}}`).row.properties)).toBe(raw);
+test("properties are kept as they were written, of repeated keys the last; absent or null ones are an empty object", () => {
+  const raw = `{ "a" : 1.0, "b":1e5 ,"c":123456789012345678901234567890, "d":2}`;
+  const propertiesOf = (text: string) =>
+    textOf(readText(`{"event":"e","distinct_id":"d","properties":${text}}`).row.properties);
+  expect(propertiesOf(raw)).toBe(raw);
+  expect(propertiesOf(raw.replace('"d"', '"a"'))).toBe('{"a":2,"b":1e5,"c":123456789012345678901234567890}');
   expect(textOf(read({ event: "e", distinct_id: "d" }).row.properties)).toBe("{}");
   expect(textOf(read({ event: "e", distinct_id: "d", properties: null }).row.properties)).toBe("{}");
   expect(reasonFor({ event: "e", distinct_id: "d", properties: [] })).toBe("malformed_event_properties");

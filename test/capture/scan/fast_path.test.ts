@@ -73,8 +73,10 @@ test("they agree on every letter behind a backslash, alone and in a run of escap
 });
 
 /** Both ways of one body of these events; fails when they differ. */
-async function agreed(events: unknown[]): Promise<{ rows: string[]; fast: number; warned: unknown }> {
-  const body = encoder.encode(JSON.stringify(events));
+async function agreed(
+  events: unknown[] | string,
+): Promise<{ rows: string[]; fast: number; warned: unknown }> {
+  const body = encoder.encode(typeof events === "string" ? events : JSON.stringify(events));
   const before = laidCounts().rows;
   const fast = await outcomeOf(body, true);
   const columns = laidCounts().rows - before;
@@ -159,7 +161,54 @@ test("an $identify whose $set is no object is warned about, whatever its other $
     fast: 0,
     warned: { counts: [["invalid_set", 2]] },
   });
-  expect(await agreed([identify(null, set), identify(set, null)])).toMatchObject({ fast: 2 });
+  expect(await agreed([identify(null, set), identify(set, undefined)])).toMatchObject({ fast: 2 });
+  // Both are members of one object: they are merged, the slow way.
+  expect(await agreed([identify(set, null), identify(set, { age: 3 })])).toMatchObject({ fast: 0 });
+});
+
+test("an event that lacks what its name needs goes the fast way, with its warning", async () => {
+  const lacking = [
+    { event: "$screen", distinct_id: "d" },
+    {
+      event: "$pageview",
+      distinct_id: "d",
+      properties: { $current_url: "" },
+      timestamp: "2024-01-01T00:00:00Z",
+    },
+    { event: "e", distinct_id: "d", timestamp: "2024-01-01T00:00:00Z" },
+    {
+      event: "survey sent",
+      distinct_id: "d",
+      properties: { $survey_id: 7 },
+      timestamp: "2025-01-01T00:00:00Z",
+    },
+    { event: "$pageview", distinct_id: "d", properties: { $current_url: "u" } },
+  ];
+  const { fast, warned } = await agreed(lacking);
+  expect(fast).toBe(5);
+  expect(warned).toEqual({
+    list: [],
+    counts: [
+      ["missing_current_url", 1],
+      ["missing_screen_name", 1],
+      ["missing_survey_id", 1],
+    ],
+  });
+});
+
+test("a key that an object names twice goes the slow way, however deep, and many different keys do not", async () => {
+  const event = (properties: string) => `{"event":"e","distinct_id":"d","properties":${properties}}`;
+  const fastOf = async (...properties: string[]) => {
+    const body = `{"api_key":"k","batch":[${properties.map(event).join(",")}]}`;
+    return (await agreed(body)).fast;
+  };
+  const keys = (count: number) => Array.from({ length: count }, (_, i) => `"key ${i}":${i}`).join(",");
+  expect(await fastOf(`{${keys(2000)}}`, '{"a":{"x":1},"x":2,"b":[{"x":1},{"x":2}]}')).toBe(2);
+  expect(await fastOf(`{${keys(1000)},"key 7":1}`)).toBe(0);
+  expect(await fastOf('{"a":{"x":1,"y":2,"x":3}}', '{"a":[[{"x":1,"x":3}]]}', '{"a":{"x":1},"a":2}')).toBe(0);
+  // The same names in the same order, in one object or in two.
+  expect(await fastOf('{"p":[{"x":1},{"x":2}]}', '{"p":[{"x":1,"x":2}]}')).toBe(1);
+  expect(await fastOf('{"p":{"x":1},"x":2}', '{"p":{"x":1,"x":2}}')).toBe(1);
 });
 
 test("what the SDKs send goes the fast way, but for merges", async () => {

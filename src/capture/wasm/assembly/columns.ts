@@ -1,8 +1,8 @@
 // The columns of plain events: what event.ts reads into a row and block.ts appends, a slice of the index at a time. An
-// event that would be altered, warned about or ignored is named as not plain.
+// event that would be altered or ignored is named as not plain.
 
-import { IdentityCounts, isNumber, judgeIdentity } from "./identity";
-import { byte, quote } from "./json";
+import { IdentityCounts, isNumber, isObject, judgeIdentity } from "./identity";
+import { blanks, byte, quote } from "./json";
 import { end, slotOf } from "./scan";
 import {
   copy,
@@ -148,8 +148,8 @@ function judgeOne(entry: u32, nth: u32, received: i64, skew: i64, latest: i64): 
   if (byte(name) != quote || <i32>length < 1 || !isUnescaped(name + 1, name + 1 + length)) return false;
   const named = slotOf(EVENT_NAMES, name + 1, length);
   if (named == 0) return false;
-  if (named > 0 && named < NAMED_IMPERSONAL && ((traits >>> ((<u32>(named - 1)) << 1)) & 3) != GRADE_SOUND)
-    return false;
+  const isNeedy = named > 0 && named < NAMED_IMPERSONAL;
+  const lacksNeed = isNeedy && ((traits >>> ((<u32>(named - 1)) << 1)) & 3) != GRADE_SOUND;
   // "$snapsho"
   if (byte(name + 1) == 0x24 && load<u64>(name + 1) == 0x6f687370616e7324) return false;
   if (!judgeId(entry, nth)) return false;
@@ -182,6 +182,7 @@ function judgeOne(entry: u32, nth: u32, received: i64, skew: i64, latest: i64): 
   if (year == YEARS_MAX) return false;
   store<u64>(SHAPES + (nth << 3), shapeOf(entry, nth, name + 1, length));
   store<u8>(NAME_OF + nth, <u8>number);
+  store<u8>(LACKS_NEED + nth, lacksNeed ? <u8>named : 0);
   store<u8>(LACKS_UUID + nth, uuidEnd == BODY ? 1 : 0);
   store<i64>(TIMES + (nth << 3), micros);
   listYear(year, nth);
@@ -221,21 +222,24 @@ export function judge(first: u32, count: u32, bytesMax: u32, received: f64, skew
   yearCount = 0;
   let slow: u32 = 0;
   let lacking: u32 = 0;
+  let warned: u32 = 0;
   let nth: u32 = 0;
   const most = min(count - first, ROWS_MAX);
   const goal = load<u32>(ENTRIES + first * ENTRY_BYTES) + bytesMax;
   for (; nth < most; nth++) {
     const entry = ENTRIES + (first + nth) * ENTRY_BYTES;
     if (load<u32>(entry) > goal || isFull()) break;
-    if (judgeOne(entry, nth, <i64>received, <i64>skew, <i64>latest))
+    if (judgeOne(entry, nth, <i64>received, <i64>skew, <i64>latest)) {
       lacking += <u32>byte(LACKS_UUID + nth);
-    else {
+      warned += byte(LACKS_NEED + nth) != 0 ? 1 : 0;
+    } else {
       store<u64>(SHAPES + (nth << 3), 0);
       store<u16>(SLOW_LIST + (slow++ << 1), <u16>nth);
     }
   }
   store<u32>(SLOW, slow);
   store<u32>(LACKING, lacking);
+  store<u32>(WARNED, warned);
   store<u32>(YEARS, yearCount);
   store<u32>(NAMES_USED, nameCount);
   store<u32>(KEYS_USED, IdentityCounts.keys);
@@ -251,6 +255,62 @@ function newUuid(out: u32, micros: i64, rank: u64, random: u32): void {
   const chance = load<u64>(random) & 0xfffffffffff;
   store<u64>(out, (millis << 16) | 0x7000 | ((rank >>> 18) & 0x0fff));
   store<u64>(out, 0x8000000000000000 | ((rank & 0x3ffff) << 44) | chance, 8);
+}
+
+/** Appends `,"$set":` or `,"$set_once":` and the object at `slot`; returns the end. */
+function writeOwn(entry: u32, slot: u32, to: u32): u32 {
+  if (!isObject(entry, slot)) return to;
+  const from = load<u32>(entry + (slot << 2));
+  const size = end(entry, slot) - from;
+  // The bytes of ,"$set, then those of _once, then those of ":
+  store<u64>(to, 0x74657324222c);
+  let at = to + 6;
+  if (slot == FIELD_OWN_SET_ONCE) {
+    store<u64>(at, 0x65636e6f5f);
+    at += 5;
+  }
+  store<u16>(at, 0x3a22);
+  copy(at + 2, from + BODY, size);
+  return at + 2 + size;
+}
+
+/** Writes an event's properties, with its own `$set` and `$set_once` as further members; returns the end. */
+// @ts-ignore: decorator
+@inline
+function writeProperties(entry: u32, out: u32): u32 {
+  const from = load<u32>(entry + (FIELD_PROPERTIES << 2)) + BODY;
+  const isNone = end(entry, FIELD_PROPERTIES) == 0 || byte(from) == 0x6e;
+  const size = isNone ? 2 : end(entry, FIELD_PROPERTIES) + BODY - from;
+  if (load<u32>(entry + (FIELD_IDENTITY << 2)) != 0) {
+    const own = ownBytes(entry, FIELD_OWN_SET, 8) + ownBytes(entry, FIELD_OWN_SET_ONCE, 13);
+    if (own != 0) return writeWithOwn(entry, out, isNone ? 0 : from, size, own);
+  }
+  let at = varuint(out, size);
+  // None, or null: stored as an empty object.
+  if (isNone) store<u16>(at, 0x7d7b);
+  else copy(at, from, size);
+  return at + size;
+}
+
+/** Bytes that a member of the event takes in its properties: its value and `name` further ones. */
+function ownBytes(entry: u32, slot: u32, name: u32): u32 {
+  return isObject(entry, slot) ? end(entry, slot) - load<u32>(entry + (slot << 2)) + name : 0;
+}
+
+/** As writeProperties(), with `own` bytes of further members; `from`: 0 for none. */
+function writeWithOwn(entry: u32, out: u32, from: u32, size: u32, own: u32): u32 {
+  const isEmpty = from == 0 || byte(blanks(from + 1)) == 0x7d;
+  const before: u32 = isEmpty ? 1 : size - 1;
+  // The first further member of an empty object has no comma before it.
+  let at = varuint(out, before + own + (isEmpty ? 0 : 1));
+  const begin = at;
+  store<u8>(at, 0x7b);
+  if (!isEmpty) copy(at, from, before);
+  at = writeOwn(entry, FIELD_OWN_SET, begin + before - (isEmpty ? 1 : 0));
+  at = writeOwn(entry, FIELD_OWN_SET_ONCE, at);
+  if (isEmpty) store<u8>(begin, 0x7b);
+  store<u8>(at, 0x7d);
+  return at + 1;
 }
 
 /**
@@ -269,6 +329,7 @@ export function writeColumns(
   let rows: u32 = 0;
   let ids: u32 = OUT_IDS;
   let properties: u32 = OUT_PROPERTIES;
+  let warned: u32 = 0;
   let next = load<u32>(YEAR_LIST + year * 12, 4);
   while (next != 0) {
     const nth = next - 1;
@@ -283,18 +344,8 @@ export function writeColumns(
     ids = varuint(ids, length);
     copy(ids, load<u32>(IDS + (nth << 3)), length);
     ids += length;
-    const from = load<u32>(entry + (FIELD_PROPERTIES << 2));
-    if (end(entry, FIELD_PROPERTIES) == 0 || byte(from + BODY) == 0x6e) {
-      // None, or null: stored as an empty object.
-      store<u8>(properties, 2);
-      store<u16>(properties, 0x7d7b, 1);
-      properties += 3;
-    } else {
-      const size = end(entry, FIELD_PROPERTIES) - from;
-      properties = varuint(properties, size);
-      copy(properties, from + BODY, size);
-      properties += size;
-    }
+    properties = writeProperties(entry, properties);
+    if (byte(LACKS_NEED + nth) != 0) store<u32>(WARN_LIST + (warned++ << 2), (rows << 16) | nth);
     store<i64>(OUT_TIMESTAMP + (rows << 3), micros);
     store<i64>(OUT_CREATED + (rows << 3), <i64>created);
     store<u8>(OUT_HISTORICAL + rows, <u8>historical);
@@ -303,5 +354,6 @@ export function writeColumns(
   }
   store<u32>(OUT_IDS_LENGTH, ids - OUT_IDS);
   store<u32>(OUT_PROPERTIES_LENGTH, properties - OUT_PROPERTIES);
+  store<u32>(WARNED, warned);
   return rows;
 }

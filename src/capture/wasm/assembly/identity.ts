@@ -165,7 +165,7 @@ function valueAt(entry: u32, slot: u32): u32 {
   return load<u32>(entry + (slot << 2)) + BODY;
 }
 
-function isObject(entry: u32, slot: u32): bool {
+export function isObject(entry: u32, slot: u32): bool {
   return end(entry, slot) != 0 && byte(valueAt(entry, slot)) == 0x7b;
 }
 
@@ -294,8 +294,15 @@ function listIdentity(entry: u32, nth: u32, named: i32, profile: u32): bool {
   return true;
 }
 
+/** Whether the event has such a member, and its properties have one too: they are merged the slow way. */
+function isTwofold(entry: u32, own: u32, inner: u32): bool {
+  return isObject(entry, own) && end(entry, inner) != 0;
+}
+
 /** Whether an entry is plain; lists what it says, and nothing of one that is not plain. */
 export function judgeIdentity(entry: u32, nth: u32, named: i32, profile: u32): bool {
+  if (isTwofold(entry, FIELD_OWN_SET, FIELD_SET)) return false;
+  if (isTwofold(entry, FIELD_OWN_SET_ONCE, FIELD_SET_ONCE)) return false;
   changesFrom = IdentityCounts.changes;
   groupsFrom = IdentityCounts.groups;
   if (listIdentity(entry, nth, named, profile)) return true;

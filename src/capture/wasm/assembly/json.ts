@@ -1,6 +1,8 @@
 // JSON, checked while it is skipped: strings, numbers, nested values. 0 for malformed ones and those written in an
 // unusual way.
 
+import { mixText } from "./values";
+
 export const quote: u8 = 0x22;
 export const backslash: u8 = 0x5c;
 
@@ -8,6 +10,8 @@ export const backslash: u8 = 0x5c;
 export class Last {
   /** The string has an escape. */
   static escaped: bool = false;
+  /** A hash of the names in nested objects, and of where these begin, since it was cleared. */
+  static names: u64 = 0;
 }
 
 // @ts-ignore: decorator
@@ -140,13 +144,14 @@ function pastScalar(from: u32): u32 {
   return at;
 }
 
-/** From a key's opening quote to its value; 0 when there is no key. */
+/** From a key's opening quote to its value, `depth` containers deep; 0 when there is no key. */
 // @ts-ignore: decorator
 @inline
-function pastKey(from: u32): u32 {
+function pastKey(from: u32, depth: u32): u32 {
   if (byte(from) != quote) return 0;
   const end = pastString(from + 1);
   if (end == 0) return 0;
+  Last.names = mixText(Last.names + depth, from + 1, end - from - 1);
   const colon = blanks(end + 1);
   return byte(colon) == 0x3a ? blanks(colon + 1) : 0;
 }
@@ -167,7 +172,8 @@ export function skip(from: u32, outer: u32): u32 {
       if (byte(next) != first + 2) {
         store<u8>(NESTING + depth, first);
         depth++;
-        at = first == 0x7b ? pastKey(next) : next;
+        if (first == 0x7b) Last.names = ~Last.names;
+        at = first == 0x7b ? pastKey(next, depth) : next;
         if (at == 0) return 0;
         continue;
       }
@@ -182,7 +188,7 @@ export function skip(from: u32, outer: u32): u32 {
       const c = byte(at);
       if (c == 0x2c) {
         at = blanks(at + 1);
-        if (open == 0x7b) at = pastKey(at);
+        if (open == 0x7b) at = pastKey(at, depth);
         if (at == 0) return 0;
         break;
       }

@@ -1,6 +1,7 @@
 // The scan of plain items: writes the same index as body_scanner.ts. Any other item is left to it.
 
 import { Last, blanks, byte, isDigit, pastString, quote, skip } from "./json";
+import { repeatsKey } from "./repeats";
 import { hashOf, mixName, mixText } from "./values";
 
 /** The project keys of the open item: its own and the one in its properties, [from, to). */
@@ -200,8 +201,9 @@ export function scan(
     store<u64>(entry + (FIELD_SHAPE << 2), noNames);
     KeyRanges.ownTo = 0;
     KeyRanges.innerTo = 0;
+    Last.names = 0;
     const to = members(ITEM_KEYS, at, 2, entry);
-    if (to == 0) break;
+    if (to == 0 || repeatsKey(entry)) break;
     if (KeyRanges.ownTo == 0) {
       KeyRanges.ownFrom = KeyRanges.innerFrom;
       KeyRanges.ownTo = KeyRanges.innerTo;

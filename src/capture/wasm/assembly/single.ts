@@ -2,6 +2,7 @@
 // same index as body_scanner.ts, and leaves any other body to it.
 
 import { Last, blanks, byte, pastString, quote, skip } from "./json";
+import { repeatsKey } from "./repeats";
 import { KeyRanges, end, members, noNames, recordMember, slotOf } from "./scan";
 
 /** Records a member's raw value in the entry, and after the entry if it is also one of the envelope's. */
@@ -30,6 +31,7 @@ function envelope(start: u32, entry: u32): u32 {
   KeyRanges.ownTo = 0;
   KeyRanges.innerTo = 0;
   itemsAt = 0;
+  Last.names = 0;
   let at = start;
   do {
     const key = blanks(at + 1) + 1;
@@ -67,7 +69,7 @@ export function open(length: u32): u32 {
   const at = envelope(start, ENTRIES);
   if (itemsAt != 0) return itemsAt - BODY;
   if (at == 0 || blanks(at + 1) != BODY + length) return 0;
-  if (end(ENTRIES, FIELD_EVENT) == 0) return 0;
+  if (end(ENTRIES, FIELD_EVENT) == 0 || repeatsKey(ENTRIES)) return 0;
   if (end(ENTRIES, FIELD_DISTINCT_ID) + end(ENTRIES, FIELD_PROPERTIES_DISTINCT_ID) == 0) return 0;
   store<u32>(ENTRIES, start - BODY);
   store<u32>(ENTRIES, at + 1 - BODY, 4);

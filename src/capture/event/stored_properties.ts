@@ -1,0 +1,105 @@
+// The properties of an event as they are stored: each key of an object once, with its last value, as every JSON parser
+// reads them; and with the `$set` and `$set_once` that stood beside them as members.
+
+import { bytesOf, decodeText } from "../../core/bytes.ts";
+import { JsonCursor } from "../../core/json/json_cursor.ts";
+import { type ByteRange, setBytes, setText } from "../scan/byte_range.ts";
+import { type EntryOffset, field, type Indexed } from "../scan/event_fields.ts";
+import type { Reason } from "./outcome.ts";
+import { alteration } from "./repeated_keys.ts";
+
+/** The members of an object by name: the key as it was written, and the text of the value. */
+type Members = Map<string, readonly [key: string, value: string]>;
+
+const emptyObject = bytesOf("{}");
+const beside = [
+  ["$set", field.own_set, field.$set],
+  ["$set_once", field.own_set_once, field.$set_once],
+] as const;
+
+/** Reads the properties of entry `at`; returns why the event is ignored, if they are none. */
+export function readProperties(index: Indexed, at: EntryOffset, out: ByteRange): Reason | undefined {
+  const { bytes, entries } = index;
+  const [from, to] = [entries[at + field.properties]!, entries[at + field.properties + 1]!];
+  const isAbsent = to === 0 || bytes[from] === 0x6e;
+  if (!isAbsent && bytes[from] !== 0x7b) return "malformed_event_properties";
+  if (isAbsent) setBytes(out, emptyObject, 0, emptyObject.length);
+  else setBytes(out, bytes, from, to);
+  const isRepeated = (entries[at + field.altered]! & alteration.repeatedKey) !== 0;
+  const hasOwn = isObject(index, at, field.own_set) || isObject(index, at, field.own_set_once);
+  if (isRepeated || hasOwn) setText(out, completeText(index, at, isRepeated, out));
+  return undefined;
+}
+
+function completeText(index: Indexed, at: EntryOffset, isRepeated: boolean, properties: ByteRange): string {
+  const { bytes, entries } = index;
+  const { source, from, to } = properties;
+  const own = beside.filter(([, slot]) => isObject(index, at, slot));
+  const isTwofold = own.some(([, , inner]) => entries[at + inner + 1]! > 0);
+  if (!isRepeated && !isTwofold) {
+    const members = own.map(([name, slot]) => {
+      return `"${name}":${decodeText(bytes, entries[at + slot]!, entries[at + slot + 1]!)}`;
+    });
+    if (new JsonCursor(source, from).seek()) members.unshift(decodeText(source, from + 1, to - 1));
+    return `{${members.join(",")}}`;
+  }
+  const all = readMembers(source, from);
+  for (const [name, slot] of own) {
+    const sets = readMembers(bytes, entries[at + slot]!);
+    const inner = all.get(name)?.[1] ?? "";
+    const merged = inner.startsWith("{") ? new Map([...readMembers(bytesOf(inner), 0), ...sets]) : sets;
+    all.set(name, [`"${name}"`, objectText(merged)]);
+  }
+  return objectText(all);
+}
+
+function isObject({ bytes, entries }: Indexed, at: EntryOffset, slot: number): boolean {
+  return entries[at + slot + 1]! > 0 && bytes[entries[at + slot]!] === 0x7b;
+}
+
+/** The members of the object that begins at `from`, the last of each key. */
+function readMembers(bytes: Uint8Array, from: number): Members {
+  const members: Members = new Map();
+  rewrite(bytes, from, members);
+  return members;
+}
+
+/**
+ * The text of the object or list that begins at `from`, where an object within names a key twice, undefined elsewhere;
+ * and where it ends. Its nesting is bounded by the scan. `members`: receives an object's members.
+ */
+function rewrite(
+  bytes: Uint8Array,
+  from: number,
+  members?: Members,
+): [text: string | undefined, end: number] {
+  const cursor = new JsonCursor(bytes, from);
+  const isList = bytes[from] === 0x5b;
+  const values = new Map<
+    string | number,
+    readonly [key: string, from: number, end: number, text: string | undefined]
+  >();
+  let isSent = true;
+  for (let count = 1; cursor.seek(); count++) {
+    const { key, keyEnd, value } = cursor;
+    const [inner, end] = isContainer(bytes[value]!) ? rewrite(bytes, value) : [];
+    if (end !== undefined) cursor.jump(end);
+    else cursor.skip();
+    const raw = isList ? "" : decodeText(bytes, key - 1, keyEnd + 1);
+    values.set(isList ? count : (JSON.parse(raw) as string), [raw, value, cursor.end, inner]);
+    if (inner !== undefined || values.size < count) isSent = false;
+  }
+  if (isSent && !members) return [undefined, cursor.at];
+  const all: Members = members ?? new Map();
+  for (const [name, [key, value, end, text]] of values)
+    all.set(String(name), [key, text ?? decodeText(bytes, value, end)]);
+  return [isList ? `[${[...all.values()].map(([, value]) => value).join(",")}]` : objectText(all), cursor.at];
+}
+
+function objectText(members: Members): string {
+  return `{${[...members.values()].map(([key, value]) => `${key}:${value}`).join(",")}}`;
+}
+
+function isContainer(first: number): boolean {
+  return first === 0x7b || first === 0x5b;
+}
