@@ -52,14 +52,18 @@ export function nextDue(
   return { start: end - lengthMs, end };
 }
 
-/** The number of intervals in a backfill's range; the last one may be shorter. */
+/** The number of intervals in a backfill's range; the first and the last one may be shorter. */
 export function intervalsIn(start: number, end: number, lengthMs: number): number {
-  return Math.max(0, Math.ceil((end - start) / lengthMs));
+  return start < end ? Math.ceil(end / lengthMs) - Math.floor(start / lengthMs) : 0;
 }
 
-/** The interval of a backfill from `from` on, up to its `end`; undefined at the end. */
+/**
+ * The interval of a backfill from `from` on, up to its `end`; undefined at the end. Intervals are those of the
+ * schedule, so that both name the same files; where the range begins or ends within one, that part has its own name.
+ */
 export function nextOfRange(from: number, end: number, lengthMs: number): ExportInterval | undefined {
-  return from < end ? { start: from, end: Math.min(from + lengthMs, end) } : undefined;
+  if (from >= end) return undefined;
+  return { start: from, end: Math.min(alignedBefore(from, lengthMs) + lengthMs, end) };
 }
 
 /** In Python's spelling: 2025-01-07T00:00:00+00:00, with microseconds only where there are some. */

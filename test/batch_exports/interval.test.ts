@@ -91,8 +91,9 @@ test("a backfill's intervals follow each other without gap or overlap, and none 
       let from = start;
       let count = 0;
       for (let next = nextOfRange(from, end, length); next; next = nextOfRange(from, end, length)) {
-        // The last one is shorter where the range ends within it.
-        expect(next).toEqual({ start: from, end: Math.min(from + length, end) });
+        // The first and the last one are shorter where the range begins or ends within them.
+        const boundary = Math.min(Math.ceil((from + 1) / length) * length, end);
+        expect(next).toEqual({ start: from, end: boundary });
         from = next.end;
         count++;
       }

@@ -5,6 +5,7 @@ import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
+import { until } from "../support/server.ts";
 
 let app: RunningApp;
 beforeAll(async () => {
@@ -52,4 +53,26 @@ test("two exports that would write the same objects are refused, whatever rows t
   expect((await create("AzureBlob", azure)).status).toBe(201);
   expect(problemOf(await create("AzureBlob", azure))).toEqual(refused);
   expect((await create("AzureBlob", { ...azure, container_name: "others" })).status).toBe(201);
+});
+
+// PostHog/posthog#18114, #27699: a backfill off the grid shifted all of its intervals, so that no file was overwritten.
+test("a backfill has the intervals of the schedule, wherever its range begins and ends", async () => {
+  const minute = 60_000;
+  const first = Math.floor(Date.now() / minute) * minute - 120 * minute;
+  const iso = (at: number) => new Date(at).toISOString().replace(".000", "");
+  const { id } = (await create("NoOp", {}, { interval: "every 1 minutes" })).body;
+  const range = { start_at: iso(first + 30_000), end_at: iso(first + 150_000) };
+  expect((await ask(app, "POST", `${path}${id}/backfills/`, range)).status).toBe(201);
+  const readRuns = async () => {
+    const { body } = await ask(app, "GET", `${path}${id}/runs/`);
+    return (body["results"] as Record<string, string>[]).map((run) =>
+      [run["data_interval_start"], run["data_interval_end"]].map((at) => new Date(at!).getTime() - first),
+    );
+  };
+  await until(async () => (await readRuns()).length === 3);
+  expect((await readRuns()).toSorted(([one], [other]) => one! - other!)).toEqual([
+    [30_000, minute],
+    [minute, 2 * minute],
+    [2 * minute, 150_000],
+  ]);
 });
