@@ -25,6 +25,8 @@ export const sessionRecordingLimits = {
   recordingsPageCharsMax: 16 * 1024 * 1024,
   /** Deleted recordings that lists exclude by id until ClickHouse has hidden them, which takes seconds. */
   recordingsUnhiddenMax: 10_000,
+  /** The latest viewed recordings that a list leaves out by id when asked: some 400 kB in its query. */
+  recordingsViewedLeftOutMax: 10_000,
   /** Recently deleted recordings that lists exclude by id, since late pieces may arrive: 40 kB in each query. */
   recordingsLateLeftOutMax: 1000,
   /** A recording is ongoing while its last piece is younger than this, in ms; PostHog's number. */

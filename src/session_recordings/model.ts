@@ -58,6 +58,11 @@ export const bulkBody = strictModel("SessionRecordingBulkDeleteRequest", {
   }),
 });
 
+export const viewersModel = model("SessionRecordingViewers", {
+  viewed: Type.Boolean({ description: "Whether the key's user has seen it." }),
+  other_viewers: Type.Integer({ description: "How many others have." }),
+});
+
 export const bulkModel = model("SessionRecordingBulkDelete", {
   success: Type.Boolean(),
   deleted_count: Type.Integer(),

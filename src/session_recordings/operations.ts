@@ -1,7 +1,13 @@
 // Session recordings over HTTP: listed, read, marked as seen, deleted.
 
 import type { Gate } from "../access/gate.ts";
-import { momentParameter, pageParameters, parameter, textParameter } from "../http/fields/query.ts";
+import {
+  choiceParameter,
+  momentParameter,
+  pageParameters,
+  parameter,
+  textParameter,
+} from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
@@ -28,7 +34,14 @@ import {
   recordingConditionsOf,
   refuseUnsetIn,
 } from "./listing/conditions.ts";
-import { bulkBody, bulkModel, recordingBody, recordingModel, sessionPropertiesModel } from "./model.ts";
+import {
+  bulkBody,
+  bulkModel,
+  recordingBody,
+  recordingModel,
+  sessionPropertiesModel,
+  viewersModel,
+} from "./model.ts";
 import {
   existing,
   findRow,
@@ -36,13 +49,14 @@ import {
   listPage,
   nowhere,
   type RecordingReaderOptions,
+  viewers,
 } from "./recording_reader.ts";
 import { sharedSnapshotRoutes } from "./sharing/route.ts";
 import { shareableRecordings } from "./sharing/shared_recording.ts";
 import { snapshotOperations } from "./snapshots/operations.ts";
 import { ReadingBudget } from "./snapshots/reading_budget.ts";
 import { emptyRecording, hasArrived, readFirstProperties } from "./store.ts";
-import { markDeleted, markViewed } from "./view_store.ts";
+import { countOtherViewers, markDeleted, markViewed } from "./view_store.ts";
 
 type RecordingParts = RecordingReaderOptions & PromptParts & { sharing: SharingParts };
 
@@ -83,6 +97,10 @@ function listOperations(parts: Counted) {
         person_uuid: textParameter("Only recordings of this person.", { type: "string", format: "uuid" }),
         person_id: textParameter("The same as person_uuid.", { type: "string", format: "uuid" }),
         session_ids: parameter("Only these: a JSON list, or ids with commas between.", readIds),
+        hide_viewed_recordings: choiceParameter(
+          "Without those that the key's user (current-user or true) or anybody (any-user) has viewed.",
+          viewers,
+        ),
         ...conditionParameters,
         ...orderParameters,
         ...pageParameters("Recordings"),
@@ -101,6 +119,7 @@ function listOperations(parts: Counted) {
           ...spanOfDays(url.searchParams, { now: clock.now(), timezone }, query),
           session_ids: query.session_ids,
           conditions,
+          unviewedBy: query.hide_viewed_recordings,
           timezone,
           order: orderOf(query.order, query.order_direction),
           ...(await readPersonFilter(reads, query)),
@@ -170,6 +189,16 @@ function oneOperations(parts: Counted) {
         getRecording(parts, { project_id: project.id, user_id: access.user.id }, params.id),
       replies: shownOne,
       answer: ({ found }) => found,
+    }),
+    projectOperation("GET /session_recordings/:id/viewed/", "session_recording:read", {
+      summary: "Whether a session recording was viewed, and by how many others",
+      find: ({ access, project, params }) =>
+        getRecording(parts, { project_id: project.id, user_id: access.user.id }, params.id),
+      replies: { 200: reply("The views.", viewersModel) },
+      answer: async ({ access, project, found: { id, viewed } }) => ({
+        viewed,
+        other_viewers: await countOtherViewers(sql, project.id, access.user.id, id),
+      }),
     }),
     projectOperation("PATCH /session_recordings/:id/", "session_recording:write", {
       summary: "Change a session recording",

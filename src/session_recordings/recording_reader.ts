@@ -17,7 +17,7 @@ import { sessionRecordingLimits } from "./limits.ts";
 import { countRecordings, listRecordings, type RecordingFilter } from "./listing/store.ts";
 import type { Recording, RecordingPerson } from "./model.ts";
 import { findRecordings, type RecordingRow } from "./store.ts";
-import { findDeleted, findViewed, listLeftOut } from "./view_store.ts";
+import { findDeleted, findViewed, listLeftOut, listViewed } from "./view_store.ts";
 
 export type RecordingReaderOptions = Uses<"sql" | "clickhouse" | "clock">;
 
@@ -85,19 +85,28 @@ export async function getRecording(
 /** A filter with its times resolved; `written` has the dates as in the query, a key under which counts are cached. */
 interface WantedRecordings extends Omit<RecordingFilter, "without"> {
   written: string;
+  /** Whose viewed recordings are left out; none by default. */
+  unviewedBy?: (typeof viewers)[number] | undefined;
 }
+
+/** PostHog's words; `true` and `false` were its first ones. */
+export const viewers = ["current-user", "any-user", "true", "false"] as const;
 
 /** A page of the recordings that match, and how many there are. @throws Fault as shownRecordings(). */
 export async function listPage(
   options: RecordingReaderOptions & { counts: CountCache },
   viewer: Viewer,
-  { written, ...wanted }: WantedRecordings,
+  { written, unviewedBy = "false", ...wanted }: WantedRecordings,
   page: Page,
 ): Promise<{ count: number; recordings: Recording[] }> {
   const { sql, clickhouse, clock, counts } = options;
   const { project_id } = viewer;
   const reads = readsOf(clickhouse, project_id);
-  const without = await listLeftOut(sql, project_id, clock.now());
+  const viewed =
+    unviewedBy === "false"
+      ? []
+      : await listViewed(sql, project_id, unviewedBy === "any-user" ? null : viewer.user_id);
+  const without = [...(await listLeftOut(sql, project_id, clock.now())), ...viewed];
   const filter = { ...wanted, without, now: clock.now() };
   const shown = async () => {
     const persons = prefetchPersons(reads);

@@ -17,6 +17,32 @@ export async function findViewed(
   return new Set(rows.map(({ session_id }) => session_id));
 }
 
+/** Sorted ids of the recordings that were viewed last, by this user or by anybody. */
+export async function listViewed(
+  sql: Postgres,
+  project_id: number,
+  user_id: number | null,
+): Promise<string[]> {
+  const rows = await sql<{ session_id: string }[]>`
+    SELECT session_id FROM session_recording_views
+    WHERE project_id = ${project_id} AND (${user_id}::integer IS NULL OR user_id = ${user_id})
+    GROUP BY session_id ORDER BY max(viewed_at) DESC LIMIT ${sessionRecordingLimits.recordingsViewedLeftOutMax}`;
+  return rows.map(({ session_id }) => session_id).toSorted();
+}
+
+/** How many other users have viewed a recording. */
+export async function countOtherViewers(
+  sql: Postgres,
+  project_id: number,
+  user_id: number,
+  session_id: string,
+): Promise<number> {
+  const [row] = await sql<{ viewers: number }[]>`
+    SELECT count(*)::integer AS viewers FROM session_recording_views
+    WHERE project_id = ${project_id} AND session_id = ${session_id} AND user_id <> ${user_id}`;
+  return row!.viewers;
+}
+
 export async function markViewed(
   sql: Postgres,
   project_id: number,

@@ -195,6 +195,26 @@ test("seen is seen by one user, until they say otherwise", async () => {
   expect((await ask(server, "PATCH", `${base}/other/`, { viewed: true })).body["viewed"]).toBe(true);
   expect((await ask(server, "PATCH", `${base}/other/`, { person: {} })).body["viewed"]).toBe(true);
   expect([await viewed(), await viewed(other.key)]).toEqual([true, false]);
+  const views = async (key?: string) =>
+    (await ask(server, "GET", `${base}/other/viewed/`, undefined, key)).body;
+  expect(await views()).toEqual({ viewed: true, other_viewers: 0 });
+  expect(await views(other.key)).toEqual({ viewed: false, other_viewers: 1 });
+  const hasOther = async (hidden: string, key?: string) => {
+    const { body } = await ask(
+      server,
+      "GET",
+      `${base}/?date_to=&hide_viewed_recordings=${hidden}`,
+      undefined,
+      key,
+    );
+    const ids = (body["results"] as { id: string }[]).map(({ id }) => id);
+    expect(body["count"]).toBe(ids.length);
+    return ids.includes("other");
+  };
+  for (const own of ["true", "current-user"])
+    expect([await hasOther(own), await hasOther(own, other.key)]).toEqual([false, true]);
+  expect([await hasOther("any-user", other.key), await hasOther("false")]).toEqual([false, true]);
+  expect((await ask(server, "GET", `${base}/?hide_viewed_recordings=x`)).status).toBe(400);
   expect((await ask(server, "PATCH", `${base}/other/`, { viewed: false })).body["viewed"]).toBe(false);
   expect((await ask(server, "PATCH", `${base}/other/`, { viewed: "maybe" })).status).toBe(400);
 });

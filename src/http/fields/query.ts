@@ -153,7 +153,8 @@ export function momentParameter(description: string, clock: Clock): Parameter<st
     description,
     schema: { anyOf: [{ type: "string", format: "date-time" }, { type: "string" }] },
     optional: true,
-    read: (query, name) => readMoment(query, name, clock),
+    // Forms send the names of empty fields.
+    read: (query, name) => (query.get(name) === "" ? undefined : readMoment(query, name, clock)),
   };
 }
 
