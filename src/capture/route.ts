@@ -92,7 +92,7 @@ function answer(request: Request, rules: EndpointRules, context: CaptureContext)
   if (!(announced < context.shortBytes)) return answerAny(request, rules, context, started);
   return new Promise((resolve) => {
     const single = new SingleEventRequest(request, rules, announced, started, context, resolve);
-    receiveShort(request, single, options.memory, options.uploadBounds);
+    receiveShort(request, single, options.uploadBounds);
   });
 }
 
@@ -104,7 +104,7 @@ async function answerAny(
   started: number,
   short?: { single: SingleEventRequest; body: ReceivedBody },
 ): Promise<Response> {
-  const lease = options.memory.open(announcedBytes(request));
+  const lease = short?.single.lease ?? options.memory.open(announcedBytes(request));
   const body = short?.body ?? new ReceivedBody(arenas);
   const query = queryOf(request.url);
   try {
@@ -130,7 +130,6 @@ async function answerAny(
   } finally {
     body.close();
     lease.close();
-    if (short) options.memory.releaseShort(short.single.heldBytes);
     options.observeSeconds((options.clock.elapsed() - started) / 1000);
   }
 }

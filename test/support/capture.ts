@@ -17,7 +17,7 @@ import { Fault } from "../../src/core/fault.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { MemoryBudget } from "../../src/work/bodies/memory_budget.ts";
 import { openBodyMemory } from "../../src/work/bodies/open.ts";
-import type { UploadBounds } from "../../src/work/bodies/whole_body.ts";
+import type { UploadBounds } from "../../src/work/bodies/upload.ts";
 import { later } from "./cleanup.ts";
 import { noDefinitions } from "./definitions.ts";
 import { makeFolder } from "./folder.ts";

@@ -15,8 +15,7 @@ import {
 import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
 import { codeOf } from "../../core/log.ts";
-import { exhausted } from "../../work/bodies/body_faults.ts";
-import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
+import { exhausted, type MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { decodeLimits } from "./limits.ts";
 
 export type Method = "gzip" | "deflate" | "deflate-raw" | "br" | "zstd";

@@ -3,8 +3,7 @@
 import { bytesIn, copyChunks, free, joined } from "../../core/chunks.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
-import { receiveBody } from "../../work/bodies/upload.ts";
-import type { UploadBounds } from "../../work/bodies/whole_body.ts";
+import { receiveBody, type UploadBounds } from "../../work/bodies/upload.ts";
 import { decodeBody } from "../decode/decode.ts";
 import { captureLimits } from "../limits.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
@@ -18,7 +17,7 @@ interface BodySource {
   options: { bodyBytesMax: number; uploadBounds?: UploadBounds };
   /** Searches the body's first bytes for its owner; what it throws ends its reception. */
   admit: (chunk: Uint8Array) => Promise<void> | undefined;
-  /** The body as it was sent, if it has arrived already and its memory is counted elsewhere. */
+  /** The body as it was sent, if it has arrived already: the lease has its bytes. */
   wire?: Uint8Array | undefined;
   /** The most bytes that it may inflate to; limits.inflatedBytesMax by default. */
   inflatedBytesMax?: number;

@@ -3,9 +3,8 @@
 // group, without a promise. Any other body is passed to the pipeline.
 
 import { isUtf8 } from "node:buffer";
-import { exhausted } from "../../work/bodies/body_faults.ts";
-import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
-import type { Receiver, UploadBounds } from "../../work/bodies/whole_body.ts";
+import type { MemoryBudget, MemoryLease } from "../../work/bodies/memory_budget.ts";
+import type { Receiver, UploadBounds } from "../../work/bodies/upload.ts";
 import type { EventLane } from "../capture_journal.ts";
 import type { CaptureOptions, EndpointRules } from "../capture_options.ts";
 import type { EventContext } from "../event/event.ts";
@@ -128,8 +127,8 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
   readonly request: Request;
   readonly rules: EndpointRules;
   readonly announced: number;
-  /** Bytes of the body, which are acquired from its arrival until it is answered. */
-  heldBytes = 0;
+  /** Has the bytes of the body from its arrival until it is answered. */
+  readonly lease: MemoryLease;
   /** By the clock's elapsed(). */
   readonly started: number;
   readonly #context: SingleEventContext;
@@ -146,6 +145,7 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
     this.request = request;
     this.rules = rules;
     this.announced = announced;
+    this.lease = context.options.memory.open(announced);
     this.started = started;
     this.#context = context;
     this.#answer = answer;
@@ -154,8 +154,7 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
   onBody(body: Uint8Array): void {
     const { options, singles } = this.#context;
     try {
-      if (!options.memory.acquireShort(body.length)) throw exhausted();
-      this.heldBytes = body.length;
+      this.lease.resize(body.length);
       const isPlain = options.ack === "journal" && !this.request.url.includes("?");
       const lane = isPlain ? singles.append(body, this) : undefined;
       if (lane) lane.join(this);
@@ -188,7 +187,7 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
 
   #end(response: Response): void {
     const { options } = this.#context;
-    options.memory.releaseShort(this.heldBytes);
+    this.lease.close();
     this.#answer(response);
     options.observeSeconds((options.clock.elapsed() - this.started) / 1000);
   }

@@ -1,8 +1,7 @@
 // Bodies of requests whose memory was charged to a budget at their admission; one may be read ahead.
 
 import { limits } from "../../core/limits.ts";
-import { MemoryBudget, type MemoryLease } from "./memory_budget.ts";
-import type { BodyOwner } from "./slow_bodies.ts";
+import { type BodyOwner, MemoryBudget, type MemoryLease } from "./memory_budget.ts";
 import { announcedBytes, receiveBody } from "./upload.ts";
 
 const charges = new WeakMap<object, { memory: MemoryBudget; owner: BodyOwner | undefined }>();

@@ -23,8 +23,6 @@ export const uploadLimits = {
   memoryWaitMsMax: 10_000,
   /** Bodies of one owner that may wait so: claimBytesMin of each have arrived. */
   memoryWaitingMax: 64,
-  /** How often waiting bodies are tried when nothing is released meanwhile, in ms: claims lapse by time. */
-  memoryWaitPollMs: 100,
   /** Retry-After for a client that found no memory, in seconds: a long body is stored in less. */
   memoryRetrySeconds: 2,
   shortBytesMax,
@@ -44,7 +42,7 @@ export const uploadLimits = {
   slowOrderMs: 100,
   /** What of a long body has arrived before memory for the rest of it is claimed, in bytes. */
   claimBytesMin: 256 * 1024,
-  /** The rate at which a claim is honoured, in bytes a second; slower bodies have only what has arrived of them. */
+  /** The rate at which a claim is honoured, in bytes a second; a body below it for endedAgeMsMin has what arrived. */
   claimBytesPerSecondMin: 1_048_576,
   /** How long an upload may send nothing, in ms: enough for a phone in a tunnel; a dead client gets 408. */
   stallMsMax: 20_000,
@@ -66,8 +64,6 @@ export const uploadLimits = {
   receiveBytesMax: 2 * 1024 * 1024,
   /** The least of it when many bodies arrive at once, in bytes: together they receive what two would. */
   receiveBytesMin: 256 * 1024,
-  /** Bytes that arrive of a body between two ticks when it counts among those that arrive at once. */
-  busyBytesMin: 64 * 1024,
   /**
    * Bytes that must have arrived before the owner of a body is searched for: the search costs as much as opening it.
    */

@@ -2,19 +2,29 @@
 // are acquired when they are here: the announced length of a body decides how it is received, and acquires nothing.
 
 import { type Clock, PolledSet, systemClock } from "../../core/clock.ts";
+import { type Fault, unavailable } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { Semaphore } from "../semaphore.ts";
-import { exhausted } from "./body_faults.ts";
+import { WaitingLine } from "../waiting_line.ts";
 import { uploadLimits } from "./limits.ts";
-import { type ArrivingBody, type BodyOwner, SlowBodies, unknownOwner } from "./slow_bodies.ts";
-import { WaitingBodies } from "./waiting_bodies.ts";
+
+/** Whose bytes they are: a project by its number, a personal key by a text. */
+export type BodyOwner = number | string;
+
+/** The owner of bytes whose owner is not known. */
+export const unknownOwner: BodyOwner = 0;
+
+export function exhausted(): Fault {
+  const detail = "The server has no memory for further request bodies. Send the request again later.";
+  return unavailable(detail, uploadLimits.memoryRetrySeconds);
+}
 
 interface MemoryBudgetOptions {
   /** Bytes of all bodies together. */
   bytesMax: number;
   /** Bytes of one owner's bodies, and of all bodies whose owner is not known. */
   shareBytesMax: number;
-  /** How long acquireSoon() and claim() wait, in ms; uploadLimits.memoryWaitMsMax by default. */
+  /** How long a body waits for memory, in ms; uploadLimits.memoryWaitMsMax by default. */
   waitMsMax?: number;
   clock?: Pick<Clock, "elapsed">;
 }
@@ -24,39 +34,34 @@ export class MemoryBudget {
   readonly shareBytesMax: number;
   readonly clock: Pick<Clock, "elapsed">;
   /** Bodies whose sender is waited for. */
-  readonly arriving = new Set<ArrivingBody>();
+  readonly arriving = new Set<MemoryLease>();
+  /** Bodies that have a claim. */
+  readonly claiming = new Set<MemoryLease>();
   /** All bodies that are being received: late ones are refused. */
   readonly receiving = new PolledSet(uploadLimits.pollMs, uploadLimits.lateAtOnceMax);
-  /** The uploads of which enough arrives to be worth a turn. */
-  busyUploads = 0;
   /** Threads that inflate: more would take cores from the event loop. */
   readonly inflaters = new Semaphore(
     uploadLimits.inflatesAtOnceMax,
     uploadLimits.inflatesWaitingMax,
     limits.workingFreeMultiple,
   );
-  readonly waiting: WaitingBodies;
-  readonly #slow: SlowBodies;
-  /** What bodies that are not short may use of the budget, and what those longer than wholeBodyBytesMax may. */
-  readonly #usualBytesMax: number;
-  readonly #longBytesMax: number;
-  readonly #unseenBytesMax: number;
+  readonly waitMsMax: number;
+  /** Bodies that wait for memory, until their attempts to get what they need succeed. */
+  readonly waiting = new WaitingLine<() => boolean>();
+  #isRetryDue = false;
   readonly #shares = new Map<BodyOwner, number>();
-  readonly #claims = new Set<MemoryLease>();
   #held = 0;
   /** Bytes of short bodies that are received unseen, and of longer ones. */
   readonly #unseen: [number, number] = [0, 0];
+  /** The bodies that may be ended, the slowest last, as of uploadLimits.slowOrderMs ago at most. */
+  #slow: { body: MemoryLease; rank: number; rate: number }[] = [];
+  #sortedAt = Number.NEGATIVE_INFINITY;
 
   constructor({ bytesMax, shareBytesMax, ...options }: MemoryBudgetOptions) {
-    const { waitMsMax = uploadLimits.memoryWaitMsMax, clock = systemClock } = options;
     this.bytesMax = bytesMax;
     this.shareBytesMax = shareBytesMax;
-    this.clock = clock;
-    this.waiting = new WaitingBodies(waitMsMax);
-    this.#slow = new SlowBodies(this.arriving, clock, (owner) => this.#rankOf(owner));
-    this.#usualBytesMax = bytesMax * uploadLimits.memoryUsualFraction;
-    this.#longBytesMax = bytesMax * uploadLimits.memoryLongFraction;
-    this.#unseenBytesMax = Math.min(uploadLimits.unseenBytesMax, bytesMax / 16);
+    this.clock = options.clock ?? systemClock;
+    this.waitMsMax = options.waitMsMax ?? uploadLimits.memoryWaitMsMax;
   }
 
   get held(): number {
@@ -76,21 +81,6 @@ export class MemoryBudget {
     return new MemoryLease(this, announced < uploadLimits.shortBytesMax);
   }
 
-  /** Acquires the bytes of a short body that has arrived and has no lease; false when there are not so many left. */
-  acquireShort(bytes: number): boolean {
-    for (let beyond: number; (beyond = this.#held + bytes - this.bytesMax) > 0;) {
-      if (!this.#slow.endOne({ bytes: beyond, rank: ranks.within })) return false;
-    }
-    this.#held += bytes;
-    return true;
-  }
-
-  /** Returns what acquireShort() acquired. */
-  releaseShort(bytes: number): void {
-    this.#held -= bytes;
-    if (this.waiting.line.all.size > 0) this.waiting.released();
-  }
-
   /**
    * Whether a body of so many announced bytes may be received whole, so that nothing is known of it until all of
    * it is here. What the runtime collects meanwhile is bounded by this; releaseUnseen() follows.
@@ -98,7 +88,7 @@ export class MemoryBudget {
   acquireUnseen(announced: number): boolean {
     const bytes = announced + uploadLimits.openUploadBytes;
     const kind = announced < uploadLimits.shortBytesMax ? 0 : 1;
-    if (this.#unseen[kind] + bytes > this.#unseenBytesMax) return false;
+    if (this.#unseen[kind] + bytes > Math.min(uploadLimits.unseenBytesMax, this.bytesMax / 16)) return false;
     this.#unseen[kind] += bytes;
     return true;
   }
@@ -107,138 +97,140 @@ export class MemoryBudget {
     this.#unseen[announced < uploadLimits.shortBytesMax ? 0 : 1] -= announced + uploadLimits.openUploadBytes;
   }
 
-  /**
-   * For leases. False, and nothing is acquired, when the budget or the owner's share is used up, and no body may be
-   * ended for it.
-   */
-  tryAcquire(lease: MemoryLease, bytes: number): boolean {
-    const { owner, bytes: before } = lease;
-    const size = before + bytes;
-    const isShort = lease.isShort && size <= uploadLimits.shortLeaseBytesMax;
-    const bytesMax = isShort ? this.bytesMax : this.#bytesMaxFor(size);
-    const shareMax = isShort ? Number.POSITIVE_INFINITY : this.shareBytesMax;
-    for (;;) {
-      const beyondShare = this.heldBy(owner) + bytes - shareMax;
-      const beyond = this.#held + bytes - bytesMax;
-      if (beyondShare <= 0 && beyond <= 0) break;
-      const ended = beyondShare > 0 ? this.#endFor(lease, beyondShare, owner) : this.#endFor(lease, beyond);
-      if (!ended) return false;
-    }
+  /** For leases: counts so many bytes more, or fewer, of an owner. */
+  count(owner: BodyOwner, bytes: number): void {
     this.#held += bytes;
-    this.#shares.set(owner, this.heldBy(owner) + bytes);
-    return true;
-  }
-
-  /** For leases: returns acquired bytes. */
-  release(owner: BodyOwner, bytes: number): void {
-    const share = this.heldBy(owner) - bytes;
-    this.#held -= bytes;
+    const share = this.heldBy(owner) + bytes;
     if (share > 0) this.#shares.set(owner, share);
     else this.#shares.delete(owner);
-    if (this.waiting.line.all.size > 0) this.waiting.released();
+    if (bytes < 0) this.retry();
   }
 
-  /** For leases: moves its bytes to another owner's share; false when that share is used up. */
-  move(lease: MemoryLease, to: BodyOwner): boolean {
-    const { bytes, owner: from, isShort } = lease;
-    const shareMax = isShort && bytes <= uploadLimits.shortLeaseBytesMax ? Infinity : this.shareBytesMax;
-    for (let beyond: number; (beyond = this.heldBy(to) + bytes - shareMax) > 0;) {
-      if (!this.#endFor(lease, beyond, to)) return false;
-    }
-    if (bytes === 0) return true;
-    // In this order the bytes are never free in between.
-    this.#shares.set(to, this.heldBy(to) + bytes);
-    this.#held += bytes;
-    this.release(from, bytes);
-    return true;
+  /** For leases: whether so many more bytes fit into the budget and the owner's share; slow bodies end for them. */
+  fits(lease: MemoryLease, bytes: number): boolean {
+    const size = lease.bytes + bytes;
+    const { memoryLongFraction, memoryUsualFraction } = uploadLimits;
+    const usual = size > limits.wholeBodyBytesMax ? memoryLongFraction : memoryUsualFraction;
+    const part = isSmall(lease, size) ? 1 : usual;
+    if (!this.fitsShare(lease, bytes, lease.owner)) return false;
+    return this.#endSlow(this.#held + bytes - this.bytesMax * part, lease);
+  }
+
+  /** For leases: whether so many more bytes fit into this owner's share, which no small lease needs. */
+  fitsShare(lease: MemoryLease, bytes: number, owner: BodyOwner): boolean {
+    if (isSmall(lease, owner === lease.owner ? lease.bytes + bytes : bytes)) return true;
+    return this.#endSlow(this.heldBy(owner) + bytes - this.shareBytesMax, lease, owner);
   }
 
   /**
    * For leases: whether so many more bytes fit beside all that is acquired and claimed. Claims make long bodies wait
    * for each other, and refuse nothing.
    */
-  claim(lease: MemoryLease, bytes: number): boolean {
-    const { owner } = lease;
-    for (let beyond: number; (beyond = this.#held + bytes - this.#longBytesMax) > 0;) {
-      const demand = { bytes: beyond, rank: this.#rankOf(owner), isLowerOnly: true };
-      if (!this.#slow.endOne(demand)) return false;
+  fitsClaims(lease: MemoryLease, bytes: number): boolean {
+    const bytesMax = this.bytesMax * uploadLimits.memoryLongFraction;
+    const rankMax = this.#rankOf(lease.owner) - 1;
+    if (!this.#endSlow(this.#held + bytes - bytesMax, lease, undefined, rankMax)) return false;
+    let [all, own] = [this.#held + bytes, this.heldBy(lease.owner) + bytes];
+    for (const { claimed, owner } of this.claiming) {
+      all += claimed;
+      if (owner === lease.owner) own += claimed;
     }
-    let [allBytes, ownerBytes] = [this.#held + bytes, this.heldBy(owner) + bytes];
-    for (const other of this.#claims) {
-      if (other.lapse()) continue;
-      allBytes += other.claimed;
-      if (other.owner === owner) ownerBytes += other.claimed;
+    return all <= bytesMax && own <= this.shareBytesMax;
+  }
+
+  /** Memory was released, or bodies became slow: all that wait try again in order of arrival, once in a turn. */
+  retry(): void {
+    if (this.#isRetryDue || this.waiting.all.size === 0) return;
+    this.#isRetryDue = true;
+    setImmediate(() => {
+      this.#isRetryDue = false;
+      // One whose owner's share is used up does not delay others.
+      for (const waiting of this.waiting.all) if (waiting.need()) this.waiting.admit(waiting);
+    });
+  }
+
+  /** The order in which slow bodies are ended: without an owner, of owners above an equal part, of others. */
+  #rankOf(owner: BodyOwner): number {
+    if (owner === unknownOwner) return 0;
+    return this.heldBy(owner) > this.bytesMax / Math.max(2, this.#shares.size) ? 1 : rankMost;
+  }
+
+  /**
+   * Ends bodies until so many bytes are released, those with the fewest bytes for their age first. False, and none is
+   * ended, where all that may end release fewer.
+   * @param lease needs the bytes; while its body arrives itself, it ends none of its rank that arrives faster.
+   * @param owner whose share is used up; undefined when the whole budget is.
+   * @param rankMax of the bodies that may end for the whole budget; a short body that is here ends any.
+   */
+  #endSlow(bytes: number, lease: MemoryLease, owner?: BodyOwner, rankMax?: number): boolean {
+    if (bytes <= 0) return true;
+    if (this.arriving.size === 0) return false;
+    const now = this.clock.elapsed();
+    const rank = lease.isShort && !lease.onEnd ? rankMost : this.#rankOf(lease.owner);
+    // A newcomer has no rate yet, and gets memory.
+    const ownRate = lease.rate(now) ?? Number.POSITIVE_INFINITY;
+    const slowest = this.#sortSlow(now);
+    const ending: MemoryLease[] = [];
+    let missing = bytes;
+    for (let i = slowest.length - 1; i >= 0 && missing > 0; i--) {
+      const { body, rate, ...other } = slowest[i]!;
+      if (body === lease || !this.arriving.has(body) || !mayEnd(body, now)) continue;
+      if (owner === undefined ? other.rank > (rankMax ?? rank) : body.owner !== owner) continue;
+      if (other.rank >= rank && rate >= ownRate) continue;
+      ending.push(body);
+      missing -= body.bytes;
     }
-    if (allBytes > this.#longBytesMax || ownerBytes > this.shareBytesMax) return false;
-    this.#claims.add(lease);
+    if (missing > 0) return false;
+    for (const body of ending) body.end();
     return true;
   }
 
-  /** For leases: ends a claim. */
-  unclaim(lease: MemoryLease): void {
-    if (this.#claims.delete(lease) && this.waiting.line.all.size > 0) this.waiting.released();
-  }
-
-  #bytesMaxFor(size: number): number {
-    return size > limits.wholeBodyBytesMax ? this.#longBytesMax : this.#usualBytesMax;
-  }
-
-  #endFor(lease: MemoryLease, bytes: number, shareOf?: BodyOwner): boolean {
-    if (this.arriving.size === 0) return false;
-    return this.#slow.endOne({ bytes, rank: this.#rankOf(lease.owner), body: lease, shareOf });
-  }
-
-  /** Bodies without an owner are ended first, then those of owners that hold more than an equal part. */
-  #rankOf(owner: BodyOwner): number {
-    if (owner === unknownOwner) return ranks.nobody;
-    return this.heldBy(owner) > this.bytesMax / Math.max(2, this.#shares.size) ? ranks.above : ranks.within;
+  #sortSlow(now: number) {
+    if (now - this.#sortedAt >= uploadLimits.slowOrderMs) {
+      this.#sortedAt = now;
+      this.#slow = [...this.arriving]
+        .filter((body) => mayEnd(body, now))
+        .map((body) => ({ body, rank: this.#rankOf(body.owner), rate: body.rate(now)! }))
+        .sort((a, b) => b.rank - a.rank || b.rate - a.rate);
+    }
+    while (this.#slow.length > 0 && !this.arriving.has(this.#slow.at(-1)!.body)) this.#slow.pop();
+    return this.#slow;
   }
 }
 
-const ranks = { nobody: 0, above: 1, within: 2 };
+/** Whether its sender is waited for, and may be too slow. */
+function mayEnd(body: MemoryLease, now: number): boolean {
+  return body.pausedAt === undefined && body.claimed === 0 && body.rate(now) !== undefined;
+}
 
-/** The bytes that one request holds of a budget. */
-export class MemoryLease implements ArrivingBody {
-  readonly isShort: boolean;
+const rankMost = 2;
+
+/** Whether only the whole budget bounds the lease when it has so many bytes. */
+function isSmall({ isShort }: MemoryLease, size: number): boolean {
+  return isShort && size <= uploadLimits.shortLeaseBytesMax;
+}
+
+/** The bytes that one request holds of a budget. Its fields are changed by its methods only, but for arrivedBytes. */
+export class MemoryLease {
   readonly budget: MemoryBudget;
-  #owner: BodyOwner = unknownOwner;
-  #bytes = 0;
-  #closed = false;
-  /** Ends the reception of the body; undefined while none arrives. */
-  #onEnd: (() => void) | undefined;
-  /** From when on its sender is waited for, and the bytes that have arrived since. */
+  readonly isShort: boolean;
+  owner: BodyOwner = unknownOwner;
+  bytes = 0;
+  /** Bytes that may still be acquired under its claim. */
+  claimed = 0;
+  /** Bytes that have arrived since its sender is waited for. */
+  arrivedBytes = 0;
+  /** From when on its sender is waited for. */
   #arrivalAt = 0;
-  #arrivedBytes = 0;
-  #pausedAt: number | undefined;
-  /** Whether it has a claim, and the bytes that may still be acquired under it. */
-  #hasClaim = false;
-  #claimed = 0;
-  #claimedAt = 0;
-  #arrivedAtClaim = 0;
+  /** Since when its body waits for something of ours. */
+  pausedAt: number | undefined;
+  /** Ends the reception of the body; undefined while none arrives. */
+  onEnd: (() => void) | undefined;
+  #closed = false;
 
   constructor(budget: MemoryBudget, isShort: boolean) {
     this.budget = budget;
     this.isShort = isShort;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  get owner(): BodyOwner {
-    return this.#owner;
-  }
-
-  get isPaused(): boolean {
-    return this.#pausedAt !== undefined;
-  }
-
-  get isOwned(): boolean {
-    return this.#owner !== unknownOwner;
-  }
-
-  get claimed(): number {
-    return this.#claimed;
   }
 
   /**
@@ -252,41 +244,56 @@ export class MemoryLease implements ArrivingBody {
   /** As acquire(), but returns false instead of a fault. */
   tryAcquire(bytes: number): boolean {
     if (this.#closed) throw new Error("memory is acquired through a closed lease");
-    if (!this.budget.tryAcquire(this, bytes)) return false;
-    this.#bytes += bytes;
-    if (this.#claimed > 0) this.#claimed = Math.max(0, this.#claimed - bytes);
+    if (!this.budget.fits(this, bytes)) return false;
+    this.claimed = Math.max(0, this.claimed - bytes);
+    this.#count(bytes);
     return true;
   }
 
-  /** As acquire(), but waits. @throws Fault unavailable when no memory is freed in time, or too many wait. */
-  async acquireSoon(bytes: number): Promise<void> {
-    if (this.tryAcquire(bytes)) return;
-    if (bytes > this.budget.shareBytesMax) throw exhausted();
-    await this.#wait(() => this.tryAcquire(bytes));
+  /**
+   * Resolves when `attempt` to have so many bytes more succeeds. Meanwhile the sender is not waited for.
+   * @throws Fault unavailable when it does not in time, never can, or too many bodies wait.
+   */
+  async waitFor(bytes: number, attempt: () => boolean): Promise<void> {
+    if (attempt()) return;
+    if (this.bytes + bytes > this.budget.shareBytesMax) throw exhausted();
+    const { waiting, waitMsMax } = this.budget;
+    if (waiting.countOf(this.owner) >= uploadLimits.memoryWaitingMax) throw exhausted();
+    const entered = waiting.enter(this.owner, attempt, AbortSignal.timeout(waitMsMax));
+    await this.paused(entered).catch(() => {
+      throw exhausted();
+    });
   }
 
   /**
-   * Resolves when so many more bytes fit. They are not acquired: while the body arrives fast enough, other long bodies
-   * wait for it. @throws Fault unavailable as acquireSoon().
+   * Claims so many bytes more as soon as they fit. They are not acquired: until unclaim(), other long bodies wait for
+   * this one. @throws Fault unavailable as waitFor().
    */
   async claim(bytes: number): Promise<void> {
-    if (this.#tryClaim(bytes)) return;
-    if (this.#bytes + bytes > this.budget.shareBytesMax) throw exhausted();
-    await this.#wait(() => this.#tryClaim(bytes));
+    await this.waitFor(bytes, () => {
+      if (!this.budget.fitsClaims(this, bytes)) return false;
+      this.claimed = bytes;
+      this.budget.claiming.add(this);
+      return true;
+    });
   }
 
-  /** Acquires or releases the difference to so many bytes. @throws Fault unavailable as acquire(). */
+  unclaim(): void {
+    this.claimed = 0;
+    if (this.budget.claiming.delete(this)) this.budget.retry();
+  }
+
+  /** Acquires or releases the difference to so many bytes, and ends a claim. @throws Fault unavailable as acquire(). */
   resize(bytes: number): void {
-    if (bytes > this.#bytes) this.acquire(bytes - this.#bytes);
-    else this.release(this.#bytes - bytes);
-    this.#unclaim();
+    if (bytes > this.bytes) this.acquire(bytes - this.bytes);
+    else this.release(this.bytes - bytes);
+    this.unclaim();
   }
 
   /** Returns so many bytes, which were freed. */
   release(bytes: number): void {
-    if (bytes > this.#bytes) throw new Error(`${bytes} bytes are released of ${this.#bytes}`);
-    this.#bytes -= bytes;
-    this.budget.release(this.#owner, bytes);
+    if (bytes > this.bytes) throw new Error(`${bytes} bytes are released of ${this.bytes}`);
+    this.#count(-bytes);
   }
 
   /**
@@ -294,16 +301,18 @@ export class MemoryLease implements ArrivingBody {
    * @throws Fault unavailable when the share is exceeded; then nothing is changed.
    */
   assign(owner: BodyOwner): void {
-    if (owner === this.#owner) return;
-    if (!this.budget.move(this, owner)) throw exhausted();
-    this.#owner = owner;
+    if (owner === this.owner) return;
+    if (!this.budget.fitsShare(this, this.bytes, owner)) throw exhausted();
+    this.budget.count(owner, this.bytes);
+    this.budget.count(this.owner, -this.bytes);
+    this.owner = owner;
   }
 
   close(): void {
     if (this.#closed) return;
     this.budget.arriving.delete(this);
-    this.#unclaim();
-    this.release(this.#bytes);
+    this.unclaim();
+    this.release(this.bytes);
     this.#closed = true;
   }
 
@@ -312,89 +321,45 @@ export class MemoryLease implements ArrivingBody {
    * @throws Fault unavailable when there is no memory for one more.
    */
   beginArrival(onEnd: () => void): void {
-    this.acquire(uploadLimits.openUploadBytes);
-    this.#onEnd = onEnd;
+    this.onEnd = onEnd;
     this.#arrivalAt = this.budget.clock.elapsed();
+    this.acquire(uploadLimits.openUploadBytes);
     this.budget.arriving.add(this);
   }
 
-  /** Counts bytes that have arrived. */
-  count(bytes: number): void {
-    this.#arrivedBytes += bytes;
-  }
-
   endArrival(): void {
-    if (!this.#onEnd) return;
-    this.#onEnd = undefined;
-    this.budget.arriving.delete(this);
-    this.release(uploadLimits.openUploadBytes);
+    this.onEnd = undefined;
+    if (this.budget.arriving.delete(this)) this.release(uploadLimits.openUploadBytes);
   }
 
-  /** Its sender is not waited for until resume(): the body waits for something of ours. */
-  pause(): void {
-    this.#pausedAt ??= this.budget.clock.elapsed();
-  }
-
-  resume(): void {
-    if (this.#pausedAt === undefined) return;
-    const paused = this.budget.clock.elapsed() - this.#pausedAt;
-    this.#arrivalAt += paused;
-    this.#claimedAt += paused;
-    this.#pausedAt = undefined;
-  }
-
-  get mayEnd(): boolean {
-    return this.#onEnd !== undefined && !this.isPaused && this.lapse();
-  }
-
-  age(now: number): number {
-    return (this.#pausedAt ?? now) - this.#arrivalAt;
-  }
-
-  rate(now: number): number {
-    return (this.#arrivedBytes * 1000) / Math.max(1, this.age(now));
-  }
-
+  /** Ends the reception; the bytes are released when this returns. */
   end(): void {
-    const onEnd = this.#onEnd;
+    const onEnd = this.onEnd;
     this.endArrival();
     onEnd?.();
   }
 
-  /** Ends the claim of a body that arrives too slowly for it; returns whether it has none now. */
-  lapse(): boolean {
-    if (!this.#hasClaim) return true;
-    if (this.#onEnd === undefined || this.isPaused) return false;
-    const ms = this.budget.clock.elapsed() - this.#claimedAt;
-    const least = (ms * uploadLimits.claimBytesPerSecondMin) / 1000;
-    if (ms < uploadLimits.endedAgeMsMin || this.#arrivedBytes - this.#arrivedAtClaim >= least) return false;
-    this.#unclaim();
-    return true;
-  }
-
-  #tryClaim(bytes: number): boolean {
-    if (!this.budget.claim(this, bytes)) return false;
-    this.#hasClaim = true;
-    this.#claimed = bytes;
-    // The claim's time begins with the pause, which resume() adds.
-    this.#claimedAt = this.#pausedAt ?? this.budget.clock.elapsed();
-    this.#arrivedAtClaim = this.#arrivedBytes;
-    return true;
-  }
-
-  #unclaim(): void {
-    if (!this.#hasClaim) return;
-    this.#hasClaim = false;
-    this.#claimed = 0;
-    this.budget.unclaim(this);
-  }
-
-  async #wait(attempt: () => boolean): Promise<void> {
-    this.pause();
+  /** Resolves as this work of ours does. Meanwhile the sender is not waited for. */
+  async paused(work: Promise<void>): Promise<void> {
+    const { clock } = this.budget;
+    const pausedAt = clock.elapsed();
+    this.pausedAt = pausedAt;
     try {
-      if (!(await this.budget.waiting.enter(this.#owner, attempt))) throw exhausted();
+      await work;
     } finally {
-      this.resume();
+      this.#arrivalAt += clock.elapsed() - pausedAt;
+      this.pausedAt = undefined;
     }
+  }
+
+  /** Bytes a second that have arrived; undefined while none arrive, and of a young body, which is given time. */
+  rate(now: number): number | undefined {
+    const ms = (this.pausedAt ?? now) - this.#arrivalAt;
+    return this.onEnd && ms >= uploadLimits.endedAgeMsMin ? (this.arrivedBytes * 1000) / ms : undefined;
+  }
+
+  #count(bytes: number): void {
+    this.bytes += bytes;
+    this.budget.count(this.owner, bytes);
   }
 }

@@ -4,15 +4,15 @@ import { Chunks, free, joined } from "../../core/chunks.ts";
 import { type Polled, yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { bodyTooLarge, clientGone, clientStalled, exhausted } from "./body_faults.ts";
 import { uploadLimits } from "./limits.ts";
-import type { MemoryBudget, MemoryLease } from "./memory_budget.ts";
-import { type Receiver, receiveWhole, type UploadBounds, usualBounds } from "./whole_body.ts";
+import { exhausted, type MemoryLease, unknownOwner } from "./memory_budget.ts";
 
-/** The announced length of a body, in bytes; NaN without a Content-Length. */
-export function announcedBytes(request: Request): number {
-  const header = request.headers.get("content-length");
-  return header === null ? Number.NaN : Number(header);
+/** Time limits of an upload; tests make them smaller. */
+export interface UploadBounds {
+  /** The longest silence, in ms. */
+  stallMsMax: number;
+  /** The longest upload, in ms. */
+  wholeMsMax: number;
 }
 
 export interface UploadContext {
@@ -33,6 +33,21 @@ export interface UploadContext {
   admit?: (bytes: Uint8Array) => Promise<void> | undefined;
 }
 
+/** Receives a short body, or the fault for which there is none. */
+export interface Receiver {
+  /** The announced length of the body, in bytes. */
+  readonly announced: number;
+  readonly lease: MemoryLease;
+  onBody(body: Uint8Array): void;
+  onFailed(fault: unknown): void;
+}
+
+/** The announced length of a body, in bytes; NaN without a Content-Length. */
+export function announcedBytes(request: Request): number {
+  const header = request.headers.get("content-length");
+  return header === null ? Number.NaN : Number(header);
+}
+
 /**
  * Receives a request's body.
  * @throws Fault payload_too_large, unavailable when there is no memory in time, or what `admit` throws (the rest of the
@@ -43,18 +58,64 @@ export async function receiveBody(request: Request, context: UploadContext): Pro
   const announced = announcedBytes(request);
   const { lease, bytesMax, bounds } = context;
   const isUnseen = announced <= limits.wholeBodyBytesMax && announced < bytesMax;
-  if (isUnseen && lease.budget.acquireUnseen(announced)) {
-    const body = await new Promise<Uint8Array>((onBody, onFailed) => {
-      receiveWhole(request, { announced, onBody, onFailed }, lease.budget, bounds);
-    });
-    if (!lease.tryAcquire(body.length)) {
-      await context.admit?.(body);
-      lease.acquire(body.length);
-    }
-    return body;
+  if (!isUnseen || !lease.budget.acquireUnseen(announced)) return await receiveChunks(request, context);
+  const body = await new Promise<Uint8Array>((onBody, onFailed) => {
+    receiveWhole(request, { announced, lease, onBody, onFailed }, bounds);
+  });
+  if (!lease.tryAcquire(body.length)) {
+    await context.admit?.(body);
+    lease.acquire(body.length);
   }
-  if (!request.body) return nothing;
-  const body = await new Upload(request.body, context).receive(announced);
+  return body;
+}
+
+/**
+ * Receives a short body, nearly always in one chunk and without a promise of ours; the receiver acquires its memory
+ * with resize(). Calls one of the receiver's two methods, once, in a later turn.
+ */
+export function receiveShort(request: Request, receiver: Receiver, bounds?: UploadBounds): void {
+  const { announced, lease } = receiver;
+  if (lease.budget.acquireUnseen(announced)) return receiveWhole(request, receiver, bounds);
+  receiveChunks(request, { bytesMax: announced + 1, lease, bounds }).then(
+    (body) => receiver.onBody(body),
+    (thrown) => receiver.onFailed(thrown),
+  );
+}
+
+/**
+ * Receives a body that acquireUnseen() allowed. Nothing shows how much of it has arrived before all of it has, so that
+ * acquireUnseen() bounds how many are received so.
+ */
+function receiveWhole(request: Request, receiver: Receiver, bounds: UploadBounds = uploadLimits): void {
+  const { announced } = receiver;
+  const { budget } = receiver.lease;
+  const leastMs = (announced * 1000) / uploadLimits.wholeBodyBytesPerSecondMin;
+  const msMax = Math.min(bounds.stallMsMax + leastMs, bounds.wholeMsMax);
+  let ticksLeft = Math.ceil(msMax / uploadLimits.pollMs) + 1;
+  const awaited: Polled = {
+    poll: (mayRefuse) => {
+      const isLate = --ticksLeft <= 0 && mayRefuse && settle();
+      if (isLate) receiver.onFailed(clientStalled(`${Math.round(msMax)} ms`));
+      return isLate;
+    },
+  };
+  /** False when it was settled before: after the time limit the request was answered already. */
+  const settle = (): boolean => {
+    if (!budget.receiving.delete(awaited)) return false;
+    budget.releaseUnseen(announced);
+    return true;
+  };
+  budget.receiving.add(awaited);
+  request.bytes().then(
+    (body) => settle() && receiver.onBody(body),
+    () => settle() && receiver.onFailed(clientGone()),
+  );
+}
+
+async function receiveChunks(request: Request, context: UploadContext): Promise<Uint8Array> {
+  if (!request.body) return new Uint8Array(0);
+  const announced = announcedBytes(request);
+  const body = await new Upload(request.body, announced, context).receive();
   if (Number.isNaN(announced)) await refuseTrailer(request);
   return body;
 }
@@ -65,83 +126,51 @@ async function refuseTrailer(request: Request): Promise<void> {
   if (request.signal.aborted) throw clientGone();
 }
 
-const nothing = new Uint8Array(0);
-
-/**
- * Receives a short body, nearly always in one chunk and without a promise; the receiver then acquires its memory. Calls
- * one of the receiver's two methods, once, in a later turn.
- */
-export function receiveShort(
-  request: Request,
-  receiver: Receiver,
-  memory: MemoryBudget,
-  bounds?: UploadBounds,
-): void {
-  const { announced } = receiver;
-  if (memory.acquireUnseen(announced)) receiveWhole(request, receiver, memory, bounds);
-  else receiveChunks(request, receiver, memory.open(announced), bounds);
-}
-
-function receiveChunks(
-  request: Request,
-  receiver: Receiver,
-  lease: MemoryLease,
-  bounds: UploadBounds | undefined,
-): void {
-  if (!request.body) return receiver.onBody(nothing);
-  const context = { bytesMax: receiver.announced + 1, lease, bounds };
-  new Upload(request.body, context).receive(receiver.announced).then(
-    (body) => {
-      lease.close();
-      receiver.onBody(body);
-    },
-    (thrown) => {
-      lease.close();
-      receiver.onFailed(thrown);
-    },
-  );
-}
-
 /** A long or unannounced body, or any when many are under way: chunk by chunk. */
 class Upload implements Polled {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #announced: number;
+  readonly #isLong: boolean;
   readonly #context: UploadContext;
   readonly #bounds: UploadBounds;
   readonly #chunks = new Chunks();
-  #announced = Number.NaN;
-  /** Where the body is copied once enough of it is here; whether that memory is lent, and returned by a slow body. */
+  /** Where the body is copied once enough of it is here. */
   #buffer: Uint8Array | undefined;
-  #isLent = false;
   /** Why the body is refused; what still arrives is dropped. */
   #refusal: unknown;
-  /** The bound of time that it exceeds. */
-  #exceeded: string | undefined;
+  /** The refusal when it exceeds a bound of time. */
+  #late: Fault | undefined;
   #size = 0;
   /** The size from which its owner is searched for again. */
   #ownerFrom: number = uploadLimits.ownerBytesMin;
   #hasClaimed = false;
+  /** Bytes that may be missing yet until its claim ends. */
+  #claimCredit = claimCreditMax;
   /** For how long nothing has arrived, and how long the upload has taken, in ms. */
   #silentMs = 0;
   #totalMs = 0;
   /** Bytes since the last tick. */
   #recentBytes = 0;
-  /** Ticks for which it still counts as one of which much arrives. */
-  #busyTicks = 0;
 
-  constructor(stream: ReadableStream<Uint8Array>, context: UploadContext) {
+  constructor(stream: ReadableStream<Uint8Array>, announced: number, context: UploadContext) {
     this.#reader = stream.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+    this.#announced = announced;
+    this.#isLong = announced > limits.wholeBodyBytesMax;
     this.#context = context;
-    this.#bounds = context.bounds ?? usualBounds;
+    this.#bounds = context.bounds ?? uploadLimits;
   }
 
-  async receive(announced: number): Promise<Uint8Array> {
+  async receive(): Promise<Uint8Array> {
     const { lease, bytesMax, isCutOff } = this.#context;
-    this.#announced = announced;
-    if (announced >= bytesMax) {
-      this.#refusal = bodyTooLarge(announced, bytesMax);
+    if (this.#announced >= bytesMax) {
+      this.#refusal = bodyTooLarge(this.#announced, bytesMax);
       if (isCutOff) throw this.#refusal;
     }
-    lease.beginArrival(() => this.#end());
+    // When it is ended, the reply does not wait for the rest: the runtime drops what still arrives.
+    lease.beginArrival(() => {
+      this.#drop(exhausted());
+      this.#cancel();
+    });
     lease.budget.receiving.add(this);
     try {
       return await this.#read();
@@ -149,27 +178,35 @@ class Upload implements Polled {
       throw thrown === this.#refusal || thrown instanceof Fault ? thrown : clientGone();
     } finally {
       lease.budget.receiving.delete(this);
-      if (this.#busyTicks > 0) lease.budget.busyUploads--;
       lease.endArrival();
     }
   }
 
   /**
-   * Ends an upload that is late, and reclaims lent memory from one that is slow.
+   * Ends an upload that is late, and the claim of one that is slow.
    * @param mayEnd whether this tick may end another one; the next tick ends further ones.
    * @returns whether it was late.
    */
   poll(mayEnd: boolean): boolean {
     const { lease } = this.#context;
-    this.#recentBytes = 0;
-    if (this.#busyTicks > 0 && --this.#busyTicks === 0) lease.budget.busyUploads--;
     this.#totalMs += uploadLimits.pollMs;
-    if (!lease.isPaused) this.#silentMs += uploadLimits.pollMs;
-    if (this.#isLent && lease.lapse()) this.#vacate();
+    // Meanwhile other bodies may have become old enough to be ended for it.
+    if (lease.pausedAt !== undefined) lease.budget.retry();
+    else this.#countSilence();
+    this.#recentBytes = 0;
     const exceeded = this.#exceededBound();
-    if (exceeded === undefined || !mayEnd || this.#exceeded) return false;
-    this.#cancel(exceeded);
+    if (exceeded === undefined || !mayEnd || this.#late) return false;
+    this.#late = clientStalled(exceeded);
+    this.#cancel();
     return true;
+  }
+
+  #countSilence(): void {
+    const { pollMs, claimBytesPerSecondMin } = uploadLimits;
+    this.#silentMs += pollMs;
+    const credit = this.#claimCredit + this.#recentBytes - (pollMs * claimBytesPerSecondMin) / 1000;
+    this.#claimCredit = Math.min(claimCreditMax, credit);
+    if (credit < 0 && this.#context.lease.claimed > 0) this.#endClaim();
   }
 
   /** The bound of time that it exceeds. The first tick may come at once, and does not count. */
@@ -180,7 +217,7 @@ class Upload implements Polled {
   }
 
   async #read(): Promise<Uint8Array> {
-    const { bytesMax, isCutOff = false } = this.#context;
+    const { bytesMax, isCutOff = false, lease } = this.#context;
     let left = this.#turnBytes();
     for (;;) {
       // Only what is read is received; otherwise a fast sender's whole body would arrive in one turn.
@@ -189,11 +226,13 @@ class Upload implements Polled {
         left = this.#turnBytes();
       }
       const { value, done } = await this.#reader.read();
-      if (this.#exceeded) throw clientStalled(this.#exceeded);
+      if (this.#late) throw this.#late;
       if (done) break;
       // Read now: a chunk that was copied is freed, and has no length.
       const { length } = value;
-      this.#count(length);
+      this.#silentMs = 0;
+      this.#recentBytes += length;
+      lease.arrivedBytes += length;
       if (this.#refusal) free(value);
       else if (!this.#put(value)) await this.#putSoon(value);
       this.#size += length;
@@ -201,7 +240,7 @@ class Upload implements Polled {
       if (!this.#refusal && this.#isDue()) await this.#advance();
       if ((isCutOff && this.#refusal) || this.#size > bytesMax * limits.drainFactor) break;
     }
-    if (isCutOff) this.#reader.cancel().catch(() => {});
+    if (isCutOff) this.#cancel();
     if (this.#size >= bytesMax) throw bodyTooLarge(this.#size, bytesMax);
     if (this.#refusal) throw this.#refusal;
     return this.#buffer?.subarray(0, this.#size) ?? (await joined(this.#chunks.drain()));
@@ -210,18 +249,10 @@ class Upload implements Polled {
   /** Bytes that it receives in one turn, so that a turn takes no longer when many arrive at once. */
   #turnBytes(): number {
     const { receiveBytesMin, receiveBytesMax } = uploadLimits;
-    const { busyUploads } = this.#context.lease.budget;
-    return Math.max(receiveBytesMin, receiveBytesMax / Math.max(1, busyUploads / 2));
-  }
-
-  #count(bytes: number): void {
-    const { lease } = this.#context;
-    this.#silentMs = 0;
-    lease.count(bytes);
-    this.#recentBytes += bytes;
-    if (this.#recentBytes < uploadLimits.busyBytesMin) return;
-    if (this.#busyTicks === 0) lease.budget.busyUploads++;
-    this.#busyTicks = 2;
+    return Math.max(
+      receiveBytesMin,
+      (2 * receiveBytesMax) / Math.max(2, this.#context.lease.budget.arriving.size),
+    );
   }
 
   /** Stores a chunk, or drops it with all others where the body is too large; false when there is no memory for it. */
@@ -239,22 +270,15 @@ class Upload implements Polled {
 
   /** Puts a chunk that found no memory: its owner may have some, and a long body waits for it. */
   async #putSoon(chunk: Uint8Array): Promise<void> {
-    const { lease, admit } = this.#context;
-    const { length } = chunk;
+    const { lease } = this.#context;
     try {
-      if (!lease.isOwned) await this.#paused(admit?.(this.#size > 0 ? this.#firstBytes() : chunk));
+      if (lease.owner === unknownOwner) await this.#admit(this.#size > 0 ? this.#firstBytes() : chunk);
       if (this.#refusal || this.#put(chunk)) return;
       if (!this.#isLong) throw exhausted();
-      await lease.acquireSoon(length);
-      lease.release(length);
-      if (!this.#refusal && !this.#put(chunk)) throw exhausted();
+      await lease.waitFor(chunk.length, () => this.#put(chunk));
     } catch (thrown) {
       this.#drop(thrown);
     }
-  }
-
-  get #isLong(): boolean {
-    return this.#announced > limits.wholeBodyBytesMax;
   }
 
   /** Whether enough has arrived for the next step of #advance(). */
@@ -267,22 +291,29 @@ class Upload implements Polled {
 
   /** Searches for the owner; claims memory for the rest of a long body; then acquires memory for all of it. */
   async #advance(): Promise<void> {
-    const { lease, admit, extraFor } = this.#context;
+    const { lease, extraFor } = this.#context;
     try {
       if (this.#size >= this.#ownerFrom) {
-        const isLast = lease.isOwned || this.#size >= uploadLimits.firstChunkBytes;
+        const isLast = lease.owner !== unknownOwner || this.#size >= uploadLimits.firstChunkBytes;
         this.#ownerFrom = isLast ? Number.POSITIVE_INFINITY : this.#size * uploadLimits.firstChunkGrowth;
-        await this.#paused(admit?.(this.#firstBytes()));
+        await this.#admit(this.#firstBytes());
       }
       if (this.#refusal || !this.#isLong || this.#buffer) return;
       if (!this.#hasClaimed && this.#size >= uploadLimits.claimBytesMin) {
         this.#hasClaimed = true;
         await lease.claim(this.#announced + (extraFor?.(this.#announced) ?? 0) - this.#size);
+        this.#claimCredit = claimCreditMax;
       }
-      if (!this.#refusal && this.#size >= limits.wholeBodyBytesMax && !lease.lapse()) this.#useBuffer();
+      if (!this.#refusal && this.#size >= limits.wholeBodyBytesMax && lease.claimed > 0) this.#useBuffer();
     } catch (thrown) {
       this.#drop(thrown);
     }
+  }
+
+  async #admit(bytes: Uint8Array): Promise<void> {
+    const { lease, admit } = this.#context;
+    const work = admit?.(bytes);
+    if (work) await lease.paused(work);
   }
 
   /** The bytes that have arrived, at most as many as the owner is searched for in. */
@@ -290,42 +321,26 @@ class Upload implements Polled {
     return this.#buffer?.subarray(0, this.#size) ?? this.#chunks.firstBytes(uploadLimits.firstChunkBytes);
   }
 
-  /** The sender is not waited for meanwhile. */
-  async #paused(work: Promise<void> | undefined): Promise<void> {
-    if (!work) return;
-    const { lease } = this.#context;
-    lease.pause();
-    try {
-      await work;
-    } finally {
-      lease.resume();
-    }
-  }
-
   /** From now on chunks are copied into their final memory. */
   #useBuffer(): void {
     const { bufferFor } = this.#context;
-    const lent = bufferFor?.(this.#announced);
-    this.#isLent = lent !== undefined;
-    const buffer = (lent ?? Buffer.allocUnsafeSlow(this.#announced)).subarray(0, this.#announced);
+    const buffer = bufferFor?.(this.#announced) ?? Buffer.allocUnsafeSlow(this.#announced);
     let at = 0;
     for (const chunk of this.#chunks.drain()) {
       buffer.set(chunk, at);
       at += chunk.length;
       free(chunk);
     }
-    this.#buffer = buffer;
+    this.#buffer = buffer.subarray(0, this.#announced);
   }
 
-  /** Returns the lent memory, which others need more: received bytes are copied, further ones are collected. */
-  #vacate(): void {
-    const { returnBuffer } = this.#context;
+  /** Ends its claim and returns lent memory, which others need more; chunks are collected again. */
+  #endClaim(): void {
+    const { lease, returnBuffer } = this.#context;
+    lease.unclaim();
     if (!this.#buffer || !returnBuffer) return;
     this.#chunks.add(Buffer.from(this.#buffer.subarray(0, this.#size)));
     this.#buffer = undefined;
-    this.#isLent = false;
-    // No other memory of its whole length is claimed either.
-    this.#hasClaimed = true;
     returnBuffer();
   }
 
@@ -337,14 +352,24 @@ class Upload implements Polled {
     for (const chunk of this.#chunks.drain()) free(chunk);
   }
 
-  /** Answers now, without waiting for the rest: the runtime drops what still arrives. */
-  #end(): void {
-    this.#drop(exhausted());
+  #cancel(): void {
     void this.#reader.cancel().catch(() => {});
   }
+}
 
-  #cancel(exceeded: string): void {
-    this.#exceeded = exceeded;
-    void this.#reader.cancel().catch(() => {});
-  }
+/** What a body with a claim may bring less than its least rate, in bytes. */
+const claimCreditMax = (uploadLimits.claimBytesPerSecondMin * uploadLimits.endedAgeMsMin) / 1000;
+
+function clientStalled(waited: string): Fault {
+  const detail = `The client stopped sending data: the body was not here after ${waited}.`;
+  return new Fault("upload_timeout", detail);
+}
+
+function clientGone(): Fault {
+  return new Fault("upload_timeout", "The client left before its body had arrived.");
+}
+
+function bodyTooLarge(size: number, bytesMax: number): Fault {
+  const detail = `The body must be smaller than ${bytesMax} bytes; ${size} bytes arrived.`;
+  return new Fault("payload_too_large", detail);
 }

@@ -1,12 +1,16 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../../src/core/limits.ts";
 import { uploadLimits } from "../../../src/work/bodies/limits.ts";
-import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
+import { MemoryBudget, type MemoryLease } from "../../../src/work/bodies/memory_budget.ts";
 import { openBodyMemory } from "../../../src/work/bodies/open.ts";
 
 const unavailable = { code: "unavailable", retryAfterSeconds: uploadLimits.memoryRetrySeconds };
 const open = (bytesMax: number, shareBytesMax = bytesMax, waitMsMax = 60_000) =>
   new MemoryBudget({ bytesMax, shareBytesMax, waitMsMax });
+
+/** Acquires so many bytes, as soon as they are there. */
+const acquireSoon = (lease: MemoryLease, bytes: number) =>
+  lease.waitFor(bytes, () => lease.tryAcquire(bytes));
 
 /** Whether a promise was settled by the end of this turn. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
@@ -81,10 +85,8 @@ test("the longer a body is, the less of the budget is open to it: short ones fin
   expect(imports.filter((lease) => lease.tryAcquire(long + 1)).length).toBe(51);
   const usual = Array.from({ length: 64 }, () => budget.open());
   expect(usual.filter((lease) => lease.tryAcquire(long)).length).toBe(8);
-  expect(budget.acquireShort(16_384)).toBe(true);
-  budget.releaseShort(16_384);
   let shorts = 0;
-  while (budget.acquireShort(16_384)) shorts++;
+  while (budget.open(16_000).tryAcquire(16_384)) shorts++;
   expect(shorts).toBeGreaterThan(200);
   expect(budget.held).toBeLessThanOrEqual(budget.bytesMax);
 });
@@ -97,9 +99,9 @@ test("who holds nothing yet may wait: first come, first served, past those whose
   unknown.acquire(700);
   const first = budget.open();
   first.assign(7);
-  const waits = first.acquireSoon(500);
+  const waits = acquireSoon(first, 500);
   const second = budget.open();
-  const other = second.acquireSoon(300);
+  const other = acquireSoon(second, 300);
   expect([await isSettled(waits), await isSettled(other)]).toEqual([false, false]);
   unknown.release(200);
   await other;
@@ -113,15 +115,15 @@ test("waiting ends with a refusal: after its time, at once when too many wait or
   const budget = open(1600, 1600, 1);
   const holder = budget.open();
   holder.acquire(1500);
-  await expect(budget.open().acquireSoon(1500)).rejects.toMatchObject(unavailable);
+  await expect(acquireSoon(budget.open(), 1500)).rejects.toMatchObject(unavailable);
   const patient = open(1600);
   const all = patient.open();
   all.acquire(1500);
   const waiting = Array.from({ length: uploadLimits.memoryWaitingMax }, () =>
-    patient.open().acquireSoon(100),
+    acquireSoon(patient.open(), 100),
   );
-  await expect(patient.open().acquireSoon(100)).rejects.toMatchObject(unavailable);
-  await expect(open(1600).open().acquireSoon(1601)).rejects.toMatchObject(unavailable);
+  await expect(acquireSoon(patient.open(), 100)).rejects.toMatchObject(unavailable);
+  await expect(acquireSoon(open(1600).open(), 1601)).rejects.toMatchObject(unavailable);
   expect(await isSettled(Promise.race(waiting))).toBe(false);
 });
 
@@ -174,25 +176,37 @@ test("a claim acquires nothing, refuses nobody and makes other long bodies wait"
   expect(budget.held).toBe(mega);
 });
 
-test("a claim lapses when its body comes too slowly, and whoever waited goes on", async () => {
+test("whoever waits goes on when another's claim ends, in order, and once in a turn", async () => {
   const mega = 1 << 20;
-  const clock = { time: 0, elapsed: () => clock.time };
-  const budget = new MemoryBudget({ bytesMax: 64 * mega, shareBytesMax: 64 * mega, clock });
-  const [slow, fast] = [budget.open(), budget.open()];
-  for (const lease of [slow, fast]) lease.beginArrival(() => {});
-  await slow.claim(50 * mega);
-  const claiming = fast.claim(20 * mega);
-  clock.time = uploadLimits.endedAgeMsMin - 1;
-  expect([slow.lapse(), await isSettled(claiming)]).toEqual([false, false]);
-  clock.time += 1;
-  expect(slow.lapse()).toBe(true);
-  await claiming;
-  // One that keeps its rate keeps its claim.
-  fast.count(10 * mega);
-  clock.time += 9000;
-  expect(fast.lapse()).toBe(false);
-  clock.time += 2000;
-  expect(fast.lapse()).toBe(true);
+  const budget = open(64 * mega);
+  const [one, first, second] = [budget.open(), budget.open(), budget.open()];
+  await one.claim(50 * mega);
+  let attempts = 0;
+  const claims = [first, second].map((lease) => lease.claim(30 * mega));
+  const trying = budget.open().waitFor(1, () => ++attempts > 2);
+  one.unclaim();
+  for (let i = 0; i < 10; i++) budget.retry();
+  await claims[0];
+  expect([first.claimed, second.claimed, attempts]).toEqual([30 * mega, 0, 2]);
+  first.unclaim();
+  await Promise.all([claims[1], trying]);
+  expect([first.claimed, second.claimed, attempts]).toEqual([0, 30 * mega, 3]);
+});
+
+test("so many bodies of one owner wait at most, and those of others beside them", async () => {
+  const budget = open(1600, 1600, 5);
+  const never = () => false;
+  const ownedBy = (owner: number) => {
+    const lease = budget.open();
+    lease.assign(owner);
+    return lease.waitFor(1, never);
+  };
+  const all = Array.from({ length: uploadLimits.memoryWaitingMax }, () => ownedBy(1));
+  await expect(ownedBy(1)).rejects.toMatchObject(unavailable);
+  const other = ownedBy(2);
+  expect(await isSettled(other)).toBe(false);
+  const ends = await Promise.allSettled([...all, other]);
+  expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(["rejected"]));
 });
 
 test("of bodies that are received unseen the announced lengths are bounded, short ones apart from longer ones", () => {
