@@ -7,7 +7,9 @@ import { withinMs } from "../../core/deadline.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { codeOf, type Log, reasonOf, silentLog } from "../../core/log.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
+import { readSilences } from "../../storage/watermark.ts";
 import { httpLimits } from "../limits.ts";
 import type { Registry } from "./metrics.ts";
 
@@ -146,6 +148,21 @@ export function openReadiness(checks: HealthOptions["checks"], checkMsMax: numbe
       running = undefined;
     });
     return running;
+  };
+}
+
+/**
+ * Follows how long ago the server of each journal reported, so that the remaining servers notice one that is gone. The
+ * check resolves to a text when there are servers that do not report.
+ */
+export function followSilence(registry: Registry, sql: Postgres, clock: Clock): HealthCheck {
+  let silences: [journal: string, seconds: number][] = [];
+  const help = "Seconds since the server of a journal, this one or another, last reported to Postgres.";
+  registry.gauges("sluice_journal_silence_seconds", help, "journal", () => silences);
+  return async () => {
+    silences = await readSilences(sql, clock.now());
+    const silentCount = silences.filter(([, seconds]) => seconds > limits.serverSilentSecondsMax).length;
+    return silentCount === 0 ? undefined : `servers of ${silentCount} journals do not report`;
   };
 }
 
