@@ -1,5 +1,5 @@
 // `sluice backup`: copies the data of the embedded stores and the journal into a folder or a bucket, while the server
-// runs.
+// runs. `sluice restore`: fills an empty data folder from there.
 
 import type { Config } from "../config.ts";
 import { systemClock } from "../core/clock.ts";
@@ -8,6 +8,7 @@ import { type Log, openLog } from "../core/log.ts";
 import { type Arguments, optionalText, readArguments } from "./args.ts";
 import { backupLimits } from "./backup/limits.ts";
 import type { Manifest } from "./backup/manifest.ts";
+import { restoreBackup } from "./backup/restore.ts";
 import { writeBackup } from "./backup/write_backup.ts";
 import type { Command } from "./command.ts";
 
@@ -48,8 +49,29 @@ with sha256sum -c.
   },
 };
 
+export const restoreCommand: Command = {
+  name: "restore",
+  summary: "fill an empty DATA_DIR from a backup",
+  help: `usage: bun run sluice restore PLACE
+
+Checks the backup in the folder PLACE, or at the address s3://bucket/prefix, file by file, and fills DATA_DIR, which
+must be empty, with it. The server is started afterwards; it stores the pending events. Every start refuses an
+interrupted restore: empty DATA_DIR and restore again. Exports and subscriptions repeat what they sent since the
+backup.
+
+  DATA_DIR=/var/lib/sluice bun run sluice restore /backups/monday`,
+  run: async (args, { config, print }) => {
+    const source = targetOf(readArguments(args, []));
+    refuseRemote(config, "restore");
+    const { dataDir, bucketAccess } = config;
+    const manifest = await restoreBackup({ dataDir, source, bucketAccess, log: logOf(config) });
+    print(`restored ${totalsText(manifest)}, as of ${manifest.begun_at}, to ${dataDir}`);
+    return 0;
+  },
+};
+
 /** The only argument: a folder or an address. */
-export function targetOf({ positionals: [target, ...more] }: Arguments): string {
+function targetOf({ positionals: [target, ...more] }: Arguments): string {
   if (target === undefined || target.trim() === "" || more.length > 0) {
     throw new UserError("expected one folder or s3://bucket/prefix", 2);
   }
@@ -64,7 +86,7 @@ function countOf(words: Arguments): number | undefined {
 }
 
 /** @throws UserError when a store is not embedded. */
-export function refuseRemote({ databaseUrl, clickhouseUrl }: Config, verb: "backup" | "restore"): void {
+function refuseRemote({ databaseUrl, clickhouseUrl }: Config, verb: "backup" | "restore"): void {
   const names = [databaseUrl && "DATABASE_URL", clickhouseUrl && "CLICKHOUSE_URL"].filter(Boolean);
   if (names.length === 0) return;
   const set = names.join(" and ");
@@ -80,6 +102,6 @@ export function logOf({ logLevel, logFormat }: Config, write?: (line: string) =>
   return openLog({ level, format: logFormat, ...(write && { write }) });
 }
 
-export function totalsText({ files: { files, bytes } }: Manifest): string {
+function totalsText({ files: { files, bytes } }: Manifest): string {
   return `${files.toLocaleString("en")} files, ${Math.ceil(bytes / 1e6).toLocaleString("en")} MB`;
 }
