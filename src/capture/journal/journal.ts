@@ -121,11 +121,11 @@ export class Journal {
   }
 
   /**
-   * Allocates `count` ranks; returns the first. They rise from event to event, from the time in microseconds on, so
+   * Allocates `count` ranks; returns the first. They rise from event to event, from the last stamp() on, so
    * that of two events of one moment the later arrival has the higher rank, after a restart too.
    */
   allocateRanks(count: number): number {
-    const first = Math.max(this.#nextRank, Math.floor(this.stamp()));
+    const first = Math.max(this.#nextRank, Math.floor(this.#lastMicros));
     this.#nextRank = first + count;
     return first;
   }

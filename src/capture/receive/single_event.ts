@@ -90,8 +90,9 @@ export class SingleEventWriter implements Envelope {
     const quota = keys.dailyEventQuota(project_id);
     // The pipeline ignores an event beyond the quota.
     if (quota < Number.POSITIVE_INFINITY && dailyQuotas.acquire(project_id, quota, 1) === 0) return undefined;
+    const created = journal.stamp();
     const rank = journal.allocateRanks(1);
-    const columns = (this.#columns = arena.writeColumns(0, 0, eventContext, journal.stamp(), rank));
+    const columns = (this.#columns = arena.writeColumns(0, 0, eventContext, created, rank));
     if (columns.identity) journal.firstRanks.settleMany(columns.identity, 1);
     lane.appendMany(arena.yearAt(0), 1, this.#append, project_id);
     recipient.project_id = project_id;
