@@ -3,7 +3,7 @@
 import { unavailable } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { requestIdOf } from "./peer.ts";
-import { problemResponse } from "./problem.ts";
+import { problemFor } from "./problem.ts";
 
 /** Headers that belong to one connection, not to the message. */
 const ofConnection = ["connection", "keep-alive", "transfer-encoding", "upgrade", "expect", "te"];
@@ -40,7 +40,7 @@ export function forwardTo(
       const body = isShort(reply, method) ? await reply.arrayBuffer() : reply.body;
       return new Response(body, { status: reply.status, headers: carried(reply.headers) });
     } catch {
-      return problemResponse(unavailable("This cannot be answered right now. Ask again later.", 1));
+      return problemFor(request, unavailable("This cannot be answered right now. Ask again later.", 1));
     }
   };
 }

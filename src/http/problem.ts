@@ -85,7 +85,7 @@ export function openProblems(parts: ProblemParts): (failure: Failure) => Respons
   const { log, refused = () => {} } = parts;
   return ({ error, code, request }) => {
     if (!URL.canParse(request.url)) {
-      return problemResponse(new Fault("parse_error", "The Host header names no host."));
+      return problemFor(request, new Fault("parse_error", "The Host header names no host."));
     }
     const expected = expectedFault(error, code, request, parts);
     if (expected && request.method === "OPTIONS") {

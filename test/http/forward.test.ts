@@ -16,3 +16,14 @@ test("the other process gets the client's address, whatever the client claims", 
   expect(await (await forward(request())).text()).toBe("10.1.2.3");
   expect(await (await forward(request())).text()).toBe("");
 });
+
+test("a page may read why nothing was forwarded, and when to come back", async () => {
+  const forward = forwardTo("http://127.0.0.1:1", () => undefined);
+  const origin = "https://shop.example";
+  const reply = await forward(new Request("http://localhost/flags/?v=2", { headers: { origin } }));
+  expect(reply.status).toBe(503);
+  expect(reply.headers.get("access-control-allow-origin")).toBe(origin);
+  expect(reply.headers.get("retry-after")).toBe("1");
+  const managed = await forward(new Request("http://localhost/api/projects/", { headers: { origin } }));
+  expect(managed.headers.get("access-control-allow-origin")).toBeNull();
+});
