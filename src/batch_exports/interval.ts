@@ -54,15 +54,17 @@ export function nextDue(
 
 /** The number of intervals in a backfill's range; the first and the last one may be shorter. */
 export function intervalsIn(start: number, end: number, lengthMs: number): number {
-  return start < end ? Math.ceil(end / lengthMs) - Math.floor(start / lengthMs) : 0;
+  if (start >= end) return 0;
+  return end - start <= lengthMs ? 1 : Math.ceil(end / lengthMs) - Math.floor(start / lengthMs);
 }
 
 /**
  * The interval of a backfill from `from` on, up to its `end`; undefined at the end. Intervals are those of the
- * schedule, so that both name the same files; where the range begins or ends within one, that part has its own name.
+ * schedule, so that both name the same files; where a longer range begins or ends within one, that part has its own.
  */
 export function nextOfRange(from: number, end: number, lengthMs: number): ExportInterval | undefined {
   if (from >= end) return undefined;
+  if (end - from <= lengthMs) return { start: from, end };
   return { start: from, end: Math.min(alignedBefore(from, lengthMs) + lengthMs, end) };
 }
 

@@ -116,10 +116,8 @@ function changeOperations({ sql, clock, wake }: BackfillParts) {
 async function runAgain(sql: Postgres, stored: StoredExport, run: Run, now: Date): Promise<string> {
   const end = new Date(run.data_interval_end);
   const start = run.data_interval_start === null ? null : new Date(run.data_interval_start);
-  // The export's interval may have changed: the retry has the length of the run, if that is a whole interval.
-  const lengthMs = start ? end.getTime() - start.getTime() : 0;
-  const isWhole = start !== null && start.getTime() % lengthMs === 0;
-  const interval = (isWhole ? intervalNamed(lengthMs) : undefined) ?? stored.interval;
+  // The export's interval may have changed: the retry has the length of the run.
+  const interval = (start && intervalNamed(end.getTime() - start.getTime())) ?? stored.interval;
   const by_timestamp = await isByTimestamp(sql, run.id);
   return await beginBackfill(sql, { id: stored.id, interval }, { start, end, by_timestamp }, end, now);
 }
