@@ -117,6 +117,19 @@ test("a table somebody else made is filled by its own types", async () => {
   expect(row?.rows).toBe(2500);
 });
 
+// PostHog/posthog#39557
+test("a table with fewer columns is filled with those that it has", async () => {
+  await target`CREATE TABLE fewer (uuid uuid, event text, distinct_id text, timestamp timestamptz)`;
+  for (let round = 0; round < 2; round++) {
+    const run = await exported(toTable({ table_name: "fewer" }));
+    expect([run.latest_error, run.records_completed]).toEqual([null, 2500]);
+  }
+  const [row] = await target<
+    { rows: number }[]
+  >`SELECT count(*)::integer AS rows FROM fewer WHERE event = 'seen'`;
+  expect(row?.rows).toBe(1250);
+});
+
 test("a wrong password, database or table ends a run at once", async () => {
   await target`CREATE TABLE odd (uuid uuid, something integer)`;
   const runs = await Promise.all([

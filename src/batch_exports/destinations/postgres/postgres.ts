@@ -45,14 +45,15 @@ async function write(work: ExportWork, config: PostgresConfig): Promise<number> 
     const { source, days, rows } = work;
     const { model, compiled } = source;
     const identity = created[model].identity.filter((name) => !compiled || name !== "team_id");
-    const columns = source.columns.map(({ name }) => name);
-    const missing = identity.find((name) => !columns.includes(name));
+    const selected = source.columns.map(({ name }) => name);
+    const missing = identity.find((name) => !selected.includes(name));
     if (missing !== undefined) {
       const why = "a retry tells by it which rows are there already";
       throw new ExportError(`A native_query into Postgres has to select ${missing}: ${why}`, true);
     }
-    if (!compiled) await createTable(sql, config, model);
-    const { select } = selectionOf(source, "columns", days);
+    const columns = compiled ? selected : await createTable(sql, config, model, selected);
+    const stored = source.columns.filter(({ name }) => columns.includes(name));
+    const { select } = selectionOf({ ...source, columns: stored }, "columns", days);
     const chunks = () => rowStream(work, select, "TabSeparated");
     const layout = { columns, identity };
     try {

@@ -13,7 +13,10 @@ interface TargetTable {
   table_name: string;
 }
 
-/** The columns of a table that we create, in order, and those that identify a row. */
+/**
+ * The columns of a table that we create, in order, those that identify a row, and those that another table needs for
+ * the others to be left out.
+ */
 export const created = {
   events: {
     columns:
@@ -21,6 +24,7 @@ export const created = {
       '"set_once" jsonb, "distinct_id" text NOT NULL, "team_id" integer NOT NULL, "ip" text, "site_url" text, ' +
       '"timestamp" timestamptz NOT NULL',
     identity: ["uuid"],
+    needed: ["uuid", "event", "distinct_id", "timestamp"],
   },
   persons: {
     columns:
@@ -28,21 +32,26 @@ export const created = {
       '"person_distinct_id_version" bigint, "person_version" bigint, "created_at" timestamptz, ' +
       '"_inserted_at" timestamptz, "is_deleted" bigint',
     identity: ["team_id", "distinct_id"],
+    needed: ["team_id", "distinct_id", "person_id", "properties"],
   },
 } as const;
 
-/** Creates the table unless it exists, whoever created it. */
+/** Creates the table unless it exists, whoever created it. Resolves to the names among these that it can hold. */
 export async function createTable(
   sql: Postgres,
   table: TargetTable,
   model: keyof typeof created,
-): Promise<void> {
+  names: readonly string[],
+): Promise<readonly string[]> {
   const { schema, table_name } = table;
-  const [existing] = await sql<{ oid: number | null }[]>`
-    SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  const { columns, identity, needed } = created[model];
+  const existing = await sql<{ name: string }[]>`
+    SELECT a.attname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
     WHERE n.nspname = ${schema} AND c.relname = ${table_name}`;
-  if (existing) return;
-  const { columns, identity } = created[model];
+  const known = new Set(existing.map(({ name }) => name));
+  if (needed.every((name) => known.has(name))) return names.filter((name) => known.has(name));
+  if (known.size > 0) return names;
   const index = quote(`${table_name.slice(0, 50)}_identity`);
   // Two runs at once may both find no table.
   await sql.begin(async (tx) => {
@@ -52,6 +61,7 @@ export async function createTable(
       `CREATE INDEX IF NOT EXISTS ${index} ON ${nameOf(table)} (${identity.map(quote).join(", ")})`,
     );
   });
+  return names;
 }
 
 interface Layout {
