@@ -56,6 +56,11 @@ export class Fault extends Error {
   }
 }
 
+/** @throws Fault always: what is wrong in a request, named by `attr`. */
+export function refuseInput(detail: string, attr: string, code: FaultCode = "invalid_input"): never {
+  throw new Fault(code, detail, { attr });
+}
+
 /** The fault of what may be answered later. */
 export function unavailable(detail: string, retryAfterSeconds = 5): Fault {
   return new Fault("unavailable", detail, { retryAfterSeconds });

@@ -1,6 +1,6 @@
 // Checks a client's query by its kind, alone or within a node that shows it, and returns the form that insights store.
 
-import { Fault } from "../core/fault.ts";
+import { refuseInput } from "../core/fault.ts";
 import { isDictionary } from "../core/json/dictionary.ts";
 import { checkFields } from "../http/fields/field_check.ts";
 import { type Fields, fieldsOf, queryFields, type QuerySchema, type ReadyQuery } from "./kind.ts";
@@ -30,9 +30,7 @@ export function checkQuery(query: unknown, attr = "query"): KnownQuery {
   }
   const queryKind = memberNamed(queryKinds, kind);
   if (queryKind) return { kind: kind as string, ...queryKind.check(value, attr) };
-  if (kind === undefined) {
-    throw new Fault("required", "This field is required.", { attr: `${attr}__kind` });
-  }
+  if (kind === undefined) refuseInput("This field is required.", `${attr}__kind`, "required");
   return refuseKind(kind, `${attr}__kind`);
 }
 
@@ -45,7 +43,7 @@ function refuseKind(kind: unknown, attr: string): never {
   const wrapperKinds = Object.keys(wrappers).join(" and ");
   const answered = `${Object.keys(queryKinds).join(", ")}, and ${wrapperKinds} around them.`;
   const detail = `"${text}" is not answered by this server. Kinds of queries that are: ${answered}`;
-  throw new Fault("not_supported", detail, { attr });
+  refuseInput(detail, attr, "not_supported");
 }
 
 /**

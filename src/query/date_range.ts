@@ -1,9 +1,9 @@
 // Date ranges of queries, absolute and relative, in the project's time zone: their spans and their buckets.
 
+import { refuseInput } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { queryLimits } from "./limits.ts";
 import type { DateRange, Interval } from "./parts/model.ts";
-import { refuseInput } from "./refuse_input.ts";
 
 type Moment = Temporal.ZonedDateTime;
 

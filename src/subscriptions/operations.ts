@@ -5,7 +5,7 @@ import type { Gate } from "../access/gate.ts";
 import { openRateLimit } from "../access/rate.ts";
 import type { AccessProject } from "../access/scope.ts";
 import type { Clock } from "../core/clock.ts";
-import { Fault } from "../core/fault.ts";
+import { Fault, refuseInput } from "../core/fault.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
 import {
   choiceParameter,
@@ -145,14 +145,13 @@ async function checkInput(
   if (missing) throw missingReference(missing, changes[missing] ?? "");
   if (changes.target_type !== undefined || changes.target_value !== undefined) {
     const wrong = wrongTarget(whole.target_type, whole.target_value);
-    if (wrong !== undefined) throw new Fault("invalid_input", wrong, { attr: "target_value" });
+    if (wrong !== undefined) refuseInput(wrong, "target_value");
     const url = whole.target_type === "email" ? undefined : webUrlOf(whole.target_value);
     const refusal = url && (await addresses.resolvedRefusalOf(url.hostname));
-    if (refusal !== undefined) throw new Fault("invalid_input", refusal, { attr: "target_value" });
+    if (refusal !== undefined) refuseInput(refusal, "target_value");
   }
   if (changes.bysetpos !== 0) return;
-  const detail = "Ensure this value is between 1 and 366, or between -366 and -1.";
-  throw new Fault("invalid_input", detail, { attr: "bysetpos" });
+  refuseInput("Ensure this value is between 1 and 366, or between -366 and -1.", "bysetpos");
 }
 
 async function changeSubscription(

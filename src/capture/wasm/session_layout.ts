@@ -2,7 +2,8 @@
 // which are used here as well. The module is built with these numbers: after a change run `bun run build:wasm`.
 
 import { limits } from "../../core/limits.ts";
-import { adNames, sessionNames } from "../../storage/events/sessions.ts";
+import { adNames } from "../../storage/events/session_property.ts";
+import { sessionNames } from "../../storage/events/sessions.ts";
 import { addressesOf, layout, paddingBytes } from "./layout.ts";
 
 /** What is read of an event's properties; the index of a name is its slot. */

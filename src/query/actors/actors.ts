@@ -1,6 +1,6 @@
 // Answers an ActorsQuery: persons, as rows of the selected columns.
 
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { isDictionary } from "../../core/json/dictionary.ts";
 import { limits } from "../../core/limits.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
@@ -19,7 +19,6 @@ import type { FigureRef, PersonStatement } from "../parts/figure.ts";
 import { figureFields } from "../parts/model.ts";
 import { filtersOf, isGiven } from "../parts/series.ts";
 import { pathsKind } from "../paths/paths.ts";
-import { refuseInput } from "../refuse_input.ts";
 import { retentionKind } from "../retention/retention.ts";
 import { stickinessKind } from "../stickiness/stickiness.ts";
 import type { QueryContext } from "../store.ts";
@@ -146,5 +145,5 @@ function oneOf<Value>(list: Readonly<Record<string, Value>>, name: unknown, attr
   if (typeof name === "string" && Object.hasOwn(list, name)) return [name, list[name]!];
   const text = String(name).slice(0, 100);
   const known = Object.keys(list).join(", ");
-  throw new Fault("not_supported", `"${text}" has no persons here; ${known} have.`, { attr });
+  refuseInput(`"${text}" has no persons here; ${known} have.`, attr, "not_supported");
 }

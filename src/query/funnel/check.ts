@@ -1,9 +1,9 @@
 // What the schema of a FunnelsQuery cannot refuse: math, and exclusions that are between no steps.
 
+import { refuseInput } from "../../core/fault.ts";
 import { breakdownOf } from "../parts/breakdown.ts";
 import type { Interval } from "../parts/model.ts";
 import { filtersOf, refuseBreakdown, refuseField, seriesOf, shownName } from "../parts/series.ts";
-import { refuseInput } from "../refuse_input.ts";
 import type { FunnelsQuery } from "./model.ts";
 import { type Exclusion, type FunnelOrder, walkOf } from "./walk.ts";
 

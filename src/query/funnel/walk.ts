@@ -2,9 +2,9 @@
 // may begin the funnel leads to. Every expression is one pass over an array, so long histories cost no more than many
 // short ones.
 
+import { refuseInput } from "../../core/fault.ts";
 import { queryLimits } from "../limits.ts";
 import type { Entity } from "../parts/series.ts";
-import { refuseInput } from "../refuse_input.ts";
 
 export type FunnelOrder = "ordered" | "strict" | "unordered";
 

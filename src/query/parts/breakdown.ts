@@ -2,10 +2,9 @@
 // sessions, or expressions of SQL.
 
 import { requireScopes } from "../../access/scope.ts";
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { findRefusal, sessionExpressions } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
-import { refuseInput } from "../refuse_input.ts";
 import { noValue, otherValues } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import type { BreakdownFilter } from "./model.ts";
@@ -58,13 +57,14 @@ export function breakdownOf(
     }
     const refusal = !type || type === "event" || type === "person" ? findRefusal(property) : undefined;
     if (refusal) refuseInput(refusal, at);
-    if (property.length > queryLimits.expressionCharsMax) {
-      const detail = `Ensure this field has no more than ${queryLimits.expressionCharsMax} characters.`;
-      throw new Fault("max_length", detail, { attr: at });
-    }
-    if (type === "group" && typeof typeIndex !== "number") {
-      throw new Fault("required", "A breakdown by a group's property needs a group type.", { attr: field });
-    }
+    if (property.length > queryLimits.expressionCharsMax)
+      refuseInput(
+        `Ensure this field has no more than ${queryLimits.expressionCharsMax} characters.`,
+        at,
+        "max_length",
+      );
+    if (type === "group" && typeof typeIndex !== "number")
+      refuseInput("A breakdown by a group's property needs a group type.", field, "required");
     return {
       property,
       type: (type ?? "event") as BreakdownPart["type"],

@@ -1,11 +1,10 @@
 // Reads and compiles the expressions of SQL that a query has, before it runs.
 
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
 import { propertyTypesOf } from "../hogql/property_types.ts";
 import { admit, sqlFault, type TextReader, treeOfText } from "../hogql/run.ts";
 import { queryLimits } from "../limits.ts";
-import { refuseInput } from "../refuse_input.ts";
 import { condition } from "../sql/compile/calls.ts";
 import { compileOverEvents } from "../sql/compile/compile.ts";
 import { isAggregated } from "../sql/compile/lists/aggregates.ts";
@@ -75,10 +74,7 @@ export async function treesOf(
   attr: string,
 ): Promise<Map<ExpressionNode, QueryExpression>> {
   const texts = new Map(expressionList.map((one) => [one.text, one]));
-  if ([...texts.keys()].reduce((sum, { length }) => sum + length, 0) > queryLimits.expressionsCharsMax) {
-    const detail = `The expressions of a query may have ${queryLimits.expressionsCharsMax} characters together.`;
-    throw new Fault("max_length", detail, { attr });
-  }
+  refuseLong([...texts.keys()], "query", attr);
   const trees = new Map<ExpressionNode, QueryExpression>();
   for (const one of expressionList) {
     const tree = await treeOfText(reader, one.text, "expression", one.attr);
@@ -86,6 +82,13 @@ export async function treesOf(
     if (texts.get(one.text) === one) trees.set(tree, one);
   }
   return trees;
+}
+
+/** @throws Fault for expressions that are too long together. */
+export function refuseLong(texts: readonly string[], what: "query" | "list", attr: string): void {
+  if (texts.reduce((sum, { length }) => sum + length, 0) <= queryLimits.expressionsCharsMax) return;
+  const detail = `The expressions of a ${what} may have ${queryLimits.expressionsCharsMax} characters together.`;
+  refuseInput(detail, attr, "max_length");
 }
 
 /** @throws Fault where an aggregate is needed and the expression has a value for each event, or vice versa. */

@@ -1,18 +1,17 @@
 // Lists in expressions of SQL: one SELECT is made of the trees of its parts, and runs as any other. The names of
 // columns that PostHog has beside SQL are made of several expressions each.
 
-import { Fault } from "../../core/fault.ts";
 import { jsonIn } from "../../core/json/dictionary.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { mapInSlices } from "../../work/slices.ts";
 import { filterTreesOf, runTree, sqlFault, type TextReader, treeOfText } from "../hogql/run.ts";
-import { queryLimits } from "../limits.ts";
 import type { SqlFilters } from "../sql/compile/compile.ts";
 import { isAggregated } from "../sql/compile/lists/aggregates.ts";
 import type { TextKind } from "../sql/parser/parser_child.ts";
 import type { ExpressionNode, OrderExpr, SelectQuery } from "../sql/tree.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
+import { refuseLong } from "./compiled_expressions.ts";
 import type { PersonStatement } from "./figure.ts";
 
 /** A column that is no SQL: the columns that are read for it, and the cell made of them. */
@@ -99,10 +98,7 @@ export async function expressionRows(
 ): Promise<QueryAnswer<unknown[]>> {
   const { attr, values, filters } = list;
   const texts = [...list.select, ...list.conditions.map(([text]) => text), ...(list.orderBy ?? [])];
-  if (texts.reduce((sum, { length }) => sum + length, 0) > queryLimits.expressionsCharsMax) {
-    const detail = `The expressions of a list may have ${queryLimits.expressionsCharsMax} characters together.`;
-    throw new Fault("max_length", detail, { attr });
-  }
+  refuseLong(texts, "list", attr);
   const read: Reader = (text, kind, field) => treeOfText(context, text, kind, `${attr}__${field}`);
   const { select, columns } = await columnsRead(list, read);
   const aggregates = select.filter(isAggregated);

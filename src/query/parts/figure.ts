@@ -1,6 +1,6 @@
 // The number of a result whose persons are listed.
 
-import { refuseInput } from "../refuse_input.ts";
+import { refuseInput } from "../../core/fault.ts";
 import type { FigureFields } from "./model.ts";
 
 export type FigureField = keyof FigureFields;

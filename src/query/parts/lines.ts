@@ -1,8 +1,8 @@
 // Lines of all kinds: their series in the format of older insights, and the names of their intervals.
 
+import { refuseInput } from "../../core/fault.ts";
 import { clickhouseTime } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
-import { refuseInput } from "../refuse_input.ts";
 import type { TrendLine } from "../result.ts";
 import type { Interval } from "./model.ts";
 import type { Period } from "./periods.ts";

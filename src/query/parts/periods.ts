@@ -1,5 +1,6 @@
 // The times of a query by intervals: the requested one, and the one before it to compare with.
 
+import { refuseInput } from "../../core/fault.ts";
 import {
   addIntervals,
   bucketsOf,
@@ -10,7 +11,6 @@ import {
   nowOf,
   startOf,
 } from "../date_range.ts";
-import { refuseInput } from "../refuse_input.ts";
 import { type QueryContext, spanOf } from "../store.ts";
 import { type FigureRef, noFigure } from "./figure.ts";
 import type { CompareFilter, DateRange, Interval } from "./model.ts";

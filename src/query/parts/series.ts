@@ -1,11 +1,11 @@
 // Series, entities and filters of a query, checked, and their names in titles.
 
+import { refuseInput } from "../../core/fault.ts";
 import {
   checkPropertyFilters,
   filtersOfQueries,
   type PropertyFilter,
 } from "../../storage/events/property_filter.ts";
-import { refuseInput } from "../refuse_input.ts";
 import type { EventsNode, Math } from "./model.ts";
 
 /** The events of a name, or of any name, with certain properties. */

@@ -1,10 +1,10 @@
 // The table of a result as CSV (RFC 4180) or as JSON lines, an object for each row.
 
+import { refuseInput } from "../../core/fault.ts";
 import { choiceParameter } from "../../http/fields/query.ts";
 import { cellOf, cellOfText, csvLineOf } from "../../http/pages/csv.ts";
 import { wantedFormat } from "../../http/pages/format.ts";
 import { slicedTexts } from "../../http/pages/sliced.ts";
-import { refuseInput } from "../refuse_input.ts";
 import type { ResultType } from "../result.ts";
 import type { QueryResult } from "../store.ts";
 

@@ -1,11 +1,10 @@
 // What the schema of a TrendsQuery cannot refuse: math without its property, breakdowns by several properties.
 
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { findRefusal } from "../../storage/events/session_property.ts";
 import { breakdownOf } from "../parts/breakdown.ts";
 import type { EventsNode, Interval } from "../parts/model.ts";
 import { filtersOf, type Series, seriesOf, shownName } from "../parts/series.ts";
-import { refuseInput } from "../refuse_input.ts";
 import { type Formula, readFormula } from "./formula.ts";
 import { totalDisplays, type TrendsQuery } from "./model.ts";
 
@@ -67,18 +66,14 @@ const mathsOfProperty = new Set(["sum", "avg", "min", "max", "median", "p75", "p
 
 function refuseMath(query: TrendsQuery, node: EventsNode, at: string): void {
   const { math, math_property, math_group_type_index } = node;
-  if (math && mathsOfProperty.has(math) && !math_property) {
-    throw new Fault("required", `The math "${math}" needs a property.`, { attr: `${at}_property` });
-  }
-  if (math === "hogql" && !node.math_hogql) {
-    throw new Fault("required", `The math "hogql" needs an expression.`, { attr: `${at}_hogql` });
-  }
+  if (math && mathsOfProperty.has(math) && !math_property)
+    refuseInput(`The math "${math}" needs a property.`, `${at}_property`, "required");
+  if (math === "hogql" && !node.math_hogql)
+    refuseInput(`The math "hogql" needs an expression.`, `${at}_hogql`, "required");
   if (node.math_hogql && math !== "hogql")
     refuseInput('An expression is for the math "hogql".', `${at}_hogql`);
-  if (math === "unique_group" && typeof math_group_type_index !== "number") {
-    const detail = `The math "${math}" needs a group type.`;
-    throw new Fault("required", detail, { attr: `${at}_group_type_index` });
-  }
+  if (math === "unique_group" && typeof math_group_type_index !== "number")
+    refuseInput(`The math "${math}" needs a group type.`, `${at}_group_type_index`, "required");
   const refusal = math_property && !isOfSessions(node) ? findRefusal(math_property) : undefined;
   if (refusal) refuseInput(refusal, `${at}_property`);
   if (node.math_property_type === "session_properties" && !isOfSessions(node))

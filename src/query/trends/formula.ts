@@ -1,9 +1,8 @@
 // Formulas over the series of a trend, as `A / B * 100`: letters are series in their order.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { queryLimits } from "../limits.ts";
-import { refuseInput } from "../refuse_input.ts";
 import { noValue, otherValues, type TrendLine } from "../result.ts";
 
 /** The result for the series' numbers of one interval. */
@@ -27,10 +26,8 @@ const tokens = /\s*(?:(\d{1,15}(?:\.\d{1,15})?)|([A-Za-z])(?![A-Za-z0-9_])|([-+*
  */
 export function readFormula(text: string, custom_name: string | null, series: number, attr: string) {
   const { formulaCharsMax, formulaDepthMax } = queryLimits;
-  if (text.length > formulaCharsMax) {
-    const detail = `A formula may have ${formulaCharsMax} characters.`;
-    throw new Fault("max_length", detail, { attr });
-  }
+  if (text.length > formulaCharsMax)
+    refuseInput(`A formula may have ${formulaCharsMax} characters.`, attr, "max_length");
   const reader = new Reader(text.trimEnd(), series, attr);
   const compute = reader.sum(formulaDepthMax);
   if (!reader.isAtEnd) reader.refuse();

@@ -2,7 +2,7 @@
 // first. Here a person has them only where a client sets them. A query for one that no person of the project has is
 // refused by name: an empty answer would look as if nobody had any.
 
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
 import type { PropertyFilter } from "./property_filter.ts";
 
@@ -42,7 +42,7 @@ export async function findUnset(read: Read, project_id: number, names: readonly 
 /** @throws Fault at `attr` for the first that findUnset() finds. */
 export async function refuseUnset(read: Read, project_id: number, names: readonly string[], attr: string) {
   const unset = await findUnset(read, project_id, names);
-  if (unset) throw new Fault("invalid_input", unset.detail, { attr });
+  if (unset) refuseInput(unset.detail, attr);
 }
 
 export function personKeysIn(filters: readonly PropertyFilter[]): string[] {

@@ -1,6 +1,6 @@
 // Checks filters on properties in the form in which clients send them.
 
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { isDictionary } from "../../core/json/dictionary.ts";
 import { wordsIn } from "../../core/words.ts";
 import { storageLimits } from "../limits.ts";
@@ -68,7 +68,7 @@ export function checkPropertyFilters(
   if (value === undefined || value === null) return [];
   const budget = { left: storageLimits.propertyFiltersMax, rules };
   if (isGroup(value)) return [checkGroup(value, attr, budget, 0)];
-  if (!Array.isArray(value)) throw new Fault("not_a_list", "Expected a list of property filters.", { attr });
+  if (!Array.isArray(value)) refuseInput("Expected a list of property filters.", attr, "not_a_list");
   return value.map((one: unknown, i) => checkFilter(one, `${attr}__${i}`, budget, 0));
 }
 
@@ -104,13 +104,10 @@ function checkGroup(
   depth: number,
 ): PropertyGroup {
   const { type, values } = value;
-  if (type !== "AND" && type !== "OR") {
-    throw new Fault("invalid_choice", `"${brief(type)}" is not a valid choice.`, { attr: `${attr}__type` });
-  }
+  if (type !== "AND" && type !== "OR")
+    refuseInput(`"${brief(type)}" is not a valid choice.`, `${attr}__type`, "invalid_choice");
   refuseOthers(value, groupFields, attr);
-  if (depth >= storageLimits.propertyGroupsDeepMax) {
-    throw new Fault("invalid_input", "These groups are nested too deeply.", { attr });
-  }
+  if (depth >= storageLimits.propertyGroupsDeepMax) refuseInput("These groups are nested too deeply.", attr);
   const members = (values as unknown[]).map((one, i) =>
     checkFilter(one, `${attr}__values__${i}`, budget, depth + 1),
   );
@@ -119,13 +116,14 @@ function checkGroup(
 
 function checkFilter(value: unknown, attr: string, budget: Budget, depth: number): PropertyFilter {
   if (isGroup(value)) return checkGroup(value, attr, budget, depth);
-  if (!isDictionary(value)) {
-    throw new Fault("not_a_dict", "Expected a property filter: an object with a key.", { attr });
-  }
-  if (budget.left-- === 0) {
-    const detail = `At most ${storageLimits.propertyFiltersMax} property filters are allowed.`;
-    throw new Fault("max_length", detail, { attr });
-  }
+  if (!isDictionary(value))
+    refuseInput("Expected a property filter: an object with a key.", attr, "not_a_dict");
+  if (budget.left-- === 0)
+    refuseInput(
+      `At most ${storageLimits.propertyFiltersMax} property filters are allowed.`,
+      attr,
+      "max_length",
+    );
   const { types } = budget.rules;
   const named = value["type"] ?? (types.includes("event") ? "event" : types[0]);
   const type = types.find((one) => one === named);
@@ -136,18 +134,17 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
       .replace(/, ("\w+")$/, " and $1");
     const are = types.length === 1 ? "is" : "are";
     const detail = `Property filters of type "${brief(named)}" are not supported; ${typeList} ${are}.`;
-    throw new Fault("invalid_choice", detail, { attr: `${attr}__type` });
+    refuseInput(detail, `${attr}__type`, "invalid_choice");
   }
   if (type === "hogql") return checkExpression(value, attr);
   const isOfGroup = type === "group";
   refuseOthers(value, isOfGroup ? [...filterFields, indexField] : filterFields, attr);
   const key = value["key"];
-  if (key === undefined) throw new Fault("required", "This field is required.", { attr: `${attr}__key` });
-  if (typeof key !== "string" || key.length > storageLimits.propertyKeyCharsMax || key.includes("\0")) {
-    throw new Fault("invalid_input", "Not a valid property name.", { attr: `${attr}__key` });
-  }
+  if (key === undefined) refuseInput("This field is required.", `${attr}__key`, "required");
+  if (typeof key !== "string" || key.length > storageLimits.propertyKeyCharsMax || key.includes("\0"))
+    refuseInput("Not a valid property name.", `${attr}__key`);
   const refusal = type === "event" || type === "person" ? findRefusal(key) : undefined;
-  if (refusal) throw new Fault("invalid_input", refusal, { attr: `${attr}__key` });
+  if (refusal) refuseInput(refusal, `${attr}__key`);
   const operator = operatorOf(value["operator"] ?? "exact", `${attr}__operator`);
   if (type === "session" && types.includes("hogql")) refuseOtherKeys(type, key, sessionKeys, attr);
   if (type === "element") checkElement(key, operator, attr);
@@ -171,16 +168,15 @@ function bit(value: PropertyValue): PropertyValue {
 function checkExpression(value: Record<string, unknown>, attr: string): SqlCondition {
   refuseOthers(value, ["key", "value", "type", "label"], attr);
   const { key, value: given } = value;
-  if (key === undefined) throw new Fault("required", "This field is required.", { attr: `${attr}__key` });
+  if (key === undefined) refuseInput("This field is required.", `${attr}__key`, "required");
   const isText = typeof key === "string" && key.trim() !== "" && !key.includes("\0");
-  if (!isText || key.length > storageLimits.filterExpressionCharsMax) {
-    const detail = `An expression of SQL is needed, of ${storageLimits.filterExpressionCharsMax} characters at most.`;
-    throw new Fault("invalid_input", detail, { attr: `${attr}__key` });
-  }
-  if (given !== undefined && given !== null && given !== "") {
-    const detail = "A filter in SQL has its values in the expression.";
-    throw new Fault("invalid_input", detail, { attr: `${attr}__value` });
-  }
+  if (!isText || key.length > storageLimits.filterExpressionCharsMax)
+    refuseInput(
+      `An expression of SQL is needed, of ${storageLimits.filterExpressionCharsMax} characters at most.`,
+      `${attr}__key`,
+    );
+  if (given !== undefined && given !== null && given !== "")
+    refuseInput("A filter in SQL has its values in the expression.", `${attr}__value`);
   return { type: "hogql", key, attr: `${attr}__key` };
 }
 
@@ -194,14 +190,13 @@ function refuseOtherKeys(type: Owner, key: string, known: readonly string[], att
   if (known.includes(key)) return;
   const what = type === "session" ? "a session" : "an element";
   const detail = `"${brief(key)}" is not supported of ${what}; ${known.join(", ")} are.`;
-  throw new Fault("invalid_input", detail, { attr: `${attr}__key` });
+  refuseInput(detail, `${attr}__key`);
 }
 
 function checkElement(key: string, operator: PropertyOperator, attr: string): void {
   refuseOtherKeys("element", key, elementKeys, attr);
   if (elementOperators.has(operator)) return;
-  const detail = `The operator "${operator}" is not supported of an element.`;
-  throw new Fault("invalid_input", detail, { attr: `${attr}__operator` });
+  refuseInput(`The operator "${operator}" is not supported of an element.`, `${attr}__operator`);
 }
 
 /** @throws Fault for a field that would be ignored; null counts as absent. */
@@ -210,21 +205,20 @@ function refuseOthers(value: object, fields: readonly string[], attr: string): v
   if (!other) return;
   const name = brief(other[0]);
   const detail = `A property filter has no field "${name}"; it has ${fields.join(", ")}.`;
-  throw new Fault("invalid_input", detail, { attr: `${attr}__${name}` });
+  refuseInput(detail, `${attr}__${name}`);
 }
 
 function typeIndexOf(value: unknown, attr: string): number {
   const typeIndex = groupIndexes.find((one) => one === value);
   if (typeIndex !== undefined) return typeIndex;
-  throw value === undefined || value === null
-    ? new Fault("required", "This field is required.", { attr })
-    : new Fault("invalid_input", "A type of groups has an index from 0 to 4.", { attr });
+  if (value === undefined || value === null) refuseInput("This field is required.", attr, "required");
+  refuseInput("A type of groups has an index from 0 to 4.", attr);
 }
 
 function operatorOf(value: unknown, attr: string): PropertyOperator {
   const plain = value === "min" ? "gte" : value === "max" ? "lte" : value;
   const found = operators.find((one) => one === plain);
-  if (!found) throw new Fault("invalid_choice", `"${brief(value)}" is not a valid choice.`, { attr });
+  if (!found) refuseInput(`"${brief(value)}" is not a valid choice.`, attr, "invalid_choice");
   return found;
 }
 

@@ -1,6 +1,6 @@
 // The operators of property filters, and the values that each compares with.
 
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { numberIn } from "../../core/json/dictionary.ts";
 import { limits } from "../../core/limits.ts";
 import { wordsIn } from "../../core/words.ts";
@@ -19,36 +19,34 @@ export type PropertyValue = string | number | boolean;
 export function checkValues(operator: PropertyOperator, value: unknown, attr: string): PropertyValue[] {
   if (operator === "is_set" || operator === "is_not_set") return [];
   const list: unknown[] = Array.isArray(value) ? value : [value];
-  if (value === undefined || value === null || list.length === 0) {
-    throw new Fault("required", "This filter needs a value.", { attr });
-  }
-  if (list.length > storageLimits.propertyValuesMax) {
-    const detail = `Ensure this field has no more than ${storageLimits.propertyValuesMax} elements.`;
-    throw new Fault("max_length", detail, { attr });
-  }
+  if (value === undefined || value === null || list.length === 0)
+    refuseInput("This filter needs a value.", attr, "required");
+  if (list.length > storageLimits.propertyValuesMax)
+    refuseInput(
+      `Ensure this field has no more than ${storageLimits.propertyValuesMax} elements.`,
+      attr,
+      "max_length",
+    );
   const values = list.map((one) => plainValue(one, attr));
   if (operator === "between" || operator === "not_between") {
     const [low, high] = values.map(numberIn);
     if (values.length === 2 && low !== undefined && high !== undefined && low <= high) return [low, high];
-    throw new Fault("invalid_input", "Two numbers are needed, the smaller one first.", { attr });
+    refuseInput("Two numbers are needed, the smaller one first.", attr);
   }
-  if (single.has(operator) && values.length > 1) {
-    throw new Fault("invalid_input", "This operator takes one value.", { attr });
-  }
+  if (single.has(operator) && values.length > 1) refuseInput("This operator takes one value.", attr);
   if (numeric.has(operator)) {
     const number = numberIn(values[0]);
-    if (number === undefined) throw new Fault("invalid_input", "A valid number is required.", { attr });
+    if (number === undefined) refuseInput("A valid number is required.", attr);
     return [number];
   }
   if (operator.endsWith("regex")) {
     const steps = values.reduce<number>((sum, pattern) => sum + countSteps(String(pattern)), 0);
     const detail = `Patterns with their repetitions have at most ${limits.patternStepsMax} steps.`;
-    if (steps > limits.patternStepsMax) throw new Fault("invalid_input", detail, { attr });
+    if (steps > limits.patternStepsMax) refuseInput(detail, attr);
   }
   if (operator.startsWith("is_date") && !isDateValue(values[0])) {
     const shapes = "YYYY-MM-DD, YYYY-MM-DDThh:mm:ss with or without a zone, or like -7d";
-    const detail = `A date of the years 1900 to 2299 is needed: ${shapes}.`;
-    throw new Fault("invalid_input", detail, { attr });
+    refuseInput(`A date of the years 1900 to 2299 is needed: ${shapes}.`, attr);
   }
   return values;
 }
@@ -64,7 +62,7 @@ function plainValue(value: unknown, attr: string): PropertyValue {
   if (typeof value === "number" && Number.isFinite(value)) return value;
   const fits = typeof value === "string" && value.length <= storageLimits.propertyValueCharsMax;
   if (fits && !value.includes("\0")) return value;
-  throw new Fault("invalid_input", "A text, a number or a boolean is needed.", { attr });
+  refuseInput("A text, a number or a boolean is needed.", attr);
 }
 
 /** So many hours, days, weeks, months or years ago. */

@@ -1,5 +1,7 @@
 // Properties of sessions as expressions over the view `sessions`, and names that are no properties of anything else.
 
+import { wordsIn } from "../../core/words.ts";
+
 /** The column of `sessions` of each property of type String whose values are read from the project's sessions. */
 const columns = {
   $entry_current_url: "entry_url",
@@ -11,21 +13,22 @@ const columns = {
   $last_external_click_url: "last_external_click_url",
   $entry_referrer: "entry_referrer",
   $entry_referring_domain: "entry_referring_domain",
-  $entry_utm_source: "entry_utm_source",
-  $entry_utm_campaign: "entry_utm_campaign",
-  $entry_utm_medium: "entry_utm_medium",
-  $entry_utm_term: "entry_utm_term",
-  $entry_utm_content: "entry_utm_content",
 };
 
-/** Click ids of ads, which are in one column. */
-const clickIds =
-  "gclid gad_source gclsrc dclid gbraid wbraid fbclid msclkid twclid li_fat_id mc_cid igshid ttclid _kx irclid";
+/** The names of advertising parameters that a session keeps, in the order in which `entry` holds them. */
+export const adNames: readonly string[] = wordsIn(`
+  utm_source utm_medium utm_campaign utm_term utm_content gclid gad_source gclsrc dclid gbraid wbraid fbclid
+  msclkid twclid li_fat_id mc_cid igshid ttclid _kx irclid
+`);
+
+/** Click ids of ads are in one column. */
+const adExpression = (name: string) =>
+  name.startsWith("utm_") ? `entry_${name}` : `entry_click_ids['${name}']`;
 
 /** An expression over `sessions` for the values of each of these properties. */
 export const textExpressions: Readonly<Record<string, string>> = {
   ...columns,
-  ...Object.fromEntries(clickIds.split(" ").map((id) => [`$entry_${id}`, `entry_click_ids['${id}']`])),
+  ...Object.fromEntries(adNames.map((name) => [`$entry_${name}`, adExpression(name)])),
 };
 
 /** An expression for every property of a session, by name; a text that is empty is not set. */

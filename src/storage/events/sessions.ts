@@ -5,6 +5,7 @@ import { wordsIn } from "../../core/words.ts";
 import type { DerivedInsert } from "../clickhouse/clickhouse.ts";
 import { storageLimits } from "../limits.ts";
 import { soundProperties } from "./property_filter.ts";
+import { adNames } from "./session_property.ts";
 
 /** The columns of a journal's block that sessions are derived from. */
 const structure =
@@ -38,13 +39,7 @@ export const sessionBytesMax = 200;
 export const sessionMicros = { SLACK: 300_000_000, DAY: 86_400_000_000, RANK: 2n ** 60n } as const;
 const half = sessionMicros.RANK / 2n;
 
-/** The names of advertising parameters that a session keeps, in the order in which `entry` holds them. */
-export const adNames: readonly string[] = wordsIn(`
-  utm_source utm_medium utm_campaign utm_term utm_content gclid gad_source gclsrc dclid gbraid wbraid fbclid
-  msclkid twclid li_fat_id mc_cid igshid ttclid _kx irclid
-`);
-
-/** Substrings of their keys that find them all: one search spares reading them from most events. */
+/** Substrings of the keys of `adNames` that find them all: one search spares reading them from most events. */
 const adParts = `"utm_ clid" "gad_source" "gclsrc" "gbraid" "wbraid" "msclkid" "li_fat_id" "mc_cid" "igshid" "_kx"`;
 
 const textsOf = (names: readonly string[]) => names.map((name) => `\`${name}\` String`).join(", ");
