@@ -27,7 +27,8 @@ export function rankedChanges(changes: string, merges?: string): string {
       main_id = '' OR main_id = distinct_id OR at >= merged AS senior,
       if(senior, 0, -merged) AS weak,
       (senior, weak, at, tie) AS rank,
-      (if(senior, at, merged), senior, at, tie) AS entry
+      if(senior, at, merged) AS entered,
+      (entered, senior, at, tie) AS entry
     FROM (${withMains(changes, merges)})`;
 }
 
@@ -64,12 +65,12 @@ function valueOf(text: string): string {
 function currentValues(keys: string, ids?: string): string {
   const among = ids === undefined ? "" : `AND distinct_id IN (${ids})`;
   const changes = `SELECT distinct_id, key, kind, w FROM person_props WHERE ${ofProject} AND ${keys} ${among}`;
-  return `SELECT main, key, if(is_set, last.3, later[1].3) AS current FROM (
-      SELECT main, key, maxIf((rank, op, text), kind = 0) AS last, countIf(kind = 0) > 0 AS was_set,
-        was_set AND last.2 = 0 AS is_set,
+  return `SELECT main, key, if(is_set, last.6, later[1].6) AS current FROM (
+      SELECT main, key, maxIf((senior, weak, at, tie, op, text), kind = 0) AS last, countIf(kind = 0) > 0 AS was_set,
+        was_set AND last.5 = 0 AS is_set,
         arraySort(arrayFilter(
-          once -> NOT was_set OR (once.1.2, once.2, once.1.3, once.1.4) > last.1,
-          groupArrayIf((entry, weak, text), kind > 0)
+          once -> NOT was_set OR (once.2, once.5, once.3, once.4) > (last.1, last.2, last.3, last.4),
+          groupArrayIf((entered, senior, at, tie, weak, text), kind > 0)
         )) AS later
       FROM (${rankedChanges(changes)})
       GROUP BY main, key
