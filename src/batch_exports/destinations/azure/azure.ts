@@ -15,7 +15,7 @@ import { checkFileChoice, hostOfUrl } from "../fields.ts";
 import { deliverObjects, type FileRows, type ObjectStore, probeObjects } from "../objects/objects.ts";
 import { type AzureRequest, put } from "./azure_request.ts";
 import { type AzureBlobConfig, azureFields, withoutConnectionString } from "./config.ts";
-import { type RowCount, rowCount } from "./row_count.ts";
+import { countRows } from "./row_count.ts";
 
 export const azureBlob = destinationKind({
   fields: azureFields,
@@ -95,24 +95,7 @@ function readFile(
   { format, compression, settings }: FileRows,
   expected: number,
 ): AsyncGenerator<Uint8Array> {
-  return compressed(
-    counted(rowStream(work, select, format, settings), rowCount(format), expected),
-    compression,
-  );
-}
-
-async function* counted(
-  chunks: AsyncIterable<Uint8Array>,
-  count: RowCount,
-  expected: number,
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
-    count.add(chunk);
-    yield chunk;
-  }
-  const rows = count.rows() ?? expected;
-  if (rows === expected && count.ended()) return;
-  throw new ExportError(`ClickHouse stopped after ${rows} of ${expected} rows`, false);
+  return compressed(countRows(rowStream(work, select, format, settings), format, expected), compression);
 }
 
 /** Compresses off the event loop, at the reader's speed, with the levels of the engine's own files. */

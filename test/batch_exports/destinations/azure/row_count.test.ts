@@ -1,16 +1,23 @@
 // Rows that are counted while a file's bytes pass.
 
 import { expect, test } from "bun:test";
-import { rowCount } from "../../../../src/batch_exports/destinations/azure/row_count.ts";
+import { countRows } from "../../../../src/batch_exports/destinations/azure/row_count.ts";
 
-/** Counts a text cut into pieces of every length. */
-function countsOf(format: string, text: string): [number | undefined, boolean][] {
+/** Passes on a text cut into pieces of every length: why it is refused, if it is. */
+async function problemsOf(format: string, text: string, expected: number): Promise<string[]> {
   const bytes = new TextEncoder().encode(text);
-  return [1, 2, 3, 7, Math.max(1, bytes.length)].map((length) => {
-    const count = rowCount(format);
-    for (let at = 0; at < bytes.length; at += length) count.add(bytes.subarray(at, at + length));
-    return [count.rows(), count.ended()];
+  const problems = [1, 2, 3, 7, Math.max(1, bytes.length)].map(async (length) => {
+    const chunks = async function* () {
+      for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
+    };
+    try {
+      const passed = await Array.fromAsync(countRows(chunks(), format, expected));
+      return Buffer.concat(passed).toString() === text ? "" : "it is another text";
+    } catch (thrown) {
+      return (thrown as Error).message;
+    }
   });
+  return await Promise.all(problems);
 }
 
 test.each([
@@ -20,9 +27,13 @@ test.each([
   ["CSVWithNames", '"a","b"\n1,"x"\n2,"y ""\n"" z"\n', 2, true],
   ["CSVWithNames", '"a","b"\n1,"x\n2', 0, false],
   ["CSVWithNames", '"a"\n1', 0, false],
-  ["Parquet", "PAR1 rows PAR1", undefined, true],
-  ["Parquet", "PAR1 rows", undefined, false],
-  ["Parquet", "", undefined, false],
-] as const)("%s: %j", (format, text, rows, ended) => {
-  for (const count of countsOf(format, text)) expect(count).toEqual([rows, ended]);
+  ["Parquet", "PAR1 rows PAR1", 3, true],
+  ["Parquet", "PAR1 rows", 3, false],
+  ["Parquet", "", 3, false],
+] as const)("%s: %j", async (format, text, rows, isWhole) => {
+  const stopped = `ClickHouse stopped after ${rows} of ${rows} rows`;
+  for (const problem of await problemsOf(format, text, rows)) expect(problem).toBe(isWhole ? "" : stopped);
+  if (format === "Parquet") return;
+  for (const problem of await problemsOf(format, text, 9))
+    expect(problem).toBe(`ClickHouse stopped after ${rows} of 9 rows`);
 });
