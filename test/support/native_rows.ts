@@ -41,6 +41,7 @@ function readColumn(read: Reader, type: string, count: number): unknown[] {
   if (type === "UUID") return each(() => uuidOf(read.take(16)));
   if (type === "UInt8" || type === "Int8" || type === "Bool") return each(() => read.take(1)[0]);
   if (type === "UInt32") return each(() => read.number(4));
+  if (type === "Int64") return each(() => read.long());
   if (type === "UInt64") return each(() => BigInt.asUintN(64, read.long()));
   if (type.startsWith("DateTime64")) return each(() => Number(read.long()));
   if (type === "LowCardinality(String)") {
