@@ -11,6 +11,8 @@ export const importLimits = {
   headBytesMin: 64 * 1024,
   /** Records without a uuid in one import: 8 bytes each, in a table of at most 1 GiB. */
   recordsMax: 100_000_000,
+  /** Devices of an Amplitude export that are remembered with their first user: some 150 bytes each. */
+  devicesMax: 1_000_000,
   /** Bodies sent at the same time; each holds its memory. */
   concurrencyMax: 32,
   /** How often one body is sent before the import fails: about three minutes with the waits between. */

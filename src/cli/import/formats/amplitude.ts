@@ -1,6 +1,7 @@
-// Amplitude's export: one event a line, with `event_type`, `event_time` and its properties beside them. The first
-// event of a user on a device also says that they belong together.
+// Amplitude's export: one event a line, with `event_type`, `event_time` and its properties beside them. A device
+// with events before or after its user's is joined to that user.
 
+import { importLimits } from "../limits.ts";
 import {
   fieldId,
   fieldText,
@@ -78,14 +79,26 @@ export function mapAmplitude(record: JsonRecord, rules: TimeRules): RecordOutcom
   return { is: "rewritten", text, ...(before !== undefined && { before }) };
 }
 
-/** An `$identify` event of the row's user and device, once for both; undefined where it has not both. */
+/**
+ * An `$identify` event that joins the row's device to its first user, once the import has met both the user and an
+ * event without one; undefined where there is nothing to join. Past the bound each row with a user joins its device.
+ */
 function identifyText(record: JsonRecord, row: RawFields, timestamp: string): string | undefined {
+  const { devices } = record;
   const [user, device] = [fieldId(row, "user_id"), fieldId(row, "device_id")];
-  if (user === undefined || device === undefined || user === device) return undefined;
-  const uuid = record.newUuidOf(["amplitude identify", user, device].join("\n"));
-  if (uuid === undefined) return undefined;
+  if (device === undefined || user === device) return undefined;
+  const known = devices.get(device);
+  const isNew = known === undefined && devices.size < importLimits.devicesMax;
+  if (isNew) devices.set(device, user ?? "");
+  const owner = known || user;
+  // Not of a device that is joined, or that was met only with users so far, or only without.
+  const isJoined =
+    !isNew && known !== null && (known === undefined || (known === "") === (user !== undefined));
+  if (!isJoined || owner === undefined) return undefined;
+  if (known !== undefined) devices.set(device, null);
+  const uuid = record.uuidOf(["amplitude identify", owner, device].join("\n"));
   const properties = `{"$anon_distinct_id":${JSON.stringify(device)},"analytics_source":"amplitude"}`;
-  return batchText({ uuid, event: "$identify", distinct_id: user, timestamp, properties });
+  return batchText({ uuid, event: "$identify", distinct_id: owner, timestamp, properties });
 }
 
 /** A UUIDv7 of the session's start, in ms, and of its device, as JSON; undefined outside of a session, which is -1. */

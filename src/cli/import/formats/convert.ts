@@ -77,8 +77,8 @@ export class Converter implements JsonRecord {
     return this.#identity.ofText(text);
   }
 
-  newUuidOf(text: string): string | undefined {
-    return this.#identity.ofNewText(text);
+  get devices(): Map<string, string | null> {
+    return this.#identity.devices;
   }
 
   #map(record: FileRecord, text: string): RecordOutcome {

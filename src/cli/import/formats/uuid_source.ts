@@ -8,6 +8,8 @@ import { importLimits } from "../limits.ts";
 const namespace = Buffer.from("5b1f7d0e3c0a5d4f9a6c8e2b7f41d905", "hex");
 
 export class UuidSource {
+  /** See JsonRecord.devices. */
+  readonly devices = new Map<string, string | null>();
   readonly #seen: OccurrenceCounter;
   readonly #digest = Buffer.alloc(20);
   #scratch: Buffer<ArrayBufferLike> = Buffer.alloc(64 * 1024);
@@ -40,13 +42,6 @@ export class UuidSource {
     const written = this.#scratch.write(text, namespace.length, "utf8");
     this.#hash(namespace.length + written);
     return uuidOfBytes(this.#digest, 5);
-  }
-
-  /** The uuid of a text, the first time it is asked for; else undefined. @throws UserError as ofRecord(). */
-  ofNewText(text: string): string | undefined {
-    const uuid = this.ofText(text);
-    const isNew = this.#seen.addNew(this.#digest.readUInt32LE(0), this.#digest.readUInt32LE(4));
-    return isNew ? uuid : undefined;
   }
 
   #reserve(length: number): void {
@@ -93,11 +88,6 @@ export class OccurrenceCounter {
     this.#put(high, low, occurrence, true);
     this.#count++;
     return occurrence;
-  }
-
-  /** Adds a record unless an equal one was added; returns whether it was new. */
-  addNew(high: number, low: number): boolean {
-    return this.#put(high, low, 0, false) && this.add(high, low) === 0;
   }
 
   /** The least number without a slot; every one below it has one. */
