@@ -7,7 +7,7 @@ import { copyPeer, requestIds } from "./peer.ts";
 import { problemFor } from "./problem.ts";
 import { isSdkPath, pathOf, repeatedSlashPatterns, withSingleSlashes } from "./sdk_path.ts";
 
-type Answer = (request: Request, server: Server) => Response | Promise<Response>;
+type Answer<R extends Request> = (request: R, server: Server) => Response | Promise<Response>;
 
 type Server = Bun.Server<undefined>;
 
@@ -24,9 +24,9 @@ const adoptable = /^[\w.:+/=@-]{1,128}$/;
  * @param trusts whether the request came from a proxy whose X-Request-Id is adopted.
  */
 export function withRequestId<R extends Request>(
-  handle: (request: R, server: Server) => Response | Promise<Response>,
+  handle: Answer<R>,
   trusts: (request: R) => boolean,
-): (request: R, server: Server) => Response | Promise<Response> {
+): Answer<R> {
   const withIdHeader = (request: R, response: Response): Response => {
     response.headers.set(idHeader, requestIds.get(request) ?? crypto.randomUUID());
     return response;
@@ -39,12 +39,6 @@ export function withRequestId<R extends Request>(
       ? answer.then((response) => withIdHeader(request, response))
       : withIdHeader(request, answer);
   };
-}
-
-interface TargetRoutes {
-  routes: Record<string, (request: RoutedRequest, server: Server) => Response | Promise<Response>>;
-  /** For all other requests. */
-  fetch: Answer;
 }
 
 /**
@@ -68,7 +62,7 @@ export function targetRoutes(
     /** Seconds that a connection may be idle outside of a request of the API. */
     idleTimeout: number;
   },
-): TargetRoutes {
+) {
   const answerOneHost = (request: Request, server: Server, received = request) => {
     if (hasTwoHosts(request)) return problemFor(request, twoHosts);
     if (!request.url.includes("/api/")) return answer(request);
@@ -87,7 +81,7 @@ export function targetRoutes(
     const single = singleSlashed(request);
     return single ? answerOneHost(copyPeer(single, request), server, request) : problemFor(request, unknown);
   }, trusts);
-  const routes: TargetRoutes["routes"] = { "/": withId };
+  const routes: Record<string, Answer<RoutedRequest>> = { "/": withId };
   let pattern = "";
   for (let depth = 1; depth <= httpLimits.pathSegmentsMax; depth++) {
     pattern += `/:s${depth}`;

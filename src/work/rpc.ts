@@ -7,18 +7,7 @@ import { workLimits } from "./limits.ts";
 /** Handlers by kind: each gets the content and returns the answer to a call. */
 export type Answers = Readonly<Record<string, (content: never) => unknown>>;
 
-export interface Rpc {
-  /** Sends a message without an answer. */
-  send(kind: string, content?: unknown): void;
-  /**
-   * Calls the other side. @throws its error as text and code; or when it does not answer within `msMax`, or is gone.
-   */
-  request(kind: string, content?: unknown, msMax?: number): Promise<unknown>;
-  /** Handles a message from the other side. */
-  receive(message: RpcMessage): void;
-  /** The other side is gone: all open calls are rejected. */
-  end(): void;
-}
+export type Rpc = ReturnType<typeof openRpc>;
 
 export interface RpcMessage {
   /** The kind of a message or call; an answer has none. */
@@ -32,7 +21,7 @@ export interface RpcMessage {
 }
 
 /** `write` hands one message to the other process; what it throws is ignored, as that process has ended. */
-export function openRpc(write: (message: RpcMessage) => void, answers: Answers): Rpc {
+export function openRpc(write: (message: RpcMessage) => void, answers: Answers) {
   const calls = new Map<number, PromiseWithResolvers<unknown>>();
   let lastId = 0;
   let ended = false;
@@ -63,8 +52,12 @@ export function openRpc(write: (message: RpcMessage) => void, answers: Answers):
   };
 
   return {
-    send: (kind, content) => send({ kind, content }),
-    request: async (kind, content, msMax = workLimits.linkMsMax) => {
+    /** Sends a message without an answer. */
+    send: (kind: string, content?: unknown): void => send({ kind, content }),
+    /**
+     * Calls the other side. @throws its error as text and code; or when it does not answer within `msMax`, or is gone.
+     */
+    request: async (kind: string, content?: unknown, msMax = workLimits.linkMsMax): Promise<unknown> => {
       if (ended) throw new Error("the other process is gone");
       if (calls.size >= workLimits.linkAsksMax) throw new Error("too many calls to the other process wait");
       const id = ++lastId;
@@ -77,7 +70,9 @@ export function openRpc(write: (message: RpcMessage) => void, answers: Answers):
         calls.delete(id);
       }
     },
-    receive: (message) => void (message.kind === undefined ? settle(message) : answer(message)),
+    /** Handles a message from the other side. */
+    receive: (message: RpcMessage) => void (message.kind === undefined ? settle(message) : answer(message)),
+    /** The other side is gone: all open calls are rejected. */
     end: () => {
       ended = true;
       for (const waiting of calls.values()) waiting.reject(new Error("the other process is gone"));

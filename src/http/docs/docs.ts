@@ -12,14 +12,8 @@ import { type ApiDocument, completeDocument } from "./document.ts";
 export interface DescribedRoute {
   method: string;
   path: string;
-  hooks: { detail?: RouteDetail };
-}
-
-/** What a route declares about itself, as far as the description uses it. */
-interface RouteDetail {
-  hide?: boolean;
-  /** The scopes that the gate requires, e.g. `[{ personal_api_key: ["project:read"] }]`. */
-  security?: Record<string, string[]>[];
+  /** With the scopes that the gate requires, e.g. `[{ personal_api_key: ["project:read"] }]`. */
+  hooks: { detail?: { hide?: boolean; security?: Record<string, string[]>[] } };
 }
 
 /** @param routes called on the first request for the description, when every room has mounted its routes. */
