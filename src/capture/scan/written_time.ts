@@ -179,9 +179,9 @@ function readClock(
   if (year !== undefined && month === undefined) return undefined;
   if (year === undefined && month !== undefined && (now === undefined || whole === "")) return undefined;
   const date = year === undefined ? micros : dateMicros(Number(year), month!, day!);
-  const offset = name === undefined ? toMinutes(offsetHours, offsetMinutes) : zoneMinutes[name];
-  if (Number.isNaN(date) || Number.isNaN(offset) || (name !== undefined && offset === undefined))
-    return undefined;
+  const minutesEast = (zoneHours.get(name ?? "") ?? Number.NaN) * 60;
+  const offset = name === undefined ? toMinutes(offsetHours, offsetMinutes) : minutesEast;
+  if (Number.isNaN(date) || Number.isNaN(offset)) return undefined;
   const second = (hour * 60 + Number(minutes)) * 60 + Number(seconds);
   return { micros: date + second * 1_000_000 + Number(fraction.padEnd(6, "0").slice(0, 6)), offset };
 }
@@ -200,27 +200,21 @@ function toMinutes(hours: string | undefined, minutes: string): number | undefin
   return (size * 60 + Number(minutes)) * (hours.startsWith("-") ? -1 : 1);
 }
 
-/** Minutes east of UTC of the names in RFC 822, and of Europe's, which Java prints. Others have several meanings. */
-const zoneMinutes: Readonly<Record<string, number | undefined>> = {
-  z: 0,
-  ut: 0,
-  utc: 0,
-  gmt: 0,
-  est: -300,
-  edt: -240,
-  cst: -360,
-  cdt: -300,
-  mst: -420,
-  mdt: -360,
-  pst: -480,
-  pdt: -420,
-  wet: 0,
-  west: 60,
-  cet: 60,
-  cest: 120,
-  eet: 120,
-  eest: 180,
-};
+/** Hours east of UTC of the names in RFC 822, and of Europe's, which Java prints. Others have several meanings. */
+const zoneNames: readonly (readonly [hours: number, names: string])[] = [
+  [0, "z ut utc gmt wet"],
+  [1, "west cet"],
+  [2, "cest eet"],
+  [3, "eest"],
+  [-4, "edt"],
+  [-5, "est cdt"],
+  [-6, "cst mdt"],
+  [-7, "mst pdt"],
+  [-8, "pst"],
+];
+const zoneHours = new Map(
+  zoneNames.flatMap(([hours, names]) => names.split(" ").map((name) => [name, hours] as const)),
+);
 
 /** A local time in a named zone, as RFC 9557 has it without an offset; NaN for a name that is no zone. */
 function toUtc(micros: number, name: string): number {
