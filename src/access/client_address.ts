@@ -32,7 +32,7 @@ export function openClientAddress({ trustedProxies, log }: ClientAddressOptions)
     log.warn(`X-Forwarded-For is ignored: TRUSTED_PROXIES does not name who sent it; ${why}`, { proxy });
   };
   return (peer, headers) => {
-    let client = peer === undefined ? undefined : addressOf(peer);
+    let client = addressOf(peer);
     const forwarded = headers.get("x-forwarded-for");
     if (!client || forwarded === null) return client?.toString();
     if (!isTrusted(client)) {
@@ -56,22 +56,19 @@ export function openClientAddress({ trustedProxies, log }: ClientAddressOptions)
  */
 export function openProxies(trustedProxies: readonly string[]): (peer: string | undefined) => boolean {
   const isTrusted = within(trustedProxies);
-  return (peer) => {
-    const address = peer === undefined ? undefined : addressOf(peer);
-    return address !== undefined && isTrusted(address);
-  };
+  return (peer) => isTrusted(addressOf(peer));
 }
 
-function within(trusted: readonly string[]): (address: Address) => boolean {
+function within(trusted: readonly string[]): (address: Address | undefined) => boolean {
   const networks = trusted.map(networkOf).filter((network) => network !== undefined);
   return (address) =>
-    networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits));
+    networks.some(([base, bits]) => base.kind() === address?.kind() && address.match(base, bits));
 }
 
 type Address = ReturnType<typeof ipaddr.process>;
 
 /** An entry as proxies write it, with or without port or brackets. IPv4 in IPv6 becomes IPv4. */
-function addressOf(text: string): Address | undefined {
+function addressOf(text = ""): Address | undefined {
   const trimmed = text.trim();
   const bracketed = /^\[([^\]]{1,64})\](?::\d{1,5})?$/.exec(trimmed)?.[1];
   const ported = /^([\d.]{7,15}):\d{1,5}$/.exec(trimmed)?.[1];
@@ -86,7 +83,7 @@ const addressCharsMax = 45;
 
 function networkOf(text: string): [base: Address, bits: number] | undefined {
   const [base, bits, ...rest] = text.split("/");
-  const address = addressOf(base ?? "");
+  const address = addressOf(base);
   if (!address || rest.length > 0) return undefined;
   const bitsMax = address.kind() === "ipv4" ? 32 : 128;
   if (bits === undefined) return [address, bitsMax];

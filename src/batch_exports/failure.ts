@@ -59,20 +59,11 @@ export function exportError(thrown: unknown): ExportError {
   return new ExportError(text, final);
 }
 
-/** In one pass: the text may come from a remote server, with brackets that are never closed. */
-function withoutVersion(text: string): string {
-  const [head = "", ...rest] = text.split(versionHead);
-  return rest.reduce((kept, part) => {
-    const end = part.indexOf(")");
-    return end < 0 ? `${kept}${versionHead}${part}` : `${kept}${part.slice(end + 1)}`;
-  }, head);
-}
-
-const versionHead = " (version ";
-
 /** ClickHouse's message without its number, its class and its version. */
 function plainReason(thrown: unknown): string {
-  return withoutVersion(reasonOf(thrown).slice(0, exportLimits.errorCharsRead))
+  return reasonOf(thrown)
+    .slice(0, exportLimits.errorCharsRead)
+    .replaceAll(/ \(version [^)]{0,100}\)/g, "")
     .replace(/^Code: \d+\. DB::Exception: /, "")
     .replace(/^(Message: |ClickHouse: )/, "")
     .replace(/Poco::Exception\. Code: \d+, e\.code\(\) = \d+, /, "")

@@ -63,11 +63,6 @@ type KeyAccess = Pick<PersonalKey, "scopes" | "scoped_teams" | "scoped_organizat
 export type PersonalKeyInput = Pick<PersonalKey, "label" | "scopes"> &
   Partial<Pick<PersonalKey, "scoped_teams" | "scoped_organizations">>;
 
-/** The first of `scopes` that does not exist. */
-export function wrongScope(scopes: readonly string[]): string | undefined {
-  return scopes.find((scope) => !isScope(scope));
-}
-
 /** Whether `inner` gives access to nothing that `outer` does not. */
 export function isWithin(inner: KeyAccess, outer: KeyAccess): boolean {
   return (

@@ -2,6 +2,7 @@
 // no more access than its own.
 
 import type { Access } from "../access/gate.ts";
+import { isScope } from "../access/scope.ts";
 import { Fault } from "../core/fault.ts";
 import { pageParameters } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
@@ -16,7 +17,6 @@ import {
   personalKeyBody,
   personalKeyModel,
   type PersonalKeyUpdate,
-  wrongScope,
 } from "./model.ts";
 import {
   getKey,
@@ -139,7 +139,7 @@ async function findTouchable(sql: Postgres, access: Access, id: string): Promise
 /** Checks what the schema cannot: that the scopes exist, and the projects and organizations are the user's. */
 async function checkReach(sql: Postgres, access: Access, input: PersonalKeyUpdate): Promise<void> {
   const { scopes = [], scoped_teams = [], scoped_organizations = [] } = input;
-  const wrong = wrongScope(scopes);
+  const wrong = scopes.find((scope) => !isScope(scope));
   if (wrong !== undefined) throw new Fault("invalid_input", `Invalid scope: ${wrong}`, { attr: "scopes" });
   if (scoped_teams.length > 0 && !(await reachesAll(sql, access, scoped_teams))) {
     const detail = "You must be a member of all teams that you are scoping the key to.";

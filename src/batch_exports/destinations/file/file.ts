@@ -75,9 +75,8 @@ function fileStore(config: FileConfig, { clickhouse, exportFileDir, tag }: Writi
 function fileExportProblem(
   services: Pick<ExportServices, "clickhouse" | "exportFileDir">,
 ): string | undefined {
-  if (services.exportFileDir === undefined) {
+  if (services.exportFileDir === undefined)
     return "File destinations are switched off: EXPORT_FILE_DIR is not set";
-  }
   if (services.clickhouse.embedded) return undefined;
   return "File destinations need the embedded ClickHouse: a remote one has other disks";
 }

@@ -11,6 +11,7 @@ import { destinationKind } from "../destination.ts";
 import { checkFileChoice, hostOfUrl } from "../fields.ts";
 import { encodeKey, type EngineStore, writtenByEngine } from "../objects/engine_store.ts";
 import { deliverObjects, probeObjects } from "../objects/objects.ts";
+import { checkHost } from "../post.ts";
 import { checkKeys, type S3Config, s3Fields } from "./config.ts";
 import { explainS3 } from "./s3_refusal.ts";
 
@@ -32,8 +33,7 @@ export const s3 = destinationKind({
  */
 async function checkedStore({ addresses }: Writing, config: S3Config) {
   const host = s3Host(config);
-  const refusal = await addresses.resolvedRefusalOf(host);
-  if (refusal !== undefined) throw new ExportError(refusal, true);
+  await checkHost(addresses, host);
   const checked = await addresses.lookedAt(host).catch((thrown: unknown) => {
     throw new ExportError(reasonOf(thrown), false);
   });
