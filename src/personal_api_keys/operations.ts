@@ -58,8 +58,7 @@ function listOperations(sql: Postgres) {
       answer: async ({ access, body }) => {
         await checkReach(sql, access, body);
         if (!isWithin(body, access.key)) throw tooWide();
-        const { reach_key_id } = access.key;
-        const bounds = { keysMax: personalKeysMax, reach_key_id };
+        const bounds = { keysMax: personalKeysMax, reach_key_id: access.key.reach_key_id };
         const issued = await issueKeyWithin(sql, access.user.id, body, bounds);
         if (!issued) throw new Fault("invalid_input", tooMany);
         return issued;

@@ -5,7 +5,7 @@ import type { ExportInterval, ExportSchedule } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import { openStatuses } from "../model.ts";
 
-export interface DueExport extends ExportSchedule {
+interface DueExport extends ExportSchedule {
   id: string;
   interval: string;
 }

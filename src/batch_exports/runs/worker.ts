@@ -26,7 +26,6 @@ import {
 import {
   advanceBackfill,
   completeBackfill,
-  type DueExport,
   type OpenBackfill,
   scheduleRuns,
   setRange,
@@ -88,19 +87,17 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     const { sql, clock } = this.#services;
     await this.#deleteOldLogs();
     await cancelOrphans(sql, clock.now());
-    await scheduleRuns(sql, clock.now(), (due) => this.#decide(due));
+    const now = clock.now();
+    await scheduleRuns(sql, now, (due) => {
+      const lengthMs = intervalMs(due.interval);
+      const run = nextDue(due, lengthMs, now);
+      return run ? { run } : { until: alignedBefore(now, lengthMs) };
+    });
     await this.#backfill();
     const { through, unseen } = await readWatermarks(sql, clock.now());
     this.#watermark = through;
     this.#reportUnseen(unseen);
     if (this.#unsupported.length > 0) await this.#reportUnservable(this.#due(clock.now()));
-  }
-
-  #decide(due: DueExport) {
-    const lengthMs = intervalMs(due.interval);
-    const now = this.#services.clock.now();
-    const run = nextDue(due, lengthMs, now);
-    return run ? { run } : { until: alignedBefore(now, lengthMs) };
   }
 
   /** Backfills are no queue of leases: one is advanced by a single conditional UPDATE, so there is nothing to lease. */

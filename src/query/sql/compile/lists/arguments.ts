@@ -145,15 +145,12 @@ function boundCount(draft: SqlDraft, sql: string): string {
 
 /** An array whose length no estimate knows, for a lambda of so many calls: the engine refuses one that is too long. */
 export function boundItems(draft: SqlDraft, array: Sql, steps: number): Sql {
-  if (steps <= usualSteps || array.cost?.count !== undefined) return array;
+  if (steps <= functionLimits.itemStepsUsual || array.cost?.count !== undefined) return array;
   const most = draft.bind("UInt32", Math.floor(functionLimits.blockStepsMax / steps));
   const name = draft.fresh("l");
   const whole = `arrayResize(${name}, if(length(${name}) > ${most}, 4294967295, length(${name})))`;
   return { ...array, sql: `arrayElement(arrayMap(${name} -> ${whole}, [${array.sql}]), 1)` };
 }
-
-/** Calls of a lambda that as many items as fit in memory may take. */
-const usualSteps = 50;
 
 /** `range(to)`, `range(from, to)`, `range(from, to, step)`. */
 function boundRange(draft: SqlDraft, values: readonly Sql[], at: Placed): Sql[] {

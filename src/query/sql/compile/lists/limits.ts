@@ -21,6 +21,8 @@ export const functionLimits = {
   blockCharsMax: 1_500_000_000,
   /** Characters of a SELECT's value, as text; the engine refuses a longer one. */
   scalarCharsMax: 60_000,
+  /** Calls of a lambda that as many items as fit in memory may take. */
+  itemStepsUsual: 50,
   /** Rows of a block, and as how many the only row of a query without tables counts. */
   blockRows: 16_384,
   blockRowsMin: 10,
