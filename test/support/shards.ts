@@ -158,6 +158,8 @@ class Player {
       return new Response("");
     }
     for (const front of fronts) await send(front, alone);
+    // Views that feed are the shards' own.
+    if (/^ALTER TABLE \w+ MODIFY QUERY\b/m.test(alone.text)) return new Response("");
     const distributed = /^CREATE (?:OR REPLACE )?TABLE (?:IF NOT EXISTS )?(\w+) AS .* ENGINE = Distributed\(/;
     const [, made] = distributed.exec(alone.text) ?? [];
     if (made !== undefined) return await this.#overShards(statement, made);
