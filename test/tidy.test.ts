@@ -301,7 +301,6 @@ const processState: Record<string, { names: string[]; since: string }> = {
   },
   "src/capture/scan/event_fields.ts": { names: ["plainKey"], since: "scratch of one synchronous call" },
   "src/capture/event/event.ts": { names: ["name"], since: "scratch of one synchronous call" },
-  "src/capture/event/repeated_keys.ts": { names: ["reader"], since: "scratch of one synchronous call" },
   "src/capture/event/identity.ts": { names: ["members"], since: "scratch of one synchronous call" },
   "src/capture/cookieless/visit.ts": { names: ["id"], since: "scratch of one synchronous call" },
   "src/capture/warnings/warning_text.ts": { names: ["compact"], since: "scratch of one synchronous call" },

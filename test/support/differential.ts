@@ -14,7 +14,7 @@ import { yearOf } from "../../src/capture/journal/segments/partition.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { Recorder } from "../../src/capture/recordings/recorder.ts";
 import { BodyScanner } from "../../src/capture/scan/body_scanner.ts";
-import { entryLength, field } from "../../src/capture/scan/event_fields.ts";
+import { alteration, entryLength, field } from "../../src/capture/scan/event_fields.ts";
 import type { EventIndex } from "../../src/capture/scan/event_index.ts";
 import { type ColumnBatch, ScanArena } from "../../src/capture/wasm/scan_arena.ts";
 import { Fault } from "../../src/core/fault.ts";
@@ -121,10 +121,13 @@ export async function outcomeOf(
   };
 }
 
-/** The entries without the shapes, which the fast scan alone writes. */
+/** The entries without the shapes, which the fast scan alone writes, and without what only the slow one is unsure of. */
 function shownEntries({ entries, count }: EventIndex): number[] {
   const shown = entries.slice(0, count * entryLength);
-  for (let at = field.shape; at < shown.length; at += entryLength) shown.fill(0, at, at + 2);
+  for (let at = 0; at < shown.length; at += entryLength) {
+    shown.fill(0, at + field.shape, at + field.shape + 2);
+    shown[at + field.altered]! &= alteration.characters;
+  }
   return [...shown];
 }
 

@@ -7,7 +7,15 @@ import type { Repaired } from "../decode/repair.ts";
 import { captureLimits } from "../limits.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import { type ByteRange, cutText, emptyRange, setBytes } from "../scan/byte_range.ts";
-import { type EntryOffset, field, grade, gradeIn, offsetOf, trait } from "../scan/event_fields.ts";
+import {
+  alteration,
+  type EntryOffset,
+  field,
+  grade,
+  gradeIn,
+  offsetOf,
+  trait,
+} from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { readCompact, readString } from "../scan/json_value.ts";
 import { aheadMicrosMax, readEventTime, readSkew, timestampMicrosMin } from "../scan/timestamp.ts";
@@ -16,7 +24,6 @@ import { checkEventRule, notStored } from "./event_rules.ts";
 import { readRank } from "./first_ranks.ts";
 import { readEventIdentity } from "./identity.ts";
 import { type Reason, warningBit } from "./outcome.ts";
-import { alteration } from "./repeated_keys.ts";
 import { newUuidBytes, type Row, uuidFromText } from "./row.ts";
 import { sanitize } from "./sanitize.ts";
 import { readProperties } from "./stored_properties.ts";

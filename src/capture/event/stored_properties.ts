@@ -4,9 +4,8 @@
 import { bytesOf, decodeText } from "../../core/bytes.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { type ByteRange, setBytes, setText } from "../scan/byte_range.ts";
-import { type EntryOffset, field, type Indexed } from "../scan/event_fields.ts";
+import { alteration, type EntryOffset, field, type Indexed } from "../scan/event_fields.ts";
 import type { Reason } from "./outcome.ts";
-import { alteration } from "./repeated_keys.ts";
 
 /** The members of an object by name: the key as it was written, and the text of the value. */
 type Members = Map<string, readonly [key: string, value: string]>;
@@ -25,22 +24,30 @@ export function readProperties(index: Indexed, at: EntryOffset, out: ByteRange):
   if (!isAbsent && bytes[from] !== 0x7b) return "malformed_event_properties";
   if (isAbsent) setBytes(out, emptyObject, 0, emptyObject.length);
   else setBytes(out, bytes, from, to);
-  const isRepeated = (entries[at + field.altered]! & alteration.repeatedKey) !== 0;
+  const mayRepeat = (entries[at + field.altered]! & alteration.repeatedKey) !== 0;
   const hasOwn = isObject(index, at, field.own_set) || isObject(index, at, field.own_set_once);
-  if (isRepeated || hasOwn) setText(out, completeText(index, at, isRepeated, out));
+  const text = mayRepeat || hasOwn ? completeText(index, at, mayRepeat, out) : undefined;
+  if (text !== undefined) setText(out, text);
   return undefined;
 }
 
-function completeText(index: Indexed, at: EntryOffset, isRepeated: boolean, properties: ByteRange): string {
+/** The text of the properties as they are stored; undefined where they are stored as they were sent. */
+function completeText(
+  index: Indexed,
+  at: EntryOffset,
+  mayRepeat: boolean,
+  { source, from, to }: ByteRange,
+): string | undefined {
   const { bytes, entries } = index;
-  const { source, from, to } = properties;
   const own = beside.filter(([, slot]) => isObject(index, at, slot));
-  const isTwofold = own.some(([, , inner]) => entries[at + inner + 1]! > 0);
-  if (!isRepeated && !isTwofold) {
-    const members = own.map(([name, slot]) => {
-      return `"${name}":${decodeText(bytes, entries[at + slot]!, entries[at + slot + 1]!)}`;
-    });
-    if (new JsonCursor(source, from).seek()) members.unshift(decodeText(source, from + 1, to - 1));
+  if (own.length === 0) return rewrite(source, from)[0];
+  if (!own.some(([, , inner]) => entries[at + inner + 1]! > 0)) {
+    const textOf = (inside: Uint8Array, begin: number, end: number) =>
+      (mayRepeat ? rewrite(inside, begin)[0] : undefined) ?? decodeText(inside, begin, end);
+    const members = own.map(
+      ([name, slot]) => `"${name}":${textOf(bytes, entries[at + slot]!, entries[at + slot + 1]!)}`,
+    );
+    if (new JsonCursor(source, from).seek()) members.unshift(textOf(source, from, to).slice(1, -1));
     return `{${members.join(",")}}`;
   }
   const all = readMembers(source, from);

@@ -21,7 +21,7 @@ export const field = {
   properties_distinct_id: 14,
   /** One number: the item's index in its batch. */
   ordinal: 16,
-  /** One number: 1 when it holds characters that cannot be stored. */
+  /** One number: bits of `alteration`. */
   altered: 17,
   /** One number: what was seen of each trait, two bits each. */
   traits: 18,
@@ -46,6 +46,8 @@ export const field = {
   alias: 44,
   $anon_distinct_id: 46,
 } as const;
+/** Bits of `altered`: it holds what cannot be stored; one of its objects may name a key twice. */
+export const alteration = { characters: 1, repeatedKey: 2 } as const;
 /** The numbers of an entry: a multiple of four, as the fast scan clears sixteen bytes at a time. */
 export const entryLength = 48;
 
@@ -93,7 +95,6 @@ export const firstTrait = 64;
 /** What a member must be. */
 export const valueKind = { text: 0, object: 1, flag: 2, text_or_number: 3 } as const;
 
-/** What each trait must be. */
 export const valueKindOf = new Uint8Array(Object.keys(trait).length).fill(valueKind.text);
 for (const which of [trait.$process_person_profile, trait.$ignore_sent_at, trait.$cookieless_mode]) {
   valueKindOf[which] = valueKind.flag;

@@ -8,10 +8,10 @@ import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import type { Repaired } from "../decode/repair.ts";
 import { Outcomes, type Reason } from "../event/outcome.ts";
-import { alteration, repeatsKey } from "../event/repeated_keys.ts";
 import { singleKey } from "../wasm/layout.ts";
 import type { ScanArena } from "../wasm/scan_arena.ts";
 import {
+  alteration,
   entryLength,
   envelope,
   field,
@@ -47,7 +47,6 @@ export interface IndexOptions {
   indexBytesMax?: number;
 }
 
-/** [from, to) of a raw value, its quotes included. */
 type RawRange = readonly [from: number, to: number];
 const none: RawRange = [0, 0];
 
@@ -234,8 +233,9 @@ export class EventIndex {
     const entries = this.#entries;
     entries[start + field.item + 1] = to;
     entries[start + field.ordinal] = this.shape === "event" ? 0 : this.items;
-    const isRepeated = !isDeep && repeatsKey(this, offsetOf(this.count));
-    entries[start + field.altered] = altered | (isRepeated ? alteration.repeatedKey : 0);
+    const isEvent = !isDeep && to - entries[start + field.item]! <= limits.eventBytesMax;
+    const mayRepeat = isEvent && (!this.fast || this.fast.mayRepeat(this.count));
+    entries[start + field.altered] = altered | (mayRepeat ? alteration.repeatedKey : 0);
     if (this.shape === "event") this.items = 1;
     this.#closeKey();
     const hasId =

@@ -60,6 +60,7 @@ interface FastExports {
   scan(...numbers: number[]): number;
   open(bytes: number): number;
   ends(...numbers: number[]): number;
+  repeats(number: number): number;
   judge(...numbers: number[]): number;
   writeColumns(...numbers: number[]): number;
   writeIdentity(first: number, year: number, rank: number): number;
@@ -181,6 +182,11 @@ export class ScanArena {
     const opened = this.#fast.open(this.#length);
     this.#restore(replaced);
     return opened;
+  }
+
+  /** Whether an entry that was scanned the slow way may name a key of an object twice. */
+  mayRepeat(number: number): boolean {
+    return this.#fast.repeats(number) === 1;
   }
 
   /** Whether the body ends as usual after the array that closes at byte `from`; findings of a batch as open()'s. */

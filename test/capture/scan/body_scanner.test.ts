@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
-import { entryLength, field } from "../../../src/capture/scan/event_fields.ts";
+import { alteration, entryLength, field } from "../../../src/capture/scan/event_fields.ts";
 import type { EventIndex } from "../../../src/capture/scan/event_index.ts";
 import { ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
 import { Fault } from "../../../src/core/fault.ts";
@@ -26,7 +26,7 @@ test("escapes that cannot be stored are noted, not changed: a recording's bytes 
     `{"event":"e","distinct_id":"d","properties":{"a":"\\u0000\\ud800x\\udc00\\ud83d\\ude00\\u00e9"}}`,
   );
   expect(decoder.decode(scan.bytes)).toContain(`"\\u0000\\ud800x\\udc00\\ud83d\\ude00\\u00e9"`);
-  expect(scan.entries[field.altered]).toBe(1);
+  expect(scan.entries[field.altered]! & alteration.characters).toBe(1);
 });
 
 test("an event that is nested past the bound is ignored, one within it and its neighbours are not", () => {
@@ -151,9 +151,12 @@ test("one long event, text, number or stretch of white space is worked off in sl
       expect(slices).toBeGreaterThan(encoded.length / 200_000);
       const whole = scanOf(body);
       expect([scan.shape, scan.items, scan.count]).toEqual([whole.shape, whole.items, whole.count]);
-      expect([...scan.entries.subarray(0, scan.count * entryLength)]).toEqual([
-        ...whole.entries.subarray(0, whole.count * entryLength),
-      ]);
+      // Outside of an arena every event may name a key twice, as far as the scan knows.
+      const shown = ({ entries, count }: EventIndex) =>
+        [...entries.subarray(0, count * entryLength)].map((value, at) =>
+          at % entryLength === field.altered ? value & alteration.characters : value,
+        );
+      expect(shown(scan)).toEqual(shown(whole));
     }
   }
 });

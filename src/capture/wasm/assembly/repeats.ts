@@ -60,11 +60,20 @@ export function repeatsKey(entry: u32): bool {
   const names = load<u64>(entry + (FIELD_SHAPE << 2)) ^ rotl<u64>(Last.names, 17);
   const known = UNREPEATED + ((<u32>(names >>> 32) & (UNREPEATED_MAX - 1)) << 3);
   if (load<u64>(known) == names) return false;
+  if (mayRepeat(entry)) return true;
+  store<u64>(known, names);
+  return false;
+}
+
+function mayRepeat(entry: u32): bool {
   memory.fill(REPEAT_TABLE, 0, REPEAT_SLOTS * 2);
   objects = 0;
   keys = 0;
   if (!isUnrepeated(entry, FIELD_PROPERTIES)) return true;
-  if (!isUnrepeated(entry, FIELD_OWN_SET) || !isUnrepeated(entry, FIELD_OWN_SET_ONCE)) return true;
-  store<u64>(known, names);
-  return false;
+  return !isUnrepeated(entry, FIELD_OWN_SET) || !isUnrepeated(entry, FIELD_OWN_SET_ONCE);
+}
+
+/** Whether entry `number`, which was scanned elsewhere, may name a key of an object twice. */
+export function repeats(number: u32): u32 {
+  return mayRepeat(ENTRIES + number * ENTRY_BYTES) ? 1 : 0;
 }
