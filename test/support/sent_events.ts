@@ -24,6 +24,9 @@ interface RawEvent {
   /** How many milliseconds ago. */
   offset?: number;
   properties?: Record<string, unknown>;
+  /** Stored among the properties. */
+  $set?: object;
+  $set_once?: object;
   session_id?: string;
   window_id?: string;
   options?: { process_person_profile?: boolean };
@@ -52,13 +55,14 @@ export function sentEvents(request: Recorded): SentEvent[] {
       ? body.sent_at
       : request.url.searchParams.get("_");
   return raw.map((event) => {
-    const { properties = {} } = event;
-    const id = event.distinct_id ?? event.$distinct_id ?? properties["distinct_id"];
+    const { $set, $set_once } = event;
+    const properties = { ...event.properties, ...($set && { $set }), ...($set_once && { $set_once }) };
+    const id = event.distinct_id ?? event.$distinct_id ?? event.properties?.["distinct_id"];
     return {
       uuid: event.uuid?.toLowerCase(),
       event: event.event ?? "$identify",
       distinct_id: String(id),
-      properties: isV1 ? v1Properties(event, request.headers) : properties,
+      properties: isV1 ? { ...properties, ...v1Properties(event, request.headers) } : properties,
       times: timesOf(event, request, millisOf(sentAt)),
     };
   });

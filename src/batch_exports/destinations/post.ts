@@ -6,6 +6,7 @@ import { type Clock, sleep } from "../../core/clock.ts";
 import { reasonOf } from "../../core/log.ts";
 import { ExportError } from "../failure.ts";
 import { exportLimits } from "../limits.ts";
+import { checkHost } from "../source/statements.ts";
 
 interface Posting {
   addresses: Addresses;
@@ -14,12 +15,6 @@ interface Posting {
   method?: "POST" | "PUT";
   /** The time limit in ms; exportLimits.postMsMax by default. */
   timeoutMs?: number;
-}
-
-/** @throws ExportError, which is final, for a private address. */
-export async function checkHost(addresses: Addresses, host: string): Promise<void> {
-  const refusal = await addresses.resolvedRefusalOf(host);
-  if (refusal !== undefined) throw new ExportError(refusal, true);
 }
 
 /** @throws ExportError: final for a private address, else retryable. */

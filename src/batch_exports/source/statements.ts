@@ -56,6 +56,12 @@ const baseSettings: Settings = {
 
 const queryOptions = { timeoutMs: limits.longStatementMsMax };
 
+/** @throws ExportError, which is final, for a private address. */
+export async function checkHost(addresses: Addresses, host: string): Promise<void> {
+  const refusal = await addresses.resolvedRefusalOf(host);
+  if (refusal !== undefined) throw new ExportError(refusal, true);
+}
+
 /** The rows of a short answer, held in memory. @throws ExportError */
 export async function queryRows<Row>(
   { clickhouse, abort }: Pick<ExportWork, "clickhouse" | "abort">,

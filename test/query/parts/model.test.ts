@@ -7,7 +7,6 @@ import { checkFields } from "../../../src/http/fields/field_check.ts";
 import { queryLimits } from "../../../src/query/limits.ts";
 import {
   breakdownFilter,
-  compareFilter,
   dateRange,
   expressionList,
   interval,
@@ -57,7 +56,6 @@ test("what is not answered is refused by its name, unless its value means nothin
   expect(read(node, { math_multiplier: 2 })).toBe("invalid_input it__math_multiplier");
   expect(read(node, { optionalInFunnel: null })).toEqual({});
   expect(read(node, { optionalInFunnel: true })).toBe("invalid_input it__optionalInFunnel");
-  expect(read(compareFilter, { compare: true, compare_to: "-1m" })).toBe("invalid_input it__compare_to");
 });
 
 test("fields of drawing stay as they are, and a name that is none is refused", () => {

@@ -126,6 +126,9 @@ describe("the tables of a cluster", () => {
     expect(await clickhouse.query("SELECT distinct_id FROM seen")).toEqual([{ distinct_id: "kept" }]);
   });
 
+  /** Migrations whose views read columns that they, or earlier ones, add. */
+  const readNewColumns = /^00(?:14|18|19|20|21)_/;
+
   test("can be defined by the engine with replicas, by every statement", async () => {
     const { url } = await startClusterFront({ replicated: true });
     const plain = openClickHouse(url);
@@ -141,10 +144,8 @@ describe("the tables of a cluster", () => {
         await client.command(statement).catch(({ type }: ClickHouseError) => refused.push(type));
       }
       // Nor changes of their tables: a view of a column that should be there is refused, too.
-      expect([name, refused.filter((type) => type !== "TABLE_IS_READ_ONLY")]).toEqual([
-        name,
-        /^001[48]/.test(name) ? ["UNKNOWN_IDENTIFIER"] : [],
-      ]);
+      const expected = ["TABLE_IS_READ_ONLY", ...(readNewColumns.test(name) ? ["UNKNOWN_IDENTIFIER"] : [])];
+      expect([name, refused.filter((type) => !expected.includes(type))]).toEqual([name, []]);
     }
     const made = await client.query<{ name: string; zookeeper_path: string }>(
       "SELECT table AS name, zookeeper_path FROM system.replicas WHERE database = currentDatabase()",

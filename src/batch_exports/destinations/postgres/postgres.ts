@@ -7,11 +7,10 @@ import { openForeignPostgres } from "../../../storage/postgres/foreign_postgres.
 import type { Postgres } from "../../../storage/postgres/postgres.ts";
 import { ExportError, exportError } from "../../failure.ts";
 import { tableColumns } from "../../source/columns.ts";
-import { type ExportWork, rowStream } from "../../source/statements.ts";
+import { checkHost, type ExportWork, rowStream } from "../../source/statements.ts";
 import { selectionOf } from "../../source/store.ts";
 import { destinationKind } from "../destination.ts";
 import { events, required, type ValuesOf } from "../fields.ts";
-import { checkHost } from "../post.ts";
 import * as rules from "../value.ts";
 import { created, createTable, isRowRefusal, replaceAcceptedRows, replaceRows } from "./table_store.ts";
 

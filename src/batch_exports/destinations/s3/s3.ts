@@ -6,12 +6,11 @@ import { withoutLast } from "../../../core/trim.ts";
 import { ExportError } from "../../failure.ts";
 import { exportLimits } from "../../limits.ts";
 import { eventColumns } from "../../source/columns.ts";
-import type { Writing } from "../../source/statements.ts";
+import { checkHost, type Writing } from "../../source/statements.ts";
 import { destinationKind } from "../destination.ts";
 import { checkFileChoice, hostOfUrl } from "../fields.ts";
 import { encodeKey, type EngineStore, writtenByEngine } from "../objects/engine_store.ts";
 import { deliverObjects, probeObjects } from "../objects/objects.ts";
-import { checkHost } from "../post.ts";
 import { checkKeys, type S3Config, s3Fields } from "./config.ts";
 import { explainS3 } from "./s3_refusal.ts";
 
