@@ -82,7 +82,8 @@ inBrowser(
     await page.getByText("The export is running again.").waitFor();
     expect(await api("GET", path)).toMatchObject({ paused: false });
 
-    await post(server, "/capture/", { api_key: projectKey, event: "exported", distinct_id: "me" });
+    const timestamp = hoursAgo(6).toISOString();
+    await post(server, "/capture/", { api_key: projectKey, event: "exported", distinct_id: "me", timestamp });
     await rested(server);
     await page.getByRole("button", { name: "Run now" }).press("Enter");
     await page.getByText("A backfill of everything has begun.").waitFor();

@@ -456,10 +456,11 @@ describe.each(manyZones)("in %s", (zone) => {
       const earlier = usersOf(
         events.filter((one) => isBought(one) && local(one.at).day === dayBeforeOf(first)),
       );
-      // Nobody without a profile has a beginning, and most began a month before.
+      // Who has no profile begins with the first event; most of the others began a month before.
       const begunAt = new Map<MadePerson, number>();
       for (const { person, at } of events) {
-        if (person.isLate) begunAt.set(person, Math.min(begunAt.get(person) ?? at, at));
+        if (person.isLate || person.email === undefined)
+          begunAt.set(person, Math.min(begunAt.get(person) ?? at, at));
       }
       const isNew = (person: MadePerson, day: string): boolean =>
         begunAt.has(person) && local(begunAt.get(person)!).day === day;
