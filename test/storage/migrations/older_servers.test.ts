@@ -211,6 +211,7 @@ test("a server from before processes told what they know is waited for, before a
   await stores.sql`DROP TABLE shared_results, sharing_configurations`;
   await stores.sql`DROP TABLE activity_log`;
   await stores.sql`ALTER TABLE batch_export_runs DROP COLUMN records_failed`;
+  await stores.sql`ALTER TABLE batch_export_backfills DROP COLUMN by_timestamp`;
   await stores.sql`DROP VIEW credentials`;
   await stores.sql`DROP TABLE key_organizations`;
   await stores.sql`DROP FUNCTION set_key_organizations CASCADE`;
