@@ -28,7 +28,7 @@ async function create(type: string, config: object, more: object = {}) {
 }
 
 // langfuse/langfuse#15617, cosmo0920/fluent-bit-go-s3#27: both runs were green, and the bucket held the files of one.
-test("two exports that would write the same objects are refused, whatever rows they have", async () => {
+test("two exports that would write other rows to the same objects are refused", async () => {
   expect((await create("S3", s3)).status).toBe(201);
   const detail = "Another batch export writes its files there. Choose another path or prefix.";
   const refused = [400, "validation_error", "invalid_input", detail, "destination__config__prefix"];
@@ -44,14 +44,16 @@ test("two exports that would write the same objects are refused, whatever rows t
   ])
     expect((await create("S3", other)).status).toBe(201);
   expect((await create("S3", s3, { interval: "day" })).status).toBe(201);
-  const id = (await create("S3", { ...s3, prefix: "later" })).body["id"];
+  const id = (await create("S3", { ...s3, prefix: "later", include_events: ["B"] })).body["id"];
   const moved = await ask(app, "PATCH", `${path}${id}/`, { destination: { config: { prefix: "events" } } });
   expect(problemOf(moved)).toEqual(refused);
   expect((await ask(app, "PATCH", `${path}${id}/`, { name: "named anew" })).status).toBe(200);
   const account_key = Buffer.from("key").toString("base64");
   const azure = { account_name: "lake", container_name: "events", account_key };
   expect((await create("AzureBlob", azure)).status).toBe(201);
-  expect(problemOf(await create("AzureBlob", azure))).toEqual(refused);
+  expect(problemOf(await create("AzureBlob", azure, { model: "persons" }))).toEqual(refused);
+  // Terraform and scripts make the same one twice.
+  expect((await create("S3", s3)).status).toBe(201);
   expect((await create("AzureBlob", { ...azure, container_name: "others" })).status).toBe(201);
 });
 

@@ -99,8 +99,13 @@ export async function withOwnPath<T>(
       JOIN projects p ON p.id = e.project_id
       WHERE destination_type = ${fields.destination_type} AND NOT deleted
         AND e.id IS DISTINCT FROM ${stored?.id ?? null}::uuid
-        AND (destination_type = 'File'
-          OR organization_id = (SELECT organization_id FROM projects WHERE id = ${fields.project_id}))`;
+        AND (destination_type = 'File' OR (
+          organization_id = (SELECT organization_id FROM projects WHERE id = ${fields.project_id})
+          -- One that writes the same rows there takes no place of others.
+          AND NOT (e.project_id = ${fields.project_id} AND model = ${fields.model}
+            AND destination_config = ${jsonOf(tx, fields.destination_config)}::jsonb
+            AND native_query IS NOT DISTINCT FROM ${fields.native_query}::text
+            AND filters IS NOT DISTINCT FROM ${jsonOf(tx, fields.filters)}::jsonb)))`;
     if (others.some((other) => writeSameNames(other, fields))) {
       const detail = "Another batch export writes its files there. Choose another path or prefix.";
       const name = fields.destination_config["path"] ? "path" : "prefix";
