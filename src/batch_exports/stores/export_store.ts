@@ -101,11 +101,11 @@ export async function withOwnPath<T>(
         AND e.id IS DISTINCT FROM ${stored?.id ?? null}::uuid
         AND (destination_type = 'File' OR (
           organization_id = (SELECT organization_id FROM projects WHERE id = ${fields.project_id})
-          -- One that writes the same rows there takes no place of others.
-          AND NOT (e.project_id = ${fields.project_id} AND model = ${fields.model}
-            AND destination_config = ${jsonOf(tx, fields.destination_config)}::jsonb
-            AND native_query IS NOT DISTINCT FROM ${fields.native_query}::text
-            AND filters IS NOT DISTINCT FROM ${jsonOf(tx, fields.filters)}::jsonb)))`;
+          -- PostHog takes any other; of two lists of events each run would remove what the other wrote.
+          AND model = ${fields.model} AND jsonb_build_array(destination_config -> 'include_events',
+              destination_config -> 'exclude_events')
+            <> jsonb_build_array(${jsonOf(tx, fields.destination_config)}::jsonb -> 'include_events',
+              ${jsonOf(tx, fields.destination_config)}::jsonb -> 'exclude_events')))`;
     if (others.some((other) => writeSameNames(other, fields))) {
       const detail = "Another batch export writes its files there. Choose another path or prefix.";
       const name = fields.destination_config["path"] ? "path" : "prefix";
