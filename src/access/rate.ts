@@ -14,8 +14,6 @@ export interface Budget {
   resetSeconds: number;
 }
 
-export type RateLimit = ReturnType<typeof openRateLimit>;
-
 interface RateOptions {
   /** In ms; by default accessLimits.rateWindowMs. */
   windowMs?: number;

@@ -10,13 +10,6 @@ import type { Stores } from "../storage/stores.ts";
 import { startInterval } from "../work/interval.ts";
 import { bootstrap, type BootstrapInput, type Bootstrapped } from "./bootstrap.ts";
 
-interface Prepared {
-  /** The accounts of the first start; undefined later. */
-  bootstrapped: Bootstrapped | undefined;
-  /** Calls `start` when the stores are ready, `end` when one is another's. Returns a function that ends the retries. */
-  whenReady(start: () => void, end: (reason: UserError) => void): () => Promise<void>;
-}
-
 interface PrepareOptions {
   insist: boolean;
   alone: boolean;
@@ -39,7 +32,12 @@ export async function prepare(
   stores: Stores,
   input: BootstrapInput,
   { insist, log, ...migrating }: PrepareOptions,
-): Promise<Prepared> {
+): Promise<{
+  /** The accounts of the first start; undefined later. */
+  bootstrapped: Bootstrapped | undefined;
+  /** Calls `start` when the stores are ready, `end` when one is another's. Returns a function that ends the retries. */
+  whenReady(start: () => void, end: (reason: UserError) => void): () => Promise<void>;
+}> {
   const { alone } = migrating;
   try {
     await migrate(stores, { log, ...migrating });

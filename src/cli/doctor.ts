@@ -48,8 +48,6 @@ interface Finding {
   remedy?: string;
 }
 
-type Findings = AsyncIterable<Finding> | Iterable<Finding>;
-
 const ok = (part: Finding["part"], text: string): Finding => ({ part, state: "ok", text });
 const remark = (part: Finding["part"], text: string, remedy: string): Finding => ({
   part,
@@ -71,7 +69,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   const dataDir = resolve(config.dataDir);
   if (!isJson) print(`sluice ${readBuild()}, DATA_DIR ${dataDir}\n`);
   const { owner, problem } = examineFolder(dataDir);
-  const examined: Findings[] = problem
+  const examined: (AsyncIterable<Finding> | Iterable<Finding>)[] = problem
     ? [[problem]]
     : [
         [diskFinding(dataDir)],

@@ -9,8 +9,6 @@ import { wordsIn } from "../core/words.ts";
 import { type Asset, assetHeaders, sendAsset, textAsset } from "../http/asset.ts";
 import { sqlWords } from "../query/sql/words.ts";
 
-export type Pages = ReturnType<typeof openPages>;
-
 interface Bundled {
   asset: Asset;
   etag: string;

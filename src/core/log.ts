@@ -10,15 +10,13 @@ export type LogFields = Record<string, unknown>;
 
 export type Log = Record<Exclude<LogLevel, "silent">, (message: string, fields?: LogFields) => void>;
 
-interface LogOptions {
+export function openLog(options: {
   level: LogLevel;
   format: LogFormat;
   /** Writes one line, which has no newline; standard error by default. */
   write?: (line: string) => void;
   clock?: Clock;
-}
-
-export function openLog(options: LogOptions): Log {
+}): Log {
   const write = options.write ?? ((line: string) => void process.stderr.write(`${line}\n`));
   const clock = options.clock ?? systemClock;
   const threshold = logLevels.indexOf(options.level);

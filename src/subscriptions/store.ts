@@ -29,27 +29,25 @@ function columns(sql: Postgres | PostgresTransaction) {
 
 export const subscriptionOrders = ["created_at", "next_delivery_date", "title", "created_by__email"] as const;
 
-interface SubscriptionFilter {
-  project_id: number;
-  deleted: boolean;
-  insight?: number | undefined;
-  dashboard?: number | undefined;
-  resource_type?: "insight" | "dashboard" | undefined;
-  target_type?: string | undefined;
-  /** The uuid of a user. */
-  created_by?: string | undefined;
-  search?: string | undefined;
-  /** One of subscriptionOrders, with a minus before it for descending. */
-  ordering?: string | undefined;
-}
-
 /**
  * A page of a project's subscriptions, newest first by default, and how many there are in all.
  * @throws Fault with `limit` as its attr when the page is longer than httpLimits.pageBytesMax.
  */
 export async function listSubscriptions(
   sql: Postgres,
-  filter: SubscriptionFilter,
+  filter: {
+    project_id: number;
+    deleted: boolean;
+    insight?: number | undefined;
+    dashboard?: number | undefined;
+    resource_type?: "insight" | "dashboard" | undefined;
+    target_type?: string | undefined;
+    /** The uuid of a user. */
+    created_by?: string | undefined;
+    search?: string | undefined;
+    /** One of subscriptionOrders, with a minus before it for descending. */
+    ordering?: string | undefined;
+  },
   page: Page,
 ): Promise<Counted<Subscription>> {
   const { insight = null, dashboard = null, target_type = null, created_by = null } = filter;

@@ -38,22 +38,20 @@ export async function listInvites(
   return await countedPage(sql, { columns: columns(sql), from, order, page, show: shownRow<InviteRow> });
 }
 
-interface NewInvite {
-  organization_id: string;
-  created_by_id: number;
-  /** Normalized. */
-  target_email: string;
-  first_name: string;
-  level: number;
-}
-
 /**
  * Creates an invitation, which replaces an earlier one to the address; returns it with the token of its link.
  * @returns why there is none: the address is a member's, or too many are open.
  */
 export async function makeInvite(
   sql: Postgres,
-  invite: NewInvite,
+  invite: {
+    organization_id: string;
+    created_by_id: number;
+    /** Normalized. */
+    target_email: string;
+    first_name: string;
+    level: number;
+  },
 ): Promise<{ invite: Invite; token: string } | "member" | "full"> {
   const { organization_id, target_email } = invite;
   const token = randomBase62(43);

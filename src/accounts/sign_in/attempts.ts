@@ -17,8 +17,6 @@ export interface Attempt {
   known?: string | undefined;
 }
 
-export type Attempts = ReturnType<typeof openAttempts>;
-
 export function openAttempts(clock: Clock) {
   const { attemptsWindowMs: windowMs, attemptsKept: keysMax } = signInLimits;
   const limit = (attempts: number) => openRateLimit(attempts, clock, { windowMs, keysMax });

@@ -77,15 +77,13 @@ export async function endOwnSession(sql: Postgres, user_id: number, id: string):
   return rows.length > 0;
 }
 
-type SessionRow = Stored<BrowserSession, "created_at" | "last_used_at" | "expires_at">;
-
 /** The sessions of a user, the newest first. `current`: the id of the request's session. */
 export async function listSessions(
   sql: Postgres,
   user_id: number,
   current: string,
 ): Promise<BrowserSession[]> {
-  const rows = await sql<SessionRow[]>`
+  const rows = await sql<Stored<BrowserSession, "created_at" | "last_used_at" | "expires_at">[]>`
     SELECT s.id, s.user_agent, k.label AS key_label, s.id = ${current} AS is_current, s.created_at, s.last_used_at,
       s.expires_at
     FROM user_sessions s LEFT JOIN personal_api_keys k ON k.id = s.personal_api_key_id

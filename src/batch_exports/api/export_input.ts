@@ -65,14 +65,12 @@ export async function checkExport(
   };
 }
 
-type OwnFields = Omit<ExportFields, "destination_type" | "destination_config" | "destination_secrets">;
-
 /** Checks an export's own fields, which are reported before its destination's. */
 async function checkOwnPart(
   { clickhouse, parse, project_id }: Checks,
   changes: ExportUpdate,
   stored: StoredExport | undefined,
-): Promise<OwnFields> {
+): Promise<Omit<ExportFields, "destination_type" | "destination_config" | "destination_secrets">> {
   const model = changes.model === undefined && stored ? stored.model : modelOf(changes.model);
   const interval = changes.interval === undefined && stored ? stored.interval : intervalOf(changes.interval);
   const native_query = queryOf(changes, stored);

@@ -18,17 +18,12 @@ export interface SelectedColumn {
   text: string;
 }
 
-export interface ReadQuery {
-  selected: SelectedColumn[];
-  where: ExpressionNode | undefined;
-}
-
 /** @throws Fault with the reason. */
 export async function readNativeQuery(
   parse: SqlParser["parse"],
   text: string,
   { model, project_id }: { model: ExportModel; project_id: number },
-): Promise<ReadQuery> {
+): Promise<{ selected: SelectedColumn[]; where: ExpressionNode | undefined }> {
   const repaired = withPlainEscapes(text);
   const tree = await parse(repaired, "select", project_id).catch((thrown: unknown) =>
     refuseProblem("Failed to parse query", thrown),

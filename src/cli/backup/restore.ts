@@ -21,16 +21,14 @@ import { backupLimits } from "./limits.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
 import { copyIn } from "./postgres_rows_store.ts";
 
-export interface RestoreOptions {
+/** @throws UserError with the remedy, before anything is written if the backup or the folder is not fit. */
+export async function restoreBackup(options: {
   dataDir: string;
   /** The backup's folder, or its `s3://bucket/prefix`. */
   source: string;
   bucketAccess: BucketAccess;
   log: Log;
-}
-
-/** @throws UserError with the remedy, before anything is written if the backup or the folder is not fit. */
-export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
+}): Promise<Manifest> {
   const { source, log } = options;
   const dataDir = resolve(options.dataDir);
   const address = readBucketAddress(source);

@@ -18,8 +18,6 @@ import { Draft, type QueryContext } from "../store.ts";
 import type { EventRow } from "./columns.ts";
 import type { EventsQuery } from "./model.ts";
 
-type KeyedEvent = EventKey & Omit<EventRow, "properties">;
-
 /**
  * Events ordered by timestamp and uuid; one more than `limit` when there are more.
  * @throws Fault when their properties are larger than queryLimits.queryPageBytesMax.
@@ -39,7 +37,7 @@ export async function eventRows(
   const entity = draft.entityCondition({ event: query.event || undefined, filters });
   const where = `${draft.spanCondition(span)} AND ${entity}`;
   const order = newestFirst ? "DESC" : "ASC";
-  const events = await run<KeyedEvent>(
+  const events = await run<EventKey & Omit<EventRow, "properties">>(
     `SELECT ${keyColumns}, distinct_id, timestamp, created_at, person_id FROM events
      WHERE ${where} ORDER BY timestamp ${order}, uuid ${order} LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
     { ...draft.params, limit: limit + 1, offset },

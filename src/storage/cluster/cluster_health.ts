@@ -12,9 +12,6 @@ export interface Replica {
   replica_num: number;
 }
 
-/** Why a replica cannot be used: it does not answer, or its tables accept no INSERT. */
-export type ReplicaProblem = "AWAY" | "READONLY";
-
 export class ShardAway extends Error {
   readonly code: string;
 
@@ -92,7 +89,8 @@ export function problemOfReplicas(replicas: readonly Replica[], answers: readonl
   return codes.join(" ") + (others > 0 ? ` AND ${others} MORE` : "");
 }
 
-function problemOf(readonly: number | undefined): ReplicaProblem | undefined {
+/** Why a replica cannot be used: it does not answer, or its tables accept no INSERT. */
+function problemOf(readonly: number | undefined): "AWAY" | "READONLY" | undefined {
   if (readonly === undefined) return "AWAY";
   return readonly > 0 ? "READONLY" : undefined;
 }

@@ -115,15 +115,13 @@ export class ByteColumn {
 /** Shorter arrays are copied: another chunk costs more. */
 const borrowedBytesMin = 16 * 1024;
 
-interface Borrowed {
-  /** Its offset in the own bytes. */
-  at: number;
-  bytes: Uint8Array;
-}
-
 /** A buffer that borrows long byte arrays instead of copying them: they must not change until they are written. */
 export class Pieces extends ByteColumn {
-  #borrowed: Borrowed[] = [];
+  #borrowed: {
+    /** Its offset in the own bytes. */
+    at: number;
+    bytes: Uint8Array;
+  }[] = [];
   #borrowedBytes = 0;
 
   override raw(source: Uint8Array, from = 0, to = source.length): void {

@@ -20,13 +20,6 @@ const headSumAt = 44;
 const slotBytes = 64;
 const slotSumAt = 20;
 
-/** A lane's two slots: their segments, and which was written last. */
-interface LaneSlots {
-  ids: [bigint, bigint];
-  newest: 0 | 1;
-  lane: number;
-}
-
 /** A mark: the extent of a segment. */
 interface Mark extends Extent {
   id: bigint;
@@ -38,8 +31,12 @@ export class SyncedMarks {
   readonly #path: string;
   readonly #bootId: string;
   readonly #fileBytes: number;
-  /** By the number of their lane. */
-  readonly #lanes: LaneSlots[];
+  /** By the number of a lane, its two slots: their segments, and which was written last. */
+  readonly #lanes: {
+    ids: [bigint, bigint];
+    newest: 0 | 1;
+    lane: number;
+  }[];
   readonly #slot = new Uint8Array(slotSumAt + 4);
   readonly #view = new DataView(this.#slot.buffer);
   readonly #summed = this.#slot.subarray(0, slotSumAt);

@@ -10,11 +10,9 @@ export interface LogLine {
   text: string;
 }
 
-export type RequestLine = ReturnType<typeof requestOf>;
-
 export interface Recorded {
   logs: LogLine[];
-  requests: RequestLine[];
+  requests: ReturnType<typeof requestOf>[];
 }
 
 /** rrweb's type of plugins' events, and the names of the plugins. */

@@ -21,7 +21,14 @@ export interface Sql {
   /** What it takes, once its expression is compiled. */
   cost?: Cost | undefined;
   /** Of an event's moment, or a rounded one: the column of the engine's index. */
-  floor?: Floor;
+  floor?: {
+    /** The column in UTC, as the engine stores it. */
+    raw: () => string;
+    /** How many days the value may be before it; 0 when it is the column itself. */
+    days: number;
+    /** Adds a condition that every row meets to the table: `raw` compared with a constant. */
+    limit?: (sign: string, bound: string) => void;
+  };
 }
 
 export interface Cost {
@@ -35,13 +42,4 @@ export interface Cost {
   chars: number;
   /** Whether it is one value for all rows. */
   isFixed: boolean;
-}
-
-export interface Floor {
-  /** The column in UTC, as the engine stores it. */
-  raw: () => string;
-  /** How many days the value may be before it; 0 when it is the column itself. */
-  days: number;
-  /** Adds a condition that every row meets to the table: `raw` compared with a constant. */
-  limit?: (sign: string, bound: string) => void;
 }
