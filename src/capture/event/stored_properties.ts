@@ -5,7 +5,9 @@ import { bytesOf, decodeText } from "../../core/bytes.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { type ByteRange, setBytes, setText } from "../scan/byte_range.ts";
 import { alteration, type EntryOffset, field, type Indexed } from "../scan/event_fields.ts";
+import type { EventIndex } from "../scan/event_index.ts";
 import type { Reason } from "./outcome.ts";
+import { RepeatedKeys } from "./repeated_keys.ts";
 
 /** The members of an object by name: the key as it was written, and the text of the value. */
 type Members = Map<string, readonly [key: string, value: string]>;
@@ -17,7 +19,7 @@ const beside = [
 ] as const;
 
 /** Reads the properties of entry `at`; returns why the event is ignored, if they are none. */
-export function readProperties(index: Indexed, at: EntryOffset, out: ByteRange): Reason | undefined {
+export function readProperties(index: EventIndex, at: EntryOffset, out: ByteRange): Reason | undefined {
   const { bytes, entries } = index;
   const [from, to] = [entries[at + field.properties]!, entries[at + field.properties + 1]!];
   const isAbsent = to === 0 || bytes[from] === 0x6e;
@@ -25,25 +27,26 @@ export function readProperties(index: Indexed, at: EntryOffset, out: ByteRange):
   if (isAbsent) setBytes(out, emptyObject, 0, emptyObject.length);
   else setBytes(out, bytes, from, to);
   const mayRepeat = (entries[at + field.altered]! & alteration.repeatedKey) !== 0;
+  const keys = mayRepeat ? (index.repeatedKeys ??= new RepeatedKeys()) : undefined;
   const hasOwn = isObject(index, at, field.own_set) || isObject(index, at, field.own_set_once);
-  const text = mayRepeat || hasOwn ? completeText(index, at, mayRepeat, out) : undefined;
+  if (!keys && !hasOwn) return undefined;
+  const text = hasOwn ? completeText(index, at, keys, out) : textOnce(out.source, out.from, keys);
   if (text !== undefined) setText(out, text);
   return undefined;
 }
 
-/** The text of the properties as they are stored; undefined where they are stored as they were sent. */
+/** The text of properties beside which others stand. `keys`: absent when no object of the event names one twice. */
 function completeText(
   index: Indexed,
   at: EntryOffset,
-  mayRepeat: boolean,
+  keys: RepeatedKeys | undefined,
   { source, from, to }: ByteRange,
-): string | undefined {
+): string {
   const { bytes, entries } = index;
   const own = beside.filter(([, slot]) => isObject(index, at, slot));
-  if (own.length === 0) return rewrite(source, from)[0];
   if (!own.some(([, , inner]) => entries[at + inner + 1]! > 0)) {
     const textOf = (inside: Uint8Array, begin: number, end: number) =>
-      (mayRepeat ? rewrite(inside, begin)[0] : undefined) ?? decodeText(inside, begin, end);
+      textOnce(inside, begin, keys) ?? decodeText(inside, begin, end);
     const members = own.map(
       ([name, slot]) => `"${name}":${textOf(bytes, entries[at + slot]!, entries[at + slot + 1]!)}`,
     );
@@ -62,6 +65,11 @@ function completeText(
 
 function isObject({ bytes, entries }: Indexed, at: EntryOffset, slot: number): boolean {
   return entries[at + slot + 1]! > 0 && bytes[entries[at + slot]!] === 0x7b;
+}
+
+/** As rewrite(), without reading what names no key twice. */
+function textOnce(bytes: Uint8Array, from: number, keys: RepeatedKeys | undefined): string | undefined {
+  return keys?.mayRepeat(bytes, from) ? rewrite(bytes, from)[0] : undefined;
 }
 
 /** The members of the object that begins at `from`, the last of each key. */

@@ -1,6 +1,7 @@
 // The index of a body's events: where the fields of each lie, which items are no events, and the one project key that
 // the body names. The scanner writes it; append_events.ts reads it.
 
+import { isTextAt } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
 import type { JsonWalker } from "../../core/json/json_walker.ts";
@@ -8,6 +9,7 @@ import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import type { Repaired } from "../decode/repair.ts";
 import { Outcomes, type Reason } from "../event/outcome.ts";
+import type { RepeatedKeys } from "../event/repeated_keys.ts";
 import { singleKey } from "../wasm/layout.ts";
 import type { ScanArena } from "../wasm/scan_arena.ts";
 import {
@@ -79,6 +81,8 @@ export class EventIndex {
   #moved = 0;
   readonly #options: IndexOptions;
   #fast: ScanArena | undefined;
+  /** Made for the first event whose keys must be compared. */
+  repeatedKeys: RepeatedKeys | undefined;
   /** The generation of the fast scan's memory that this index is of. */
   readonly #generation: number;
   readonly #numbersMax: number;
@@ -253,7 +257,7 @@ export class EventIndex {
     if (to === 0) return;
     const [firstFrom, firstTo] = this.firstKey;
     if (firstTo === 0) this.firstKey = [from, to];
-    else this.itemKeysDiffer ||= !sameBytes(this.#bytes, from, to, this.#bytes, firstFrom, firstTo);
+    else this.itemKeysDiffer ||= !isTextAt(this.#bytes, from, to, this.#bytes.subarray(firstFrom, firstTo));
   }
 
   /** Counts the open entry as ignored; the next one replaces it. */
@@ -365,7 +369,7 @@ function textOf({ bytes }: Pick<Envelope, "bytes">, [from, to]: RawRange = none)
   if (to === 0 || bytes[from] !== 0x22) return undefined;
   const bucket = (bytes[to - 2]! + 31 * bytes[to - 3]! + 17 * (to - from)) % recentKeys.length;
   const recent = recentKeys[bucket];
-  if (recent && sameBytes(bytes, from, to, recent.raw, 0, recent.raw.length)) return recent.text;
+  if (recent && isTextAt(bytes, from, to, recent.raw)) return recent.text;
   const raw = bytes.slice(from, to);
   const text = (JSON.parse(decoder.decode(raw)) as string).trim() || undefined;
   if (raw.length <= recentKeyBytesMax) recentKeys[bucket] = { raw, text };
@@ -377,19 +381,6 @@ const recentKeys: ({ raw: Uint8Array; text: string | undefined } | undefined)[] 
 /** The longest key, with its quotes, in bytes. */
 const recentKeyBytesMax = limits.projectKeyBytesMax + 2;
 const decoder = new TextDecoder();
-
-function sameBytes(
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  others: Uint8Array,
-  start: number,
-  end: number,
-): boolean {
-  if (to - from !== end - start) return false;
-  for (let i = 0; i < to - from; i++) if (bytes[from + i] !== others[start + i]) return false;
-  return true;
-}
 
 /** True when the body declares a migration. */
 export function isHistorical(index: Envelope): boolean {
