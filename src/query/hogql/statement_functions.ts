@@ -8,7 +8,7 @@ import { kindsOf } from "../sql/compile/lists/kinds.ts";
 
 /** Operators as the engine names them, and functions of shapes, columns and filters that the lists do not have. */
 const ownFunctions = functionsIn<object>(`
-unknown v*: and or not equals notEquals less lessOrEquals greater greaterOrEquals like notLike ilike notILike in
+unknown v*: and or xor not equals notEquals less lessOrEquals greater greaterOrEquals like notLike ilike notILike in
 unknown v*: globalIn globalNotIn notIn exists toBool toInt64 toUInt128 toFloat64OrNull toDate toDate32 if multiIf
 unknown v*: ifNull nullIf coalesce greatest least concat hasAny hasAll
 unknown vz: toTimeZone

@@ -5,13 +5,13 @@ import { createReadStream } from "node:fs";
 import { access } from "node:fs/promises";
 import { pipeline, Readable } from "node:stream";
 import { constants, createZstdCompress } from "node:zlib";
-import { ClickHouseLogLevel, createClient, parseError } from "@clickhouse/client";
+import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { limits } from "../../core/limits.ts";
 import type { Cluster } from "../cluster/placement.ts";
 import { ownTables, type Tables } from "../cluster/tables.ts";
 import { RunningStatements } from "../running_statements.ts";
 import type { Work } from "../work_watch.ts";
-import { classified, ClickHouseError } from "./error.ts";
+import { classified, ClickHouseError, readFailure } from "./error.ts";
 import { type HiddenRows, HiddenRowsOfProjects } from "./hidden_rows.ts";
 import { clickhouseLimits } from "./limits.ts";
 import { type LongReads, openLongReads } from "./long_reads.ts";
@@ -139,7 +139,7 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
       else {
         const { stream } = await on.exec({ ...body, abort_signal, clickhouse_settings: allSettings });
         const answer = await textOf(stream);
-        if (answer.includes("DB::Exception")) throw parseError(answer);
+        if (answer.includes("DB::Exception")) throw readFailure(answer);
       }
     };
     await running.during(text, () => within(timeoutMs, send, abort));
@@ -319,7 +319,7 @@ async function insertBody(
       });
       // A stored INSERT has an empty answer.
       const answer = await textOf(stream);
-      if (answer !== "") throw parseError(answer);
+      if (answer !== "") throw readFailure(answer);
     };
     await within(timeoutMs, send, abort);
   } finally {
@@ -362,7 +362,7 @@ function connect(url: string, embedded: boolean) {
   const client = open(database, clickhouseLimits.clickhouseConnectionsMax);
   const running = new RunningStatements();
   const { killed } = running;
-  const server = { origin, username, password, database, embedded, failure: parseError, killed };
+  const server = { origin, username, password, database, embedded, failure: readFailure, killed };
   const [read, write] = [openReader(server), openWriter(server)];
   return { database, client, admin: open("default", 1), read, write, running };
 }

@@ -24,6 +24,7 @@ export const engineSettings: readonly string[] = wordsIn(`
   output_format_parquet_row_group_size_bytes parallel_distributed_insert_select prefer_localhost_replica
   result_overflow_mode s3_connect_timeout_ms s3_max_inflight_parts_for_one_file s3_max_redirects s3_request_timeout_ms
   s3_retry_attempts s3_truncate_on_insert select_sequential_consistency skip_unavailable_shards
+  transform_null_in
 `);
 
 export const tableSettings = wordsIn(`

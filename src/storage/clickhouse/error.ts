@@ -108,6 +108,18 @@ const heavy: ReadonlySet<string> = new Set(
   wordsIn("TOO_SLOW TOO_MANY_ROWS TOO_MANY_BYTES TOO_MANY_ROWS_OR_BYTES"),
 );
 
+/**
+ * The error of an answer. Its type is the last name in brackets: a text of the statement or of a row, which the message
+ * may quote, can look like one.
+ */
+export function readFailure(answer: string): Error {
+  const code = /(?:Code|Error): (\d+)/.exec(answer)?.[1];
+  const name = [...answer.matchAll(/\(([A-Z][A-Z0-9_]{2,})\)/g)].at(-1);
+  if (code === undefined || !name) return new Error(answer);
+  const message = answer.slice(0, name.index).split("Exception: ").at(-1)!;
+  return new ClickHouseError(message, code, name[1]!);
+}
+
 /** Errors of the client carry code and type; those of sockets only a code. */
 export function classified(thrown: unknown): ClickHouseError {
   if (thrown instanceof ClickHouseError) return thrown;

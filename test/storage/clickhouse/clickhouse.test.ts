@@ -72,6 +72,13 @@ test("an exception below a status of 200 is a failure of a command", async () =>
   await expect(failed).rejects.toMatchObject({ type: "MEMORY_LIMIT_EXCEEDED" });
 });
 
+test("a row that an exception quotes does not name it", async () => {
+  const quoting =
+    "Code: 6. DB::Exception: Cannot parse '(MEMORY_LIMIT_EXCEEDED)'. (CANNOT_PARSE_TEXT) (version 25.1)";
+  const failed = answering(`${quoting}\n`).insertNative("event_rows", body);
+  await expect(failed).rejects.toMatchObject({ code: "6", type: "CANNOT_PARSE_TEXT", kind: "refused" });
+});
+
 test("an INSERT that its caller gives up ends at once, whether or not ClickHouse answers", async () => {
   const arrived = Promise.withResolvers<void>();
   const { promise, resolve } = Promise.withResolvers<Response>();

@@ -48,6 +48,12 @@ export function callSql(node: CallNode, scope: SqlScope): Sql {
   if (name === "and" || name === "or") {
     return logic(name === "and" ? "And" : "Or", args, scope);
   }
+  if (name === "xor") {
+    requireArguments("vv*");
+    const parts = args.map((_, i) => inner(i));
+    const nullable = parts.some((part) => part.nullable);
+    return { ...truth(`xor(${parts.map(condition).join(", ")})`), nullable };
+  }
   if (name === "not") {
     requireArguments("v");
     return negation(inner(0));

@@ -7,25 +7,25 @@ import { checkArguments } from "./lists/arguments.ts";
 import { refuse } from "./problem.ts";
 import type { Sql } from "./value.ts";
 
-const signs: Readonly<Record<string, [sql: string, resultForNull: 0 | 1]>> = {
-  "==": ["=", 0],
-  "!=": ["!=", 1],
-  "<": ["<", 0],
-  "<=": ["<=", 0],
-  ">": [">", 0],
-  ">=": [">=", 0],
-  like: ["LIKE", 0],
-  ilike: ["ILIKE", 0],
-  "not like": ["NOT LIKE", 1],
-  "not ilike": ["NOT ILIKE", 1],
-};
+/** When an operator holds for null: where both sides are, where only one is, or never. */
+type Nulls = "alike" | "unlike" | "never";
 
-/** A regular expression: whether case matters, and the result for null. */
-const patterns: Readonly<Record<string, { ignoresCase: boolean; isNegated: boolean }>> = {
-  "=~": { ignoresCase: false, isNegated: false },
-  "=~*": { ignoresCase: true, isNegated: false },
-  "!~": { ignoresCase: false, isNegated: true },
-  "!~*": { ignoresCase: true, isNegated: true },
+/** By the parser's names. */
+const signs: Readonly<Record<string, [sql: string, nulls: Nulls]>> = {
+  "==": ["=", "alike"],
+  "!=": ["!=", "unlike"],
+  "<": ["<", "never"],
+  "<=": ["<=", "never"],
+  ">": [">", "never"],
+  ">=": [">=", "never"],
+  like: ["LIKE", "alike"],
+  ilike: ["ILIKE", "alike"],
+  "not like": ["NOT LIKE", "unlike"],
+  "not ilike": ["NOT ILIKE", "unlike"],
+  "=~": ["match", "alike"],
+  "=~*": ["match", "alike"],
+  "!~": ["NOT match", "unlike"],
+  "!~*": ["NOT match", "unlike"],
 };
 
 /** The operands may be written twice. */
@@ -34,36 +34,42 @@ export function comparison(draft: SqlDraft, op: string, left: Sql, right: Sql, a
 }
 
 function compared(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed): Sql {
-  const pattern = patterns[op];
-  if (pattern) {
-    const [checked] = checkArguments(draft, { args: "r", name: op }, [right], at);
-    return regexMatch(pattern, left, checked!);
-  }
   const entry = signs[op];
   if (!entry) refuse(`The operator ${op.toUpperCase()} is not supported.`, at);
-  const [sign, resultForNull] = entry;
-  if (left.constant === null || right.constant === null) {
-    const other = left.constant === null ? right : left;
-    if (op === "==") return truth(`isNull(${other.sql})`);
-    if (op === "!=") return truth(`isNotNull(${other.sql})`);
+  const [sign, nulls] = entry;
+  const isPattern = op.includes("~");
+  const subject = isPattern || op.endsWith("like") ? asType(left, "string") : left;
+  if (nulls !== "never" && (subject.constant === null || right.constant === null)) {
+    const other = subject.constant === null ? right : subject;
+    return truth(`${nulls === "alike" ? "isNull" : "isNotNull"}(${other.sql})`);
   }
-  const isText = op.endsWith("like");
-  const [one, two] = sameTypes(draft, isText ? asType(left, "string") : left, right, at);
+  if (isPattern) {
+    const [checked] = checkArguments(draft, { args: "r", name: op }, [right], at);
+    const regex = op.endsWith("*") ? `concat('(?i)', ${checked!.sql})` : checked!.sql;
+    return withNulls(draft, `${sign}(${subject.sql}, ${regex})`, nulls, subject, right);
+  }
+  const [one, two] = sameTypes(draft, subject, right, at);
   const isConjunct = draft.conjuncts.has(at);
   const indexed = draft.canUseIndex
     ? (indexedComparison(op, one, two, isConjunct) ??
       indexedComparison(flipped[op] ?? op, two, one, isConjunct))
     : undefined;
-  if (indexed !== undefined) return truth(indexed);
-  const plain = `${one.sql} ${sign} ${two.sql}`;
-  if (!one.nullable && !two.nullable) return truth(`(${plain})`);
-  if (op === "==" && one.nullable && two.nullable) {
-    return truth(`ifNull(${plain}, isNull(${one.sql}) AND isNull(${two.sql}))`);
-  }
-  if (op === "!=" && one.nullable && two.nullable) {
-    return truth(`ifNull(${plain}, isNotNull(${one.sql}) OR isNotNull(${two.sql}))`);
-  }
-  return truth(`ifNull(${plain}, ${resultForNull})`);
+  return indexed !== undefined
+    ? truth(indexed)
+    : withNulls(draft, `${one.sql} ${sign} ${two.sql}`, nulls, one, two);
+}
+
+/** A comparison of two values of which none, one or both may be null. */
+function withNulls(draft: SqlDraft, plain: string, nulls: Nulls, one: Sql, two: Sql): Sql {
+  const nullable = one.nullable || two.nullable;
+  if (!nullable || draft.isJoin) return { ...truth(`(${plain})`), nullable };
+  if (nulls === "never" || !one.nullable || !two.nullable)
+    return truth(`ifNull(${plain}, ${nulls === "unlike" ? 1 : 0})`);
+  const forNulls =
+    nulls === "alike"
+      ? `isNull(${one.sql}) AND isNull(${two.sql})`
+      : `isNotNull(${one.sql}) OR isNotNull(${two.sql})`;
+  return truth(`ifNull(${plain}, ${forNulls})`);
 }
 
 /** Comparisons and ranges joined by AND in `where` that have a side which is equal for all rows. */
@@ -92,9 +98,8 @@ const flipped: Readonly<Record<string, string>> = { "<": ">", "<=": ">=", ">": "
  */
 function indexedComparison(op: string, one: Sql, two: Sql, isConjunct: boolean): string | undefined {
   const { floor } = one;
-  if (!floor || one.nullable || two.nullable || !isMoment(two) || op === "!=" || signs[op]?.[1] !== 0) {
-    return undefined;
-  }
+  const isOrder = op === "==" || flipped[op] !== undefined;
+  if (!floor || one.nullable || two.nullable || !isMoment(two) || !isOrder) return undefined;
   const raw = floor.raw();
   const bound = `toDateTime64(${two.sql}, 6, {tz:String})`;
   const implied = (sign: string, value: string): string => {
@@ -110,11 +115,6 @@ function indexedComparison(op: string, one: Sql, two: Sql, isConjunct: boolean):
 
 export function truth(sql: string, isNegated = false): Sql {
   return { sql: isNegated ? `(NOT ${sql})` : sql, type: "boolean", nullable: false };
-}
-
-function regexMatch(pattern: { ignoresCase: boolean; isNegated: boolean }, left: Sql, right: Sql): Sql {
-  const regex = pattern.ignoresCase ? `concat('(?i)', ${right.sql})` : right.sql;
-  return truth(`ifNull(match(${left.text ?? left.sql}, ${regex}), 0)`, pattern.isNegated);
 }
 
 /** `x IN (…)` of single values; a subquery or an array is written as it is. */
@@ -220,6 +220,7 @@ export function inSql(isNegated: boolean, left: Sql, right: ExpressionNode, scop
     const inner = scope.select(right);
     const [column] = inner.columns;
     const same = column ? asType(left, column.column.type) : left;
+    draft.hasNullMembers ||= same.nullable && column?.column.nullable === true;
     const needsText = same.type === "uuid" && column?.column.type === "string";
     const sql = `${needsText ? `toString(${same.sql})` : same.sql} IN (${inner.sql})`;
     return truth(same.nullable ? `ifNull(${sql}, 0)` : `(${sql})`, isNegated);

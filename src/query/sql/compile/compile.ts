@@ -42,6 +42,7 @@ export function compileSelect(tree: SelectTree, context: SqlContext) {
     columns: compiled.columns.map(({ name }) => name),
     limit,
     offset,
+    hasNullMembers: draft.hasNullMembers,
     /** Scopes that the key needs beside query:read. */
     scopes: draft.scopes,
     /** Properties of persons, and where each is named. */

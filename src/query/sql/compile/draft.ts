@@ -150,6 +150,10 @@ export class SqlDraft {
   readonly conjuncts = new Set<Placed>();
   /** Whether comparisons are of single rows, where they may also use a moment's stored column. */
   canUseIndex = true;
+  /** Whether comparisons are the condition of a JOIN, for which null equals nothing. */
+  isJoin = false;
+  /** Whether null may be a member of a SELECT behind IN. */
+  hasNullMembers = false;
   readonly #writtenValues = new Map<string, string>();
   #characters: readonly string[] | undefined;
   /** The values within the expressions that are compiled, and how many these are. */

@@ -34,7 +34,9 @@ export function addTables(first: JoinExpr, scope: SqlScope): Joined[] {
     }
     const before = [...scope.tables];
     scope.tables.push(table);
+    scope.draft.isJoin = true;
     joined.push({ table, join, on: constraintText(one, before, table, join, scope) });
+    scope.draft.isJoin = false;
   }
   return joined;
 }

@@ -61,7 +61,6 @@ number vn isNumeric: bitShiftLeft bitShiftRight
 number vv?v isNumeric: ifNotFinite
 number vvvv isNumeric: widthBucket width_bucket=widthBucket
 number - neverNull: pi e rand rand32 rand64 randCanonical
-boolean v*: xor
 # Texts.
 string v: lower lcase=lower upper ucase=upper lowerUTF8 upperUTF8 reverse reverseUTF8 toValidUTF8 initcap
 string v: initcapUTF8 hex unhex base64Encode base64Decode tryBase64Decode
