@@ -1,6 +1,7 @@
 // Migrations: each once, in order, whoever else does the same; a file that was changed stops the start.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { basename } from "node:path";
 import { silentLog as log } from "../../src/core/log.ts";
 import { unreleasedRemedy } from "../../src/core/version.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
@@ -8,6 +9,7 @@ import { countMigratedRows, migrate, pendingMigrations } from "../../src/storage
 import { readMigrations } from "../../src/storage/migrations/files.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type EmptyStores, folders as foldersOf, openDatabases } from "../support/migrations.ts";
+import { until } from "../support/server.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
 afterAll(cleanUp);
@@ -98,6 +100,32 @@ test("this program's own files apply to empty stores", async () => {
   expect(applied.postgres).toBeGreaterThanOrEqual(2);
   expect(applied.clickhouse).toBeGreaterThanOrEqual(1);
   expect(await stores.clickhouse.query("SELECT count() AS n FROM events")).toEqual([{ n: "0" }]);
+});
+
+test("a span of sessions skips those from before its index", async () => {
+  const stores = await emptyStores();
+  const { clickhouse } = stores;
+  const files = readMigrations().clickhouse.filter(({ version }) => version < 20);
+  const before = Object.fromEntries(files.map(({ path, text }) => [basename(path), text]));
+  await migrate(stores, { log, clickhouseDir: foldersOf({}, before).clickhouseDir });
+  await clickhouse.command(
+    "INSERT INTO session_facts (project_id, session_id, start_time, end_time) VALUES (1, 's', '2024-05-01', '2024-05-02')",
+  );
+  await migrate(stores, { log });
+  await until(async () => {
+    const [left] = await clickhouse.query<{ n: string }>(
+      "SELECT count() AS n FROM system.mutations WHERE NOT is_done",
+    );
+    return left?.n === "0";
+  });
+  const plan = await clickhouse.query<{ explain: string }>(
+    `EXPLAIN indexes = 1 SELECT count() FROM sessions
+     WHERE start_time >= toDateTime64('2025-01-01', 6, 'UTC') AND end_time >= toDateTime64('2025-01-01', 6, 'UTC')`,
+  );
+  const lines = plan.map(({ explain }) => explain.trim());
+  expect(lines.slice(lines.indexOf("Name: bounds")).find((line) => line.startsWith("Granules"))).toBe(
+    "Granules: 0/1",
+  );
 });
 
 test("what would be applied is reported without applying it, in stores that have nothing, too", async () => {
