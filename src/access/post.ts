@@ -14,7 +14,7 @@ export interface ForeignAnswer {
 }
 
 interface PostOptions {
-  method?: "POST" | "PUT";
+  method?: "POST" | "PUT" | "DELETE";
   headers: Record<string, string>;
   msMax: number;
   abort?: AbortSignal;

@@ -57,8 +57,26 @@ test("two exports of other events that would write the same objects are refused"
   expect((await create("AzureBlob", azure)).status).toBe(201);
   expect(problemOf(await create("AzureBlob", { ...azure, include_events: ["A"] }))).toEqual(refused);
   // Terraform and scripts make the same one twice.
-  expect((await create("S3", s3)).status).toBe(201);
+  expect((await create("S3", { ...s3, include_events: [], exclude_events: [] })).status).toBe(201);
+  const list = ["B", "A", "B"];
+  const listed = await create("S3", { ...s3, prefix: "listed", include_events: list });
+  expect((await create("S3", { ...s3, prefix: "listed", include_events: ["A", "B"] })).status).toBe(201);
+  const narrowed = { destination: { config: { include_events: ["A"] } } };
+  expect(problemOf(await ask(app, "PATCH", `${path}${listed.body["id"]}/`, narrowed))).toEqual(refused);
+  const split = { ...s3, prefix: "split", max_file_size_mb: 1 };
+  expect((await create("S3", split)).status).toBe(201);
+  expect(problemOf(await create("S3", { ...split, max_file_size_mb: 2 }))).toEqual(refused);
   expect((await create("AzureBlob", { ...azure, container_name: "others" })).status).toBe(201);
+});
+
+// Another project of the organization: PostHog's exports have no other sign of it in their names.
+test("an export of another project's rows to the same objects is refused", async () => {
+  const made = await ask(app, "POST", "/api/projects/", { name: "Staging" });
+  expect((await create("S3", { ...s3, prefix: "projects" })).status).toBe(201);
+  const destination = { type: "S3", config: { ...s3, prefix: "projects" } };
+  const body = { name: "e", interval: "hour", destination };
+  const other = await ask(app, "POST", `/api/projects/${String(made.body["id"])}/batch_exports/`, body);
+  expect([other.status, other.body["attr"]]).toEqual([400, "destination__config__prefix"]);
 });
 
 // PostHog/posthog#18114, #27699: a backfill off the grid shifted all of its intervals, so that no file was overwritten.

@@ -41,6 +41,8 @@ export function startAzure(...containers: string[]): AzureServer {
       const comp = url.searchParams.get("comp");
       if (request.method === "GET" && url.searchParams.get("restype") === "container") return made(200);
       if (request.method === "HEAD") return azureError(blobs.has(name) ? 200 : 404, "BlobNotFound");
+      if (request.method === "DELETE")
+        return blobs.delete(name) ? made(202) : azureError(404, "BlobNotFound");
       if (request.method !== "PUT") return azureError(400, "UnsupportedHere");
       if (comp === "block") blocks.set(`${name} ${url.searchParams.get("blockid")}`, body);
       else if (comp === "blocklist") {

@@ -76,7 +76,9 @@ export async function startS3(...buckets: string[]): Promise<S3Server> {
           const more = `<Region>${own}</Region>`;
           return s3Error(400, "AuthorizationHeaderMalformed", `the region '${region}' is wrong`, more);
         }
-        const path = request.url.replace(/^https?:\/\/[^/]+/, "");
+        const whole = request.url.replace(/^https?:\/\/[^/]+/, "");
+        // s3rver does not know our keys.
+        const path = request.method === "DELETE" ? whole.replace(/\?.*/, "") : whole;
         requests.push({
           method: request.method,
           path,
@@ -163,16 +165,21 @@ export function s3Error(status: number, code: string, message = code, more = "")
   return new Response(body, { status, headers: { "content-type": "application/xml" } });
 }
 
-/** AWS Signature Version 4 in the Authorization header. */
+/** AWS Signature Version 4 in the Authorization header, or of a removal in its query. */
 export function checkSignature(request: Request): { region: string; refusal?: string } {
   const shape =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/;
-  const found = shape.exec(request.headers.get("authorization") ?? "");
+  const url = new URL(request.url);
+  const asked = (name: string) => url.searchParams.get(`X-Amz-${name}`) ?? "";
+  const isPresigned = request.method === "DELETE" && asked("Signature") !== "";
+  const presigned = `AWS4-HMAC-SHA256 Credential=${asked("Credential")}, SignedHeaders=${asked("SignedHeaders")}, Signature=${asked("Signature")}`;
+  const found = shape.exec(isPresigned ? presigned : (request.headers.get("authorization") ?? ""));
+  const date = isPresigned ? asked("Date") : request.headers.get("x-amz-date");
   if (!found) return { region: "", refusal: "AccessDenied" };
   const [, key = "", day = "", region = "", signed = "", signature = ""] = found;
   if (key !== s3Key) return { region, refusal: "InvalidAccessKeyId" };
-  const url = new URL(request.url);
   const query = [...url.searchParams]
+    .filter(([name]) => name !== "X-Amz-Signature")
     .map(([name, value]) => `${encode(name)}=${encode(value)}`)
     .toSorted()
     .join("&");
@@ -189,11 +196,11 @@ export function checkSignature(request: Request): { region: string; refusal?: st
     .split("/")
     .map((step) => encode(decodeURIComponent(step)))
     .join("/");
-  const payload = request.headers.get("x-amz-content-sha256") ?? "";
+  const payload = isPresigned ? "UNSIGNED-PAYLOAD" : (request.headers.get("x-amz-content-sha256") ?? "");
   const canonical = [request.method, path, query, headers, signed, payload].join("\n");
   const scope = `${day}/${region}/s3/aws4_request`;
   const hash = createHash("sha256").update(canonical).digest("hex");
-  const text = ["AWS4-HMAC-SHA256", request.headers.get("x-amz-date"), scope, hash].join("\n");
+  const text = ["AWS4-HMAC-SHA256", date, scope, hash].join("\n");
   const signingKey = [day, region, "s3", "aws4_request"].reduce<Buffer>(
     (last, part) => hmac(last, part),
     Buffer.from(`AWS4${s3Secret}`),

@@ -132,7 +132,9 @@ async function create(
     }
     return Response.json(await shownExport(parse, { ...wouldBe(now), ...fields, project_id }));
   }
-  const made = await withOwnPath(sql, founding, undefined, (tx) => createExport(tx, founding));
+  const made = await withOwnPath(sql, founding, undefined, (tx, own_names) =>
+    createExport(tx, { ...founding, own_names }),
+  );
   if (!made) throw tooMany();
   return await shownExport(parse, { ...made, latest_runs: [] });
 }
@@ -148,6 +150,7 @@ function wouldBe(now: Date) {
     created_at: now,
     last_updated_at: now,
     scheduled_until: null,
+    own_names: false,
     revision: "",
     latest_runs: [],
   };
@@ -205,8 +208,11 @@ async function change(
     if (Object.keys(changes).length === 0) return await shownOf(sql, parse, stored);
     const { fields } = await checkExport({ ...parts, project_id: stored.project_id }, changes, stored);
     const now = new Date(clock.now());
-    const changed = await withOwnPath(sql, { ...fields, project_id: stored.project_id }, stored, (tx) =>
-      updateExport(tx, stored, fields, now),
+    const changed = await withOwnPath(
+      sql,
+      { ...fields, project_id: stored.project_id },
+      stored,
+      (tx, own_names) => updateExport(tx, stored, { ...fields, own_names }, now),
     );
     if (changed) return await shownOf(sql, parse, changed);
   }

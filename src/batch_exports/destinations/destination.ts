@@ -24,6 +24,8 @@ export interface DestinationParts<Config> {
    * @returns how many of them the destination has. @throws ExportError
    */
   write(work: ExportWork, config: Config): Promise<number>;
+  /** Removes files of one folder that earlier attempts at an interval wrote. @throws ExportError */
+  remove?(work: Writing, config: Config, keys: readonly string[]): Promise<void>;
   /** Tests a destination; at most one file is left there. @throws ExportError with the reason. */
   probe(work: Writing, config: Config): Promise<void>;
 }

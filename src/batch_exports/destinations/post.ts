@@ -12,7 +12,7 @@ interface Posting {
   addresses: Addresses;
   abort: AbortSignal;
   /** POST by default. */
-  method?: "POST" | "PUT";
+  method?: "POST" | "PUT" | "DELETE";
   /** The time limit in ms; exportLimits.postMsMax by default. */
   timeoutMs?: number;
 }

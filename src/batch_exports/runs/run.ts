@@ -31,6 +31,7 @@ import {
   type RefusedRow,
   runInsert,
   type UncountedWork,
+  type Writing,
 } from "../source/statements.ts";
 import {
   chooseMoment,
@@ -42,7 +43,16 @@ import {
   type ExportSource,
   type ExportStatement,
 } from "../source/store.ts";
-import { type AttemptResult, type ClaimedRun, endRun, pauseFailing, writeLog } from "./run_store.ts";
+import {
+  type AttemptResult,
+  type ClaimedRun,
+  endRun,
+  forgetFiles,
+  pauseFailing,
+  readStale,
+  recordFiles,
+  writeLog,
+} from "./run_store.ts";
 
 export interface RunCounts {
   ended(status: RunStatus): void;
@@ -74,9 +84,16 @@ export async function attemptRun(run: ClaimedRun, services: RunServices, lease: 
     secrets = destination.secrets;
     const source = await sourceOf(run, destination, services);
     const refused: RefusedRow[] = [];
-    const rows = await withRows({ ...services, source, tag, abort, refused }, async (work) =>
+    const place = readPlace(run);
+    let written: readonly string[] = [];
+    const record = async (keys: readonly string[]): Promise<void> => {
+      written = keys;
+      await recordFiles(services.sql, run, place, keys);
+    };
+    const rows = await withRows({ ...services, source, tag, abort, refused, record }, async (work) =>
       work.rows === 0 ? 0 : await destination.kind.write(await convert(work), destination.config),
     );
+    await removeStale(run, destination, { ...services, tag, abort }, place, written);
     await writeRefused(run, services, refused);
     const records_failed = refused.length;
     const counts = { records_completed: rows, records_failed, records_total_count: rows + records_failed };
@@ -109,6 +126,8 @@ async function sourceOf(
     project_id,
     model,
     interval: { start: run.data_interval_start?.getTime() ?? null, end: run.data_interval_end.getTime() },
+    // The id ends in random digits; it begins with the time.
+    own_name: run.own_names ? `_${run.batch_export_id.slice(-8)}` : "",
     moment: chooseMoment(model, by_timestamp),
     events: destination.events,
     conditions: filters === null ? [] : [filterOf(filters, run, clock.now())],
@@ -214,6 +233,37 @@ async function record(
     if (await pauseFailing(sql, run.batch_export_id, clock.now()))
       await writeLine(run, services, "ERROR", paused);
   }
+}
+
+/**
+ * Removes what earlier attempts at the interval wrote under names that this one did not use. What cannot be removed is
+ * reported in the run's log, and tried again by the interval's next run.
+ */
+async function removeStale(
+  run: ClaimedRun,
+  { kind, config }: Destination,
+  services: RunServices & Writing,
+  place: string,
+  written: readonly string[],
+): Promise<void> {
+  const { sql, abort } = services;
+  if (!kind.remove || abort.aborted) return;
+  const stale = await readStale(sql, run, place, written);
+  if (stale.length === 0) return;
+  try {
+    await kind.remove(services, config, stale);
+    await forgetFiles(sql, run, written.length > 0);
+  } catch (thrown) {
+    if (abort.aborted) throw thrown;
+    const what = `Files of an earlier attempt could not be removed (${stale.length}, the first is ${stale[0]})`;
+    await writeLine(run, services, "WARNING", `${what}: ${reasonOf(thrown)}`);
+  }
+}
+
+/** Where the names of an export's files depend on the interval alone. */
+function readPlace({ destination_config: config, model, own_names }: ClaimedRun): string {
+  const names = ["endpoint_url", "bucket_name", "account_name", "container_name", "path", "prefix"];
+  return JSON.stringify([model, own_names, ...names.map((name) => config[name] ?? "")]);
 }
 
 async function writeRefused(run: ClaimedRun, services: RunServices, refused: RefusedRow[]): Promise<void> {

@@ -17,6 +17,7 @@ export interface ClaimedRun extends Omit<ExportFields, OwnOfExports> {
   claim: string;
   batch_export_id: string;
   backfill_id: string | null;
+  own_names: boolean;
   /** Whether its interval is one of events' timestamps, and not of their arrival. */
   by_timestamp: boolean;
   /** Failed attempts so far. */
@@ -81,7 +82,7 @@ export function leasedRuns(sql: Postgres, { now, watermark, unsupported }: Due):
       q.data_interval_start, q.data_interval_end, e.project_id, e.model, e.native_query, e.filters,
       (SELECT timezone FROM projects WHERE id = e.project_id) AS timezone,
       EXISTS (SELECT FROM batch_export_backfills b WHERE b.id = q.backfill_id AND b.by_timestamp) AS by_timestamp,
-      e.destination_type, e.destination_config, e.destination_secrets`,
+      e.destination_type, e.destination_config, e.destination_secrets, e.own_names`,
   };
 }
 
@@ -138,6 +139,45 @@ export async function endRun(
       last_updated_at = ${at}, lease_owner = NULL, lease_until = NULL
     WHERE id = ${id} AND lease_owner = ${claim} AND status = 'Running'`;
   return ended.count > 0;
+}
+
+/** Stores the keys of an attempt's files, before it writes them. In another place, equal keys are other files. */
+export async function recordFiles(
+  sql: Postgres,
+  { id }: ClaimedRun,
+  place: string,
+  keys: readonly string[],
+): Promise<void> {
+  const added = sql.json([{ place, keys }] as never);
+  await sql`UPDATE batch_export_runs SET files = coalesce(files, '[]') || ${added}::jsonb WHERE id = ${id}`;
+}
+
+/** The runs of an interval whose files a run replaces: itself, and those that have ended. */
+const replaced = (sql: Postgres, run: ClaimedRun) => sql`
+  batch_export_id = ${run.batch_export_id} AND data_interval_end = ${run.data_interval_end}
+  AND data_interval_start IS NOT DISTINCT FROM ${run.data_interval_start} AND files IS NOT NULL
+  AND (id = ${run.id} OR status <> ALL(${[...openStatuses]}))`;
+
+/** The keys that attempts at a run's interval recorded, without those that it wrote. */
+export async function readStale(
+  sql: Postgres,
+  run: ClaimedRun,
+  place: string,
+  written: readonly string[],
+): Promise<string[]> {
+  const rows = await sql<{ key: string }[]>`
+    SELECT DISTINCT jsonb_array_elements_text(recorded -> 'keys') AS key
+    FROM batch_export_runs, jsonb_array_elements(files) AS recorded
+    WHERE ${replaced(sql, run)} AND recorded ->> 'place' = ${place}`;
+  return [...new Set(rows.map(({ key }) => key)).difference(new Set(written))].toSorted();
+}
+
+/** Forgets the names of files that were removed; the last ones of the run stay, if it wrote some. */
+export async function forgetFiles(sql: Postgres, run: ClaimedRun, isWritten: boolean): Promise<void> {
+  await sql`
+    UPDATE batch_export_runs
+    SET files = CASE WHEN id = ${run.id} AND ${isWritten} THEN jsonb_build_array(files -> -1) END
+    WHERE ${replaced(sql, run)}`;
 }
 
 /**

@@ -28,6 +28,8 @@ export interface ExportWork extends ExportServices {
   rows: number;
   /** Rows that the destination refused, which are put aside. */
   refused: RefusedRow[];
+  /** Stores the keys of all files before the first is written, so that a later attempt finds those to remove. */
+  record(keys: readonly string[]): Promise<void>;
 }
 
 export interface RefusedRow {

@@ -22,6 +22,8 @@ export interface ExportSource {
   project_id: number;
   model: "events" | "persons";
   interval: ExportInterval;
+  /** What the names of files contain beside the interval, to differ from another export's. */
+  own_name?: string | undefined;
   /** The column whose moments decide what is in the interval; `timestamp` in a backfill of events. */
   moment: "created_at" | "timestamp" | "_inserted_at";
   events: ExportedNames;

@@ -40,6 +40,8 @@ export interface StoredExport extends ExportFields {
   created_at: Date;
   last_updated_at: Date;
   scheduled_until: Date | null;
+  /** Whether the names of its files contain a part of its id. */
+  own_names: boolean;
   /** Changes with every update of the row. */
   revision: string;
 }
@@ -78,68 +80,78 @@ export async function getExport(
 }
 
 /**
- * Writes an export of files under a lock, so that no other process can choose the same names.
- * @param stored the export before the change; it may keep its place.
+ * Writes an export of files under a lock, so that no other process can choose the same names. In an object store,
+ * exports of one organization are compared: one with another model, query or filters gets names of its own.
+ * @param stored the export before the change; it may keep its place and its rows.
  * @throws Fault invalid_input when another export writes its files there: into a folder any one, into an object store
- * one of the organization.
+ * one of another project, or of other events. The same rows may be written twice.
  */
 export async function withOwnPath<T>(
   sql: Postgres,
   fields: ExportFields & { project_id: number },
   stored: StoredExport | undefined,
-  write: (sql: Postgres | PostgresTransaction) => Promise<T>,
+  write: (sql: Postgres | PostgresTransaction, own_names: boolean) => Promise<T>,
 ): Promise<T> {
-  const place = readPlace(fields);
-  if (place.pattern === undefined || isDeepStrictEqual(place, stored && readPlace(stored)))
-    return await write(sql);
+  const own_names = stored?.own_names ?? false;
+  const isFile = fields.destination_type === "File";
+  const isKept = isDeepStrictEqual(readFileParts(fields), stored && readFileParts(stored));
+  if (readPattern(fields) === undefined || isKept || (own_names && !isFile))
+    return await write(sql, own_names);
   const written = await sql.begin(async (tx) => {
     await tx`SELECT pg_advisory_xact_lock(hashtextextended('sluice places of file exports', 0))`;
-    const others = await tx<FilePlace[]>`
-      SELECT model, "interval", destination_type, destination_config FROM batch_exports e
-      JOIN projects p ON p.id = e.project_id
+    const others = await tx<FileExport[]>`
+      SELECT project_id, model, native_query, filters, "interval", destination_type, destination_config
+      FROM batch_exports e JOIN projects p ON p.id = e.project_id
       WHERE destination_type = ${fields.destination_type} AND NOT deleted
         AND e.id IS DISTINCT FROM ${stored?.id ?? null}::uuid
-        AND (destination_type = 'File' OR (
-          organization_id = (SELECT organization_id FROM projects WHERE id = ${fields.project_id})
-          -- PostHog takes any other; of two lists of events each run would remove what the other wrote.
-          AND model = ${fields.model} AND jsonb_build_array(destination_config -> 'include_events',
-              destination_config -> 'exclude_events')
-            <> jsonb_build_array(${jsonOf(tx, fields.destination_config)}::jsonb -> 'include_events',
-              ${jsonOf(tx, fields.destination_config)}::jsonb -> 'exclude_events')))`;
-    if (others.some((other) => writeSameNames(other, fields))) {
+        AND (${isFile} OR (NOT own_names
+          AND organization_id = (SELECT organization_id FROM projects WHERE id = ${fields.project_id})))`;
+    const { query, rows } = readFileParts(fields);
+    const alike = others.filter((other) => writeSameNames(other, fields)).map(readFileParts);
+    const sameQuery = alike.filter((other) => isDeepStrictEqual(other.query, query));
+    if (isFile ? alike.length > 0 : sameQuery.some((other) => !isDeepStrictEqual(other.rows, rows))) {
       const detail = "Another batch export writes its files there. Choose another path or prefix.";
       const name = fields.destination_config["path"] ? "path" : "prefix";
       throw new Fault("invalid_input", detail, { attr: `destination__config__${name}` });
     }
-    return [await write(tx)];
+    return [await write(tx, alike.length > sameQuery.length)];
   });
   return written[0] as T;
 }
 
-/** All that the names of an export's files depend on. */
-function readPlace(placed: FilePlace) {
-  const { file_format, compression, max_file_size_mb } = placed.destination_config;
-  const kind = [placed.destination_type, placed.interval, file_format, compression, max_file_size_mb];
-  return { pattern: readPattern(placed), kind };
+type FileExport = FilePlace & Pick<StoredExport, "project_id" | "native_query" | "filters">;
+
+/** All that an export's files depend on: their names, and their rows. */
+function readFileParts(placed: FileExport) {
+  const { project_id, model, native_query, filters, destination_type, interval, destination_config } = placed;
+  const { file_format, compression, max_file_size_mb, escape_formulas, ...config } = destination_config;
+  const [included, excluded] = [config["include_events"], config["exclude_events"]].map((names) =>
+    [...new Set((names ?? []) as string[])].toSorted(),
+  );
+  return {
+    names: [readPattern(placed), destination_type, interval, file_format, compression],
+    query: [model, native_query, (filters as unknown[] | null)?.length ? filters : null],
+    rows: [project_id, included, excluded, max_file_size_mb ?? null, escape_formulas ?? false],
+  };
 }
 
 /** Undefined when the project is gone or has exportLimits.exportsPerProjectMax exports. */
 export async function createExport(
   sql: Postgres | PostgresTransaction,
-  founding: ExportFields & { project_id: number; created_by: number; now: Date },
+  founding: ExportFields & { project_id: number; created_by: number; now: Date; own_names?: boolean },
 ): Promise<StoredExport | undefined> {
-  const { project_id, created_by, now, ...fields } = founding;
+  const { project_id, created_by, now, own_names = false, ...fields } = founding;
   const [row] = await sql<StoredExport[]>`
     INSERT INTO batch_exports AS e (
       id, project_id, created_by, created_at, last_updated_at, scheduled_until, name, model, "interval", paused,
       last_paused_at, start_at, end_at, native_query, filters, destination_type, destination_config,
-      destination_secrets)
+      destination_secrets, own_names)
     SELECT ${newUuid()}::uuid, p.id, ${created_by}::integer, ${now}::timestamptz, ${now}::timestamptz,
       ${now}::timestamptz, ${fields.name}::text, ${fields.model}::text, ${fields.interval}::text,
       ${fields.paused}::boolean, ${fields.last_paused_at}::text::timestamptz, ${fields.start_at}::text::timestamptz,
       ${fields.end_at}::text::timestamptz, ${fields.native_query}::text, ${jsonOf(sql, fields.filters)}::jsonb,
       ${fields.destination_type}::text, ${jsonOf(sql, fields.destination_config)}::jsonb,
-      ${fields.destination_secrets}::bytea
+      ${fields.destination_secrets}::bytea, ${own_names}::boolean
     FROM projects p WHERE p.id = ${project_id} AND ${isBelowLimit(sql)}
     RETURNING ${columns(sql)}`;
   return row;
@@ -167,7 +179,7 @@ function isBelowLimit(sql: Postgres | PostgresTransaction) {
 export async function updateExport(
   sql: Postgres | PostgresTransaction,
   stored: StoredExport,
-  fields: ExportFields,
+  fields: ExportFields & { own_names?: boolean },
   now: Date,
 ): Promise<StoredExport | undefined> {
   const resumed = stored.paused && !fields.paused;
@@ -181,7 +193,7 @@ export async function updateExport(
       end_at = ${fields.end_at}::text::timestamptz, native_query = ${fields.native_query}::text,
       filters = ${jsonOf(sql, fields.filters)}::jsonb, destination_type = ${fields.destination_type},
       destination_config = ${jsonOf(sql, fields.destination_config)}::jsonb,
-      destination_secrets = ${fields.destination_secrets}::bytea,
+      destination_secrets = ${fields.destination_secrets}::bytea, own_names = ${fields.own_names ?? stored.own_names},
       scheduled_until = CASE WHEN ${resumed} THEN ${now}::timestamptz ELSE scheduled_until END,
       last_updated_at = ${now}::timestamptz
     WHERE id = ${stored.id} AND NOT deleted AND xmin::text = ${stored.revision}

@@ -210,7 +210,8 @@ test("a server from before processes told what they know is waited for, before a
       DROP COLUMN text_modified_at, DROP COLUMN color, DROP COLUMN show_description`;
   await stores.sql`DROP TABLE shared_results, sharing_configurations`;
   await stores.sql`DROP TABLE activity_log`;
-  await stores.sql`ALTER TABLE batch_export_runs DROP COLUMN records_failed`;
+  await stores.sql`ALTER TABLE batch_export_runs DROP COLUMN records_failed, DROP COLUMN files`;
+  await stores.sql`ALTER TABLE batch_exports DROP COLUMN own_names`;
   await stores.sql`ALTER TABLE batch_export_backfills DROP COLUMN by_timestamp`;
   await stores.sql`DROP VIEW credentials`;
   await stores.sql`DROP TABLE key_organizations`;

@@ -12,8 +12,14 @@ import { type ExportWork, rowStream, type Writing } from "../../source/statement
 import { type ExportStatement, fileOf } from "../../source/store.ts";
 import { destinationKind } from "../destination.ts";
 import { checkFileChoice, hostOfUrl } from "../fields.ts";
-import { deliverObjects, type FileRows, type ObjectStore, probeObjects } from "../objects/objects.ts";
-import { type AzureRequest, put } from "./azure_request.ts";
+import {
+  deliverObjects,
+  type FileRows,
+  type ObjectStore,
+  probeObjects,
+  removeObjects,
+} from "../objects/objects.ts";
+import { type AzureRequest, send } from "./azure_request.ts";
 import { type AzureBlobConfig, azureFields, withoutConnectionString } from "./config.ts";
 import { countRows } from "./row_count.ts";
 
@@ -24,14 +30,15 @@ export const azureBlob = destinationKind({
   hostOf: hostOfUrl("endpoint_url"),
   columns: eventColumns,
   write: async (work, config) => await deliverObjects(work, azureStore(config), config),
+  remove: async (work, config, keys) => await removeObjects(work, azureStore(config), keys),
   probe: async (work, config) => await probeObjects(work, azureStore(config), config),
 });
 
 function azureStore(config: AzureBlobConfig): ObjectStore {
-  const send = async (work: Writing, request: Omit<AzureRequest, "headers">, headers = {}): Promise<void> =>
-    await put(config, { ...request, headers }, work);
+  const put = async (work: Writing, request: Omit<AzureRequest, "headers">, headers = {}): Promise<void> =>
+    await send(config, { ...request, headers }, work);
   const write = async (work: ExportWork, key: string, file: AsyncIterable<Uint8Array>): Promise<void> =>
-    await writeBlob(async (query, body) => await send(work, { key, query, body }), file);
+    await writeBlob(async (query, body) => await put(work, { key, query, body }), file);
   return {
     writeFile: async (work, key, rows) =>
       await write(work, key, readFile(work, rows.selection.select, rows, work.rows)),
@@ -43,7 +50,13 @@ function azureStore(config: AzureBlobConfig): ObjectStore {
     },
     writeText: async (work, key, content) => {
       const body = Buffer.from(`${content}\n`);
-      await send(work, { key, query: {}, body }, { "x-ms-blob-type": "BlockBlob" });
+      await put(work, { key, query: {}, body }, { "x-ms-blob-type": "BlockBlob" });
+    },
+    remove: async (work, key) => {
+      const removing = put(work, { key, query: {}, body: new Uint8Array(), method: "DELETE" });
+      await removing.catch((thrown: unknown) => {
+        if (!(thrown instanceof ExportError) || thrown.status !== 404) throw thrown;
+      });
     },
   };
 }

@@ -17,6 +17,7 @@ export interface AzureRequest {
   /** Headers beside those of every request; their names begin with x-ms-. */
   headers: Record<string, string>;
   body: Uint8Array;
+  method?: "PUT" | "DELETE";
 }
 
 type Work = Pick<ExportServices, "addresses" | "clock"> & Pick<ExportWork, "abort">;
@@ -24,11 +25,15 @@ type Work = Pick<ExportServices, "addresses" | "clock"> & Pick<ExportWork, "abor
 const version = "2021-08-06";
 const contentType = "application/octet-stream";
 
-/** Sends a PUT until it is accepted. @throws ExportError with the answer's status and code. */
-export async function put(config: AzureBlobConfig, request: AzureRequest, work: Work): Promise<void> {
+/** Sends a request, a PUT by default, until it is accepted. @throws ExportError with the answer's status and code. */
+export async function send(config: AzureBlobConfig, request: AzureRequest, work: Work): Promise<void> {
   const url = urlOf(config, request);
   const headers = () => signed(config, url, request, new Date(work.clock.now()).toUTCString());
-  const posting = { ...work, method: "PUT", timeoutMs: exportLimits.storeRequestMsMax } as const;
+  const posting = {
+    ...work,
+    method: request.method ?? "PUT",
+    timeoutMs: exportLimits.storeRequestMsMax,
+  } as const;
   await postRepeatedly(url, request.body, headers, posting, refusal);
 }
 
@@ -52,7 +57,7 @@ function urlOf(config: AzureBlobConfig, { key, query }: AzureRequest): URL {
 function signed(
   { account_name, account_key }: AzureBlobConfig,
   url: URL,
-  { query, headers, body }: AzureRequest,
+  { query, headers, body, method = "PUT" }: AzureRequest,
   date: string,
 ): Record<string, string> {
   const own: Record<string, string> = { ...headers, "x-ms-date": date, "x-ms-version": version };
@@ -62,7 +67,7 @@ function signed(
   // Encoding, language, length, MD5, type, date, four conditions and a range; those not sent are empty.
   const standard = ["", "", length, "", contentType, "", "", "", "", "", ""];
   const text = [
-    "PUT",
+    method,
     ...standard,
     ...sorted(own).map(([name, value]) => `${name}:${value}`),
     `/${account_name}${url.pathname}`,
@@ -77,7 +82,11 @@ function refusal({ host }: URL, { status, header }: ForeignAnswer, final: boolea
     return new ExportError(`${host} answered ${status}; redirects are not followed`, true);
   }
   const code = header("x-ms-error-code") ?? "";
-  return new ExportError(`${host} answered ${status}${knownCodes.has(code) ? ` ${code}` : ""}`, final);
+  return new ExportError(
+    `${host} answered ${status}${knownCodes.has(code) ? ` ${code}` : ""}`,
+    final,
+    status,
+  );
 }
 
 /** The error codes in Azure's documentation; other texts could be anything and are not shown. */

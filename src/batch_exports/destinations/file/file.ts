@@ -7,7 +7,7 @@ import type { ExportServices, Writing } from "../../source/statements.ts";
 import { destinationKind } from "../destination.ts";
 import { checkFileChoice, files, prefix, type ValuesOf } from "../fields.ts";
 import { type EngineStore, writtenByEngine } from "../objects/engine_store.ts";
-import { deliverObjects } from "../objects/objects.ts";
+import { deliverObjects, removeObjects } from "../objects/objects.ts";
 import * as rules from "../value.ts";
 import { type ExportFolder, openExportFolder } from "./export_folder.ts";
 
@@ -26,6 +26,8 @@ export const file = destinationKind({
   columns: eventColumns,
   problem: fileExportProblem,
   write: async (work, config) => await deliverObjects(work, writtenByEngine(fileStore(config, work)), config),
+  remove: async (work, config, keys) =>
+    await removeObjects(work, writtenByEngine(fileStore(config, work)), keys),
   probe: async ({ exportFileDir }, config) => probeFolder(config, exportFileDir),
 });
 
@@ -60,6 +62,11 @@ function fileStore(config: FileConfig, { clickhouse, exportFileDir, tag }: Writi
       // The path of the folder is the operator's and not shown.
       const shown = folder ? message.replaceAll(folder.path, "the folder") : message;
       return Promise.resolve(new ExportError(shown, final));
+    },
+    remove: (_, key) => {
+      // A killed attempt may have left the unfinished one.
+      for (const name of [basename(key), part(key)]) opened().remove(name);
+      return Promise.resolve();
     },
     close: (keys) => {
       for (const key of keys) opened().rename(part(key), basename(key));

@@ -6,7 +6,7 @@ import { runInsert, type Writing } from "../../source/statements.ts";
 import { type ExportStatement, tagClause, wrapStatement } from "../../source/store.ts";
 import type { FileRows, ObjectStore } from "./objects.ts";
 
-export interface EngineStore extends Pick<ObjectStore, "open" | "explain" | "close" | "end"> {
+export interface EngineStore extends Pick<ObjectStore, "remove" | "open" | "explain" | "close" | "end"> {
   /**
    * The table function that writes a file. `{_partition_id}` in the key is the number of the file.
    * @param compression of the whole file: none, gzip or br.

@@ -27,6 +27,8 @@ export interface ObjectNaming {
   /** The compression of the whole file; Parquet compresses inside the file. */
   compression: string | null;
   interval: ExportInterval;
+  /** What tells apart the names of exports below one prefix. */
+  own_name?: string | undefined;
 }
 
 const compressionEndings: Readonly<Record<string, string>> = {
@@ -121,8 +123,8 @@ export function readsAsPattern(text: string): boolean {
   return /[*?{}]/.test(text);
 }
 
-function stem({ prefix, model, interval }: ObjectNaming): string {
-  const name = `${startText(interval)}-${isoText(interval.end)}`;
+function stem({ prefix, model, interval, own_name = "" }: ObjectNaming): string {
+  const name = `${startText(interval)}-${isoText(interval.end)}${own_name}`;
   const folder = withoutLast(filledPrefix(prefix, model, interval), "/");
   const key = withoutFirst(`${folder}/${name}`, "/");
   // oxlint-disable-next-line no-control-regex

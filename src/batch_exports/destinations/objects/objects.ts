@@ -26,6 +26,8 @@ export interface ObjectStore {
     parts: { files: number; used: readonly { file: string; rows: string }[] },
   ): Promise<void>;
   writeText(work: Writing, key: string, content: string): Promise<void>;
+  /** Removes a file, if it exists. */
+  remove(work: Writing, key: string): Promise<void>;
   /** Runs before the first file; gets the key up to its last slash. */
   open?(folder: string): void;
   /** Explains an error; undefined when it cannot. */
@@ -62,6 +64,7 @@ export async function deliverObjects(
       format: config.file_format,
       compression: config.file_format === "Parquet" ? null : config.compression,
       interval: work.source.interval,
+      own_name: work.source.own_name,
     };
     const rows: FileRows = {
       selection: selectionOf(work.source, isEscaped ? "harmless_texts" : layout, work.days),
@@ -70,13 +73,36 @@ export async function deliverObjects(
       settings: settingsOf(config),
     };
     const files = await filesNeeded(work, rows.selection, config);
-    const anyKey = manifestKey(naming);
-    store.open?.(anyKey.slice(0, anyKey.lastIndexOf("/") + 1));
     const key = objectKey(naming);
-    if (files === undefined) await store.writeFile(work, key, rows);
+    store.open?.(folderOf(key));
+    if (files === undefined) {
+      await work.record([key]);
+      await store.writeFile(work, key, rows);
+    }
     const keys = files === undefined ? [key] : await writeSplit(work, store, naming, rows, files);
     store.close?.(keys);
     return work.rows;
+  } catch (thrown) {
+    throw await failureOf(thrown, store, work);
+  } finally {
+    store.end?.();
+  }
+}
+
+const folderOf = (key: string): string => key.slice(0, key.lastIndexOf("/") + 1);
+
+/** Removes files of one folder that earlier attempts wrote. @throws ExportError */
+export async function removeObjects(
+  work: Writing,
+  store: ObjectStore,
+  keys: readonly string[],
+): Promise<void> {
+  try {
+    store.open?.(folderOf(keys[0] ?? ""));
+    for (const key of keys) {
+      work.abort.throwIfAborted();
+      await store.remove(work, key);
+    }
   } catch (thrown) {
     throw await failureOf(thrown, store, work);
   } finally {
@@ -113,6 +139,7 @@ async function writeSplit(
   const used = await queryRows<{ file: string; rows: string }>(work, filesOf(rows.selection, files));
   const keys = used.map(({ file }) => keyOf(file));
   const manifest = manifestKey(naming);
+  await work.record([...keys, manifest]);
   await store.writeParts(work, keyOf, rows, { files, used });
   await store.writeText(work, manifest, manifestText(keys));
   return [...keys, manifest];

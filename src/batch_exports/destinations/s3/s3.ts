@@ -10,9 +10,10 @@ import { checkHost, type Writing } from "../../source/statements.ts";
 import { destinationKind } from "../destination.ts";
 import { checkFileChoice, hostOfUrl } from "../fields.ts";
 import { encodeKey, type EngineStore, writtenByEngine } from "../objects/engine_store.ts";
-import { deliverObjects, probeObjects } from "../objects/objects.ts";
+import { deliverObjects, probeObjects, removeObjects } from "../objects/objects.ts";
+import { postRepeatedly } from "../post.ts";
 import { checkKeys, type S3Config, s3Fields } from "./config.ts";
-import { explainS3 } from "./s3_refusal.ts";
+import { explainS3, explainStatus, presign } from "./s3_refusal.ts";
 
 export const s3 = destinationKind({
   fields: s3Fields,
@@ -23,6 +24,7 @@ export const s3 = destinationKind({
   hostOf: hostOfUrl("endpoint_url"),
   columns: eventColumns,
   write: async (work, config) => await deliverObjects(work, await checkedStore(work, config), config),
+  remove: async (work, config, keys) => await removeObjects(work, await checkedStore(work, config), keys),
   probe: async (work, config) => await probeObjects(work, await checkedStore(work, config), config),
 });
 
@@ -60,6 +62,19 @@ export function s3Store(config: S3Config, checked?: string): EngineStore {
       s3_max_redirects: 0,
     },
     explain: (thrown, work) => explainS3(thrown, config, work),
+    // Sent by this process, since the engine removes no objects.
+    remove: async (work, key) => {
+      const address =
+        presign(config, config.region, key, "DELETE") ?? `${addressOf(config).root}/${encodeKey(key)}`;
+      const posting = { ...work, method: "DELETE" } as const;
+      await postRepeatedly(
+        new URL(address),
+        new Uint8Array(),
+        () => ({}),
+        posting,
+        (_, reply) => explainStatus(reply),
+      );
+    },
     file: (key, format, structure, compression) => {
       if (address.needsFolder && !key.includes("/")) {
         throw new ExportError("Virtual-hosted addressing needs a prefix with at least one folder", true);

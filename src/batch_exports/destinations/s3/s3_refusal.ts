@@ -88,7 +88,7 @@ export async function explainS3(
     return new ExportError(`The S3 server refused: ${refusal.sentence}${hint(config, text)}`, refusal.final);
   const reply = await repeatWrite(config, explaining).catch(() => undefined);
   const withoutBody = text.includes("no response body") ? ": No response body" : "";
-  if (reply) return ofStatus(reply, withoutBody);
+  if (reply) return explainStatus(reply, withoutBody);
   return new ExportError(`The S3 server refused, without a known error code${withoutBody}`, false);
 }
 
@@ -113,7 +113,7 @@ function hint({ endpoint_url, region }: S3Config, text: string): string {
 }
 
 /** The failure by the answer to the same request, sent by this process. */
-function ofStatus({ status, header }: ForeignAnswer, withoutBody: string): ExportError {
+export function explainStatus({ status, header }: ForeignAnswer, withoutBody = ""): ExportError {
   if (status >= 300 && status < 400) {
     const region = header("x-amz-bucket-region") ?? "";
     const where = regionShape.test(region) ? `: the bucket is in the region ${region}` : "";
@@ -133,24 +133,34 @@ const regionShape = /^[a-z0-9-]{1,32}$/;
  * @returns undefined where the request of ClickHouse cannot be repeated here.
  */
 async function repeatWrite(config: S3Config, explaining: Explaining): Promise<ForeignAnswer | undefined> {
-  const { aws_access_key_id, aws_secret_access_key, endpoint_url, bucket_name, region, encryption } = config;
-  if (aws_access_key_id === null || aws_secret_access_key === null || encryption !== null) return undefined;
-  explaining.abort.throwIfAborted();
+  const { endpoint_url, region, encryption } = config;
+  const usedRegion = endpoint_url === null ? region : usualRegion;
+  const address = presign(config, usedRegion, checkKey(config.prefix), "PUT");
+  if (address === undefined || encryption !== null) return undefined;
+  const { addresses, abort } = explaining;
+  abort.throwIfAborted();
+  const headers = { "content-md5": wrongSum };
+  return await post(new URL(address), new Uint8Array(), headers, { addresses, abort, method: "PUT" });
+}
+
+/** The signed address of an object; undefined where requests are not signed. */
+export function presign(
+  config: S3Config,
+  region: string,
+  key: string,
+  method: "PUT" | "DELETE",
+): string | undefined {
+  const { aws_access_key_id, aws_secret_access_key, endpoint_url, bucket_name } = config;
+  if (aws_access_key_id === null || aws_secret_access_key === null) return undefined;
   const client = new Bun.S3Client({
     accessKeyId: aws_access_key_id,
     secretAccessKey: aws_secret_access_key,
     bucket: bucket_name,
-    region: endpoint_url === null ? region : usualRegion,
+    region,
     ...(endpoint_url !== null && { endpoint: endpoint_url }),
     virtualHostedStyle: config.use_virtual_style_addressing,
   });
-  const address = client.presign(checkKey(config.prefix), {
-    method: "PUT",
-    expiresIn: exportLimits.presignSecondsMax,
-  });
-  const { addresses, abort } = explaining;
-  const headers = { "content-md5": wrongSum };
-  return await post(new URL(address), new Uint8Array(), headers, { addresses, abort, method: "PUT" });
+  return client.presign(key, { method, expiresIn: exportLimits.presignSecondsMax });
 }
 
 /** A checksum that no empty body has. */

@@ -34,6 +34,7 @@ function openWork(rows: Record<string, object[]> = {}) {
   const work = {
     clickhouse: { query },
     abort: new AbortController().signal,
+    record: async () => {},
     mark: "export",
     days: ["2026-03-01"],
     rows: 42,
@@ -63,6 +64,7 @@ function openStore(more: Partial<ObjectStore> = {}) {
       calls.push(["parts", count, ...used.map(({ file }) => keyOf(file))]);
     },
     writeText: async (_, key, content) => void calls.push(["text", key, content]),
+    remove: async (_, key) => void calls.push(["remove", key]),
     open: async (folder) => void calls.push(["open", folder]),
     close: async (keys) => void calls.push(["close", ...keys]),
     end: () => calls.push(["end"]),
