@@ -78,10 +78,7 @@ export async function appendLong(
   const read = readRow(at, created, rank, progress);
   if (read !== "recording") return { entryCount: 1, rows: finishRow(at, read, progress) };
   const recorder = (progress.recorder ??= progress.newRecorder());
-  const { entries } = progress.index;
-  const reason = await recorder.appendLong(progress.index, at);
-  if (recorder.isLeftOut) progress.warned.add(entries[at + field.ordinal]!, "snapshot_left_out", entries, at);
-  return { entryCount: 1, rows: ignore(at, reason, progress) };
+  return { entryCount: 1, rows: ignore(at, await recorder.appendLong(progress.index, at), progress) };
 }
 
 /** Appends the entry at `at`; returns 0 when it was ignored or is a piece of a recording, else 1. */

@@ -156,6 +156,10 @@ function begin(
   const groups = new CommitGroups();
   const wanted = keys.records(project_id);
   const ofEvent = { project_id, historical_migration, received, skew };
+  const warned = Object.assign(new Outcomes<Warning>(), {
+    firsts: input.warnings,
+    isListed: input.isVerbose,
+  });
   return {
     scanner,
     lanes,
@@ -163,10 +167,10 @@ function begin(
     journal,
     definitions,
     eventContext: { ...ofEvent, allowsNameless, groupTypes, cookieless },
-    warned: Object.assign(new Outcomes<Warning>(), { firsts: input.warnings, isListed: input.isVerbose }),
+    warned,
     quota: quota === Number.POSITIVE_INFINITY ? undefined : openBodyQuota(dailyQuotas, project_id, quota),
     newRecorder: () =>
-      new Recorder({ project_id, received, skew, journal, wanted, retentionDays, lease, groups }),
+      new Recorder({ project_id, received, skew, journal, wanted, retentionDays, lease, groups, warned }),
   };
 }
 

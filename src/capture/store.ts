@@ -96,9 +96,9 @@ const derivations: Readonly<Record<string, string>> = {
     ) AS d ON e.project_id = d.project_id AND sipHash64(e.distinct_id) = d.id_hash
     WHERE e._batch IN {batches:Array(UInt64)} AND e.created_at > d.id_deleted_at`,
   snapshot_chunks: `INSERT INTO session_recording_days
-      (project_id, day, session_hash, distinct_id, start_time, expires_at)
+      (project_id, day, session_hash, distinct_id, start_time, expires_at, lacks_full_snapshot, last_received_at)
     SELECT c.project_id, toDate32(c.first_at) AS day, c.session_hash, c.distinct_id, min(c.first_at),
-      max(c.expires_at)
+      max(c.expires_at), min(c.lacks_full_snapshot), max(c.created_at)
     FROM snapshot_chunks AS c
     WHERE c._batch IN {batches:Array(UInt64)}
     GROUP BY c.project_id, day, c.session_hash, c.distinct_id`,

@@ -46,10 +46,12 @@ export const limits = {
    */
   eventBytesMax: 1_000_000,
   /**
-   * Bytes of a piece of a recording that players get: browsers send less than 1 MB, or one full snapshot compressed. Of
-   * a larger piece they get the size only.
+   * Bytes of an rrweb event that players get: browsers send less than 1 MB, or one full snapshot compressed. Of a
+   * larger one they get the size only.
    */
   snapshotShownBytesMax: 8 * 1024 * 1024,
+  /** Bytes that the compressed parts of one page of a recording may inflate to: four times the page. */
+  snapshotInflatedBytesMax: 16 * 1024 * 1024,
   /** JSON nesting: enough for any real event, and any parser downstream accepts it. */
   jsonDepthMax,
   /** BODY_BYTES_MAX by default, as in PostHog. */

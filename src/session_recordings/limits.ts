@@ -38,6 +38,15 @@ export const sessionRecordingLimits = {
   recordingUnknownMsMax: 4000,
   /** How often deleted recordings are hidden in ClickHouse, in ms. */
   recordingHideMs: 5000,
+  /**
+   * After how long without a piece a recording that shows no page is listed as a warning, in ms: posthog-js's idle
+   * limit, after which a session does not go on. Older ones than the second number are not.
+   */
+  recordingRestedMs: 1_800_000,
+  recordingRestedMsMax: limits.dayMs,
+  /** How often they are looked for, in ms, and how many of a project are listed each time. */
+  recordingBlankPollMs: 300_000,
+  recordingsBlankListedMax: 100,
   /** Deleted recordings hidden in one pass. */
   recordingsHiddenAtOnceMax: 1000,
   /** How long late pieces of a deleted recording are searched for, in ms: a session ends within a day. */

@@ -1,11 +1,11 @@
 // The worker that removes deleted recordings: hidden from every query within seconds, gone from ClickHouse's files
-// within a day. One process at a time makes a pass over all that is deleted.
+// within a day. One process at a time makes a pass over all that is deleted. It also lists recordings of no page.
 
 import { readsOf } from "../storage/clickhouse/query_options.ts";
 import { openPass } from "../storage/postgres/passes.ts";
 import type { Uses } from "../storage/services.ts";
 import { sessionRecordingLimits } from "./limits.ts";
-import { excludeSessions, findRemains, hideSessions, removeHidden } from "./store.ts";
+import { excludeSessions, findRemains, hideSessions, removeHidden, warnOfBlank } from "./store.ts";
 import { hasOldHidden, isRemovalDue, listDeletions, recordHidden, recordRemoved } from "./view_store.ts";
 
 export type RemovalOptions = Uses<"sql" | "clickhouse" | "clock" | "log">;
@@ -18,6 +18,7 @@ export function openRemoval(options: RemovalOptions) {
     pollMs: sessionRecordingLimits.recordingHideMs,
     due: (now) => isRemovalDue(options.sql, now),
     pass: async () => {
+      await warnOfBlank(options.clickhouse, options.clock.now());
       await hideDeleted(options);
       await removeOld(options);
       return true;

@@ -132,6 +132,35 @@ export async function hideSessions(reads: ProjectReads, session_ids: readonly st
   }
 }
 
+const blankMessage =
+  "No full snapshot has arrived for this recording: players show nothing of the page. Check that the recorder starts " +
+  "before the page is left, and that nothing drops or refuses its first, largest request.";
+
+/** Writes a warning for each recording that has rested at `now` (ms) without a full snapshot. */
+export async function warnOfBlank(clickhouse: ClickHouse, now: number): Promise<void> {
+  const { recordingRestedMs, recordingRestedMsMax, recordingsBlankListedMax: most } = sessionRecordingLimits;
+  const [from, to] = [now - recordingRestedMsMax, now - recordingRestedMs];
+  await clickhouse.command(
+    `INSERT INTO ingestion_warnings (project_id, type, details, event, distinct_id, timestamp)
+     WITH fromUnixTimestamp64Milli({from:Int64}, 'UTC') AS earliest
+     SELECT project_id, {type:String}, toJSONString(map('message', {message:String}, 'session_id', session_id)),
+       '$snapshot', distinct_id, fromUnixTimestamp64Milli({now:Int64}, 'UTC')
+     FROM session_recordings
+     WHERE (project_id, session_hash) GLOBAL IN (
+       SELECT project_id, session_hash FROM session_recording_days WHERE day >= toDate32(earliest) - 1
+       GROUP BY project_id, session_hash
+       HAVING min(lacks_full_snapshot) = 1
+         AND max(last_received_at) BETWEEN earliest AND fromUnixTimestamp64Milli({to:Int64}, 'UTC')
+         AND (project_id, session_hash) GLOBAL NOT IN (
+           SELECT project_id, sipHash64(JSONExtractString(details, 'session_id')) FROM ingestion_warnings
+           WHERE type = {type:String} AND timestamp >= earliest
+         )
+       LIMIT {most:UInt32} BY project_id
+     )`,
+    { from, to, now, most, type: "full_snapshot_missing", message: blankMessage },
+  );
+}
+
 /** Rewrites parts without their deleted rows. The old files stay on disk for some minutes. */
 export async function removeHidden(clickhouse: ClickHouse): Promise<void> {
   for (const table of Object.keys(tables)) {

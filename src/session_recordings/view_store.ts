@@ -141,9 +141,11 @@ function toRemove(sql: Postgres, now: number): PostgresFragment {
   return sql`FROM session_recording_deletions WHERE removed_at IS NULL AND hidden_at <= ${hidden}`;
 }
 
-/** Whether there is anything to hide or to remove. */
+/** Whether there is anything to hide, to remove, or to be looked for again; `q` is the row of the pass. */
 export function isRemovalDue(sql: Postgres, now: number): PostgresFragment {
-  return sql`(EXISTS (SELECT ${toHide(sql, now)}) OR EXISTS (SELECT ${toRemove(sql, now)}))`;
+  const listed = new Date(now - sessionRecordingLimits.recordingBlankPollMs);
+  return sql`(EXISTS (SELECT ${toHide(sql, now)}) OR EXISTS (SELECT ${toRemove(sql, now)})
+    OR coalesce(q.passed_at < ${listed}, true))`;
 }
 
 export async function listDeletions(sql: Postgres, now: number): Promise<Deletion[]> {

@@ -60,7 +60,8 @@ async function columns(
   } as unknown as CaptureJournal;
   const groups = new CommitGroups();
   const ofProject = { project_id: 7, received, skew: 0, wanted: false, retentionDays: 1 };
-  const recorder = new Recorder({ ...ofProject, journal, groups });
+  const warned = new Outcomes<Warning>();
+  const recorder = new Recorder({ ...ofProject, journal, groups, warned });
   const eventContext: EventContext = { project_id: 7, historical_migration: false, received, skew: 0 };
   let over = false;
   const others = () => {
@@ -69,7 +70,6 @@ async function columns(
   };
   setImmediate(others);
   const lanes = { next: () => lane };
-  const warned = new Outcomes<Warning>();
   await appendEvents({
     scanner,
     eventContext: eventContext,

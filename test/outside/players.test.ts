@@ -17,7 +17,7 @@ let browser: Browser;
 
 beforeAll(async () => {
   if (noBrowser) return;
-  server = await startServer({ FLUSH_INTERVAL_MS: "50", LOG_LEVEL: "error" });
+  server = await startServer({ FLUSH_INTERVAL_MS: "50", LOG_LEVEL: "error", CAPTURE_ACK: "stored" });
   browser = await openBrowser();
   await ask(server, "PATCH", "/api/projects/1/", { session_recording_opt_in: true });
 }, 600_000);

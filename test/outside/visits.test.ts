@@ -5,7 +5,7 @@ import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { bodyOf, event } from "../support/recordings.ts";
+import { bodyOf, compressed, event } from "../support/recordings.ts";
 import { projectKey, rested, until } from "../support/server.ts";
 
 let app: RunningApp;
@@ -224,11 +224,45 @@ test("a snapshot that players do not get is named in a warning", async () => {
   const now = Date.now();
   const session = Bun.randomUUIDv7("hex", now - 5 * secondMs);
   const node = { id: 1, type: 0, childNodes: [], note: "x".repeat(9_000_000) };
-  await record(session, [{ type: 2, timestamp: now - 4 * secondMs, data: { node } }]);
+  const page = event.page(now - 5 * secondMs, "https://ex.example/large");
+  const click = event.click(now - secondMs);
+  await record(session, [page, { type: 2, timestamp: now - 4 * secondMs, data: { node } }, click]);
+  const inflating = { node: { ...node, note: "x".repeat(20_000_000) } };
+  const bomb = { type: 2, timestamp: now - 3 * secondMs, cv: "2024-10", data: compressed(inflating) };
+  await record(session, [bomb]);
   const text = "select event, distinct_id, count from ingestion_warnings where type = 'snapshot_left_out'";
-  await until(async () => (await rowsOf(text)).length > 0);
-  expect(await rowsOf(text)).toEqual([["$snapshot", "zoe", 1]]);
+  await until(async () => (await rowsOf(text)).length > 1);
+  expect(await rowsOf(text)).toEqual([
+    ["$snapshot", "zoe", 1],
+    ["$snapshot", "zoe", 1],
+  ]);
+  // What shares a piece with it is played; the second is a page of its own.
+  expect(await played(session)).toEqual([page, expect.objectContaining({ type: 5 }), click, bomb]);
 });
+
+// Several checkouts of a large page in a megabyte: PostHog/posthog#63270, rrweb-io/rrweb#1101.
+test("full snapshots that are inflated together beyond a page's bound are all played", async () => {
+  const now = Date.now();
+  const session = Bun.randomUUIDv7("hex", now - 60 * secondMs);
+  const data = { node: { id: 1, type: 0, childNodes: [], note: "x".repeat(6_000_000) } };
+  const sent = [9, 8, 7, 6, 5].map((ago) => ({ type: 2, timestamp: now - ago * secondMs, data }));
+  for (const whole of sent) await record(session, [{ ...whole, cv: "2024-10", data: compressed(data) }]);
+  await rested(app);
+  expect(await played(session)).toEqual(sent);
+});
+
+/** The events that a player gets, page by page. */
+async function played(session: string): Promise<unknown[]> {
+  const events: unknown[] = [];
+  for (let path: string | null = `/api/projects/1/session_recordings/${session}/snapshots/`; path !== null;) {
+    const { status, body } = await ask(app, "GET", path);
+    expect(status).toBe(200);
+    events.push(...Object.values(body["snapshot_data_by_window_id"] as Record<string, unknown[]>).flat());
+    const next = body["next"] as string | null;
+    path = next === null ? null : new URL(next).pathname + new URL(next).search;
+  }
+  return events;
+}
 
 // PostHog/posthog#14159, #102120: an open tab goes on recording after the deletion.
 test("a late piece of a deleted recording is in no list and in no SQL", async () => {

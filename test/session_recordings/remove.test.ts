@@ -14,6 +14,7 @@ import {
   type RemovalOptions,
   removeOld,
 } from "../../src/session_recordings/remove.ts";
+import { warnOfBlank } from "../../src/session_recordings/store.ts";
 import { markDeleted } from "../../src/session_recordings/view_store.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { CountCache } from "../../src/work/count_cache.ts";
@@ -159,12 +160,52 @@ test("a pass is due while something is to be hidden or removed, and makes both",
   const begun = new Date(now);
   await poll(0);
   expect((await rowsOf("passed over"))[0]).toBe(0);
-  await poll(sessionRecordingLimits.recordingLatePollMs);
+  await poll(sessionRecordingLimits.recordingBlankPollMs);
   expect(passes).toEqual([begun, begun]);
   await poll(sessionRecordingLimits.recordingRemovalAgeMs);
   expect(await rowsOf("passed over")).toEqual([0, 0]);
   removal.start();
   await removal.close();
+});
+
+// PostHog/posthog#23219, openobserve#14684, PostHog/posthog-js#3794.
+test("a recording without a full snapshot is a warning, once, when it has rested", async () => {
+  // Warnings older than 90 days are none.
+  const received = Date.now() - 3 * 86_400_000;
+  const restedAt = received + sessionRecordingLimits.recordingRestedMs;
+  const add = async (session: string, lacking: number, at: number) =>
+    await stores.clickhouse.command(
+      `INSERT INTO snapshot_chunks (project_id, session_id, uuid, distinct_id, first_at, last_at, created_at, expires_at, lacks_full_snapshot, data)
+       SELECT 1, {session:String}, generateUUIDv4(), 'd', received, received, received, now64(6) + INTERVAL 9 DAY, {lacking:UInt8}, '[]'
+       FROM (SELECT fromUnixTimestamp64Milli({at:Int64}, 'UTC') AS received)`,
+      { session, lacking, at },
+    );
+  const [day, minute] = [86_400_000, 60_000];
+  for (const session of ["blank", "plays", "deleted", "blank too"]) await add(session, 1, received - minute);
+  await add("blank", 1, received);
+  await add("plays", 0, received);
+  await add("goes on", 1, received + minute);
+  await add("plays since yesterday", 0, received - day / 2);
+  await add("plays since yesterday", 1, received - minute);
+  await markDeleted(stores.sql, 1, ["deleted"], { user_id, at: new Date(now) });
+  await hideDeleted(options);
+  const listed = async (at: number) => {
+    await warnOfBlank(stores.clickhouse, at);
+    const rows = await stores.clickhouse.query<{ session: string }>(
+      `SELECT JSONExtractString(details, 'session_id') AS session FROM ingestion_warnings
+       WHERE type = 'full_snapshot_missing' AND event = '$snapshot' AND distinct_id = 'd' ORDER BY session`,
+    );
+    return rows.map(({ session }) => session);
+  };
+  expect(await listed(restedAt - minute - 1)).toEqual([]);
+  expect(await listed(restedAt - 1)).toEqual(["blank too"]);
+  expect(await listed(restedAt)).toEqual(["blank", "blank too"]);
+  expect(await listed(restedAt + minute)).toEqual(["blank", "blank too", "goes on"]);
+  expect(await listed(restedAt + day)).toEqual(["blank", "blank too", "goes on"]);
+  const [row] = await stores.clickhouse.query<{ blank: string }>(
+    "SELECT count() AS blank FROM session_recordings WHERE project_id = 1 AND lacks_full_snapshot = 1",
+  );
+  expect(row!.blank).toBe("3");
 });
 
 test("a person who is deleted with their events takes their recordings along", async () => {

@@ -89,7 +89,7 @@ export async function outcomeOf(
   const definitions = openBook();
   const groups = new CommitGroups();
   const ofProject = { project_id: 7, received, skew: 0, wanted: false, retentionDays: 1 };
-  const recorder = new Recorder({ ...ofProject, journal, groups });
+  const recorder = new Recorder({ ...ofProject, journal, groups, warned: new Outcomes() });
   const lanes = { next: () => lane as unknown as EventLane };
   const columns = appendEvents({
     scanner,

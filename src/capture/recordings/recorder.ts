@@ -6,7 +6,7 @@ import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { runAtOnce, runInTurns } from "../../work/slices.ts";
 import type { CaptureJournal } from "../capture_journal.ts";
-import type { Reason } from "../event/outcome.ts";
+import type { Outcomes, Reason, Warning } from "../event/outcome.ts";
 import type { CommitGroups } from "../journal/lane.ts";
 import { type EntryOffset, field } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
@@ -20,12 +20,11 @@ interface RecorderOptions extends SnapshotContext {
   /** Gives memory for copies of long snapshots. */
   lease?: MemoryLease | undefined;
   groups: CommitGroups;
+  warned: Outcomes<Warning>;
 }
 
 export class Recorder {
   recorded = 0;
-  /** Whether the last long snapshot is too large for players. */
-  isLeftOut = false;
   /** Whether snapshots were ignored because the project records no sessions: their sender may stop. */
   unwanted = false;
   readonly #options: RecorderOptions;
@@ -45,7 +44,8 @@ export class Recorder {
     const refused = this.#refused();
     if (refused) return refused;
     this.#reader ??= new SnapshotReader();
-    return this.#append(runAtOnce(this.#reader.read(index, at, this.#options, Number.POSITIVE_INFINITY)));
+    const row = runAtOnce(this.#reader.read(index, at, this.#options, Number.POSITIVE_INFINITY));
+    return this.#append(row, index, at);
   }
 
   /**
@@ -53,15 +53,13 @@ export class Recorder {
    * memory.
    */
   async appendLong(index: EventIndex, at: EntryOffset): Promise<Reason | undefined> {
-    this.isLeftOut = false;
     const refused = this.#refused();
     if (refused) return refused;
     const { entries } = index;
     this.#options.lease?.acquire(entries[at + field.item + 1]! - entries[at + field.item]!);
     const { snapshotSliceBytesMax } = recordingLimits;
-    return this.#append(
-      await runInTurns(new SnapshotReader().read(index, at, this.#options, snapshotSliceBytesMax)),
-    );
+    const row = await runInTurns(new SnapshotReader().read(index, at, this.#options, snapshotSliceBytesMax));
+    return this.#append(row, index, at);
   }
 
   #refused(): Reason | undefined {
@@ -70,9 +68,9 @@ export class Recorder {
     return "snapshot";
   }
 
-  #append(row: SnapshotRow | Reason): Reason | undefined {
+  #append(row: SnapshotRow | Reason, { entries }: EventIndex, at: EntryOffset): Reason | undefined {
     if (typeof row === "string") return row;
-    const { journal, retentionDays, project_id, groups } = this.#options;
+    const { journal, retentionDays, project_id, groups, warned } = this.#options;
     if (journal.quota.areRecordingsFull) {
       throw unavailable("Recordings cannot be stored right now. Send them again later.");
     }
@@ -83,7 +81,7 @@ export class Recorder {
     journal.recordings.append(row);
     groups.join(journal.recordings);
     this.recorded++;
-    this.isLeftOut = row.data.to - row.data.from > limits.snapshotShownBytesMax;
+    if (row.facts.leftOut > 0) warned.add(entries[at + field.ordinal]!, "snapshot_left_out", entries, at);
     return undefined;
   }
 

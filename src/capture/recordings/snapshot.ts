@@ -12,7 +12,8 @@ import { type EntryOffset, field } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { aheadMicrosMax, readSkew } from "../scan/timestamp.ts";
 import { recordingLimits } from "./limits.ts";
-import { type SnapshotFacts, textAt, type ValueRange } from "./snapshot_facts.ts";
+import type { SnapshotFacts } from "./snapshot_facts.ts";
+import { textAt, type ValueRange } from "./snapshot_values.ts";
 import { SnapshotWalker } from "./snapshot_walker.ts";
 
 /** A piece of a recording. Its timestamp is its arrival, which decides the partition. */

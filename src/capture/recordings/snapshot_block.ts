@@ -30,6 +30,8 @@ const columnTypes = {
   active_at: "String",
   start_url: "String",
   snapshot_source: "String",
+  lacks_full_snapshot: "UInt8",
+  inflated_size: "UInt32",
   size: "UInt32",
   data: "String",
 } as const;
@@ -72,6 +74,8 @@ function snapshotBlock() {
     columns.active_at.text([...facts.active].join());
     columns.start_url.text(facts.startUrl);
     columns.snapshot_source.text(row.source);
+    columns.lacks_full_snapshot.u8(facts.fullSnapshots === 0 ? 1 : 0);
+    columns.inflated_size.u32(Math.min(facts.inflatedBytes, 0xffffffff));
     columns.size.u32(size);
     columns.data.varuint(size);
     // Bytes of long pieces are borrowed, not copied.

@@ -1,12 +1,12 @@
 // Facts about the rrweb events of a snapshot: times, clicks, keypresses, console messages. The walker
 // (snapshot_walker.ts) passes the few members that matter.
 
-import { decodeText } from "../../core/bytes.ts";
 import { readIdMoment } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
 import { sessionMicros } from "../../storage/events/sessions.ts";
 import { aheadMicrosMax } from "../scan/timestamp.ts";
 import { recordingLimits } from "./limits.ts";
+import { textAt } from "./snapshot_values.ts";
 
 export type SnapshotFacts = typeof noFacts & {
   /** Seconds since 1970 in which the visitor did something. */
@@ -14,6 +14,7 @@ export type SnapshotFacts = typeof noFacts & {
 };
 
 /** rrweb's event types. */
+const fullSnapshot = 2;
 const incremental = 3;
 const meta = 4;
 const plugin = 6;
@@ -36,12 +37,6 @@ const earliestMillis = Date.UTC(2015, 0, 1);
 
 const [slackMillis, dayMillis] = [sessionMicros.SLACK / 1000, sessionMicros.DAY / 1000];
 
-/** A raw value as [from, to) of the body; to = 0 when it is absent. */
-export interface ValueRange {
-  from: number;
-  to: number;
-}
-
 const noFacts = {
   events: 0,
   /**
@@ -56,6 +51,11 @@ const noFacts = {
   consoleWarns: 0,
   consoleErrors: 0,
   startUrl: "",
+  fullSnapshots: 0,
+  /** Bytes that the compressed events inflate to. */
+  inflatedBytes: 0,
+  /** Events that are too large for players. */
+  leftOut: 0,
 };
 
 export class FactsCollector {
@@ -70,6 +70,9 @@ export class FactsCollector {
     href: { from: 0, to: 0 },
     plugin: { from: 0, to: 0 },
     level: { from: 0, to: 0 },
+    cv: { from: 0, to: 0 },
+    /** The sum of its compressed members. */
+    inflatedBytes: 0,
   };
   #bytes: Uint8Array = new Uint8Array(0);
   #latest = 0;
@@ -91,6 +94,8 @@ export class FactsCollector {
     this.event.type = Number.NaN;
     this.event.timestamp = Number.NaN;
     this.event.hasData = false;
+    this.event.cv.to = 0;
+    this.event.inflatedBytes = 0;
   }
 
   /** Starts its data; of two, the last counts. */
@@ -104,10 +109,16 @@ export class FactsCollector {
     event.level.to = 0;
   }
 
-  close(): void {
+  /** @param bytes the event's length. */
+  close(bytes: number): void {
     const { facts, event } = this;
     const at = event.timestamp;
     facts.events++;
+    if (event.type === fullSnapshot) facts.fullSnapshots++;
+    const inflatedBytes = event.cv.to > 0 ? event.inflatedBytes : 0;
+    facts.inflatedBytes += inflatedBytes;
+    const { snapshotShownBytesMax, snapshotInflatedBytesMax } = limits;
+    if (bytes > snapshotShownBytesMax || inflatedBytes > snapshotInflatedBytesMax) facts.leftOut++;
     const sound = at >= earliestMillis && at <= this.#latest;
     if (sound) this.#recordTime(at);
     if (!event.hasData) return;
@@ -175,33 +186,4 @@ export class FactsCollector {
     else if (level === "warn") facts.consoleWarns++;
     else facts.consoleLogs++;
   }
-}
-
-/** A raw value as a number; NaN when it is none, or too long. */
-export function numberAt(bytes: Uint8Array, from: number, to: number): number {
-  let value = 0;
-  if (to - from > limits.snapshotNumberBytesMax) return Number.NaN;
-  // So many digits are added up exactly.
-  if (to - from > 15) return parsedNumber(bytes, from, to);
-  for (let at = from; at < to; at++) {
-    const digit = bytes[at]! - 0x30;
-    if (digit < 0 || digit > 9) return parsedNumber(bytes, from, to);
-    value = value * 10 + digit;
-  }
-  return value;
-}
-
-function parsedNumber(bytes: Uint8Array, from: number, to: number): number {
-  const first = bytes[from]!;
-  if (first !== 0x2d && (first < 0x30 || first > 0x39)) return Number.NaN;
-  return Number(decodeText(bytes, from, to));
-}
-
-/** A raw value as a text; empty when it is not one, or longer than `snapshotTextBytesMax`. */
-export function textAt(bytes: Uint8Array, { from, to }: ValueRange): string {
-  if (bytes[from] !== 0x22 || to - from > recordingLimits.snapshotTextBytesMax) return "";
-  for (let at = from + 1; at < to - 1; at++) {
-    if (bytes[at] === 0x5c) return JSON.parse(decodeText(bytes, from, to)) as string;
-  }
-  return decodeText(bytes, from + 1, to - 1);
 }

@@ -3,7 +3,8 @@
 
 import { bytesOf, isTextAt } from "../../core/bytes.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
-import { FactsCollector, numberAt, type SnapshotFacts, type ValueRange } from "./snapshot_facts.ts";
+import { FactsCollector, type SnapshotFacts } from "./snapshot_facts.ts";
+import { numberAt, readInflatedBytes, type ValueRange } from "./snapshot_values.ts";
 
 /** Levels: the snapshot's properties, the array of events, an event, its data, the data's payload. */
 const inPiece = 0;
@@ -16,8 +17,8 @@ const inPayload = 4;
 const known = [
   ["$session_id", "$window_id", "$snapshot_data", "$snapshot_items", "$snapshot_source"],
   [],
-  ["type", "timestamp", "data"],
-  ["source", "type", "href", "plugin", "payload"],
+  ["type", "timestamp", "data", "cv"],
+  ["source", "type", "href", "plugin", "payload", "texts", "attributes", "removes", "adds"],
   ["level"],
 ].map((names) => names.map((name) => ({ name, bytes: bytesOf(name) })));
 
@@ -39,6 +40,7 @@ export class SnapshotWalker {
     href: this.#collector.event.href,
     plugin: this.#collector.event.plugin,
     level: this.#collector.event.level,
+    cv: this.#collector.event.cv,
   };
   #bytes: Uint8Array = new Uint8Array(0);
   #latest = 0;
@@ -49,6 +51,8 @@ export class SnapshotWalker {
   #isSkipping = false;
   /** Whether the data is one event, without an array around it. */
   #single = false;
+  /** Where the open event begins. */
+  #eventFrom = 0;
 
   /** Starts with the object at `from`; `latest`: the latest plausible time, in milliseconds since 1970. */
   open(bytes: Uint8Array, from: number, latest: number): void {
@@ -114,9 +118,7 @@ export class SnapshotWalker {
   #inside(first: number | undefined): number {
     const isObject = first === 0x7b;
     if (this.#level === inItems) {
-      if (!isObject) return inPiece;
-      this.#collector.open();
-      return inEvent;
+      return isObject ? this.#insideEvent() : inPiece;
     }
     if (this.#key === "$snapshot_data" || this.#key === "$snapshot_items")
       return this.#insideData(isObject, first === 0x5b);
@@ -134,15 +136,21 @@ export class SnapshotWalker {
     this.#collector.clear(this.#bytes, this.#latest);
     this.data.from = this.#cursor.value;
     this.#single = isObject;
-    if (isObject) this.#collector.open();
-    return isObject ? inEvent : isArray ? inItems : inPiece;
+    if (isObject) return this.#insideEvent();
+    return isArray ? inItems : inPiece;
+  }
+
+  #insideEvent(): number {
+    this.#eventFrom = this.#cursor.value;
+    this.#collector.open();
+    return inEvent;
   }
 
   /** Leaves a level at its closing bracket; returns true when it was the outermost. */
   #close(): boolean {
     const level = this.#level;
     if (level === inPiece) return true;
-    if (level === inEvent) this.#collector.close();
+    if (level === inEvent) this.#collector.close(this.#cursor.at - this.#eventFrom);
     const ended = level === inItems || (level === inEvent && this.#single);
     if (ended) this.data.to = this.#cursor.at;
     this.#level = ended ? inPiece : level - 1;
@@ -163,7 +171,7 @@ export class SnapshotWalker {
     const value = numberAt(this.#bytes, from, to);
     if (this.#key === "timestamp") event.timestamp = value;
     else if (this.#key === "source") event.source = value;
-    else if (this.#key !== "type") return;
+    else if (this.#key !== "type") event.inflatedBytes += readInflatedBytes(this.#bytes, from, to);
     else if (this.#level === inEvent) event.type = value;
     else event.dataType = value;
   }

@@ -85,8 +85,9 @@ export const sentences: Readonly<Record<Reason | Warning, string>> = {
     "The ids were not merged: the id to be merged already belongs to an identified person. Only " +
     "$merge_dangerously joins such persons. The event itself is stored.",
   snapshot_left_out:
-    `The snapshot is larger than ${limits.snapshotShownBytesMax} bytes: it is stored, but players get its size ` +
-    "instead. Record a smaller page, or update posthog-js, which compresses it.",
+    `An event of the snapshot is larger than ${limits.snapshotShownBytesMax} bytes, or than ` +
+    `${limits.snapshotInflatedBytesMax} inflated: it is stored, but not played. Record a smaller page, or update ` +
+    "posthog-js, which compresses it.",
   event_outside_session:
     "The event's time lies outside of its session, by the time in $session_id (a UUIDv7) and a day. It counts as an " +
     "event of the session and does not change when that began or ended.",

@@ -12,41 +12,46 @@ export interface Blob extends Size {
 
 interface Size {
   bytes: number;
+  inflated: number;
   events: number;
   count: number;
 }
 
 const blobMax: Size = {
   bytes: snapshotLimits.snapshotBlobBytesMax,
+  inflated: snapshotLimits.snapshotPageInflatedBytesMax,
   events: snapshotLimits.snapshotPageEventsMax,
   count: snapshotLimits.snapshotBlobPiecesMax,
 };
 
 const pageMax: Size = {
   bytes: snapshotLimits.snapshotPageBytesMax,
+  inflated: snapshotLimits.snapshotPageInflatedBytesMax,
   events: snapshotLimits.snapshotPageEventsMax,
   count: snapshotLimits.snapshotPagePiecesMax,
 };
+
+const empty: Readonly<Size> = { bytes: 0, inflated: 0, events: 0, count: 0 };
 
 /** The pieces in blobs, in order. A single piece may exceed the size of a blob. */
 export function blobsOf(pieces: readonly PieceRow[]): Blob[] {
   const blobs: Blob[] = [];
   let open: Blob | undefined;
   for (const piece of pieces) {
-    const one = { bytes: piece.size, events: piece.events, count: 1 };
-    if (!open || !fits(open, one, blobMax)) {
-      open = { pieces: [], bytes: 0, events: 0, count: 0 };
+    const size = { bytes: piece.size, inflated: piece.inflated, events: piece.events, count: 1 };
+    if (!open || !fits(open, size, blobMax)) {
+      open = { pieces: [], ...empty };
       blobs.push(open);
     }
     open.pieces.push(piece);
-    add(open, one);
+    add(open, size);
   }
   return blobs;
 }
 
 /** The end (exclusive) of the page that starts with blob `from`: at least one blob, if there is one. */
 export function pageEnd(blobs: readonly Blob[], from: number): number {
-  const page: Size = { bytes: 0, events: 0, count: 0 };
+  const page: Size = { ...empty };
   let to = from;
   for (; to < blobs.length && (to === from || fits(page, blobs[to]!, pageMax)); to++) add(page, blobs[to]!);
   return to;
@@ -55,6 +60,7 @@ export function pageEnd(blobs: readonly Blob[], from: number): number {
 function fits(open: Size, more: Size, max: Size): boolean {
   return (
     open.bytes + more.bytes <= max.bytes &&
+    open.inflated + more.inflated <= max.inflated &&
     open.events + more.events <= max.events &&
     open.count + more.count <= max.count
   );
@@ -62,6 +68,7 @@ function fits(open: Size, more: Size, max: Size): boolean {
 
 function add(open: Size, more: Size): void {
   open.bytes += more.bytes;
+  open.inflated += more.inflated;
   open.events += more.events;
   open.count += more.count;
 }

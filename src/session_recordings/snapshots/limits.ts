@@ -18,11 +18,8 @@ export const snapshotLimits = {
   snapshotPagePiecesMax: 4 * snapshotBlobPiecesMax,
   /** Events of one page and of one piece; further ones are left out. Recorders send some hundreds in a piece. */
   snapshotPageEventsMax: 32_768,
-  /**
-   * Bytes that all compressed parts of a page may inflate to: several times the largest page that a browser shows.
-   * Further parts are sent compressed, as they came.
-   */
-  snapshotPageInflatedBytesMax: 4 * snapshotPageBytesMax,
+  /** Bytes that all compressed parts of a page may inflate to. Further parts are sent compressed, as they came. */
+  snapshotPageInflatedBytesMax: limits.snapshotInflatedBytesMax,
   /** Least cost of one part in that budget, in bytes: inflating takes a few microseconds. */
   snapshotInflateCostMin: 256,
   /** Nesting of inflated JSON: a browser's document is at most 512 deep, and rrweb needs two levels for each. */

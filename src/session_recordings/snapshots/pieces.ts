@@ -2,7 +2,6 @@
 // a turn in between.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { isoWithFraction } from "../../http/fields/field_time.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { Blob } from "./blobs.ts";
 import { findEvents } from "./event_offsets.ts";
@@ -44,7 +43,7 @@ export async function expandPieces(reading: PieceReading, blobs: readonly Blob[]
   const { budget, session, gone } = reading;
   let [bytes, events] = [0, 0];
   for (const blob of blobs) {
-    if (!isTooLarge(blob)) bytes += blob.bytes;
+    bytes += blob.bytes;
     events += Math.min(blob.events, snapshotLimits.snapshotPageEventsMax);
   }
   const fixed = bytes + events * eventBytes;
@@ -72,22 +71,23 @@ async function expand(
   budget: { left: number },
 ): Promise<ExpandedPiece[]> {
   const rows = blobs.flatMap((blob) => blob.pieces);
-  const wanted = rows.filter(({ size }) => size <= snapshotLimits.snapshotShownBytesMax);
-  const read = await readPieces(clickhouse, session, wanted);
+  const read = await readPieces(clickhouse, session, rows);
   const pieces: ExpandedPiece[] = [];
   let done = 0;
-  for (const { uuid, size, window_id, first_at } of rows) {
-    if (size > snapshotLimits.snapshotShownBytesMax) {
-      pieces.push({ window_id, events: [leftOut(Date.parse(isoWithFraction(first_at)), size)] });
-      continue;
-    }
+  for (const { uuid } of rows) {
     const piece = read.get(uuid);
     // The piece was deleted after it was listed.
     if (!piece) continue;
     const { events, bytesLeftOut } = await findEvents(piece.data, snapshotLimits.snapshotPageEventsMax);
     const expanded: ExpandedEvent[] = [];
     for (const event of events) {
-      expanded.push({ timestamp: event.timestamp, parts: await expandEvent(piece.data, event, budget) });
+      const { timestamp, from, to } = event;
+      const isTooLarge = to - from > snapshotLimits.snapshotShownBytesMax;
+      expanded.push(
+        isTooLarge
+          ? leftOut(timestamp, to - from)
+          : { timestamp, parts: await expandEvent(piece.data, event, budget) },
+      );
       done += event.compressed ? compressedCost : 1;
       if (done < costMax) continue;
       done = 0;
@@ -102,11 +102,6 @@ async function expand(
 
 /** Cost between turns of the event loop, about a millisecond; a plain event costs 1. */
 const [costMax, compressedCost, pieceCost] = [4000, 100, 20];
-
-/** A piece too large to be shown is alone in its blob. */
-function isTooLarge({ pieces }: Blob): boolean {
-  return pieces.length === 1 && pieces[0]!.size > snapshotLimits.snapshotShownBytesMax;
-}
 
 /** The event in place of omitted content: a custom rrweb event (type 5), which players skip. */
 function leftOut(timestamp: number, bytes: number): ExpandedEvent {

@@ -19,8 +19,8 @@ export interface PieceRow {
   size: number;
   /** Events in the piece, counted at capture. */
   events: number;
-  /** Only of a piece too large to be shown; otherwise empty. */
-  window_id: string;
+  /** Bytes that its compressed events inflate to; 0 of those stored by older servers. */
+  inflated: number;
 }
 
 interface PieceData {
@@ -37,7 +37,7 @@ export async function listPieces(clickhouse: ClickHouse, session: RecordedSessio
   return await clickhouse.query<PieceRow>(
     `SELECT c.uuid AS uuid, min(c.first_at) AS first_at, max(c.last_at) AS last_at,
        argMin(c.size, (c.created_at, c.size)) AS size, argMin(c.event_count, (c.created_at, c.size)) AS events,
-       if(size > ${snapshotLimits.snapshotShownBytesMax}, argMin(c.window_id, (c.created_at, c.size)), '') AS window_id
+       argMin(c.inflated_size, (c.created_at, c.size)) AS inflated
      FROM snapshot_chunks AS c WHERE ${ofSession}
      GROUP BY c.uuid
      ORDER BY min(c.created_at), c.uuid

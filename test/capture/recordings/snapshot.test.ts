@@ -99,6 +99,9 @@ test("clicks, keypresses, movements and the console are counted, and nothing tha
     consoleErrors: 1,
     active: [start / 1000 + 1, start / 1000 + 4],
     startUrl: "https://shop.example/a?b=1",
+    fullSnapshots: 1,
+    inflatedBytes: facts.inflatedBytes,
+    leftOut: 0,
   });
 });
 

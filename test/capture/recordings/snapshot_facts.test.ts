@@ -3,8 +3,10 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { recordingLimits } from "../../../src/capture/recordings/limits.ts";
-import { FactsCollector, numberAt, textAt } from "../../../src/capture/recordings/snapshot_facts.ts";
+import { FactsCollector } from "../../../src/capture/recordings/snapshot_facts.ts";
+import { numberAt, readInflatedBytes, textAt } from "../../../src/capture/recordings/snapshot_values.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
+import { compressed } from "../../support/recordings.ts";
 
 const now = Date.UTC(2026, 0, 1);
 
@@ -34,7 +36,7 @@ function factsOf(...events: Sent[]) {
       const { source = Number.NaN, dataType = Number.NaN } = data;
       Object.assign(collector.event, { source, dataType, ...ranges });
     }
-    collector.close();
+    collector.close(100);
   }
   return collector.facts;
 }
@@ -117,4 +119,32 @@ test("raw values are read as JSON reads them", () => {
   expect(textAt(bytesOf("12"), { from: 0, to: 2 })).toBe("");
   const long = bytesOf(JSON.stringify("t".repeat(recordingLimits.snapshotTextBytesMax)));
   expect(textAt(long, { from: 0, to: long.length })).toBe("");
+});
+
+test("the length that gzip declares is read at the end of its text, however that is escaped", () => {
+  fc.assert(
+    fc.property(
+      fc.string({ maxLength: 40 }).map(compressed),
+      fc.nat(0xffffffff),
+      fc.constantFrom<(text: string) => string>(
+        (text) => JSON.stringify(text),
+        (text) => `"${[...text].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`).join("")}"`,
+        (text) => JSON.stringify(`${"\\".repeat(70)}${text}`),
+      ),
+      (text, size, write) => {
+        const trailer = Buffer.alloc(4);
+        trailer.writeUInt32LE(size);
+        const bytes = bytesOf(`{${write(text.slice(0, -4) + trailer.toString("latin1"))}`);
+        expect(readInflatedBytes(bytes, 1, bytes.length)).toBe(size);
+      },
+    ),
+    {
+      examples: [
+        ["", 0x5c5c5c5c, JSON.stringify],
+        ["", 0x225c225c, JSON.stringify],
+      ],
+    },
+  );
+  expect(readInflatedBytes(bytesOf("[1]"), 0, 3)).toBe(0);
+  expect(readInflatedBytes(bytesOf('""'), 0, 2)).toBe(0);
 });

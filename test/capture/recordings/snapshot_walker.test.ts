@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { ValueRange } from "../../../src/capture/recordings/snapshot_facts.ts";
+import type { ValueRange } from "../../../src/capture/recordings/snapshot_values.ts";
 import { SnapshotWalker } from "../../../src/capture/recordings/snapshot_walker.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 

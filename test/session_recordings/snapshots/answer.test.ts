@@ -13,7 +13,7 @@ const uuids = ["00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-
 const size = snapshotLimits.snapshotBlobBytesMax;
 const listed = uuids.map((uuid) => {
   const at = "2026-03-04 10:00:00.000000";
-  return { uuid, first_at: at, last_at: at, size, events: 1, window_id: "" };
+  return { uuid, first_at: at, last_at: at, size, events: 1, inflated: 0 };
 });
 
 /** A RowBinary row of strings. */

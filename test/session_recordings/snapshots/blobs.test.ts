@@ -10,7 +10,7 @@ test("blobs never change their pieces when more come", () => {
     last_at: "",
     size,
     events: 1,
-    window_id: "",
+    inflated: 0,
   });
   const chunks = [400_000, 600_000, 100_000, 5_000_000, 1, 2].map((size, n) => chunk(n, size));
   const keys = (count: number) =>
@@ -22,4 +22,15 @@ test("blobs never change their pieces when more come", () => {
       flat.slice(0, count),
     );
   }
+});
+
+test("a blob holds what can be inflated together", () => {
+  const chunk = (n: number) => ({ uuid: String(n), first_at: "", last_at: "", size: 30_000, events: 2 });
+  const chunks = [6e6, 6e6, 6e6, 20e6, 1].map((inflated, n) => ({ ...chunk(n), inflated }));
+  expect(blobsOf(chunks).map((blob) => blob.pieces.map(({ uuid }) => uuid))).toEqual([
+    ["0", "1"],
+    ["2"],
+    ["3"],
+    ["4"],
+  ]);
 });

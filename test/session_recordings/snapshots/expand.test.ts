@@ -153,7 +153,8 @@ test("a recording of bombs is read as it came, and says what it leaves out", asy
   await send({ session: "bombs", window: "w1", events: [bomb] });
   await send({ session: "bombs", window: "w2", events: Array.from({ length: 40_000 }, () => many) });
   const large = { type: 5, timestamp: at + 2, data: "x".repeat(snapshotLimits.snapshotShownBytesMax) };
-  await send({ session: "bombs", window: "w3", events: [large] });
+  const near = event.click(at + 3);
+  await send({ session: "bombs", window: "w3", events: [large, near] });
   await rested(server);
   const windows = new Map<string, Record<string, unknown>[]>();
   for (let path: string | null = `${base}/bombs/snapshots/`; path !== null;) {
@@ -173,9 +174,10 @@ test("a recording of bombs is read as it came, and says what it leaves out", asy
     timestamp: at + 1,
     data: { tag: "left_out", payload: { bytes: left } },
   });
-  const bytes = JSON.stringify([large]).length;
+  const bytes = JSON.stringify(large).length;
   expect(windows.get("w3")).toEqual([
     { type: 5, timestamp: at + 2, data: { tag: "left_out", payload: { bytes } } },
+    near,
   ]);
 });
 

@@ -53,6 +53,7 @@ export const session_recordings: SqlTable = {
     ...sqlColumns("number", "duration=recording_duration active_seconds inactive_seconds click_count"),
     ...sqlColumns("number", "keypress_count mouse_activity_count console_log_count console_warn_count"),
     ...sqlColumns("number", "console_error_count activity_score size message_count=chunk_count"),
+    ...sqlColumns("number", "lacks_full_snapshot"),
     active_milliseconds: { sql: "active_seconds * 1000", type: "number" },
     ...sqlColumns("number", "team_id=project_id"),
   },
