@@ -2,7 +2,7 @@
 
 import { lookup } from "node:dns/promises";
 import ipaddr from "ipaddr.js";
-import { withinMs } from "../core/deadline.ts";
+import { withinMs } from "../core/clock.ts";
 import { accessLimits } from "./limits.ts";
 
 interface AddressOptions {

@@ -1,7 +1,6 @@
 // A cache of key look-ups for reads, each used for accessLimits.foundAgeMsMax at most.
 
-import type { Clock } from "../core/clock.ts";
-import { withinMs } from "../core/deadline.ts";
+import { type Clock, withinMs } from "../core/clock.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { accessLimits } from "./limits.ts";
 import { findKeyHolder, listenTo, type Lookup, type Named } from "./store.ts";

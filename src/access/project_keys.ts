@@ -3,8 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
-import { sleep } from "../core/clock.ts";
-import { withinMs } from "../core/deadline.ts";
+import { sleep, withinMs } from "../core/clock.ts";
 import { Fault, unavailable } from "../core/fault.ts";
 import { wrongKey } from "../core/id.ts";
 import { membersOf } from "../core/json/dictionary.ts";

@@ -4,7 +4,7 @@ import { namesParameter } from "../http/fields/list_parameters.ts";
 import { type QueryValues, textParameter, uuidParameter } from "../http/fields/query.ts";
 import { reply } from "../http/fields/schema.ts";
 import { mounted, operationsOf, projectOperation, type RoomParts } from "../http/operation.ts";
-import { numberedPage, numberedPageParameters, numberedReply } from "../http/pages/numbered.ts";
+import { numberedPage, numberedPageParameters, numberedReply } from "../http/pages/page.ts";
 import { activityLogModel } from "./model.ts";
 import { listActivities } from "./store.ts";
 

@@ -2,7 +2,7 @@
 // before Postgres has confirmed the journal's number.
 
 import { mkdirSync } from "node:fs";
-import { withinMs } from "../core/deadline.ts";
+import { withinMs } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { followGroupTypes, KnownGroupTypes } from "../persons/group_types.ts";
@@ -21,7 +21,6 @@ import type { Unrecorded } from "./definitions/known_names.ts";
 import { type MergeAppender, typeRow } from "./event/merge_row.ts";
 import { Flush, type FlushCounts } from "./flush/flush.ts";
 import { MergeFlush } from "./flush/merges.ts";
-import { openSessionBacklog } from "./flush/session_backlog_store.ts";
 import { type JournalOwnership, openOwnership } from "./journal/identity/ownership.ts";
 import { Quarantine } from "./journal/quarantine.ts";
 import { DiskReserve } from "./journal/quota.ts";
@@ -29,7 +28,7 @@ import { adoptOrphans } from "./journal/recovery/orphan_journals.ts";
 import type { Damage } from "./journal/recovery/recovery.ts";
 import { captureLimits } from "./limits.ts";
 import { checkJournal } from "./open_journal.ts";
-import { checkpointPostgres, recentMinutes } from "./store.ts";
+import { checkpointPostgres, openSessionBacklog, recentMinutes } from "./store.ts";
 import { type SharedBook, WarningBook } from "./warnings/warning_book.ts";
 import type { StrayEvent } from "./wasm/unread_events.ts";
 

@@ -5,9 +5,9 @@ import type { KnownStores } from "../storage/identity.ts";
 import { refuseHalfRestored } from "../storage/lock.ts";
 import { type CaptureJournal, captureSetup } from "./capture_journal.ts";
 import { readJournalIdentity } from "./journal/identity/journal_identity.ts";
+import { writeDurably } from "./journal/journal_io.ts";
 import { Ledger } from "./journal/ledger.ts";
 import { journalLimits } from "./journal/limits.ts";
-import { writeDurably } from "./journal/segments/files.ts";
 
 /** What the journal in DATA_DIR knows of its stores; undefined before the first start. @throws UserError. */
 export function readKnownStores(dataDir: string): KnownStores | undefined {

@@ -1,7 +1,7 @@
 // Events that the server sends itself, for changes that its API makes. They go the way of every other event.
 
 import { bytesOf } from "../core/bytes.ts";
-import { DeadlineError, withinMs } from "../core/deadline.ts";
+import { DeadlineError, withinMs } from "../core/clock.ts";
 import type { PersonParts } from "../persons/parts.ts";
 import type { CaptureOptions } from "./capture_options.ts";
 import { captureLimits } from "./limits.ts";

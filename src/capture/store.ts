@@ -6,6 +6,7 @@ import { dividesBatches } from "../storage/cluster/placement.ts";
 import { eventDaysOfStored } from "../storage/events/event_days.ts";
 import { sessionSettings, sessionsOfStored } from "../storage/events/sessions.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { flushLimits } from "./flush/limits.ts";
 import { captureLimits } from "./limits.ts";
 import type { SeededMinute } from "./warnings/spike.ts";
 
@@ -164,4 +165,30 @@ export async function recentMinutes(
 /** After a checkpoint Postgres uses files of its log again, where it would make others. */
 export async function checkpointPostgres(sql: Postgres): Promise<void> {
   await sql`CHECKPOINT`;
+}
+
+export type SessionBacklog = ReturnType<typeof openSessionBacklog>;
+
+/**
+ * Batches whose sessions ClickHouse refused to derive. They wait in Postgres, so that no file of the journal waits for
+ * them, and any server derives them from the stored rows. Deriving twice changes nothing.
+ */
+export function openSessionBacklog(sql: Postgres) {
+  const textsOf = (batches: readonly bigint[]) => batches.map(String);
+  return {
+    add: async (batches: readonly bigint[]) => {
+      await sql`
+        INSERT INTO session_backlog (batch) SELECT unnest(${textsOf(batches)}::text[]) ON CONFLICT DO NOTHING`;
+    },
+    /** The batches that wait longest, at most flushLimits.backlogStepBatchesMax, and how many wait in all. */
+    read: async () => {
+      const rows = await sql<{ batch: string; count: string }[]>`
+        SELECT batch, (SELECT count(*) FROM session_backlog) AS count
+        FROM session_backlog ORDER BY added_at, batch LIMIT ${flushLimits.backlogStepBatchesMax}`;
+      return { oldest: rows.map(({ batch }) => BigInt(batch)), count: Number(rows[0]?.count ?? 0) };
+    },
+    remove: async (batches: readonly bigint[]) => {
+      await sql`DELETE FROM session_backlog WHERE batch = ANY(${textsOf(batches)}::text[])`;
+    },
+  };
 }

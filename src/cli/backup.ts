@@ -7,8 +7,8 @@ import { UserError } from "../core/fault.ts";
 import { type Log, openLog } from "../core/log.ts";
 import { type Arguments, optionalText, readArguments } from "./args.ts";
 import { backupLimits } from "./backup/limits.ts";
-import type { Manifest } from "./backup/manifest.ts";
 import { restoreBackup } from "./backup/restore.ts";
+import type { Manifest } from "./backup/target.ts";
 import { writeBackup } from "./backup/write_backup.ts";
 import type { Command } from "./command.ts";
 

@@ -4,8 +4,7 @@ import { sleep, systemClock } from "../core/clock.ts";
 import type { CliContext, Command } from "./command.ts";
 import { bodyLimits } from "./import/body.ts";
 import { formatCount, totalOf } from "./import/counts.ts";
-import { type ImportParts, readImportOptions } from "./import/options.ts";
-import type { Readability } from "./import/readable.ts";
+import { type ImportParts, type Readability, readImportOptions } from "./import/options.ts";
 import { type ImportEnd, runImport } from "./import/run.ts";
 
 const help = `Usage: bun run sluice import FILE… [options]

@@ -1,7 +1,7 @@
 // `sluice serve`: runs the server until a signal, and prints its address and first keys.
 
 import { type App, openApp } from "../app.ts";
-import { withinMs } from "../core/deadline.ts";
+import { withinMs } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type LogFields, openLog, reasonOf } from "../core/log.ts";

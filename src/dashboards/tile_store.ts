@@ -1,11 +1,12 @@
-// The tiles of dashboards: insights, and texts beside them.
+// The tiles of dashboards: insights, and texts beside them; the changes of a request to them.
 
+import { Fault } from "../core/fault.ts";
+import { fieldFault, missingReference } from "../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { userJson } from "../storage/postgres/rows.ts";
 import { dashboardLimits } from "./limits.ts";
-import type { Tile } from "./model.ts";
-import { type StoredTile, tileChanges, type TileRequest } from "./tile_changes.ts";
+import type { DashboardUpdate, Tile } from "./model.ts";
 
 /** A tile shows an insight or a text. */
 export interface TileRow extends Omit<StoredTile, "text_body"> {
@@ -68,4 +69,81 @@ export async function changeTiles(
     FROM jsonb_to_recordset(${sql.json(added.map((tile, place) => ({ ...tile, place })) as never)})
       AS n (layouts jsonb, color text, show_description boolean, text_body text, place integer)
     ORDER BY n.place`;
+}
+
+/** A tile as it is stored. One without a text shows an insight. */
+interface StoredTile extends Pick<Tile, "id" | "layouts" | "color" | "show_description"> {
+  text_body: string | null;
+}
+
+type TileRequest = NonNullable<DashboardUpdate["tiles"]>[number];
+
+interface TileChanges {
+  removed: number[];
+  changed: Map<number, StoredTile>;
+  added: Omit<StoredTile, "id">[];
+}
+
+const empty = { layouts: {}, color: null, show_description: null, text_body: "" };
+
+/**
+ * Tiles that are not named stay as they are.
+ * @throws Fault for a tile that the dashboard does not have, a text for a tile that shows an insight, a new tile
+ *   without a text, and too many texts.
+ */
+function tileChanges(stored: readonly StoredTile[], requested: readonly TileRequest[]): TileChanges {
+  const tiles = new Map(stored.map((tile) => [tile.id, tile]));
+  const changes: TileChanges = { removed: [], changed: new Map(), added: [] };
+  for (const [i, request] of requested.entries()) {
+    const { id, deleted } = request;
+    if (id === undefined) {
+      changes.added.push(newTile(request, String(i)));
+      continue;
+    }
+    const tile = tiles.get(id);
+    if (!tile) throw missingReference("tiles", id);
+    tiles.delete(id);
+    if (deleted) {
+      changes.removed.push(id);
+      changes.changed.delete(id);
+      continue;
+    }
+    const changed = changedTile(tile, request, String(i));
+    tiles.set(id, changed);
+    if (!Bun.deepEquals(changed, tile)) changes.changed.set(id, changed);
+  }
+  checkTexts([...tiles.values(), ...changes.added]);
+  return changes;
+}
+
+function newTile(request: TileRequest, i: string): Omit<StoredTile, "id"> {
+  if (!request.text) throw fieldFault("required", "This field is required.", ["tiles", i, "text"]);
+  if (request.deleted) throw fieldFault("required", "This field is required.", ["tiles", i, "id"]);
+  const { id: _, ...made } = changedTile({ id: 0, ...empty }, request, i);
+  return made;
+}
+
+/** The tile with the request's changes; a text that is null is an empty one. */
+function changedTile(tile: StoredTile, request: TileRequest, i: string): StoredTile {
+  const {
+    layouts = tile.layouts,
+    color = tile.color,
+    show_description = tile.show_description,
+    text,
+  } = request;
+  const changed = { ...tile, layouts, color, show_description };
+  if (!text) return changed;
+  if (tile.text_body === null) {
+    const detail = "This tile shows an insight. Leave its text out, or make a tile for the text.";
+    throw fieldFault("invalid_input", detail, ["tiles", i, "text"]);
+  }
+  if (text.id !== undefined && text.id !== tile.id) throw missingReference(`tiles__${i}__text`, text.id);
+  return text.body === undefined ? changed : { ...changed, text_body: text.body ?? "" };
+}
+
+function checkTexts(tiles: readonly { text_body: string | null }[]): void {
+  const texts = tiles.filter(({ text_body }) => text_body !== null).length;
+  if (texts <= dashboardLimits.textTilesMax) return;
+  const detail = `A dashboard can have at most ${dashboardLimits.textTilesMax} texts.`;
+  throw new Fault("invalid_input", detail, { attr: "tiles" });
 }

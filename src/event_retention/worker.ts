@@ -4,10 +4,10 @@
 import type { Metrics } from "../http/metrics/metrics.ts";
 import { openPass } from "../storage/postgres/passes.ts";
 import type { Uses } from "../storage/services.ts";
-import { SteadyClock } from "./expiry.ts";
+import { type Expiry, expiryOfAll, expiryOfSome, type OwnRetention, SteadyClock } from "./expiry.ts";
 import { retentionLimits } from "./limits.ts";
-import { expireEvents } from "./pass.ts";
-import { isPassDue } from "./pass_store.ts";
+import { isPassDue, listOwnRetentions, recordMasked, recordUnmasked } from "./pass_store.ts";
+import { ExpiredRows, expiringTables, type MaskedPartition } from "./store.ts";
 
 interface EventRetentionOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
   metrics: Metrics;
@@ -55,4 +55,107 @@ export function openEventRetention({ metrics, onExpired = () => {}, ...options }
       return true;
     },
   });
+}
+
+export interface PassOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
+  /** After how many days all events expire; undefined: only those of projects with their own retention. */
+  retentionDays: number | undefined;
+  expired(events: number): void;
+  /** Stops the pass before its next statement; the engine finishes the present one. */
+  stopping: AbortSignal;
+}
+
+/** The result of a pass: the engine is busy with earlier deletions, and why; or the pass was made. */
+export type Looked =
+  { is: "waiting"; reason: string } | { is: "passed"; events: number; sessions: number; rewritten: number };
+
+/**
+ * Makes a claimed pass: deletes expired rows year by year, and rewrites files with many deleted rows. A pass that
+ * starts again after any of its statements deletes the same rows. `masked_since`: since when files may hold deleted
+ * rows, null when none do.
+ */
+export async function expireEvents(options: PassOptions, masked_since: Date | null): Promise<Looked> {
+  const { clickhouse, clock, stopping } = options;
+  const rows = new ExpiredRows(clickhouse, stopping);
+  const reason = await rows.unfinishedDeletion();
+  if (reason !== undefined) return { is: "waiting", reason };
+  const now = clock.now();
+  const deleted = await deleteExpired(options, rows, now);
+  const hasMasked = masked_since !== null || deleted.events + deleted.sessions > 0;
+  const oldest = Math.min(masked_since?.getTime() ?? now, now);
+  const rewritten = hasMasked ? await removeGathered(options, rows, oldest) : 0;
+  return { is: "passed", ...deleted, rewritten };
+}
+
+/** Deletes expired rows; resolves to their numbers. */
+async function deleteExpired(
+  options: PassOptions,
+  rows: ExpiredRows,
+  now: number,
+): Promise<{ events: number; sessions: number }> {
+  const { sql, retentionDays, expired, stopping } = options;
+  const deleted = { events: 0, sessions: 0 };
+  const mayDelete = async (): Promise<void> => {
+    stopping.throwIfAborted();
+    await recordMasked(sql, now);
+  };
+  // Events first: rows derived from them meanwhile are deleted with the sessions, or by the next pass.
+  const expire = async (expiry: Expiry): Promise<void> => {
+    for (const { year, rows: events } of await rows.findEvents(expiry)) {
+      await mayDelete();
+      await rows.deleteEvents(expiry, year);
+      expired(events);
+      deleted.events += events;
+    }
+    const sessions = await rows.countSessions(expiry);
+    if (sessions === 0) return;
+    await mayDelete();
+    await rows.deleteSessions(expiry);
+    deleted.sessions += sessions;
+  };
+  if (retentionDays !== undefined) await expire(expiryOfAll(now, retentionDays));
+  let last: OwnRetention | undefined;
+  do {
+    const retentions = await listOwnRetentions(sql, retentionDays, last);
+    if (retentions.length > 0) await expire(expiryOfSome(now, retentions));
+    last = retentions.length < retentionLimits.expiryProjectsMax ? undefined : retentions.at(-1);
+  } while (last);
+  return deleted;
+}
+
+/**
+ * Rewrites the files in which many rows are deleted, or all with deleted rows once some are old. Resolves to their
+ * number.
+ */
+async function removeGathered(
+  options: PassOptions,
+  rows: ExpiredRows,
+  masked_since: number,
+): Promise<number> {
+  const { sql, clock, stopping } = options;
+  const isOld = masked_since <= clock.now() - retentionLimits.expiryMaskedMsMax;
+  let [rewritten, left] = [0, 0];
+  for (const table of expiringTables) {
+    for (const found of await rows.findMasked(table)) {
+      const isDue = isOld || found.masked * retentionLimits.expiryMaskedDivisor >= found.rows;
+      if (isDue && hasDiskFor(options, found, await rows.freeBytes())) {
+        stopping.throwIfAborted();
+        await rows.removeMasked(table, found.partition);
+        rewritten++;
+      } else left++;
+    }
+  }
+  if (left === 0) await recordUnmasked(sql);
+  return rewritten;
+}
+
+/** The new files exist beside the old ones for a while. A rewrite without space would block further deletions. */
+function hasDiskFor({ log }: PassOptions, { partition, bytes_left }: MaskedPartition, free: number): boolean {
+  if (bytes_left * retentionLimits.expiryRoomFactor <= free) return true;
+  const bytes = { free_bytes: free, new_bytes: bytes_left };
+  log.warn("not enough disk space to rewrite files without expired events; they stay deleted", {
+    partition,
+    ...bytes,
+  });
+  return false;
 }

@@ -2,7 +2,7 @@
 
 import Type, { type Static } from "typebox";
 import { model, nullable } from "../http/fields/field.ts";
-import { propertyValuesModel } from "../http/fields/property_values.ts";
+import { propertyValuesModel } from "../http/fields/schema.ts";
 import { personModel } from "../persons/model.ts";
 
 export const eventModel = model("Event", {

@@ -2,9 +2,8 @@
 
 import { requireScopes } from "../access/scope.ts";
 import { checkText } from "../http/fields/field_rule.ts";
-import { valuesQuery } from "../http/fields/property_values.ts";
 import { flagParameter, parameter } from "../http/fields/query.ts";
-import { reply } from "../http/fields/schema.ts";
+import { reply, valuesQuery } from "../http/fields/schema.ts";
 import { present, uuidOf } from "../http/found.ts";
 import { projectOperation, type RoomParts } from "../http/operation.ts";
 import { personText } from "../persons/model.ts";

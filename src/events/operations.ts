@@ -11,7 +11,7 @@ import { type Page, pageLinks, streamedPage } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import { personText } from "../persons/model.ts";
 import type { Person } from "../persons/reading/fold.ts";
-import { findPersonsOfPage } from "../persons/reading/page.ts";
+import { findPersonsOfPage } from "../persons/reading/store.ts";
 import { clickhouseTime, nowOf } from "../query/date_range.ts";
 import type { QueryEngine } from "../query/engine.ts";
 import { eventColumnRows } from "../query/events/page.ts";

@@ -2,7 +2,7 @@
 
 import Type from "typebox";
 import { model } from "../http/fields/field.ts";
-import { propertyValuesModel } from "../http/fields/property_values.ts";
+import { propertyValuesModel } from "../http/fields/schema.ts";
 
 export const groupModel = model("Group", {
   group_type_index: Type.Integer({ description: "The index of its type, from 0 to 4." }),

@@ -3,7 +3,6 @@
 import { bytesOf } from "../core/bytes.ts";
 import { checkInteger } from "../http/fields/field_rule.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
-import { valuesQuery } from "../http/fields/property_values.ts";
 import {
   flagParameter,
   integerParameter,
@@ -15,7 +14,7 @@ import {
   searchParameter,
   textParameter,
 } from "../http/fields/query.ts";
-import { gone, listSchema, reply } from "../http/fields/schema.ts";
+import { gone, listSchema, reply, valuesQuery } from "../http/fields/schema.ts";
 import { notFound, present } from "../http/found.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { streamedPage } from "../http/pages/page.ts";

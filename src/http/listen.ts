@@ -2,8 +2,7 @@
 
 import http from "node:http";
 import { type AnyElysia, Elysia } from "elysia";
-import { sleep } from "../core/clock.ts";
-import { withinMs } from "../core/deadline.ts";
+import { sleep, withinMs } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { codeOf, reasonOf } from "../core/log.ts";

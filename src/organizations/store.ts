@@ -6,8 +6,7 @@ import { type KeyHolder, withinReach } from "../access/store.ts";
 import { newProjectKey, newUuid } from "../core/id.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
-import { arrayText } from "../storage/postgres/array_text.ts";
-import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
+import { arrayText, type Postgres, type PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { type Counted, countedPage, projectJson } from "../storage/postgres/rows.ts";
 import { mapInSlices } from "../work/slices.ts";
 import {

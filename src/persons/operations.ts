@@ -39,8 +39,7 @@ import { propertyOperations } from "./properties/operations.ts";
 import { listDistinctIds } from "./reading/large_store.ts";
 import { countPersons, filterMainIds, listMainIds, type PersonFilter } from "./reading/list_store.ts";
 import { findMainIds } from "./reading/main_id_store.ts";
-import { personBlocks } from "./reading/page.ts";
-import { readPersons } from "./reading/store.ts";
+import { personBlocks, readPersons } from "./reading/store.ts";
 import { splitPerson } from "./split/store.ts";
 
 /** Filters of a request for persons. All must match a person's current state. */

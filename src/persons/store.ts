@@ -1,11 +1,11 @@
 // Merges of persons: decided in Postgres, one transaction for each journal segment. A segment is applied once, however
 // often it is sent.
 
-import { arrayText } from "../storage/postgres/array_text.ts";
-import type {
-  Postgres,
-  PostgresFragment,
-  PostgresTransaction as Transaction,
+import {
+  arrayText,
+  type Postgres,
+  type PostgresFragment,
+  type PostgresTransaction as Transaction,
 } from "../storage/postgres/postgres.ts";
 import { slices } from "../work/slices.ts";
 import { addTypes, type AnnouncedType, lockMerges, type RefusedType } from "./group_type_store.ts";

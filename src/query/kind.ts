@@ -9,9 +9,8 @@ import { expressionsIn, type PropertyFilter } from "../storage/events/property_f
 import type { TextReader } from "./hogql/run.ts";
 import type { Breakdown } from "./parts/breakdown.ts";
 import { treesOf, withExpressions } from "./parts/compiled_expressions.ts";
-import type { PersonsBehind } from "./parts/figure.ts";
+import type { Entity, PersonsBehind } from "./parts/figure.ts";
 import type { QueryExpression } from "./parts/row_expressions.ts";
-import type { Entity } from "./parts/series.ts";
 import type { ResultShapes, ResultType } from "./result.ts";
 import type { QueryAnswer, QueryContext } from "./store.ts";
 

@@ -9,7 +9,7 @@ import type { Page } from "../http/pages/page.ts";
 import { ownPersonId } from "../persons/identity.ts";
 import { nameOf } from "../persons/model.ts";
 import type { Person } from "../persons/reading/fold.ts";
-import { findPersonsOfPage } from "../persons/reading/page.ts";
+import { findPersonsOfPage } from "../persons/reading/store.ts";
 import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
 import type { Uses } from "../storage/services.ts";
 import type { CountCache } from "../work/count_cache.ts";

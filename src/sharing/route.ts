@@ -8,11 +8,10 @@ import { LongReply } from "../http/pages/long_reply.ts";
 import { requestUrl } from "../http/pages/page.ts";
 import { slicedTexts } from "../http/pages/sliced.ts";
 import { sharingLimits } from "./limits.ts";
-import { type LinkCache, openLinkCache } from "./links.ts";
 import type { SharedKind } from "./model.ts";
 import { openSharedResults, type ResultOptions, type ShownBoard } from "./results.ts";
 import type { SharedLink } from "./store.ts";
-import type { SharingParts } from "./tokens.ts";
+import { type LinkCache, openLinkCache, type SharingParts } from "./tokens.ts";
 
 export function openSharing(parts: Omit<SharingParts, "links">): SharingParts {
   return { ...parts, links: openLinkCache(parts.sql, parts.clock) };

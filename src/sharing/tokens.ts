@@ -2,13 +2,15 @@
 // SECRET_KEY: replies show it as PostHog's do, and whoever reads only the database cannot open a link.
 
 import type { Secrets } from "../access/secret.ts";
-import { UserError } from "../core/fault.ts";
+import type { Clock } from "../core/clock.ts";
+import { unavailable, UserError } from "../core/fault.ts";
 import { hashKey, randomBase62 } from "../core/id.ts";
 import { isoOf } from "../http/fields/field_time.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Uses } from "../storage/services.ts";
-import type { LinkCache } from "./links.ts";
+import { sharingLimits } from "./limits.ts";
 import type { Sharing } from "./model.ts";
-import { type SharedThing, storeSealed, upsertSharing } from "./store.ts";
+import { findLinks, type SharedLink, type SharedThing, storeSealed, upsertSharing } from "./store.ts";
 
 /** As many random bits as an API key, since the token alone opens the thing. */
 const tokenChars = 43;
@@ -51,3 +53,58 @@ function unsealed(secrets: Secrets, sealed: Uint8Array): string | null {
     throw thrown;
   }
 }
+
+export type LinkCache = ReturnType<typeof openLinkCache>;
+
+/**
+ * Looks up the link of a token. Tokens requested at the same time are looked up in one statement, one statement at a
+ * time: guessing loads Postgres no more than one reader does. A token is found by its hash, so that the time of an
+ * answer reveals nothing about any token.
+ */
+export function openLinkCache(sql: Postgres, clock: Clock) {
+  const found = new Map<string, { link: SharedLink; at: number }>();
+  let waiting: ReturnType<typeof newLookup> | undefined;
+  let running: Promise<unknown> = Promise.resolve();
+  const findLink = (hash: string): Promise<Map<string, SharedLink>> => {
+    waiting ??= newLookup();
+    const lookup = waiting;
+    lookup.hashes.add(hash);
+    if (lookup.hashes.size > sharingLimits.lookedUpMax) throw tooMany();
+    if (lookup.hashes.size === 1) {
+      running = running.then(async () => {
+        waiting = undefined;
+        await findLinks(sql, [...lookup.hashes]).then(lookup.resolve, lookup.reject);
+      });
+    }
+    return lookup.promise;
+  };
+  return {
+    /**
+     * The link of a token; undefined when it opens nothing.
+     * @throws Fault unavailable when too many are requested.
+     */
+    open: async (token: string) => {
+      if (!/^[0-9A-Za-z]{1,64}$/.test(token)) return undefined;
+      const hash = hashKey(token);
+      const cached = found.get(hash);
+      if (cached && clock.elapsed() - cached.at < sharingLimits.foundAgeMsMax) return cached.link;
+      found.delete(hash);
+      const at = clock.elapsed();
+      const link = (await findLink(hash)).get(hash);
+      if (!link) return undefined;
+      if (found.size >= sharingLimits.foundMax) found.clear();
+      found.set(hash, { link, at });
+      return link;
+    },
+    /** After a change: the link is looked up again. */
+    forget: (id: number) => {
+      for (const [hash, { link }] of found) if (link.id === id) found.delete(hash);
+    },
+  };
+}
+
+function newLookup() {
+  return { hashes: new Set<string>(), ...Promise.withResolvers<Map<string, SharedLink>>() };
+}
+
+const tooMany = () => unavailable("Too many links are opened at once. Please retry.");

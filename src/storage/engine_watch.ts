@@ -2,7 +2,7 @@
 // a remote one is reported. Decided by what this process and the kernel observe, since the engine may hang as a whole.
 
 import { readdirSync, readFileSync } from "node:fs";
-import { withinMs } from "../core/deadline.ts";
+import { withinMs } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import type { Child } from "./embedded/child.ts";
 import { storageLimits } from "./limits.ts";

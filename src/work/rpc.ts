@@ -1,6 +1,6 @@
 // Messages and calls between two processes. Every call ends: with an answer, an error, or a time-out.
 
-import { withinMs } from "../core/deadline.ts";
+import { withinMs } from "../core/clock.ts";
 import { reasonOf } from "../core/log.ts";
 import { workLimits } from "./limits.ts";
 

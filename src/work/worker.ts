@@ -1,6 +1,6 @@
 // Work in the background, and how it ends with the server.
 
-import { withinMs } from "../core/deadline.ts";
+import { withinMs } from "../core/clock.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 
 /** Started when the stores are ready. */

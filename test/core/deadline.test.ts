@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { DeadlineError, withinMs } from "../../src/core/deadline.ts";
+import { DeadlineError, withinMs } from "../../src/core/clock.ts";
 
 test("an answer in time is handed on, and so is a failure", async () => {
   expect(await withinMs(Promise.resolve(5), 1000)).toBe(5);

@@ -12,11 +12,10 @@ import {
   SteadyClock,
 } from "../../src/event_retention/expiry.ts";
 import { retentionLimits } from "../../src/event_retention/limits.ts";
-import type { PassOptions } from "../../src/event_retention/pass.ts";
 import { recordMasked } from "../../src/event_retention/pass_store.ts";
-import { openEventRetention } from "../../src/event_retention/worker.ts";
+import { openEventRetention, type PassOptions } from "../../src/event_retention/worker.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
-import { ownTables } from "../../src/storage/cluster/tables.ts";
+import { ownTables } from "../../src/storage/cluster/placement.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 import { expireOnce } from "../support/retention.ts";
 

@@ -1,7 +1,7 @@
 // A check for expired events, as a server makes it whose clock runs steadily.
 
-import { expireEvents, type Looked, type PassOptions } from "../../src/event_retention/pass.ts";
 import { isPassDue } from "../../src/event_retention/pass_store.ts";
+import { expireEvents, type Looked, type PassOptions } from "../../src/event_retention/worker.ts";
 import { openPass } from "../../src/storage/postgres/passes.ts";
 
 /** What became of a pass, if one is due or `atOnce`. `stopping` stops the server. @throws what the pass throws. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { WaitingLine } from "../../src/work/waiting_line.ts";
+import { WaitingLine } from "../../src/work/semaphore.ts";
 
 test("those that wait are in order, are counted by owner, and begin when they are admitted", async () => {
   const line = new WaitingLine<number>();

@@ -11,10 +11,9 @@ import { notFound, uuidOf } from "../../http/found.ts";
 import { operationsOf } from "../../http/operation.ts";
 import { pageReply } from "../../http/pages/page.ts";
 import { listKeysPage } from "../../personal_api_keys/store.ts";
-import { checkedEmail, normalizedEmail } from "../sign_in/attempts.ts";
 import { consoleRefusals } from "../sign_in/model.ts";
 import { findSigningUser, listSessions } from "../sign_in/session_store.ts";
-import type { Signing } from "../sign_in/signing.ts";
+import { checkedEmail, normalizedEmail, type Signing } from "../sign_in/signing.ts";
 import {
   acceptedModel,
   inviteBody,

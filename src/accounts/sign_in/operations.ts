@@ -11,7 +11,6 @@ import { operationsOf } from "../../http/operation.ts";
 import { ownUserModel } from "../../users/model.ts";
 import { requireOwn } from "../../users/operations.ts";
 import { getOwnUser } from "../../users/store.ts";
-import { checkedEmail, normalizedEmail } from "./attempts.ts";
 import { consoleRefusals, loggedInModel, loginBody, ownUserBody, sessionModel } from "./model.ts";
 import {
   changeUser,
@@ -21,7 +20,7 @@ import {
   listSessions,
   type Signer,
 } from "./session_store.ts";
-import { invalidKey, type Signing } from "./signing.ts";
+import { checkedEmail, invalidKey, normalizedEmail, type Signing } from "./signing.ts";
 
 const forPeople = operationsOf("sign_in");
 const ofUser = operationsOf("users");

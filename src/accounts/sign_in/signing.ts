@@ -1,11 +1,13 @@
 // Checks of passwords, and new sessions, for signing in, changing an account and accepting an invitation.
 
+import { networkOfClient } from "../../access/client_address.ts";
 import { openCookie, type SessionCookie } from "../../access/people/session.ts";
+import { openRateLimit } from "../../access/rate.ts";
 import type { Secrets } from "../../access/secret.ts";
+import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { randomBase62 } from "../../core/id.ts";
 import type { Uses } from "../../storage/services.ts";
-import { checkedEmail, openAttempts } from "./attempts.ts";
 import { signInLimits } from "./limits.ts";
 import { openPasswords } from "./passwords.ts";
 import { findSigningUser, type Signer, startSession } from "./session_store.ts";
@@ -100,4 +102,60 @@ function unseal(secrets: Secrets, value: string): Record<string, unknown> | unde
   } catch {
     return undefined;
   }
+}
+
+interface Attempt {
+  /** The client's address, where it is known. */
+  address: string | undefined;
+  /** The address of the account. */
+  email: string;
+  /** The id of a proved owner of the account: a browser in which it signed in, or a user with a session or a key. */
+  known?: string | undefined;
+}
+
+/**
+ * Bounds attempts to sign in, by account and by address, in this process. Successful attempts count, too, so that many
+ * at once do not evade the bound. Known users are counted separately, so that strangers cannot block them; an address
+ * with many attempts is slowed and not refused, since it may be a proxy's.
+ */
+export function openAttempts(clock: Clock) {
+  const { attemptsWindowMs: windowMs, attemptsKept: keysMax } = signInLimits;
+  const limit = (attempts: number) => openRateLimit(attempts, clock, { windowMs, keysMax });
+  const byAddress = limit(signInLimits.addressAttemptsMax);
+  const byBoth = limit(signInLimits.accountAttemptsMax);
+  const byAccount = limit(signInLimits.accountAttemptsAnywhereMax);
+  const byKnown = limit(signInLimits.accountAttemptsMax);
+  return {
+    /**
+     * Counts one attempt, and returns for whom: the owner of a place in a queue of passwords.
+     * @throws Fault throttled, with the time after which one more is allowed.
+     */
+    count: ({ address, email, known }: Attempt) => {
+      if (known !== undefined) {
+        byKnown.count(known);
+        return { owner: known, isKnown: true };
+      }
+      const client = address === undefined ? "" : networkOfClient(address);
+      const account = normalizedEmail(email);
+      const owner = `${client} ${account}`;
+      byBoth.count(owner);
+      byAccount.count(account);
+      if (byAddress.read(client).remaining <= 0) return { owner, isKnown: false, isSlowed: true };
+      byAddress.count(client);
+      return { owner: client, isKnown: false };
+    },
+  };
+}
+
+/** An address as it is compared and stored: case does not distinguish addresses. */
+export function normalizedEmail(email: string): string {
+  return email.trim().normalize("NFKC").toLowerCase();
+}
+
+/** The normalized address of a field. @throws Fault invalid_input for what is no address. */
+export function checkedEmail(email: string, attr = "email"): string {
+  const address = normalizedEmail(email);
+  const fits = [...address].length <= signInLimits.emailCharsMax && /^[^\s@<>"]+@[^\s@<>"]+$/.test(address);
+  if (fits && !address.includes("\0")) return address;
+  throw new Fault("invalid_input", "Enter a valid email address.", { attr });
 }

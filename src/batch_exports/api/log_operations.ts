@@ -16,8 +16,7 @@ import { pageReply } from "../../http/pages/page.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { exportLimits } from "../limits.ts";
 import { type LogEntryLevel, logEntryLevels, logModel } from "../model.ts";
-import { listLogs, type LogFilter } from "../stores/log_store.ts";
-import { getRun } from "../stores/run_list_store.ts";
+import { getRun, listLogs, type LogFilter } from "../stores/run_list_store.ts";
 import { exportOf, exportOperation } from "./request.ts";
 
 export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {

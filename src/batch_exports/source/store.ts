@@ -2,7 +2,7 @@
 // parameters.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import type { Tables } from "../../storage/cluster/tables.ts";
+import type { Tables } from "../../storage/cluster/placement.ts";
 import type { ExportInterval } from "../interval.ts";
 import type { CompiledQuery } from "../query/compile.ts";
 import { type ExportColumn, isMoment, isoSql, personProperties } from "./columns.ts";

@@ -1,8 +1,7 @@
 // The salts of days whose events are accepted, in memory: the same in every process, made a day ahead, forgotten when
 // their day is over. Captures do not wait for Postgres; cookieless events are refused while a salt is missing.
 
-import type { Clock } from "../../core/clock.ts";
-import { withinMs } from "../../core/deadline.ts";
+import { type Clock, withinMs } from "../../core/clock.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";

@@ -1,7 +1,6 @@
 // Salts of days in Postgres: made by the first process that needs one, the same for all, deleted when expired.
 
-import { arrayText } from "../../storage/postgres/array_text.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { arrayText, type Postgres } from "../../storage/postgres/postgres.ts";
 
 /** Where all processes get their salts. */
 export type SaltSource = ReturnType<typeof saltSource>;

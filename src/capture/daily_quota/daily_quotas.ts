@@ -1,8 +1,7 @@
 // How many events of the present UTC day projects with a quota have had accepted. Deciding reads memory only; the
 // processes of all servers exchange their counts through Postgres every dailyCountsMs.
 
-import type { Clock } from "../../core/clock.ts";
-import { withinMs } from "../../core/deadline.ts";
+import { type Clock, withinMs } from "../../core/clock.ts";
 import { newUuid } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";

@@ -1,8 +1,7 @@
 // Counts of a day's events in Postgres, a row for each project and process. A process writes its own rows only, and
 // absolute numbers, so that a statement of unknown outcome can be repeated.
 
-import { arrayText } from "../../storage/postgres/array_text.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { arrayText, type Postgres } from "../../storage/postgres/postgres.ts";
 
 export interface DailyCount {
   project_id: number;

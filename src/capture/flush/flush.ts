@@ -10,13 +10,12 @@ import type { CaptureJournal } from "../capture_journal.ts";
 import type { DefinitionBook } from "../definitions/definition_book.ts";
 import type { LaneKind } from "../journal/lane_kind.ts";
 import type { Segment } from "../journal/segments/segment.ts";
-import { deriveBlocks } from "../store.ts";
+import { deriveBlocks, type SessionBacklog } from "../store.ts";
 import type { StrayEvent } from "../wasm/unread_events.ts";
 import { BatchInserter, type BatchInserterOptions } from "./batch_inserter.ts";
 import { BatchSender } from "./batch_sender.ts";
 import { FlushState, stopAfter } from "./flush_state.ts";
 import { flushLimits } from "./limits.ts";
-import type { SessionBacklog } from "./session_backlog_store.ts";
 import { SessionDeriver } from "./session_deriver.ts";
 import { SessionSender } from "./session_sender.ts";
 

@@ -2,8 +2,7 @@
 // stored whole or not at all (J-3); of the batches in one INSERT some may be stored and others not.
 
 import { rebatch } from "../columns/block.ts";
-import type { JournalIo } from "../journal/journal_io.ts";
-import { readWhole } from "../journal/segments/files.ts";
+import { type JournalIo, readWhole } from "../journal/journal_io.ts";
 import type { Batch, FileRange, Segment } from "../journal/segments/segment.ts";
 import { captureLimits } from "../limits.ts";
 

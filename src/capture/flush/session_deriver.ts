@@ -10,12 +10,11 @@ import type { CaptureJournal } from "../capture_journal.ts";
 import type { DefinitionBook } from "../definitions/definition_book.ts";
 import type { LaneKind } from "../journal/lane_kind.ts";
 import type { Segment } from "../journal/segments/segment.ts";
+import type { SessionBacklog } from "../store.ts";
 import type { BatchSender } from "./batch_sender.ts";
 import { flushLimits } from "./limits.ts";
-import type { SessionBacklog } from "./session_backlog_store.ts";
 import type { SessionSender } from "./session_sender.ts";
-import { SessionTries, type TryResult } from "./session_tries.ts";
-import { StoredSessions } from "./stored_sessions.ts";
+import { SessionTries, StoredSessions, type TryResult } from "./stored_sessions.ts";
 
 interface SessionDeriverOptions extends Uses<"clickhouse" | "clock" | "log"> {
   journal: Pick<CaptureJournal, "finish" | "retain" | "isBusy" | "isTight">;

@@ -4,8 +4,7 @@
 import { type Clock, yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { cutBlock } from "../../storage/native/native_cut.ts";
-import type { JournalIo } from "../journal/journal_io.ts";
-import { readWhole } from "../journal/segments/files.ts";
+import { type JournalIo, readWhole } from "../journal/journal_io.ts";
 import type { Frame, Segment } from "../journal/segments/segment.ts";
 import { SessionFold } from "../wasm/session_fold.ts";
 import type { StrayEvent } from "../wasm/unread_events.ts";

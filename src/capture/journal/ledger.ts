@@ -3,11 +3,10 @@
 // went back, uses an id twice. FORMAT.md has the lines.
 
 import { basename, dirname } from "node:path";
-import type { JournalFile } from "./journal_io.ts";
+import { isFull, type JournalFile, writeDurably, writeDurablyNow } from "./journal_io.ts";
 import { byLane, type JournalSetup } from "./lane_kind.ts";
 import { finishedLine, readLine, sealedLine } from "./ledger_line.ts";
 import { journalLimits } from "./limits.ts";
-import { isFull, writeDurably, writeDurablyNow } from "./segments/files.ts";
 import { millisOfSegment, type Segment } from "./segments/segment.ts";
 import { type Extent, SyncedMarks } from "./segments/synced_marks.ts";
 

@@ -3,8 +3,8 @@
 
 import { reasonOf } from "../../core/log.ts";
 import { Pieces } from "../../storage/native/native.ts";
+import { writeDurably } from "./journal_io.ts";
 import type { JournalSetup, LaneKind } from "./lane_kind.ts";
-import { writeDurably } from "./segments/files.ts";
 import { writeFrame } from "./segments/frame.ts";
 import { returnedSuffix, segmentHead, segmentOf } from "./segments/segment.ts";
 

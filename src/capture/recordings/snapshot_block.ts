@@ -1,9 +1,8 @@
 // Pieces of recordings as columns, until they are sealed into a frame.
 
-import { type LaneKind, plainLane } from "../journal/lane_kind.ts";
+import { type LaneKind, plainLane, TableBlock } from "../journal/lane_kind.ts";
 import { journalLimits } from "../journal/limits.ts";
 import { monthOf } from "../journal/segments/partition.ts";
-import { TableBlock } from "../journal/table_block.ts";
 import { captureLimits } from "../limits.ts";
 import { recordingLimits } from "./limits.ts";
 import type { SnapshotRow } from "./snapshot.ts";

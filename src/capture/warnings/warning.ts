@@ -1,8 +1,7 @@
 // A warning as a row, and the columns of such rows until they are sealed into a frame.
 
-import { type LaneKind, plainLane } from "../journal/lane_kind.ts";
+import { type LaneKind, plainLane, TableBlock } from "../journal/lane_kind.ts";
 import { monthOf } from "../journal/segments/partition.ts";
-import { TableBlock } from "../journal/table_block.ts";
 import { warningLimits } from "./limits.ts";
 
 export interface WarningRow {

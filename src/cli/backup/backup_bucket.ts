@@ -2,7 +2,7 @@
 // upload is ever incomplete, and a failed one is repeated.
 
 import { setTimeout } from "node:timers/promises";
-import { withinMs } from "../../core/deadline.ts";
+import { withinMs } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { codeOf, reasonOf } from "../../core/log.ts";
 import { backupLimits } from "./limits.ts";

@@ -7,8 +7,7 @@ import type { BackupBucket } from "./backup_bucket.ts";
 import { backupParts, chunksOf, listName, manifestName, writeSummed } from "./backup_files.ts";
 import { checkList, listedFiles, partPath, refuseForeign, type WrittenParts } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
-import { type Manifest, noBackup, parseManifest } from "./manifest.ts";
-import type { BackupTarget } from "./target.ts";
+import { type BackupTarget, type Manifest, noBackup, parseManifest } from "./target.ts";
 
 /** @param folder one that does not exist, for files that cannot be written to the bucket directly. */
 export function bucketTarget(bucket: BackupBucket, folder: string): BackupTarget {

@@ -18,8 +18,8 @@ import { fetchFiles, fetchManifest } from "./bucket_target.ts";
 import { attach, deriveSince, detachedFolder, listPartTables } from "./clickhouse_parts_store.ts";
 import { checkFiles, type ListedFile, listedFiles, refuseForeign } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
-import { type Manifest, readManifest } from "./manifest.ts";
 import { copyIn } from "./postgres_rows_store.ts";
+import { type Manifest, readManifest } from "./target.ts";
 
 /** @throws UserError with the remedy, before anything is written if the backup or the folder is not fit. */
 export async function restoreBackup(options: {

@@ -28,7 +28,6 @@ import { chunksOf, copyFile, filesBelow } from "./backup_files.ts";
 import { freeze, frozenParts, listPartTables, stagingFolder, thaw } from "./clickhouse_parts_store.ts";
 import { FileList } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
-import { backupManifestText, type Manifest } from "./manifest.ts";
 import {
   beginSnapshot,
   copyOut,
@@ -38,7 +37,7 @@ import {
   lockBackups,
   readSequences,
 } from "./postgres_rows_store.ts";
-import type { BackupTarget } from "./target.ts";
+import { backupManifestText, type BackupTarget, type Manifest } from "./target.ts";
 
 export interface BackupOptions extends Uses<"clock" | "log"> {
   dataDir: string;

@@ -2,8 +2,7 @@
 // names its inputs, and a resumed import compares the rows read again by their digest.
 
 import { rm } from "node:fs/promises";
-import { systemIo } from "../../capture/journal/journal_io.ts";
-import { writeDurably } from "../../capture/journal/segments/files.ts";
+import { systemIo, writeDurably } from "../../capture/journal/journal_io.ts";
 import { UserError } from "../../core/fault.ts";
 import { jsonIn } from "../../core/json/dictionary.ts";
 import { reasonOf } from "../../core/log.ts";

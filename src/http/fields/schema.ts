@@ -2,7 +2,8 @@
 
 import Type, { type TObject, type TSchema } from "typebox";
 import { modelNamed } from "../docs/models.ts";
-import { nullable } from "./field.ts";
+import { model, nullable } from "./field.ts";
+import { requiredTextParameter, searchParameter } from "./query.ts";
 
 /** The envelope of every list; of things called Thing, a PaginatedThingList. */
 export function listSchema<Result extends TSchema>(result: Result) {
@@ -122,4 +123,22 @@ export function requestBody(schema: TObject, { partial = false }: { partial?: bo
   if (required.length > 0) plain["required"] = required;
   else delete plain["required"];
   return { required: required.length > 0, content: { "application/json": { schema: plain } } };
+}
+
+export const valuesQuery = {
+  key: requiredTextParameter("the property's name."),
+  value: searchParameter("Only values that contain this text, in any case."),
+};
+
+/** @param thing the name of the model of one value, without `Value`. @param count what is counted. */
+export function propertyValuesModel(thing: string, count: string) {
+  return model(`${thing}Values`, {
+    results: Type.Array(
+      model(`${thing}Value`, {
+        name: Type.String({ description: "A text as it is, anything else as JSON." }),
+        count: Type.Integer({ description: count }),
+      }),
+    ),
+    refreshing: Type.Boolean({ description: "Always false: they are read now." }),
+  });
 }

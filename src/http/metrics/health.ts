@@ -2,8 +2,7 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Elysia } from "elysia";
-import type { Clock } from "../../core/clock.ts";
-import { withinMs } from "../../core/deadline.ts";
+import { type Clock, withinMs } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { codeOf, type Log, reasonOf, silentLog } from "../../core/log.ts";

@@ -2,9 +2,8 @@
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { sessionsOfStored } from "../../storage/events/sessions.ts";
-import { arrayText } from "../../storage/postgres/array_text.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { type ListedIds, withListedIds } from "../listed_ids_store.ts";
+import { arrayText, type Postgres } from "../../storage/postgres/postgres.ts";
+import { type ListedIds, withListedIds } from "../mirror_store.ts";
 
 /** The data of a person that is deleted. */
 export interface DeletionScope {

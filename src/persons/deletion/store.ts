@@ -2,8 +2,7 @@
 // later, and again when no older event can arrive.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { arrayText } from "../../storage/postgres/array_text.ts";
-import type { Postgres, PostgresFragment } from "../../storage/postgres/postgres.ts";
+import { arrayText, type Postgres, type PostgresFragment } from "../../storage/postgres/postgres.ts";
 import { areSeveral, isOrderDue, isPassed } from "../journals_store.ts";
 import { personLimits } from "../limits.ts";
 import { dueSplits } from "../split/store.ts";

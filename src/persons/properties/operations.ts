@@ -2,8 +2,7 @@
 // by the server: `$set`, or `$delete_person_property` with `$unset`.
 
 import { excerpt, fieldFault } from "../../http/fields/field_fault.ts";
-import { valuesQuery } from "../../http/fields/property_values.ts";
-import { reply } from "../../http/fields/schema.ts";
+import { reply, valuesQuery } from "../../http/fields/schema.ts";
 import { present } from "../../http/found.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { readsUntil } from "../../storage/clickhouse/clickhouse.ts";

@@ -3,13 +3,11 @@
 // is carried out again when no merge that arrived before it can still be applied.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { arrayText } from "../../storage/postgres/array_text.ts";
-import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
+import { arrayText, type Postgres, type PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { lockMerges } from "../group_type_store.ts";
 import { isOrderDue, isPassed } from "../journals_store.ts";
 import { personLimits } from "../limits.ts";
-import { withListedIds } from "../listed_ids_store.ts";
-import { copyRows, mergeTypes } from "../mirror_store.ts";
+import { copyRows, mergeTypes, withListedIds } from "../mirror_store.ts";
 
 interface SplitRequest {
   project_id: number;

@@ -15,9 +15,8 @@ import {
   parsedProperties,
   readExpressions,
 } from "../parts/expressions.ts";
-import type { FigureRef, PersonStatement } from "../parts/figure.ts";
+import { type FigureRef, filtersOf, isGiven, type PersonStatement } from "../parts/figure.ts";
 import { figureFields } from "../parts/model.ts";
-import { filtersOf, isGiven } from "../parts/series.ts";
 import { pathsKind } from "../paths/paths.ts";
 import { retentionKind } from "../retention/retention.ts";
 import { stickinessKind } from "../stickiness/stickiness.ts";

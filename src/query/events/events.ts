@@ -6,7 +6,7 @@ import { mapInSlices } from "../../work/slices.ts";
 import { spanBetween } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { readExpressions } from "../parts/expressions.ts";
-import { filtersOf } from "../parts/series.ts";
+import { filtersOf } from "../parts/figure.ts";
 import { columnsOf, type EventRow, isNewestFirst, parseEvent } from "./columns.ts";
 import { eventExpressionRows } from "./expressions.ts";
 import { eventsModel, type EventsQuery } from "./model.ts";

@@ -5,8 +5,8 @@ import { type PropertyFilter, sessionOfEvent } from "../../storage/events/proper
 import type { DateSpan } from "../date_range.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
 import { breakdownRows, needsPersons } from "../parts/breakdown_store.ts";
-import type { Entity } from "../parts/series.ts";
-import { type Draft } from "../store.ts";
+import type { Entity } from "../parts/figure.ts";
+import type { Draft } from "../store.ts";
 import { type Exclusion, type FunnelOrder, inTime, type Walk } from "./walk.ts";
 
 export interface FunnelScope {

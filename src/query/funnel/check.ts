@@ -2,8 +2,8 @@
 
 import { refuseInput } from "../../core/fault.ts";
 import { breakdownOf } from "../parts/breakdown.ts";
+import { filtersOf, refuseBreakdown, refuseField, seriesOf, shownName } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
-import { filtersOf, refuseBreakdown, refuseField, seriesOf, shownName } from "../parts/series.ts";
 import type { FunnelsQuery } from "./model.ts";
 import { type Exclusion, type FunnelOrder, walkOf } from "./walk.ts";
 

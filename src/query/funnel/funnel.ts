@@ -3,9 +3,8 @@
 import { addIntervals, bucketsOf } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { type Breakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
-import { figureLine, noFigure } from "../parts/figure.ts";
+import { figureLine, noFigure, type Series } from "../parts/figure.ts";
 import { namesOf, refuseNumbers } from "../parts/lines.ts";
-import type { Series } from "../parts/series.ts";
 import type { FunnelStep, FunnelTimes, FunnelTrend } from "../result.ts";
 import { type QueryContext, spanOf } from "../store.ts";
 import type { FunnelScope } from "./attempts.ts";

@@ -4,7 +4,7 @@
 
 import { refuseInput } from "../../core/fault.ts";
 import { queryLimits } from "../limits.ts";
-import type { Entity } from "../parts/series.ts";
+import type { Entity } from "../parts/figure.ts";
 
 export type FunnelOrder = "ordered" | "strict" | "unordered";
 

@@ -4,7 +4,7 @@ import { refuseInput } from "../../core/fault.ts";
 import { membersOf } from "../../core/json/dictionary.ts";
 import { asStored, clickhouseTime, readDate } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
-import { filtersOf, isGiven } from "../parts/series.ts";
+import { filtersOf, isGiven } from "../parts/figure.ts";
 import { compileSelect, type SqlFilters } from "../sql/compile/compile.ts";
 import type { QueryContext, QueryTiming } from "../store.ts";
 import { hogqlModel, type HogQLQuery } from "./model.ts";

@@ -3,11 +3,9 @@
 
 import { queryKind } from "../kind.ts";
 import { personsWhere } from "../parts/behind_store.ts";
-import { figureDay, noFigure } from "../parts/figure.ts";
-import { namesOf, seriesLine } from "../parts/lines.ts";
+import { figureDay, noFigure, shownName } from "../parts/figure.ts";
+import { checkPersons, namesOf, seriesLine } from "../parts/lines.ts";
 import { periodsOf } from "../parts/periods.ts";
-import { checkPersons } from "../parts/person_series.ts";
-import { shownName } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
 import { lifecycleModel, type LifecycleQuery } from "./model.ts";
 import { countStatuses, statuses, statusText } from "./store.ts";

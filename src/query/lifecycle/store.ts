@@ -3,7 +3,7 @@
 import { addIntervals, type DateSpan } from "../date_range.ts";
 import { personCounts } from "../parts/behind_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
-import type { CheckedPersons } from "../parts/person_series.ts";
+import type { CheckedPersons } from "../parts/lines.ts";
 import { Draft, type QueryContext } from "../store.ts";
 import type { LifecycleQuery } from "./model.ts";
 

@@ -7,8 +7,8 @@ import { findRefusal, sessionExpressions } from "../../storage/events/session_pr
 import { queryLimits } from "../limits.ts";
 import { noValue, otherValues } from "../result.ts";
 import type { QueryContext } from "../store.ts";
+import { isGiven } from "./figure.ts";
 import type { BreakdownFilter } from "./model.ts";
-import { isGiven } from "./series.ts";
 
 interface BreakdownPart {
   /** Its name; of type hogql the expression. */

@@ -4,9 +4,9 @@ import { refuseInput } from "../../core/fault.ts";
 import { clickhouseTime } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
 import type { TrendLine } from "../result.ts";
-import type { Interval } from "./model.ts";
+import { filtersOf, refuseField, type Series, seriesOf } from "./figure.ts";
+import type { DateRange, EventsNode, Interval } from "./model.ts";
 import type { Period } from "./periods.ts";
-import type { Series } from "./series.ts";
 
 /** A line of a series in a period; its sum is its count. */
 export function seriesLine(
@@ -69,4 +69,27 @@ function timeLabel(at: Temporal.ZonedDateTime, interval: Interval): string {
   const day = `${at.day}-${months[at.month - 1]}`;
   if (interval !== "hour") return `${day}-${at.year}`;
   return `${day} ${at.toPlainTime().toString({ smallestUnit: "minute" })}`;
+}
+
+interface PersonsQuery {
+  series: EventsNode[];
+  interval?: string | null;
+  dateRange?: DateRange;
+  properties?: unknown;
+}
+
+export type CheckedPersons<Query extends PersonsQuery> = ReturnType<typeof checkPersons<Query>>;
+
+/** @throws Fault for math that is not the number of persons: these kinds count nothing else. */
+export function checkPersons<Query extends PersonsQuery>(query: Query, attr: string) {
+  const series = query.series.map((node, i) => {
+    const one = seriesOf(node, `${attr}__series__${i}`);
+    if (one.math === "total" || one.math === "dau") return one;
+    return refuseField(
+      `The math "${one.math}" in a query that counts persons`,
+      `${attr}__series__${i}__math`,
+    );
+  });
+  const interval = (query.interval ?? "day") as Interval;
+  return { attr, query, interval, series, entities: series, filters: filtersOf(query, attr) };
 }

@@ -1,7 +1,7 @@
 // Answers a PathsQuery: how often each step of persons' paths followed another.
 
 import { queryKind } from "../kind.ts";
-import { checkFilters } from "../parts/series.ts";
+import { checkFilters } from "../parts/figure.ts";
 import type { PathLink } from "../result.ts";
 import { type QueryContext, spanOf } from "../store.ts";
 import { pathsModel, type PathsQuery } from "./model.ts";

@@ -3,9 +3,15 @@
 import { addIntervals, dateSpanOf, earliest, startOf, zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personCounts } from "../parts/behind_store.ts";
-import { figureIndex } from "../parts/figure.ts";
+import {
+  type Entity,
+  entityNamed,
+  figureIndex,
+  filtersOf,
+  refuseBreakdown,
+  shownName,
+} from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
-import { type Entity, entityNamed, filtersOf, refuseBreakdown, shownName } from "../parts/series.ts";
 import type { RetentionCohort } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import { retentionModel, type RetentionQuery } from "./model.ts";

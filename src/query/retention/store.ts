@@ -2,9 +2,8 @@
 
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import type { DateSpan } from "../date_range.ts";
-import type { PersonStatement } from "../parts/figure.ts";
+import type { Entity, PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
-import type { Entity } from "../parts/series.ts";
 import { Draft, type QueryContext } from "../store.ts";
 import type { RetentionQuery } from "./model.ts";
 

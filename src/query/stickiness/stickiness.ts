@@ -3,11 +3,9 @@
 import { zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
-import { figureDay, figureIndex } from "../parts/figure.ts";
-import { refuseNumbers, seriesLine } from "../parts/lines.ts";
+import { figureDay, figureIndex, type Series, shownName } from "../parts/figure.ts";
+import { type CheckedPersons, checkPersons, refuseNumbers, seriesLine } from "../parts/lines.ts";
 import { figurePeriod, partUntil, type Period, periodsOf } from "../parts/periods.ts";
-import { type CheckedPersons, checkPersons } from "../parts/person_series.ts";
-import { type Series, shownName } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import { stickinessModel, type StickinessQuery } from "./model.ts";

@@ -1,9 +1,8 @@
 // The statement of stickiness: persons by the number of intervals in which they did something.
 
-import type { PersonStatement } from "../parts/figure.ts";
+import type { PersonStatement, Series } from "../parts/figure.ts";
+import type { CheckedPersons } from "../parts/lines.ts";
 import type { Period } from "../parts/periods.ts";
-import type { CheckedPersons } from "../parts/person_series.ts";
-import type { Series } from "../parts/series.ts";
 import { Draft, type QueryContext } from "../store.ts";
 import type { StickinessQuery } from "./model.ts";
 

@@ -3,8 +3,8 @@
 import { refuseInput } from "../../core/fault.ts";
 import { findRefusal } from "../../storage/events/session_property.ts";
 import { breakdownOf } from "../parts/breakdown.ts";
+import { filtersOf, type Series, seriesOf, shownName } from "../parts/figure.ts";
 import type { EventsNode, Interval } from "../parts/model.ts";
-import { filtersOf, type Series, seriesOf, shownName } from "../parts/series.ts";
 import { type Formula, readFormula } from "./formula.ts";
 import { totalDisplays, type TrendsQuery } from "./model.ts";
 

@@ -3,10 +3,10 @@
 import { zonedIso } from "../date_range.ts";
 import { shownBreakdown, valuesShown } from "../parts/breakdown.ts";
 import type { BreakdownLines } from "../parts/breakdown_store.ts";
+import type { Series } from "../parts/figure.ts";
 import { namesOf, seriesLine } from "../parts/lines.ts";
 import type { Interval } from "../parts/model.ts";
 import { partUntil, type Period } from "../parts/periods.ts";
-import type { Series } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import { type CheckedTrends, isAddedUp } from "./check.ts";

@@ -2,9 +2,9 @@
 
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { addIntervals, type DateSpan } from "../date_range.ts";
+import type { Series } from "../parts/figure.ts";
 import type { Interval, Math } from "../parts/model.ts";
 import type { Period } from "../parts/periods.ts";
-import type { Series } from "../parts/series.ts";
 import type { QueryContext } from "../store.ts";
 import { type CheckedTrends, countsGroups, isAddedUp, isOfActors } from "./check.ts";
 

@@ -13,9 +13,8 @@ import {
   needsPersons,
   readNumberRange,
 } from "../parts/breakdown_store.ts";
-import type { PersonStatement } from "../parts/figure.ts";
+import type { PersonStatement, Series } from "../parts/figure.ts";
 import type { Math } from "../parts/model.ts";
-import type { Series } from "../parts/series.ts";
 import { Draft } from "../store.ts";
 import { countsGroups, isOfSessions, sessionDuration } from "./check.ts";
 import { activeDays, type TrendScope, windowStart } from "./scope.ts";

@@ -2,7 +2,7 @@
 
 import { zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
-import { checkFilters } from "../parts/series.ts";
+import { checkFilters } from "../parts/figure.ts";
 import type { WebFigure } from "../result.ts";
 import { webOverviewModel, type WebOverviewQuery } from "./model.ts";
 import { countPeriods, shownFigure, visitRows, visitSpans } from "./store.ts";

@@ -2,7 +2,7 @@
 
 import { limits } from "../../core/limits.ts";
 import { queryKind } from "../kind.ts";
-import { checkFilters } from "../parts/series.ts";
+import { checkFilters } from "../parts/figure.ts";
 import { webBreakdowns, webStatsTableModel, type WebStatsTableQuery } from "./model.ts";
 import { countPeriods, shownFigure, visitRows, visitSpans } from "./store.ts";
 

@@ -4,8 +4,7 @@
 import { unavailable } from "../../core/fault.ts";
 import { FairShare, type Owner } from "../../work/fair_share.ts";
 import { Tally } from "../../work/maps.ts";
-import { Semaphore } from "../../work/semaphore.ts";
-import { type Waiting, WaitingLine } from "../../work/waiting_line.ts";
+import { Semaphore, type Waiting, WaitingLine } from "../../work/semaphore.ts";
 import { snapshotLimits } from "./limits.ts";
 
 /** Reserved bytes of one page. */

@@ -2,8 +2,7 @@
 
 import type { ClickHouse, QueryOptions } from "../clickhouse/clickhouse.ts";
 import { clickhouseLimits } from "../clickhouse/limits.ts";
-import type { Cluster } from "./placement.ts";
-import { clusterTables } from "./tables.ts";
+import { type Cluster, clusterTables } from "./placement.ts";
 
 /**
  * Every server writes to and reads from the first replica of each shard that answers, in the order of the cluster's

@@ -6,8 +6,7 @@ import { type ClickHouse, ClickHouseError, type QueryOptions } from "../clickhou
 import { quoteText } from "../clickhouse/statement.ts";
 import { shapeComment } from "./cluster_check.ts";
 import { onCluster } from "./definitions.ts";
-import { type Cluster, localName, tables } from "./placement.ts";
-import { onAll } from "./tables.ts";
+import { type Cluster, localName, onAll, tables } from "./placement.ts";
 
 /** The statements that carry out this one of sql/clickhouse, in order. */
 export function definitionsFor({ cluster }: ClickHouse, statement: string): string[] {

@@ -2,8 +2,7 @@
 // front. All statements can be repeated.
 
 import { quoteText } from "../clickhouse/statement.ts";
-import { type Cluster, isSharded, localName, tables, views } from "./placement.ts";
-import { onAll } from "./tables.ts";
+import { type Cluster, isSharded, localName, onAll, tables, views } from "./placement.ts";
 
 /** A statement, split at the name that it defines. */
 interface Definition {

@@ -1,4 +1,6 @@
-// Where the rows of each table and view lie on a cluster. sql/README.md has the reasons.
+// Where the rows of each table and view lie on a cluster, and its name in statements. sql/README.md has the reasons.
+
+import { quoteName, quoteText } from "../clickhouse/statement.ts";
 
 export interface Cluster {
   /** As in `remote_servers` of ClickHouse's configuration. */
@@ -86,4 +88,33 @@ export const localEnding = "_local";
 export function dividesBatches(table: string): boolean {
   const placement = tables[table];
   return placement?.kind === "sharded" && placement !== byBatch;
+}
+
+/** Names for statements, besides the tables and views that they read and insert into. */
+export type Tables = ReturnType<typeof clusterTables>;
+
+export const ownTables: Tables = { onAll: "", local: quoteName, system: (name) => `system.${name}` };
+
+export function clusterTables(cluster: Cluster) {
+  const all = quoteText(cluster.name);
+  const table = `* REPLACE (replaceRegexpOne(table, '${localEnding}$', '') AS table)`;
+  const system = {
+    parts: `(SELECT ${table} FROM cluster(${all}, system.parts))`,
+    mutations: `(SELECT ${table} FROM clusterAllReplicas(${all}, system.mutations))`,
+    // The fullest server bounds what can be rewritten.
+    disks: `(SELECT min(free) AS free_space FROM (SELECT hostName() AS host, max(free_space) AS free
+      FROM clusterAllReplicas(${all}, system.disks) GROUP BY host))`,
+  };
+  return {
+    /** Appended to the subject of a statement that all servers run; empty on one machine. */
+    onAll: onAll(cluster),
+    /** The table that holds the rows of this one, on all servers: for DELETE, ALTER, ATTACH, DETACH. */
+    local: (name: string) => `${quoteName(localName(name))}${onAll(cluster)}`,
+    /** A system table of all servers that hold the rows, with the names of tables that statements know. */
+    system: (name: "disks" | "mutations" | "parts") => system[name],
+  };
+}
+
+export function onAll({ name }: Cluster): string {
+  return ` ON CLUSTER ${quoteText(name)}`;
 }

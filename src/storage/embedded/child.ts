@@ -1,8 +1,7 @@
 // A child process: started, watched, restarted when it dies, stopped. It ends with its owner.
 
 import type { Subprocess } from "bun";
-import { sleep } from "../../core/clock.ts";
-import { withinMs } from "../../core/deadline.ts";
+import { sleep, withinMs } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";

@@ -9,8 +9,7 @@ import { type Log, reasonOf } from "../../core/log.ts";
 import { FairShare } from "../../work/fair_share.ts";
 import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import { storageLimits } from "../limits.ts";
-import { arrayText } from "./array_text.ts";
-import type { Postgres, PostgresFragment } from "./postgres.ts";
+import { arrayText, type Postgres, type PostgresFragment } from "./postgres.ts";
 
 /** A claimed row. All writes of an attempt, its end included, name its claim, which fences them. */
 export interface ClaimedJob {

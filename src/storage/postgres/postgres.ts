@@ -1,7 +1,7 @@
 // The Postgres client: opening it and checking that it answers. The only file that imports postgres for our own tables.
 
 import postgres from "postgres";
-import { withinMs } from "../../core/deadline.ts";
+import { withinMs } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import { storageLimits } from "../limits.ts";
@@ -50,4 +50,17 @@ export async function pingPostgres(sql: Postgres, msMax: number = limits.healthM
 function readBigint(text: string): number | bigint {
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : BigInt(text);
+}
+
+const special = /["\\]/g;
+
+/** `{"a","b"}`, with quotes and backslashes escaped; to be cast: `${arrayText(names)}::text::text[]`. */
+export function arrayText(values: readonly (string | number)[]): string {
+  if (values.length === 0) return "{}";
+  if (typeof values[0] === "number") return `{${values.join(",")}}`;
+  return `{"${(values as readonly string[]).map(quoted).join('","')}"}`;
+}
+
+function quoted(value: string): string {
+  return value.includes('"') || value.includes("\\") ? value.replace(special, "\\$&") : value;
 }

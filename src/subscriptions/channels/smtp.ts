@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import MailComposer from "nodemailer/lib/mail-composer";
 import { parseConnectionUrl } from "nodemailer/lib/shared";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
-import { withinMs } from "../../core/deadline.ts";
+import { withinMs } from "../../core/clock.ts";
 import { foreignText, secretsInUrl } from "../../core/foreign_text.ts";
 import { reasonOf } from "../../core/log.ts";
 import { subscriptionLimits } from "../limits.ts";

@@ -1,7 +1,7 @@
 // One attempt at one delivery: makes the report, sends it to each recipient, and returns the outcome. The state
 // "sending" is stored before every send; a recipient who is found in it is not sent to again.
 
-import { withinMs } from "../../core/deadline.ts";
+import { withinMs } from "../../core/clock.ts";
 import { foreignText, secretsInUrl, storableJson } from "../../core/foreign_text.ts";
 import { reasonOf } from "../../core/log.ts";
 import { isoOf } from "../../http/fields/field_time.ts";

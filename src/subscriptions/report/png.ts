@@ -1,6 +1,6 @@
 // Draws charts as PNG in a worker thread, one at a time, with a time limit and a small cache.
 
-import { withinMs } from "../../core/deadline.ts";
+import { withinMs } from "../../core/clock.ts";
 import { putNewest } from "../../work/maps.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { subscriptionLimits } from "../limits.ts";

@@ -4,8 +4,7 @@
 import { type Clock, PolledSet, systemClock } from "../../core/clock.ts";
 import { type Fault, unavailable } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { Semaphore } from "../semaphore.ts";
-import { WaitingLine } from "../waiting_line.ts";
+import { Semaphore, WaitingLine } from "../semaphore.ts";
 import { uploadLimits } from "./limits.ts";
 
 /** Whose bytes they are: a project by its number, a personal key by a text. */

@@ -16,7 +16,7 @@ import {
 } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
 import { openEngineZones } from "../../../src/storage/clickhouse/zones.ts";
-import { ownTables } from "../../../src/storage/cluster/tables.ts";
+import { ownTables } from "../../../src/storage/cluster/placement.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
 import { RunningStatements } from "../../../src/storage/running_statements.ts";
 import { cleanUp } from "../../support/cleanup.ts";

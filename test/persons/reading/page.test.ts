@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Fault } from "../../../src/core/fault.ts";
 import { groupBlocks } from "../../../src/groups/store.ts";
 import { httpLimits } from "../../../src/http/limits.ts";
-import { findPersonsOfPage, personBlocks } from "../../../src/persons/reading/page.ts";
+import { findPersonsOfPage, personBlocks } from "../../../src/persons/reading/store.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../../../src/storage/clickhouse/query_options.ts";
 import { cleanUp } from "../../support/cleanup.ts";

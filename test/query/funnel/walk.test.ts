@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { Fault } from "../../../src/core/fault.ts";
 import { type Exclusion, inTime, never, type Walk, walkOf } from "../../../src/query/funnel/walk.ts";
 import { queryLimits } from "../../../src/query/limits.ts";
-import type { Entity } from "../../../src/query/parts/series.ts";
+import type { Entity } from "../../../src/query/parts/figure.ts";
 
 const entity = (event: string | undefined): Entity => ({ event, name: "", custom_name: null, filters: [] });
 const steps = ["a", "b", "c"].map(entity);

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { queryLimits } from "../../../src/query/limits.ts";
 import { compileSelect, SqlProblem } from "../../../src/query/sql/compile/compile.ts";
-import { suggestion } from "../../../src/query/sql/compile/problem.ts";
+import { suggestion } from "../../../src/query/sql/compile/value.ts";
 import type { ExpressionNode, JoinExpr } from "../../../src/query/sql/tree.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { openCompiler } from "./sql_world.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { arrayText } from "../../../src/storage/postgres/array_text.ts";
+import { arrayText } from "../../../src/storage/postgres/postgres.ts";
 
 test("values become what Postgres reads as an array", () => {
   expect(arrayText([])).toBe("{}");

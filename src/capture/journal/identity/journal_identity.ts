@@ -8,8 +8,7 @@ import { membersOf } from "../../../core/json/dictionary.ts";
 import { readSummedJson, summedJson } from "../../../core/json/summed_json.ts";
 import { reasonOf } from "../../../core/log.ts";
 import { newerRemedy, unreleasedRemedy } from "../../../core/version.ts";
-import { systemIo } from "../journal_io.ts";
-import { writeDurably } from "../segments/files.ts";
+import { systemIo, writeDurably } from "../journal_io.ts";
 
 export interface JournalIdentity {
   name: string;

@@ -4,8 +4,7 @@
 
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { sleep } from "../../../core/clock.ts";
-import { withinMs } from "../../../core/deadline.ts";
+import { sleep, withinMs } from "../../../core/clock.ts";
 import { UserError } from "../../../core/fault.ts";
 import { newUuid } from "../../../core/id.ts";
 import { limits } from "../../../core/limits.ts";
@@ -16,8 +15,8 @@ import { otherPostgres } from "../../../storage/identity.ts";
 import { knownMigrations } from "../../../storage/migrations/files.ts";
 import type { Uses } from "../../../storage/services.ts";
 import type { Watermarks } from "../figures.ts";
+import { isFull } from "../journal_io.ts";
 import { journalLimits } from "../limits.ts";
-import { isFull } from "../segments/files.ts";
 import { type JournalIdentity, readHome, readJournalIdentity, writeIdentity } from "./journal_identity.ts";
 import {
   claimJournal,

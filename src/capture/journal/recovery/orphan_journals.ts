@@ -8,10 +8,10 @@ import type { Log } from "../../../core/log.ts";
 import { otherPostgres } from "../../../storage/identity.ts";
 import { ownDataDir, type Owning } from "../../../storage/lock.ts";
 import { type JournalIdentity, readJournalIdentity } from "../identity/journal_identity.ts";
+import { syncFolder } from "../journal_io.ts";
 import type { JournalSetup } from "../lane_kind.ts";
 import { Ledger } from "../ledger.ts";
 import { journalLimits } from "../limits.ts";
-import { syncFolder } from "../segments/files.ts";
 import { type Damage, Recovery } from "./recovery.ts";
 
 /**

@@ -3,10 +3,9 @@
 // system's own journal, in which the writes of imports come first.
 
 import { type Log, reasonOf } from "../../../core/log.ts";
-import type { JournalFile } from "../journal_io.ts";
+import { type JournalFile, openSegmentFile, syncFolder, writeWhole } from "../journal_io.ts";
 import type { JournalSetup, LaneKind } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
-import { openSegmentFile, syncFolder, writeWhole } from "./files.ts";
 import { type Segment, segmentHead, segmentName } from "./segment.ts";
 
 export interface SegmentFilesOptions {

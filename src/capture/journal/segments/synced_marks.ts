@@ -4,9 +4,8 @@
 // system call for each commit was 4 % of the CPU of short requests. FORMAT.md has the offsets of head and slots.
 
 import { crc32 } from "node:zlib";
-import type { MarksFile } from "../journal_io.ts";
+import { type MarksFile, writeDurablyNow } from "../journal_io.ts";
 import type { JournalSetup, LaneKind } from "../lane_kind.ts";
-import { writeDurablyNow } from "./files.ts";
 import { type Segment, segmentName } from "./segment.ts";
 
 /** What a segment must contain: so many rows in its first so many bytes. */

@@ -12,7 +12,7 @@ import {
   type RawFields,
   writeRawFields,
 } from "../reading/raw_fields.ts";
-import { usableUuid } from "./batch_item.ts";
+import { usableUuid } from "./posthog.ts";
 import { batchText, type JsonRecord, type RecordOutcome, rejected, uuidFrom } from "./record.ts";
 import { importTimestamp, type TimeRules } from "./timestamp.ts";
 

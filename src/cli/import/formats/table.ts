@@ -5,7 +5,7 @@
 import { jsonIn } from "../../../core/json/dictionary.ts";
 import { splitFields } from "../reading/csv.ts";
 import { jsonObject, withFields } from "../reading/raw_fields.ts";
-import { usableUuid } from "./batch_item.ts";
+import { usableUuid } from "./posthog.ts";
 import { batchItemOf, type RecordOutcome, rejected } from "./record.ts";
 import { importTimestamp, type TimeRules } from "./timestamp.ts";
 

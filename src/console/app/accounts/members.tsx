@@ -4,12 +4,11 @@ import { useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
 import { type Action, useAction, useGet, useRead } from "../session/use_loaded.ts";
-import { Copied } from "../ui/copied.tsx";
 import { agoText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { LoadedTable } from "../ui/list_page.tsx";
 import { Card, ConfirmButton, FormCard, Outcome, PageHead, WhenLoaded } from "../ui/parts.tsx";
-import { Table } from "../ui/table.tsx";
+import { Copied, Table } from "../ui/table.tsx";
 
 interface MemberRow {
   id: string;

@@ -4,11 +4,10 @@ import { useId } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
 import { type ProjectRow, useAllowed, useSession } from "../session/session.ts";
 import { type Action, useAction } from "../session/use_loaded.ts";
-import { Copied } from "../ui/copied.tsx";
 import { partsOfText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { Button, Card, ConfirmButton, Form, FormCard, Outcome, PageHead, TextField } from "../ui/parts.tsx";
-import { Table } from "../ui/table.tsx";
+import { Copied, Table } from "../ui/table.tsx";
 
 export function Projects() {
   const { project, projects } = useSession();

@@ -6,7 +6,7 @@ import { useAddress, useRead } from "../session/use_loaded.ts";
 import { numberText, shortText } from "../ui/format.ts";
 import { Card, Cut, PageHead, PageLink, Time, WhenLoaded } from "../ui/parts.tsx";
 import { Pager, Table } from "../ui/table.tsx";
-import type { PersonsQuery } from "./figures.ts";
+import type { PersonsQuery } from "./figures.tsx";
 
 const shownMax = 50;
 const titleLettersMax = 200;

@@ -1,19 +1,18 @@
 // The explore page: the form of a query, its result, and saving it as an insight.
 
 import { useState } from "preact/hooks";
-import { FiguresOf } from "../actors/figure_link.tsx";
+import { FiguresOf } from "../actors/figures.tsx";
 import { Saving } from "../insights/saving.tsx";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { useAnswer } from "../session/use_loaded.ts";
 import { Card, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import { type Kind, kindNames, kinds } from "./choices.ts";
-import { drawingOf } from "./drawing.ts";
 import { QueryForm } from "./form/query_form.tsx";
 import { shownSeries } from "./form/series_fields.tsx";
 import { addressOfQuery, type InsightQuery, queryBodyOf, queryOfAddress } from "./query.ts";
 import { ResultView } from "./result_view.tsx";
-import { type QueryReply, readResults } from "./results.ts";
+import { drawingOf, type QueryReply, readResults } from "./results.ts";
 import { savedWith } from "./saved_query.ts";
 
 export function Explore({ route }: { route: Route }) {

@@ -1,8 +1,7 @@
 // The steps of funnels: how many persons got to each.
 
 import { type FunnelStep, toFunnels } from "../../../query/result.ts";
-import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
-import { personsOfStep } from "../actors/figures.ts";
+import { FigureLink, personsOfStep, useFigureHref } from "../actors/figures.tsx";
 import { useAllowed } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
 import { rangeBefore } from "../ui/chart/intervals.ts";

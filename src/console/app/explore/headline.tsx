@@ -1,7 +1,6 @@
 // The numbers above a chart: of the whole time, by each line's own math, with their change against the time before.
 
-import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
-import { personsOfLine } from "../actors/figures.ts";
+import { FigureLink, personsOfLine, useFigureHref } from "../actors/figures.tsx";
 import { useAllowed } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";

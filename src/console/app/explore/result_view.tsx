@@ -7,16 +7,12 @@ import {
   type TypedResults,
   type WebFigure,
 } from "../../../query/result.ts";
-import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
-import { personsOfLink } from "../actors/figures.ts";
-import { Bars } from "../ui/bars.tsx";
+import { FigureLink, personsOfLink, useFigureHref } from "../actors/figures.tsx";
 import { capitalized, durationText, numberText } from "../ui/format.ts";
 import { Cut } from "../ui/parts.tsx";
-import { DataButtons, Table } from "../ui/table.tsx";
-import { tableOf } from "./data.ts";
-import type { QueryDrawing } from "./drawing.ts";
+import { Bars, DataButtons, Table } from "../ui/table.tsx";
 import { FunnelView } from "./funnel_view.tsx";
-import { figureText, isTotals, toLines, untilText } from "./results.ts";
+import { figureText, isTotals, type QueryDrawing, tableOf, toLines, untilText } from "./results.ts";
 import { RetentionView } from "./retention_view.tsx";
 import { TableView } from "./rows/table_view.tsx";
 import { TotalsView } from "./totals_view.tsx";

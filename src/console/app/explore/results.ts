@@ -1,16 +1,23 @@
-// Results as the API shapes them, for each kind of query.
+// Results as the API shapes them, for each kind of query, and as one table with numbers as they are.
 
-import type {
-  FunnelStep,
-  FunnelTrend,
-  ResultType,
-  TrendLine,
-  TypedResults,
-  WebFigure,
+import {
+  type FunnelStep,
+  type FunnelTrend,
+  noValue,
+  otherValues,
+  type ResultType,
+  type RetentionCohort,
+  toFunnels,
+  type TrendLine,
+  type TypedResults,
+  type WebFigure,
 } from "../../../query/result.ts";
-import { noValue, otherValues } from "../../../query/result.ts";
+import { namesOfTimes } from "../ui/chart/intervals.ts";
+import type { Cell, TableData } from "../ui/csv.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
+import { fieldsOf, sourceOf } from "../values.ts";
 import { maths, needsProperty } from "./choices.ts";
+import { namesOfColumns } from "./rows/cells.ts";
 
 /** A line, of which only what is drawn is needed. */
 export type TrendSeries = Pick<TrendLine, "label" | "data" | "days"> & Partial<TrendLine>;
@@ -103,4 +110,98 @@ const summableMaths = new Set(["total", "sum", "first_time_for_user", "first_mat
 export function isSummable({ action, days, status }: TrendSeries, display: string): boolean {
   const isOfTimes = typeof days[0] === "string" && !status && display !== "ActionsLineGraphCumulative";
   return isOfTimes && action !== null && summableMaths.has(action?.math ?? "total");
+}
+
+/** @param columns of rows. */
+export function tableOf({ type, results }: TypedResults, columns: readonly string[] = []): TableData {
+  switch (type) {
+    case "series":
+      return isTotals(results) ? totalsTable(results) : trendTable(results);
+    case "conversions":
+      return trendTable(toLines(results));
+    case "grid":
+      return cohortsTable(results);
+    case "steps":
+      return funnelTable(toFunnels(results));
+    case "times":
+      return { name: "times", columns: ["Seconds", "Persons"], rows: results[0]!.bins };
+    case "flow": {
+      const rows = results.map(({ source, target, value, average_conversion_time: ms }) => [
+        source,
+        target,
+        value,
+        ms / 1000,
+      ]);
+      return { name: "paths", columns: ["From", "To", "Times", "Average seconds"], rows };
+    }
+    case "figures": {
+      const rows = results.map(({ key, value, previous, until }) => [
+        key,
+        value,
+        previous,
+        until?.value ?? null,
+      ]);
+      return { name: "figures", columns: ["Figure", "Value", "Before", "Before, as far as now"], rows };
+    }
+    default:
+      return { name: "query", columns: namesOfColumns(results, columns), rows: results as Cell[][] };
+  }
+}
+
+function trendTable(series: readonly TrendSeries[]): TableData {
+  const days = series[0]?.days ?? [];
+  const isOfTimes = typeof days[0] === "string";
+  const names = isOfTimes ? namesOfTimes(days) : (series[0]?.labels ?? days.map(String));
+  return {
+    name: "trend",
+    columns: [isOfTimes ? "Time" : "Active in", ...namesOfSeries(series)],
+    rows: names.map((name, i) => [name, ...series.map(({ data }) => data[i])]),
+  };
+}
+
+function totalsTable(series: readonly TrendSeries[]): TableData {
+  const names = namesOfSeries(series);
+  const rows = series.map((one, i) => [names[i], one.aggregated_value]);
+  return { name: "totals", columns: ["Series", "Number"], rows };
+}
+
+function funnelTable(funnels: readonly FunnelStep[][]): TableData {
+  const isBrokenDown = funnels.some(([first]) => first?.breakdown_value !== undefined);
+  const columns = ["Step", "Name", "Persons", "Median seconds since the step before"];
+  const rows = funnels.flat().map((step): Cell[] => {
+    const cells = [step.order + 1, nameOfStep(step), step.count, step.median_conversion_time];
+    return isBrokenDown ? [shownValue(step.breakdown_value), ...cells] : cells;
+  });
+  return { name: "funnel", columns: isBrokenDown ? ["Value", ...columns] : columns, rows };
+}
+
+function cohortsTable(cohorts: readonly RetentionCohort[]): TableData {
+  const rows = cohorts.map(({ values }) => values);
+  const [longest = []] = rows.toSorted((one, other) => other.length - one.length);
+  return {
+    name: "retention",
+    columns: ["Interval", ...longest.map(({ label }) => label)],
+    rows: cohorts.map(({ date, values }) => [date, ...longest.map((_, i) => values[i]?.count)]),
+  };
+}
+
+/** The parts of a query that decide how its results are shown and described. */
+export interface QueryDrawing {
+  /** PostHog's name of the drawing. */
+  display?: string;
+  retentionType?: string;
+}
+
+/** @param query as it was saved, with the nodes around it. */
+export function drawingOf(query: unknown): QueryDrawing {
+  const outer = fieldsOf(query);
+  const source = sourceOf(query);
+  const { display } = "display" in outer ? outer : fieldsOf(source["trendsFilter"]);
+  const { retentionType } = fieldsOf(source["retentionFilter"]);
+  return {
+    ...(typeof display === "string" && { display }),
+    ...(source["kind"] === "RetentionQuery" && {
+      retentionType: typeof retentionType === "string" ? retentionType : "retention_recurring",
+    }),
+  };
 }

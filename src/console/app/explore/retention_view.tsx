@@ -1,8 +1,7 @@
 // Persons by the interval in which they did something, and how many of them came back.
 
 import type { RetentionCohort } from "../../../query/result.ts";
-import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
-import { personsOfCell } from "../actors/figures.ts";
+import { FigureLink, personsOfCell, useFigureHref } from "../actors/figures.tsx";
 import { wallClockNow } from "../clock.ts";
 import { useZone } from "../session/zone.ts";
 import { timesOfDays, unfinishedAt } from "../ui/chart/intervals.ts";

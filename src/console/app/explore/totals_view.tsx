@@ -1,11 +1,10 @@
 // Trends with one number for each line.
 
-import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
-import { Bars } from "../ui/bars.tsx";
+import { FigureLink, useFigureHref } from "../actors/figures.tsx";
 import { numberText, percentText } from "../ui/format.ts";
 import { inkAt } from "../ui/ink.ts";
 import { Cut } from "../ui/parts.tsx";
-import { Table } from "../ui/table.tsx";
+import { Bars, Table } from "../ui/table.tsx";
 import { useDark } from "../ui/theme.tsx";
 import { Headline, hrefOfLine } from "./headline.tsx";
 import { namesOfSeries, type TrendSeries } from "./results.ts";

@@ -1,16 +1,14 @@
 // Lines over time, with a table of their numbers.
 
-import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
-import { personsOfLine } from "../actors/figures.ts";
+import { FigureLink, personsOfLine, useFigureHref } from "../actors/figures.tsx";
 import { wallClockNow } from "../clock.ts";
 import { navigate } from "../session/route.ts";
 import { useZone } from "../session/zone.ts";
-import { type Bar, Bars } from "../ui/bars.tsx";
 import { Chart } from "../ui/chart.tsx";
 import { namesOfTimes, timesOfDays, unfinishedAt } from "../ui/chart/intervals.ts";
 import type { Drawing, Line } from "../ui/chart/series.ts";
 import { dayText, numberText, shortText } from "../ui/format.ts";
-import { Table } from "../ui/table.tsx";
+import { type Bar, Bars, Table } from "../ui/table.tsx";
 import { Headline, wholeTime } from "./headline.tsx";
 import { isSummable, nameOfSeries, namesOfSeries, type TrendSeries } from "./results.ts";
 

@@ -1,10 +1,9 @@
 // An insight as the API shows it, and its result as a picture.
 
 import type { ResultType } from "../../../query/result.ts";
-import { FiguresOf } from "../actors/figure_link.tsx";
-import { drawingOf } from "../explore/drawing.ts";
+import { FiguresOf } from "../actors/figures.tsx";
 import { ResultView, type ViewProps } from "../explore/result_view.tsx";
-import { readResults } from "../explore/results.ts";
+import { drawingOf, readResults } from "../explore/results.ts";
 import { filterSentences } from "../filters/filter_text.ts";
 import { sourceOf } from "../values.ts";
 

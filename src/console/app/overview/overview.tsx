@@ -3,11 +3,11 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { WebFigure } from "../../../query/result.ts";
-import { FiguresOf } from "../actors/figure_link.tsx";
+import { FiguresOf } from "../actors/figures.tsx";
 import { comparisons, withCurrent } from "../explore/choices.ts";
 import { ResultView } from "../explore/result_view.tsx";
 import { figureText, type QueryReply, readResults, untilText } from "../explore/results.ts";
-import { type ListReply } from "../session/api.ts";
+import type { ListReply } from "../session/api.ts";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { useAnswer, useRead } from "../session/use_loaded.ts";

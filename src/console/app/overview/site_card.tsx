@@ -2,9 +2,9 @@
 
 import { useState } from "preact/hooks";
 import { useRead } from "../session/use_loaded.ts";
-import { Bars } from "../ui/bars.tsx";
 import { numberText } from "../ui/format.ts";
 import { Button, Card, PageLink, WhenLoaded } from "../ui/parts.tsx";
+import { Bars } from "../ui/table.tsx";
 import {
   byZone,
   rowName,

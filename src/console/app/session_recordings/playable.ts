@@ -1,10 +1,11 @@
 // The events of a window that can be played, and what of it cannot, in words.
 
-import { fieldsOf, numberOf } from "../values.ts";
+import { type Fields, fieldsOf, listOf, numberOf, textOf } from "../values.ts";
+import { isPicture } from "./recorded_pages.ts";
 import type { RecordedEvent } from "./snapshots.ts";
-import { drawWireframes, hasWireframes } from "./wireframes.ts";
 
-const [fullSnapshot, customEvent] = [2, 5];
+/** Types of rrweb's events. */
+const [fullSnapshot, incremental, customEvent] = [2, 3, 5];
 
 export function readPlayable(recorded: readonly RecordedEvent[]): {
   events: RecordedEvent[];
@@ -32,4 +33,94 @@ export function readPlayable(recorded: readonly RecordedEvent[]): {
   if (recorded.length > 1 && !events.some(({ type }) => type === fullSnapshot))
     notices.push("The page itself was not recorded, or is left out: nothing of it can be shown.");
   return { events, notices };
+}
+
+/** Boxes of one screen; a screen that is drawn has some hundreds. */
+const boxesMax = 5000;
+/** A source of incremental events. */
+const mutation = 0;
+
+/** Whether an event has wireframes instead of a page. */
+function hasWireframes({ type, data }: RecordedEvent): boolean {
+  return type === fullSnapshot && Array.isArray(fieldsOf(data)["wireframes"]);
+}
+
+/**
+ * The events of an app's recording with pages instead of wireframes. Each change becomes a page of its own, since rrweb
+ * draws a page anew as often as it is sent one.
+ */
+function drawWireframes(events: readonly RecordedEvent[]): RecordedEvent[] {
+  let roots: readonly unknown[] = [];
+  return events.map((event) => {
+    const { source, wireframes, adds, updates, removes } = fieldsOf(event.data);
+    if (hasWireframes(event)) roots = listOf(wireframes);
+    else if (event.type === incremental && source === mutation) {
+      const changed = [...listOf(adds), ...listOf(updates)].map((change) => fieldsOf(change)["wireframe"]);
+      const gone = new Set(listOf(removes).map((removal) => fieldsOf(removal)["id"]));
+      const { list, missing } = replaceBoxes(roots, changed, gone);
+      roots = [...list, ...missing];
+    } else return event;
+    return { ...event, type: fullSnapshot, data: drawPage(roots) };
+  });
+}
+
+/** The boxes with changed ones in the place of those of their id, without those that are gone. */
+function replaceBoxes(boxes: readonly unknown[], changed: readonly unknown[], gone: ReadonlySet<unknown>) {
+  const byId = new Map(changed.map((box) => [fieldsOf(box)["id"], box]));
+  const replace = (list: readonly unknown[], depth: number): unknown[] =>
+    list.flatMap((box) => {
+      const { id, childWireframes } = fieldsOf(box);
+      const change = byId.get(id);
+      byId.delete(id);
+      if (gone.has(id)) return [];
+      if (change !== undefined) return [change];
+      const children = depth > 0 ? replace(listOf(childWireframes), depth - 1) : [];
+      return [{ ...fieldsOf(box), childWireframes: children }];
+    });
+  return { list: replace(boxes, depthMax), missing: [...byId.values()] };
+}
+
+const depthMax = 50;
+
+/** A page in rrweb's form with a box for each wireframe, at its place on the screen. */
+function drawPage(roots: readonly unknown[]): object {
+  let id = 1;
+  const make = (tagName: string, attributes: object, childNodes: object[]) => ({
+    type: 2,
+    id: ++id,
+    tagName,
+    attributes,
+    childNodes,
+  });
+  const boxes: object[] = [];
+  const pending = [...roots].toReversed();
+  while (pending.length > 0 && boxes.length < boxesMax) {
+    const box = fieldsOf(pending.pop());
+    const texts = [textOf(box["text"]) || textOf(box["label"]) || textOf(box["value"])].filter(Boolean);
+    const children = texts.map((textContent) => ({ type: 3, id: ++id, textContent }));
+    boxes.push(make("div", { style: readStyle(box) }, children));
+    pending.push(...listOf(box["childWireframes"]).toReversed());
+  }
+  const body = make("body", { style: "margin: 0; font-family: sans-serif" }, boxes);
+  const html = make("html", {}, [make("head", {}, []), body]);
+  return { node: { type: 0, id: 1, childNodes: [html] }, initialOffset: { top: 0, left: 0 } };
+}
+
+/** The style of a box, of numbers, colours and pictures only: it is untrusted. */
+function readStyle(box: Fields): string {
+  const style = fieldsOf(box["style"]);
+  const pixels = (value: unknown) => `${numberOf(value) ?? 0}px`;
+  const colour = (value: unknown, other: string) =>
+    /^#[0-9a-f]{3,8}$/i.test(textOf(value)) ? textOf(value) : other;
+  const parts = [
+    "position: absolute; box-sizing: border-box; overflow: hidden",
+    `left: ${pixels(box["x"])}; top: ${pixels(box["y"])}`,
+    `width: ${pixels(box["width"])}; height: ${pixels(box["height"])}`,
+    `color: ${colour(style["color"], "#000")}; background-color: ${colour(style["backgroundColor"], "transparent")}`,
+    `border: ${pixels(style["borderWidth"])} solid ${colour(style["borderColor"], "#888")}`,
+    `border-radius: ${pixels(style["borderRadius"])}; font-size: ${numberOf(style["fontSize"]) ?? 14}px`,
+  ];
+  const picture = [box["base64"], `data:image/png;base64,${textOf(box["base64"])}`].find(isPicture);
+  if (picture) parts.push(`background: url("${picture}") 0 0 / 100% 100% no-repeat`);
+  return parts.join("; ");
 }

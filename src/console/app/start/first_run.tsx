@@ -7,8 +7,8 @@ import { type Connection, useStream } from "../live/stream.ts";
 import type { ListReply } from "../session/api.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
-import { Copied } from "../ui/copied.tsx";
 import { Card, ErrorText, PageHead, PageLink } from "../ui/parts.tsx";
+import { Copied } from "../ui/table.tsx";
 import { snippetsOf } from "./snippets.ts";
 
 export function FirstRun() {

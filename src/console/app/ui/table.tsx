@@ -1,8 +1,8 @@
-// Tables, their download as a file, and lists that are read a page at a time.
+// Tables, their download as a file, lists that are read a page at a time, and bars of values.
 
 import { type ComponentChildren, Fragment } from "preact";
 import { useState } from "preact/hooks";
-import { copyText } from "./copied.tsx";
+import { FigureLink } from "../actors/figures.tsx";
 import { csvOf, type TableData, tsvOf } from "./csv.ts";
 import { numberText } from "./format.ts";
 import { Button, Cut } from "./parts.tsx";
@@ -142,5 +142,71 @@ export function DataButtons({ name, columns, rows }: TableData) {
         {copied}
       </span>
     </p>
+  );
+}
+
+export function Copied({ text, label, block }: { text: string; label: string; block?: boolean }) {
+  const [state, setState] = useState("");
+  const copy = () => {
+    copyText(text).then(
+      () => setState("Copied"),
+      () => setState("Select it and press Ctrl+C"),
+    );
+  };
+  return (
+    <div class={block ? "copied block" : "copied"}>
+      {block ? (
+        <pre tabIndex={0} role="group" aria-label={label}>
+          <code>{text}</code>
+        </pre>
+      ) : (
+        <code>{text}</code>
+      )}
+      <Button onClick={copy} aria-label={`Copy ${label}`}>
+        {state === "Copied" ? "Copied" : "Copy"}
+      </Button>
+      <span class="visually-hidden" role="status">
+        {state}
+      </span>
+    </div>
+  );
+}
+
+/** Browsers have a clipboard only on https and localhost. */
+async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard) return await navigator.clipboard.writeText(text);
+  throw new Error("no clipboard");
+}
+
+export interface Bar {
+  label: ComponentChildren;
+  value: number;
+  text: string;
+  colour?: string;
+  href?: string | undefined;
+}
+
+export function Bars({ caption, bars }: { caption: string; bars: readonly Bar[] }) {
+  const most = Math.max(...bars.map(({ value }) => value), 0);
+  return (
+    <ul class="side-bars" aria-label={caption}>
+      {bars.map(({ label, value, text, colour, href }, i) => (
+        <li key={i}>
+          <div
+            class="side-bar"
+            style={{
+              width: `${most > 0 ? Math.max(0, value / most) * 100 : 0}%`,
+              ...(colour && { background: `${colour}33` }),
+            }}
+          />
+          <span class="cut" {...(typeof label === "string" && { title: label })}>
+            {label}
+          </span>
+          <b>
+            <FigureLink href={href}>{text}</FigureLink>
+          </b>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -10,8 +10,7 @@ import { functionNames, type SqlFunction, sqlFunction } from "./lists/functions.
 import { countKinds } from "./lists/kinds.ts";
 import { functionLimits } from "./lists/limits.ts";
 import { hasNoStart } from "./placeholders.ts";
-import { quotedName, refuse, suggestion } from "./problem.ts";
-import type { Sql, SqlType } from "./value.ts";
+import { quotedName, refuse, type Sql, type SqlType, suggestion } from "./value.ts";
 
 /** Comparisons that are called as functions. */
 const signs: Readonly<Record<string, string>> = {

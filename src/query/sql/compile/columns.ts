@@ -2,8 +2,7 @@
 
 import type { ColumnsExpr, ExpressionNode, FieldNode, Placed } from "../tree.ts";
 import type { NamedTable, SqlDraft, SqlScope } from "./draft.ts";
-import { quotedName, refuse } from "./problem.ts";
-import type { Sql } from "./value.ts";
+import { quotedName, refuse, type Sql } from "./value.ts";
 
 /** The name of a column without an alias: the last part of a field, the text of anything else. */
 export function columnName(draft: SqlDraft, node: ExpressionNode): string {

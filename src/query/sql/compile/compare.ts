@@ -4,8 +4,7 @@
 import type { ExpressionNode, Placed } from "../tree.ts";
 import { asType, midnightOf, type SqlDraft, type SqlScope } from "./draft.ts";
 import { checkArguments } from "./lists/arguments.ts";
-import { refuse } from "./problem.ts";
-import type { Sql } from "./value.ts";
+import { refuse, type Sql } from "./value.ts";
 
 /** When an operator holds for null: where both sides are, where only one is, or never. */
 type Nulls = "alike" | "unlike" | "never";

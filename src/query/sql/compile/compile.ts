@@ -7,13 +7,12 @@ import { type SelectSql, type SqlContext, SqlDraft, SqlScope } from "./draft.ts"
 import { expressionSql } from "./expression.ts";
 import type { SqlTable } from "./lists/table.ts";
 import { sqlTables } from "./lists/tables.ts";
-import { refuse } from "./problem.ts";
 import { limitRows, refuseSplitLimit, selectSql } from "./select.ts";
 import { TableRead } from "./table_read.ts";
+import { refuse } from "./value.ts";
 
-export { SqlProblem } from "./problem.ts";
 export type { PropertyTypes, SqlContext, SqlFilters } from "./draft.ts";
-export type { KnownType } from "./value.ts";
+export { type KnownType, SqlProblem } from "./value.ts";
 
 export type CompiledSelect = ReturnType<typeof compileSelect>;
 

@@ -15,8 +15,15 @@ import type {
 import { costOf } from "./lists/cost.ts";
 import { functionLimits } from "./lists/limits.ts";
 import type { SqlTable } from "./lists/table.ts";
-import { quotedName, refuse } from "./problem.ts";
-import type { Cost, KnownType, PathKey, Sql, SqlType } from "./value.ts";
+import {
+  type Cost,
+  type KnownType,
+  type PathKey,
+  quotedName,
+  refuse,
+  type Sql,
+  type SqlType,
+} from "./value.ts";
 
 /** The known type of an owner's property. */
 export type PropertyTypes = (owner: "event" | "person" | "group", name: string) => KnownType | undefined;

@@ -8,9 +8,8 @@ import { hasLength } from "./lists/cost.ts";
 import { functionShapes } from "./lists/function_shapes.ts";
 import { functionLimits } from "./lists/limits.ts";
 import { hasNoStart, placeholderSql } from "./placeholders.ts";
-import { quotedName, refuse } from "./problem.ts";
 import { fieldSql, memberSql } from "./scope.ts";
-import type { PathKey, Sql } from "./value.ts";
+import { type PathKey, quotedName, refuse, type Sql } from "./value.ts";
 import { windowSql } from "./windows.ts";
 
 const arithmetic: Readonly<Record<string, string>> = { "+": "+", "-": "-", "*": "*", "/": "/", "%": "%" };

@@ -6,10 +6,9 @@ import { condition } from "./calls.ts";
 import { comparison } from "./compare.ts";
 import type { NamedTable, SelectSql, SqlDraft, SqlScope } from "./draft.ts";
 import { sqlTables } from "./lists/tables.ts";
-import { quotedName, refuse, suggestion } from "./problem.ts";
 import { SubqueryRead } from "./scope.ts";
 import { TableRead } from "./table_read.ts";
-import type { Sql } from "./value.ts";
+import { quotedName, refuse, type Sql, suggestion } from "./value.ts";
 
 export interface Joined {
   table: NamedTable;

@@ -3,8 +3,7 @@
 import type { ExpressionNode, PlaceholderNode } from "../tree.ts";
 import { momentOf, truth } from "./compare.ts";
 import { constantSql, nowSql, type SqlDraft, type SqlScope } from "./draft.ts";
-import { quotedName, refuse, suggestion } from "./problem.ts";
-import type { Sql } from "./value.ts";
+import { quotedName, refuse, type Sql, suggestion } from "./value.ts";
 
 /** `{name}`, `{variables.name}`, `{filters}`, `{filters.dateRange.from}`. @throws SqlProblem for what has no value. */
 export function placeholderSql(node: PlaceholderNode, scope: SqlScope): Sql {

@@ -2,8 +2,7 @@
 
 import type { FieldNode, Placed } from "../tree.ts";
 import { constantSql, type SelectSql, type SqlDraft, type SqlScope, type TableLike } from "./draft.ts";
-import { quotedName, refuse, suggestion } from "./problem.ts";
-import type { PathKey, Sql } from "./value.ts";
+import { type PathKey, quotedName, refuse, type Sql, suggestion } from "./value.ts";
 
 /** @throws SqlProblem for what does not exist, or is in several tables. */
 export function fieldSql(node: FieldNode, path: readonly PathKey[], scope: SqlScope): Sql {

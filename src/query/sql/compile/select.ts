@@ -6,9 +6,8 @@ import { columnName, starColumns } from "./columns.ts";
 import { conjunctsOf } from "./compare.ts";
 import { type KnownCommonTable, type SelectSql, SqlScope } from "./draft.ts";
 import { addTables, arrayJoinText, fromText } from "./from.ts";
-import { quotedName, refuse } from "./problem.ts";
 import { SubqueryRead } from "./scope.ts";
-import type { Sql } from "./value.ts";
+import { quotedName, refuse, type Sql } from "./value.ts";
 import { directionOf } from "./windows.ts";
 
 const setOperators = /^(?:UNION (?:ALL|DISTINCT)|(?:INTERSECT|EXCEPT)(?: DISTINCT)?)$/;

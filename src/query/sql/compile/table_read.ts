@@ -13,8 +13,7 @@ import { condition } from "./calls.ts";
 import { constantSql, nowSql, type SqlDraft, SqlScope, type TableLike, textAs } from "./draft.ts";
 import type { LazyJoin, SqlTable, TableColumn } from "./lists/table.ts";
 import { sqlTables } from "./lists/tables.ts";
-import { quotedName, refuse, SqlProblem, suggestion } from "./problem.ts";
-import type { PathKey, Sql } from "./value.ts";
+import { type PathKey, quotedName, refuse, type Sql, SqlProblem, suggestion } from "./value.ts";
 
 const types = { Numeric: "number", Boolean: "boolean", DateTime: "datetime", String: "string" } as const;
 

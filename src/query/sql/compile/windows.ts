@@ -7,8 +7,7 @@ import { sqlAggregate } from "./lists/aggregates.ts";
 import { checkArguments } from "./lists/arguments.ts";
 import { refuseFunction } from "./lists/function_shapes.ts";
 import { sqlFunction } from "./lists/functions.ts";
-import { quotedName, refuse, suggestion } from "./problem.ts";
-import type { Sql } from "./value.ts";
+import { quotedName, refuse, type Sql, suggestion } from "./value.ts";
 
 export function windowSql(node: WindowFunction, scope: SqlScope): Sql {
   const name = node.name.toLowerCase();

@@ -6,7 +6,7 @@ import { limits } from "../../../core/limits.ts";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import { SizedCache } from "../../../work/maps.ts";
 import { Semaphore } from "../../../work/semaphore.ts";
-import { SqlProblem } from "../compile/problem.ts";
+import { SqlProblem } from "../compile/value.ts";
 import type { ExpressionNode, OrderExpr, ParserError, SelectTree } from "../tree.ts";
 import { parserLimits } from "./limits.ts";
 import type { TextKind } from "./parser_child.ts";

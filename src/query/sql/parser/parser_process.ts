@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { withinMs } from "../../../core/deadline.ts";
+import { withinMs } from "../../../core/clock.ts";
 import { parserLimits } from "./limits.ts";
 import type { ParserReply, ParserRequest, TextKind } from "./parser_child.ts";
 

@@ -1,7 +1,7 @@
 // Checks a HogQL text before it is parsed: its length, its tokens, and the depth of its brackets. One pass, linear in
 // its length. It need not agree with the parser on unusual texts: the clock ends a text that fools it.
 
-import { SqlProblem } from "../compile/problem.ts";
+import { SqlProblem } from "../compile/value.ts";
 import type { Placed } from "../tree.ts";
 import { parserLimits } from "./limits.ts";
 

@@ -1,7 +1,7 @@
 // Rows that are counted while a file's bytes pass.
 
 import { expect, test } from "bun:test";
-import { countRows } from "../../../../src/batch_exports/destinations/azure/row_count.ts";
+import { countRows } from "../../../../src/batch_exports/destinations/azure/azure.ts";
 
 /** Passes on a text cut into pieces of every length: why it is refused, if it is. */
 async function problemsOf(format: string, text: string, expected: number): Promise<string[]> {

@@ -1,8 +1,12 @@
 // Results as the table of a file: every shape of the API's has one, with numbers as they are.
 
 import { expect, test } from "bun:test";
-import { tableOf as tableOfTyped } from "../../../../src/console/app/explore/data.ts";
-import { namesOfSeries, readResults, type TrendSeries } from "../../../../src/console/app/explore/results.ts";
+import {
+  namesOfSeries,
+  readResults,
+  tableOf as tableOfTyped,
+  type TrendSeries,
+} from "../../../../src/console/app/explore/results.ts";
 import { csvOf } from "../../../../src/console/app/ui/csv.ts";
 import type { ResultType } from "../../../../src/query/result.ts";
 

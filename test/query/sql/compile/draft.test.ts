@@ -9,8 +9,7 @@ import {
   SqlDraft,
   textAs,
 } from "../../../../src/query/sql/compile/draft.ts";
-import { SqlProblem } from "../../../../src/query/sql/compile/problem.ts";
-import type { Sql } from "../../../../src/query/sql/compile/value.ts";
+import { type Sql, SqlProblem } from "../../../../src/query/sql/compile/value.ts";
 
 function openDraft(more: Partial<SqlContext> = {}) {
   const compilers = {

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import { getPriority } from "node:os";
 import { Fault } from "../../../../src/core/fault.ts";
 import { openLog } from "../../../../src/core/log.ts";
-import { SqlProblem } from "../../../../src/query/sql/compile/problem.ts";
+import { SqlProblem } from "../../../../src/query/sql/compile/value.ts";
 import { parserLimits } from "../../../../src/query/sql/parser/limits.ts";
 import { openSqlParser } from "../../../../src/query/sql/parser/parser.ts";
 import { ParserProcess } from "../../../../src/query/sql/parser/parser_process.ts";

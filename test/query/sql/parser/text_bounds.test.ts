@@ -1,7 +1,7 @@
 // What a HogQL text may be before it is parsed.
 
 import { expect, test } from "bun:test";
-import { SqlProblem } from "../../../../src/query/sql/compile/problem.ts";
+import { SqlProblem } from "../../../../src/query/sql/compile/value.ts";
 import { parserLimits } from "../../../../src/query/sql/parser/limits.ts";
 import { checkTextBounds } from "../../../../src/query/sql/parser/text_bounds.ts";
 

@@ -1,12 +1,11 @@
 // Rows of a query as a table or, where their columns allow it, as a chart.
 
-import { Bars } from "../../ui/bars.tsx";
 import { Chart } from "../../ui/chart.tsx";
 import { timesOfDays } from "../../ui/chart/intervals.ts";
 import { numberText } from "../../ui/format.ts";
 import { inkAt } from "../../ui/ink.ts";
 import { Cut } from "../../ui/parts.tsx";
-import { Table } from "../../ui/table.tsx";
+import { Bars, Table } from "../../ui/table.tsx";
 import { useDark } from "../../ui/theme.tsx";
 import { type ChartRows, chartRowsOf, namesOfColumns, shownCell } from "./cells.ts";
 

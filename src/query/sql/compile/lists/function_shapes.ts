@@ -3,8 +3,7 @@
 import type { CallNode } from "../../tree.ts";
 import { momentOf } from "../compare.ts";
 import { asType, midnightOf, nowSql, type SqlDraft, textAs } from "../draft.ts";
-import { quotedName, refuse } from "../problem.ts";
-import type { Sql, SqlType } from "../value.ts";
+import { quotedName, refuse, type Sql, type SqlType } from "../value.ts";
 import { toIntervalUnit } from "./arguments.ts";
 import { checkKinds } from "./kinds.ts";
 

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { networkOfClient } from "../../src/access/client_address.ts";
-import { openRateLimit } from "../../src/access/rate.ts";
-import { openAttempts } from "../../src/accounts/sign_in/attempts.ts";
-import { signInLimits } from "../../src/accounts/sign_in/limits.ts";
-import { openPasswords, type PasswordCaller } from "../../src/accounts/sign_in/passwords.ts";
-import { systemClock } from "../../src/core/clock.ts";
-import type { Fault } from "../../src/core/fault.ts";
+import { networkOfClient } from "../../../src/access/client_address.ts";
+import { openRateLimit } from "../../../src/access/rate.ts";
+import { signInLimits } from "../../../src/accounts/sign_in/limits.ts";
+import { openPasswords, type PasswordCaller } from "../../../src/accounts/sign_in/passwords.ts";
+import { openAttempts } from "../../../src/accounts/sign_in/signing.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import type { Fault } from "../../../src/core/fault.ts";
 
 const right = "correct horse battery";
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { deriveAgain, deriveStored, storedBatches } from "../../src/capture/store.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { retentionLimits } from "../../src/event_retention/limits.ts";
-import type { PassOptions } from "../../src/event_retention/pass.ts";
+import type { PassOptions } from "../../src/event_retention/worker.ts";
 import { createOrganization } from "../../src/organizations/store.ts";
 import { createProject, updateProject } from "../../src/projects/store.ts";
 import type { Stores } from "../../src/storage/stores.ts";

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import type { ClickHouse, QueryOptions } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { openClusterClient } from "../../../src/storage/cluster/cluster_client.ts";
-import { clusterTables, ownTables } from "../../../src/storage/cluster/tables.ts";
+import { clusterTables, ownTables } from "../../../src/storage/cluster/placement.ts";
 
 const tables = clusterTables({ name: "main", database: "sluice" });
 

@@ -1,8 +1,12 @@
 // Which figures of a query have persons behind them, and the query for these persons.
 
+import { type ComponentChildren, createContext } from "preact";
+import { useContext } from "preact/hooks";
 import type { FunnelStep, PathLink } from "../../../query/result.ts";
 import type { TrendSeries } from "../explore/results.ts";
-import { type Fields, fieldsOf, listOf, textOf } from "../values.ts";
+import { hrefOf } from "../session/route.ts";
+import { SessionContext } from "../session/session.ts";
+import { type Fields, fieldsOf, listOf, sourceOf, textOf } from "../values.ts";
 
 /** Fields of an ActorsQuery. */
 export interface PersonsQuery {
@@ -92,3 +96,39 @@ export function personsOfLink(query: Fields, { source, target }: PathLink): Pers
 }
 
 const isOfGroups = (query: Fields): boolean => typeof query["aggregation_group_type_index"] === "number";
+
+/** Undefined on the page of a link. */
+const FigureQueryContext = createContext<Fields | undefined>(undefined);
+
+/** @param query as it was sent or saved, with the nodes around it. */
+export function FiguresOf({ query, children }: { query: unknown; children: ComponentChildren }) {
+  return <FigureQueryContext.Provider value={sourceOf(query)}>{children}</FigureQueryContext.Provider>;
+}
+
+/**
+ * Makes the address of a figure; undefined for a figure without persons, and on the page of a link.
+ * @param title names the figure.
+ * @param value the figure: behind 0 there is nobody.
+ */
+export function useFigureHref() {
+  const query = useContext(FigureQueryContext);
+  const session = useContext(SessionContext);
+  return (
+    personsQueryIn: (query: Fields) => PersonsQuery | undefined,
+    title: string,
+    value?: number,
+  ): string | undefined => {
+    const persons = query && value !== 0 ? personsQueryIn(query) : undefined;
+    return persons && hrefOf(session!.project.id, "behind", [], { title, of: JSON.stringify(persons) });
+  };
+}
+
+/** A figure that links to the persons behind it, where there are any. */
+export function FigureLink({ href, children }: { href: string | undefined; children: ComponentChildren }) {
+  if (href === undefined) return <>{children}</>;
+  return (
+    <a class="behind" href={href}>
+      {children}
+    </a>
+  );
+}
