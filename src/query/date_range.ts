@@ -32,8 +32,9 @@ const wrongDate =
   "a zone, all, or relative like -7d, -24h, dStart, mStart, -1mStart, -1mEnd, yStart (units h, d, w, m, q, y).";
 
 /**
- * The span of a range; by default from 7 days ago until the end of today. With `explicitDate` nothing is rounded, and
- * it ends now.
+ * The span of a range; by default from 7 days ago until the end of today. It ends with the day of `date_to`, as at
+ * PostHog, whatever time of day that has; by hours, at that time. With `explicitDate` nothing is rounded, and it ends
+ * now.
  * @param first the project's first event in ms since 1970, for "all".
  * @throws Fault invalid_input, named below `attr`.
  */
@@ -45,7 +46,8 @@ export function dateSpanOf(
   const now = nowOf(today);
   const isExplicit = range?.explicitDate === true;
   const read = (text: string | null | undefined, name: "date_from" | "date_to") => {
-    const side = isExplicit ? "exact" : name === "date_from" ? "start" : "end";
+    const end = hourly ? "end" : "lastDay";
+    const side = isExplicit ? "exact" : name === "date_from" ? "start" : end;
     if (name === "date_from" && text === "all") return allFrom(first, now);
     return readDate(text, today, side, `${attr}__${name}`);
   };
@@ -149,8 +151,11 @@ function endOfDay(at: Moment): Moment {
 const relative = /^(?:-(\d{1,4}))?([hdwmqy])(Start|End)?$/;
 const absolute = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(Z|[+-]\d\d:?\d\d)?)?$/i;
 
-/** Whether a day means its start or its end; exact: its start, and what is relative means that very moment. */
-type Side = "start" | "end" | "exact";
+/**
+ * Whether a day means its start or its end; exact: its start, and what is relative means that very moment; lastDay: any
+ * date means the end of its day.
+ */
+type Side = "start" | "end" | "exact" | "lastDay";
 
 /** The date of a text; undefined for none. @throws Fault at `attr` for a text that is no date. */
 export function readDate(
@@ -178,11 +183,13 @@ function parseDate(text: string, today: Today, side: Side): Moment | undefined {
     const date = Temporal.PlainDate.from(day);
     if (time === undefined) {
       const start = date.toZonedDateTime(now.timeZoneId);
-      return side === "end" ? endOfDay(start) : start;
+      return side === "end" || side === "lastDay" ? endOfDay(start) : start;
     }
-    if (zone === undefined)
-      return date.toZonedDateTime({ timeZone: now.timeZoneId, plainTime: Temporal.PlainTime.from(time) });
-    return Temporal.Instant.from(`${day}T${time}${zone.toUpperCase()}`).toZonedDateTimeISO(now.timeZoneId);
+    const at =
+      zone === undefined
+        ? date.toZonedDateTime({ timeZone: now.timeZoneId, plainTime: Temporal.PlainTime.from(time) })
+        : Temporal.Instant.from(`${day}T${time}${zone.toUpperCase()}`).toZonedDateTimeISO(now.timeZoneId);
+    return side === "lastDay" ? endOfDay(at) : at;
   } catch {
     return undefined;
   }
@@ -216,11 +223,12 @@ function relativeMoment(
   weekStart: number | undefined,
 ): Moment {
   if (position === undefined) {
-    if (unit === "h" || side === "exact") return at;
+    if (side === "exact" || (unit === "h" && side !== "lastDay")) return at;
     return side === "start" ? at.startOfDay() : endOfDay(at);
   }
   const start = startOfUnit(unit, at, weekStart);
-  return position === "Start" ? start : start.add(durationOf(unit, 1));
+  if (position === "End") return start.add(durationOf(unit, 1));
+  return side === "lastDay" ? endOfDay(start) : start;
 }
 
 const intervalOf: Record<string, Interval> = { h: "hour", d: "day", w: "week", m: "month" };

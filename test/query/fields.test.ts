@@ -193,7 +193,7 @@ function excluding(exclusion: Fields, before?: Fields): Case {
 
 const ranges = (from: Fields): Record<string, Case> => ({
   "dateRange.date_from": changed(from, { dateRange: { ...dateRange, date_from: "2024-03-30" } }),
-  "dateRange.date_to": changed(from, { dateRange: { ...dateRange, date_to: "2024-03-30T12:30:00" } }),
+  "dateRange.date_to": changed(from, { dateRange: { ...dateRange, date_to: "2024-03-29T12:30:00" } }),
   "dateRange.explicitDate": changed(
     from,
     { dateRange: { date_from: "2024-03-29", date_to: "2024-03-30", explicitDate: true } },

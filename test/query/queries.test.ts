@@ -338,7 +338,8 @@ test(
           const lines = (await engine.run(world.project_id, query)).results as TrendLine[];
           const keys = keysWithBefore(dateRange, interval, world.zone);
           const of = (one: NaiveEvent) => (event === null || one.event === event) && keep(one);
-          const active = activity(world, keys, interval, endOf(dateRange.date_to, world.zone), of);
+          // The last interval is whole.
+          const active = activity(world, keys, interval, Number.POSITIVE_INFINITY, of);
           const born = new Map(
             firstOfEach(world.events).map((one) => [
               one.distinct_id,

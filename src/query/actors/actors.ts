@@ -32,17 +32,19 @@ export const actorsKind = queryKind({
   answer: async (context, { query, attr, filters, filtersOwn, behind }) => {
     const { select, orderBy, limit, offset } = query;
     const search = query.search?.trim() ?? "";
+    // Filters of test accounts are of the events behind the number.
+    const persons = await behind?.persons(context, filters.slice(filtersOwn));
+    const appearances = persons?.hasAppearances ? ["length(appearances)"] : [];
     const list = {
       attr,
       table: behind ? behindName : "persons",
-      // Filters of test accounts are of the events behind the number.
-      ...(behind && { behind: await behind.persons(context, filters.slice(filtersOwn)) }),
+      ...(persons && { behind: persons }),
       made,
       select: select?.length ? select : selectDefault,
       conditions: search === "" ? [] : [[searched, "search"] as const],
       values: { search: `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`, id: search },
       orderBy,
-      usualOrder: ["created_at", "id"],
+      usualOrder: [...appearances, "created_at", "id"],
       filters: { properties: filters.slice(0, filtersOwn) },
     };
     const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };

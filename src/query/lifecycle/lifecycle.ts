@@ -1,14 +1,24 @@
 // Answers a LifecycleQuery: of the persons of each interval, who is new, who was active in the one before, who came
 // back after a pause; and who of the one before was not active.
 
+import { addIntervals } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personsWhere } from "../parts/behind_store.ts";
 import { figureDay, noFigure, shownName } from "../parts/figure.ts";
-import { checkPersons, namesOf, seriesLine } from "../parts/lines.ts";
-import { periodsOf } from "../parts/periods.ts";
+import { type CheckedPersons, checkPersons, namesOf, seriesLine } from "../parts/lines.ts";
+import { type Period, periodsOf } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
+import type { QueryContext } from "../store.ts";
 import { lifecycleModel, type LifecycleQuery } from "./model.ts";
 import { countStatuses, statuses, statusText } from "./store.ts";
+
+/** The period until the end of its last interval, as at PostHog, unless the range is explicit. */
+async function wholePeriod(context: QueryContext, checked: CheckedPersons<LifecycleQuery>): Promise<Period> {
+  const period = await periodsOf(context, checked);
+  if (checked.query.dateRange?.explicitDate) return period;
+  const to = addIntervals(checked.interval, period.starts.at(-1)!, 1);
+  return { ...period, span: { from: period.span.from, to } };
+}
 
 export const lifecycleKind = queryKind({
   schema: lifecycleModel,
@@ -18,7 +28,7 @@ export const lifecycleKind = queryKind({
   answer: async (context, checked) => {
     const { interval } = checked;
     const series = checked.series[0]!;
-    const period = await periodsOf(context, checked);
+    const period = await wholePeriod(context, checked);
     const { starts, span } = period;
     const rows = await countStatuses(context, checked, starts, span);
     const results = statuses.map((status): TrendLine => {
@@ -39,7 +49,7 @@ export const lifecycleKind = queryKind({
   persons: {
     takes: ["day", "status"],
     of: async (context, checked, figure) => {
-      const { starts, span } = await periodsOf(context, checked);
+      const { starts, span } = await wholePeriod(context, checked);
       const status = statuses.find((one) => one === figure.status);
       if (!status) return noFigure(figure, "status", `One of these is needed: ${statuses.join(", ")}.`);
       const bucket = figureDay(figure, namesOf(starts, checked.interval).days);
