@@ -70,11 +70,21 @@ export async function findLinks(sql: Postgres, hashes: readonly string[]): Promi
   return new Map(rows.map(({ token_hash, ...link }) => [token_hash, link]));
 }
 
-/** When a link's results were computed; undefined when they never were. */
+/** Whether results `r` were computed after the project's last deletion: earlier ones may show what is deleted. */
+const areValid = (sql: Postgres) => sql`
+  r.computed_at > (
+    SELECT coalesce(
+      greatest(
+        (SELECT to_timestamp(max(ordered_at) / 1e6) FROM person_deletion_orders WHERE project_id = s.project_id),
+        (SELECT max(deleted_at) FROM session_recording_deletions WHERE project_id = s.project_id)
+      ), '-infinity')
+    FROM sharing_configurations s WHERE s.id = r.sharing_id)`;
+
+/** When a link's results were computed; undefined when they never were, or before a deletion. */
 export async function getComputedAt(sql: Postgres, id: number): Promise<Date | undefined> {
-  const [row] = await sql<{ computed_at: Date | null }[]>`
-    SELECT computed_at FROM shared_results WHERE sharing_id = ${id}`;
-  return row?.computed_at ?? undefined;
+  const [row] = await sql<{ computed_at: Date }[]>`
+    SELECT computed_at FROM shared_results r WHERE sharing_id = ${id} AND ${areValid(sql)}`;
+  return row?.computed_at;
 }
 
 /** A link's results as JSON, and when they were computed. */
@@ -83,7 +93,7 @@ export async function getResult(
   id: number,
 ): Promise<{ result: string; computed_at: Date } | undefined> {
   const [row] = await sql<{ result: string; computed_at: Date }[]>`
-    SELECT result, computed_at FROM shared_results WHERE sharing_id = ${id} AND computed_at IS NOT NULL`;
+    SELECT result, computed_at FROM shared_results r WHERE sharing_id = ${id} AND ${areValid(sql)}`;
   return row;
 }
 
@@ -96,7 +106,7 @@ export async function claimResult(
   const rows = await sql`
     INSERT INTO shared_results AS r (sharing_id, claimed_until) VALUES (${id}, ${until})
     ON CONFLICT (sharing_id) DO UPDATE SET claimed_until = ${until}
-    WHERE (r.computed_at IS NULL OR r.computed_at <= ${since})
+    WHERE (r.computed_at IS NULL OR r.computed_at <= ${since} OR NOT ${areValid(sql)})
       AND (r.claimed_until IS NULL OR r.claimed_until <= ${now})
     RETURNING sharing_id`;
   return rows.length > 0;

@@ -7,7 +7,7 @@ import { ask } from "../support/ask.ts";
 import { noBrowser, openBrowser } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { bodyOf, event } from "../support/recordings.ts";
-import { post, rested, type Server, startServer } from "../support/server.ts";
+import { post, rested, type Server, startServer, until } from "../support/server.ts";
 
 cleanUpEach();
 
@@ -20,6 +20,8 @@ beforeAll(async () => {
   server = await startServer({ FLUSH_INTERVAL_MS: "50", LOG_LEVEL: "error", CAPTURE_ACK: "stored" });
   browser = await openBrowser();
   await ask(server, "PATCH", "/api/projects/1/", { session_recording_opt_in: true });
+  const body = JSON.stringify(bodyOf({ session: "first", events: [event.click(Date.now())] }));
+  await until(async () => (await (await post(server, "/s/", body)).text()) === '{"status":"Ok"}');
 }, 600_000);
 
 inBrowser(
