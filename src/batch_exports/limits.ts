@@ -95,6 +95,8 @@ export const exportLimits = {
   /** Failed runs in a row after which an export is paused, as in PostHog. */
   failuresMax: 10,
   failuresAmong: 50,
+  /** How long the order to delete a person may take to reach ClickHouse, in ms; exports of persons wait for it. */
+  deletionMsMax: 5000,
   /** How often old log lines are deleted, in ms. */
   logsPollMs: 3_600_000,
   /** A backfill's run counts as two of its project's, so that scheduled runs get permits beside backfills. */

@@ -49,6 +49,7 @@ import {
   endRun,
   forgetFiles,
   pauseFailing,
+  readExported,
   readStale,
   recordFiles,
   writeLog,
@@ -118,7 +119,7 @@ async function begin(run: ClaimedRun, services: RunServices, tag: string): Promi
 async function sourceOf(
   run: ClaimedRun,
   destination: Destination,
-  { clock, parse, clickhouse: { zones } }: RunServices,
+  { sql, clock, parse, clickhouse: { zones } }: RunServices,
 ): Promise<ExportSource> {
   const { project_id, model, native_query, filters, by_timestamp } = run;
   const compiled = native_query === null ? undefined : await compileQuery(parse, native_query, run, zones);
@@ -128,6 +129,7 @@ async function sourceOf(
     interval: { start: run.data_interval_start?.getTime() ?? null, end: run.data_interval_end.getTime() },
     // The id ends in random digits; it begins with the time.
     own_name: run.own_names ? `_${run.batch_export_id.slice(-8)}` : "",
+    exported: model === "persons" ? await readExported(sql, run) : undefined,
     moment: chooseMoment(model, by_timestamp),
     events: destination.events,
     conditions: filters === null ? [] : [filterOf(filters, run, clock.now())],

@@ -68,7 +68,12 @@ export function leasedRuns(sql: Postgres, { now, watermark, unsupported }: Due):
     // A running one, too: another process continues after one ended.
     due: sql`
       q.status IN ${sql(openStatuses)} AND q.next_attempt_at <= ${new Date(now)} AND NOT e.deleted
-        AND q.data_interval_end <= ${new Date(watermark)} AND e.destination_type <> ALL(${[...unsupported]}::text[])`,
+        AND q.data_interval_end <= ${new Date(watermark)} AND e.destination_type <> ALL(${[...unsupported]}::text[])
+        -- A deletion of persons takes a moment to be stored where runs read it.
+        AND NOT (e.model = 'persons' AND EXISTS (
+          SELECT FROM person_deletion_orders o WHERE o.project_id = e.project_id AND o.finished_at IS NULL
+            AND to_timestamp(o.ordered_at / 1e6) > ${new Date(now - exportLimits.deletionMsMax)}
+            AND to_timestamp(o.ordered_at / 1e6) < q.data_interval_end))`,
     order: sql`next_attempt_at, data_interval_end, id`,
     kept: sql`
       q.status = 'Running' AND NOT e.deleted AND NOT EXISTS (
@@ -139,6 +144,18 @@ export async function endRun(
       last_updated_at = ${at}, lease_owner = NULL, lease_until = NULL
     WHERE id = ${id} AND lease_owner = ${claim} AND status = 'Running'`;
   return ended.count > 0;
+}
+
+/** The span of what an export's runs covered that completed before this interval's end, in ms since 1970. */
+export async function readExported(
+  sql: Postgres,
+  { batch_export_id, data_interval_end }: ClaimedRun,
+): Promise<{ from: number; until: number } | undefined> {
+  const [span] = await sql<{ from: Date; until: Date | null }[]>`
+    SELECT min(coalesce(data_interval_start, 'epoch')) AS from, max(data_interval_end) AS until
+    FROM batch_export_runs WHERE batch_export_id = ${batch_export_id} AND status = 'Completed'
+      AND finished_at < ${data_interval_end}`;
+  return span?.until ? { from: span.from.getTime(), until: span.until.getTime() } : undefined;
 }
 
 /** Stores the keys of an attempt's files, before it writes them. In another place, equal keys are other files. */

@@ -24,6 +24,8 @@ export interface ExportSource {
   interval: ExportInterval;
   /** What the names of files contain beside the interval, to differ from another export's. */
   own_name?: string | undefined;
+  /** What earlier runs of the export covered, in ms since 1970: a person outside was not exported. */
+  exported?: { from: number; until: number } | undefined;
   /** The column whose moments decide what is in the interval; `timestamp` in a backfill of events. */
   moment: "created_at" | "timestamp" | "_inserted_at";
   events: ExportedNames;
@@ -279,7 +281,16 @@ function personRows(source: ExportSource): ExportStatement {
     return { text, params: { copyId, project: project_id } };
   }
   const { where, params } = intervalCondition(source);
-  return filteredRows("exported_persons", [where], params, source.conditions);
+  const { exported, compiled } = source;
+  const isShown = !compiled || JSON.stringify(compiled).includes("is_deleted");
+  const conditions = source.conditions.map((one) => wrapStatement(one, (text) => `is_deleted OR (${text})`));
+  const deleted =
+    exported && isShown
+      ? "(NOT is_deleted OR (toUnixTimestamp64Milli(arrived) < {exported_until:Int64} " +
+        "AND toUnixTimestamp64Milli(changed) >= {exported_from:Int64}))"
+      : "NOT is_deleted";
+  const covered = exported && isShown && { exported_from: exported.from, exported_until: exported.until };
+  return filteredRows("exported_persons", [where, deleted], { ...params, ...covered }, conditions);
 }
 
 function filteredRows(

@@ -39,6 +39,7 @@ export async function erase(sql: Postgres, clickhouse: ClickHouse, erasure: Eras
   }
   await withListedIds(clickhouse, project_id, idsOf(sql, ids), async (listed) => {
     const params = { version: next?.version, at: ordered_at };
+    if (!keep_person) await recordDeleted(sql, erasure, listed);
     await eraseListed(erasure, listed, params);
   });
   await sql`
@@ -47,13 +48,33 @@ export async function erase(sql: Postgres, clickhouse: ClickHouse, erasure: Eras
 }
 
 /** Lists the persons' ids as deleted, which hides their rows until they are removed. */
-export async function listDeleted(
+export async function listDeleted(sql: Postgres, clickhouse: ClickHouse, erasure: Erasure): Promise<void> {
+  const { project_id, ids, ordered_at } = erasure;
+  await withListedIds(clickhouse, project_id, idsOf(sql, arrayText(ids)), async (listed) => {
+    await recordDeleted(sql, erasure, listed);
+    await insertDeleted(listed, { at: ordered_at });
+  });
+}
+
+/** Keeps what an export of persons reports, where the project has one. */
+async function recordDeleted(
   sql: Postgres,
-  clickhouse: ClickHouse,
-  { project_id, ids, ordered_at }: Erasure,
+  { project_id, ordered_at: at }: Erasure,
+  { rows, command }: ListedIds,
 ): Promise<void> {
-  await withListedIds(clickhouse, project_id, idsOf(sql, arrayText(ids)), (listed) =>
-    insertDeleted(listed, { at: ordered_at }),
+  const exports = await sql`
+    SELECT FROM batch_exports WHERE project_id = ${project_id} AND model = 'persons' AND NOT deleted LIMIT 1`;
+  if (exports.length === 0) return;
+  await command(
+    `INSERT INTO deleted_persons
+       (project_id, distinct_id, person_id, version, created_at, arrived, changed, deleted_at)
+     SELECT d.project_id, d.distinct_id, d.person_id, d.version, d.created_at, s.arrived, d.changed_at, ${moment}
+     FROM person_distinct_ids AS d
+     INNER JOIN
+       (SELECT distinct_id, min(arrived) AS arrived FROM seen WHERE ${rows} GROUP BY distinct_id) AS s
+       ON d.distinct_id = s.distinct_id
+     WHERE d.project_id = {project_id:UInt32} AND d.changed_at <= ${moment}`,
+    { at },
   );
 }
 

@@ -46,6 +46,7 @@ export const tables: Readonly<Record<string, Placement>> = {
   deleting_ids: { kind: "sharded", by: "cityHash64(distinct_id)" },
   exported_person_rows: { kind: "sharded", by: "cityHash64(distinct_id)" },
   deleted_ids: everywhere,
+  deleted_persons: everywhere,
   deleted_recordings: everywhere,
   merged_ids: everywhere,
   group_type_rows: everywhere,
