@@ -28,9 +28,11 @@ export function readEventIdentity(
   const profile = gradeIn(entries[at + field.traits]!, trait.$process_person_profile);
   row.person_mode = profile === grade.empty ? personMode.personless : personMode.full;
   if (entries[at + field.identity] === 0) return;
-  readGroups(index, at, row, sameName(row.event, "$groupidentify"), types);
-  const plain = row.person_mode !== personMode.personless && !sameName(row.event, "$exception");
-  if (plain) readChanges(index, at, changes);
+  changes.begin(index.bytes);
+  const identifies = sameName(row.event, "$groupidentify");
+  readGroups(index, at, row, identifies, types);
+  const isImpersonal = identifies || sameName(row.event, "$exception");
+  if (row.person_mode !== personMode.personless && !isImpersonal) readChanges(index, at, changes);
   if (groups.identified) {
     row.person_mode = personMode.group;
     const set = entries[at + field.$group_set]!;
@@ -46,7 +48,6 @@ export function readEventIdentity(
 /** Reads the changes of entry `at`; the event's own members win over those in its properties. */
 function readChanges(index: EventIndex, at: EntryOffset, changes: EventChanges): void {
   const { entries } = index;
-  changes.begin(index.bytes);
   const object = (slot: number, what: number): void => {
     if (entries[at + slot + 1]! > 0 && index.bytes[entries[at + slot]!] === 0x7b)
       changes.object(entries[at + slot]!, what);

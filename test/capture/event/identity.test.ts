@@ -138,7 +138,7 @@ test("an exception changes nobody", () => {
   expect(columnsOf(row)).toEqual({ person_mode: 0, changes: {}, groups: [] });
 });
 
-test("$groupidentify tells of its group, and of its person as well", () => {
+test("$groupidentify tells of its group, and sets nothing of a person, as at PostHog", () => {
   const row = rowOf({
     event: "$groupidentify",
     distinct_id: "d",
@@ -147,12 +147,14 @@ test("$groupidentify tells of its group, and of its person as well", () => {
       $group_key: 7,
       $group_set: { n: 1 },
       $set: { p: 2 },
+      $set_once: { q: 3 },
+      $unset: ["r"],
       $groups: { org: "x", team: "y" },
     },
   });
   expect(columnsOf(row)).toEqual({
     person_mode: 2,
-    changes: { "0 p": "2", "3 n": "1" },
+    changes: { "3 n": "1" },
     groups: [
       ["team", "7"],
       ["org", "x"],

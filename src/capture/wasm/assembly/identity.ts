@@ -279,7 +279,7 @@ function listIdentity(entry: u32, nth: u32, named: i32, profile: u32): bool {
     if (named == NAMED_IDENTIFY ? !identifies(entry) : !identifiesGroup(entry)) return false;
   }
   if (isObject(entry, FIELD_GROUPS) && !attached(valueAt(entry, FIELD_GROUPS))) return false;
-  if (!personless && named != NAMED_IMPERSONAL) {
+  if (!personless && !identified && named != NAMED_IMPERSONAL) {
     if (!sets(entry, FIELD_SET_ONCE, OP_ONCE) || !sets(entry, FIELD_OWN_SET_ONCE, OP_ONCE)) return false;
     if (!sets(entry, FIELD_SET, OP_SET) || !sets(entry, FIELD_OWN_SET, OP_SET)) return false;
     if (!unsets(entry, FIELD_UNSET) || !unsets(entry, FIELD_OWN_UNSET)) return false;
