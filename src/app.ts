@@ -73,7 +73,7 @@ import { linkRoutes } from "./subscriptions/links/route.ts";
 import { subscriptionRoutes } from "./subscriptions/operations.ts";
 import { userRoutes } from "./users/operations.ts";
 import { openBodyMemory } from "./work/bodies/open.ts";
-import { endAll } from "./work/worker.ts";
+import { endAll } from "./work/interval.ts";
 
 export interface App {
   /** The URL at which it listens, e.g. http://127.0.0.1:8000. */

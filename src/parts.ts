@@ -6,14 +6,14 @@ import { openProjectKeys } from "./access/project_keys.ts";
 import { openSecrets } from "./access/secret.ts";
 import { prepare } from "./accounts/prepare.ts";
 import { openBatchExports } from "./batch_exports/open.ts";
+import { readKnownStores } from "./capture/capture_journal.ts";
 import { flushCounts } from "./capture/counts.ts";
 import { journalsIn } from "./capture/journal/identity/journal_identity.ts";
-import { type CaptureMetrics } from "./capture/metrics.ts";
+import type { CaptureMetrics } from "./capture/metrics.ts";
 import { openCapture } from "./capture/open.ts";
-import { readKnownStores } from "./capture/open_journal.ts";
 import { leftBehind, WorkerPool } from "./capture/workers/worker_pool.ts";
 import type { Config } from "./config.ts";
-import { type OpenedConsole } from "./console/open.ts";
+import type { OpenedConsole } from "./console/open.ts";
 import { systemClock } from "./core/clock.ts";
 import type { Log } from "./core/log.ts";
 import { openEventRetention } from "./event_retention/worker.ts";
@@ -29,8 +29,7 @@ import { storageLimits } from "./storage/limits.ts";
 import { openStores, type Stores } from "./storage/stores.ts";
 import { openSubscriptions } from "./subscriptions/open.ts";
 import type { MemoryBudget } from "./work/bodies/memory_budget.ts";
-import { startInterval } from "./work/interval.ts";
-import { type Worker } from "./work/worker.ts";
+import { startInterval, type Worker } from "./work/interval.ts";
 
 export type Closers = (() => Promise<void> | void)[];
 

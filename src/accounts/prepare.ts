@@ -3,7 +3,7 @@
 
 import { UserError } from "../core/fault.ts";
 import { type Log, reasonOf } from "../core/log.ts";
-import { hideOrdered } from "../persons/deletion/hidden_store.ts";
+import { hideOrdered } from "../persons/deletion/store.ts";
 import { type KnownStores, WrongStore } from "../storage/identity.ts";
 import { migrate } from "../storage/migrate.ts";
 import type { Stores } from "../storage/stores.ts";

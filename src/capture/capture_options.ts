@@ -3,7 +3,7 @@
 import type { ProjectKeys } from "../access/project_keys.ts";
 import type { Clock } from "../core/clock.ts";
 import type { CaptureJournal } from "./capture_journal.ts";
-import type { Salts } from "./cookieless/salts.ts";
+import type { Salts } from "./cookieless/day.ts";
 import type { DailyQuotas } from "./daily_quota/daily_quotas.ts";
 import type { DefinitionBook } from "./definitions/definition_book.ts";
 import type { GroupTypes } from "./event/changes.ts";

@@ -1,7 +1,7 @@
 // `sluice migrate`: applies the migrations to both stores, as the server does at its start.
 
 import { resolve } from "node:path";
-import { readKnownStores } from "../capture/open_journal.ts";
+import { readKnownStores } from "../capture/capture_journal.ts";
 import { openLog } from "../core/log.ts";
 import { checkIdentity } from "../storage/identity.ts";
 import { ownsDataDir } from "../storage/lock.ts";

@@ -2,7 +2,7 @@
 // transaction: until it is committed, the remote stores have no accounts, and the embedded ones are unchanged.
 
 import { resolve } from "node:path";
-import { readKnownStores } from "../capture/open_journal.ts";
+import { readKnownStores } from "../capture/capture_journal.ts";
 import { UserError } from "../core/fault.ts";
 import { mirrorMerges } from "../persons/mirror_store.ts";
 import { readPostgresId, writeClickHouseId } from "../storage/identity.ts";

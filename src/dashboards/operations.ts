@@ -3,11 +3,10 @@
 import type { Gate } from "../access/gate.ts";
 import { requireScopes } from "../access/scope.ts";
 import { limits } from "../core/limits.ts";
-import { fieldFault } from "../http/fields/field_fault.ts";
+import { fieldFault, notFound, present, rowIdOf } from "../http/fields/field_fault.ts";
 import { namesParameter, referencesParameter } from "../http/fields/list_parameters.ts";
 import { flagParameter, pageParameters, refreshParameter, searchParameter } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
-import { notFound, present, rowIdOf } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";

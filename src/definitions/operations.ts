@@ -1,9 +1,8 @@
 // Names of events and properties over HTTP.
 
-import { fieldFault } from "../http/fields/field_fault.ts";
+import { fieldFault, present, uuidOf } from "../http/fields/field_fault.ts";
 import * as parameter from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
-import { present, uuidOf } from "../http/found.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { groupTypesOf } from "../persons/group_type_store.ts";

@@ -1,10 +1,10 @@
 // One event over HTTP, and the values of a property of events.
 
 import { requireScopes } from "../access/scope.ts";
+import { present, uuidOf } from "../http/fields/field_fault.ts";
 import { checkText } from "../http/fields/field_rule.ts";
 import { flagParameter, parameter } from "../http/fields/query.ts";
 import { reply, valuesQuery } from "../http/fields/schema.ts";
-import { present, uuidOf } from "../http/found.ts";
 import { projectOperation, type RoomParts } from "../http/operation.ts";
 import { personText } from "../persons/model.ts";
 import type { Person } from "../persons/reading/fold.ts";

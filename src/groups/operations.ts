@@ -1,6 +1,7 @@
 // Groups and their types over HTTP.
 
 import { bytesOf } from "../core/bytes.ts";
+import { notFound, present } from "../http/fields/field_fault.ts";
 import { checkInteger } from "../http/fields/field_rule.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
 import {
@@ -15,7 +16,6 @@ import {
   textParameter,
 } from "../http/fields/query.ts";
 import { gone, listSchema, reply, valuesQuery } from "../http/fields/schema.ts";
-import { notFound, present } from "../http/found.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { streamedPage } from "../http/pages/page.ts";
 import { primedTexts, slicedReply } from "../http/pages/sliced.ts";

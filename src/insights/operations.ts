@@ -2,9 +2,9 @@
 
 import type { Access, Gate } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
+import { insightNameOf, notFound, present } from "../http/fields/field_fault.ts";
 import { flagParameter, pageParameters, referenceParameter, refreshParameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
-import { insightNameOf, notFound, present } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";

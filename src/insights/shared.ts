@@ -2,13 +2,11 @@
 
 import { Fault } from "../core/fault.ts";
 import { membersOf } from "../core/json/dictionary.ts";
-import { fieldFault } from "../http/fields/field_fault.ts";
-import { insightNameOf, present } from "../http/found.ts";
+import { fieldFault, insightNameOf, present } from "../http/fields/field_fault.ts";
 import type { QueryEngine } from "../query/engine.ts";
-import type { SharedInsight } from "../sharing/board.ts";
 import { sharingLimits } from "../sharing/limits.ts";
 import type { Shareable } from "../sharing/operations.ts";
-import type { BoardReader, SharedContent } from "../sharing/results.ts";
+import type { BoardReader, SharedContent, SharedInsight } from "../sharing/results.ts";
 import type { SharedLink } from "../sharing/store.ts";
 import { mapInSlices } from "../work/slices.ts";
 import { type InsightParts, publicDetail } from "./show.ts";

@@ -1,9 +1,9 @@
 // Organizations over HTTP. To a user who is not its member, an organization does not exist.
 
 import { Fault } from "../core/fault.ts";
+import { notFound, present } from "../http/fields/field_fault.ts";
 import { pageParameters } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
-import { notFound, present } from "../http/found.ts";
 import { mounted, operationsOf, type RoomParts } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";

@@ -1,7 +1,7 @@
 // Persons over HTTP.
 
 import type { Gate } from "../access/gate.ts";
-import { excerpt, fieldFault } from "../http/fields/field_fault.ts";
+import { excerpt, fieldFault, notFound, present } from "../http/fields/field_fault.ts";
 import { propertiesParameter } from "../http/fields/property_parameter.ts";
 import {
   pageParameters,
@@ -11,7 +11,6 @@ import {
   textParameter,
 } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
-import { notFound, present } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { csvDescription, csvReply, formatParameter, wantsCsv } from "../http/pages/csv.ts";
 import { type Page, pageReply, streamedPage } from "../http/pages/page.ts";

@@ -1,6 +1,6 @@
 // The services of the operations of persons.
 
-import { present, uuidOf } from "../http/found.ts";
+import { present, uuidOf } from "../http/fields/field_fault.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
 import type { Uses } from "../storage/services.ts";
 import type { CountCache } from "../work/count_cache.ts";

@@ -5,9 +5,9 @@ import { insufficient, membershipLevels, requireLevel } from "../access/people/l
 import { refuseRestrictedToProjects } from "../access/scope.ts";
 import { currentOrganization } from "../access/store.ts";
 import { Fault } from "../core/fault.ts";
+import { notFound, present } from "../http/fields/field_fault.ts";
 import { pageParameters } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
-import { notFound, present } from "../http/found.ts";
 import { mounted, operationsOf } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";

@@ -1,6 +1,7 @@
 // Session recordings over HTTP: listed, read, marked as seen, deleted.
 
 import type { Gate } from "../access/gate.ts";
+import { notFound } from "../http/fields/field_fault.ts";
 import {
   choiceParameter,
   momentParameter,
@@ -9,7 +10,6 @@ import {
   textParameter,
 } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
-import { notFound } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";

@@ -3,8 +3,8 @@
 import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
+import { notFound, present } from "../http/fields/field_fault.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
-import { notFound, present } from "../http/found.ts";
 import type { Page } from "../http/pages/page.ts";
 import { ownPersonId } from "../persons/identity.ts";
 import { nameOf } from "../persons/model.ts";

@@ -1,9 +1,8 @@
 // How things are shared, over HTTP: the same operations for every kind of thing.
 
 import type { Scope } from "../access/scope.ts";
-import { fieldFault } from "../http/fields/field_fault.ts";
+import { fieldFault, present } from "../http/fields/field_fault.ts";
 import { reply } from "../http/fields/schema.ts";
-import { present } from "../http/found.ts";
 import { projectOperation } from "../http/operation.ts";
 import { type SharedKind, sharingBody, sharingModel } from "./model.ts";
 import { sharingOf, type SharingParts, unshared } from "./tokens.ts";

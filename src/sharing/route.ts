@@ -2,8 +2,8 @@
 
 import { Elysia } from "elysia";
 import { openRateLimit } from "../access/rate.ts";
+import { notFound } from "../http/fields/field_fault.ts";
 import { readQuery } from "../http/fields/query.ts";
-import { notFound } from "../http/found.ts";
 import { LongReply } from "../http/pages/long_reply.ts";
 import { requestUrl } from "../http/pages/page.ts";
 import { slicedTexts } from "../http/pages/sliced.ts";

@@ -6,7 +6,7 @@ import { openRateLimit } from "../access/rate.ts";
 import type { AccessProject } from "../access/scope.ts";
 import type { Clock } from "../core/clock.ts";
 import { Fault, refuseInput } from "../core/fault.ts";
-import { missingReference } from "../http/fields/field_fault.ts";
+import { missingReference, present, rowIdOf } from "../http/fields/field_fault.ts";
 import {
   choiceParameter,
   flagParameter,
@@ -16,7 +16,6 @@ import {
   uuidParameter,
 } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
-import { present, rowIdOf } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";

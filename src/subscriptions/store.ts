@@ -1,7 +1,7 @@
 // The SQL of subscriptions.
 
+import { present, rowIdOf } from "../http/fields/field_fault.ts";
 import { shownRow } from "../http/fields/field_time.ts";
-import { present, rowIdOf } from "../http/found.ts";
 import { checkFits, type Page } from "../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { containing, type Counted, countedPage, exactMoment, userJson } from "../storage/postgres/rows.ts";

@@ -2,8 +2,8 @@
 
 import type { Access } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
+import { present } from "../http/fields/field_fault.ts";
 import { reply } from "../http/fields/schema.ts";
-import { present } from "../http/found.ts";
 import { mounted, operationsOf, type RoomParts } from "../http/operation.ts";
 import { ownUserModel } from "./model.ts";
 import { getOwnUser } from "./store.ts";

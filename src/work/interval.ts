@@ -1,7 +1,7 @@
 // Tasks that repeat on a timer. A tick never overlaps the next, and a failing one is logged once until it works again.
 
+import { withinMs } from "../core/clock.ts";
 import { type Log, reasonOf } from "../core/log.ts";
-import type { Worker } from "./worker.ts";
 
 export interface IntervalTask {
   /** Starts no further tick; resolves when the running one has ended. */
@@ -55,4 +55,18 @@ export function intervalWorker(...task: Parameters<typeof startInterval>): Worke
     start: () => void (ticking = startInterval(...task)),
     close: async () => await ticking?.close(),
   };
+}
+
+/** Started when the stores are ready. */
+export interface Worker {
+  start(): void;
+  /** Resolves when it has stopped. */
+  close(): Promise<void>;
+}
+
+/** Stops all of them. What does not end within `msMax` is left: its leases run out. */
+export async function endAll(workers: readonly Worker[], msMax: number, log: Log): Promise<void> {
+  await withinMs(Promise.all(workers.map((worker) => worker.close())), msMax).catch((thrown: unknown) => {
+    log.warn("work in the background did not end in time", { reason: reasonOf(thrown) });
+  });
 }

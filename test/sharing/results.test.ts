@@ -6,9 +6,13 @@ import { openSecrets } from "../../src/access/secret.ts";
 import { openMetrics } from "../../src/capture/metrics.ts";
 import { limits } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { SharedBoard, SharedInsight } from "../../src/sharing/board.ts";
 import { sharingLimits } from "../../src/sharing/limits.ts";
-import { openSharedResults, type ShownBoard } from "../../src/sharing/results.ts";
+import {
+  openSharedResults,
+  type SharedBoard,
+  type SharedInsight,
+  type ShownBoard,
+} from "../../src/sharing/results.ts";
 import type { SharedLink } from "../../src/sharing/store.ts";
 import { openLinkCache, sharingOf } from "../../src/sharing/tokens.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { CookielessSetting, ProjectKeys } from "../../src/access/project_keys.ts";
 import { CaptureJournal, captureSetup } from "../../src/capture/capture_journal.ts";
-import { Salts } from "../../src/capture/cookieless/salts.ts";
+import { Salts } from "../../src/capture/cookieless/day.ts";
 import { DailyQuotas } from "../../src/capture/daily_quota/daily_quotas.ts";
 import type { DailyCountSource } from "../../src/capture/daily_quota/store.ts";
 import type { DiskReserve } from "../../src/capture/journal/quota.ts";

@@ -1,6 +1,6 @@
 // Salts of days as one Postgres keeps them for several processes, without a Postgres.
 
-import { Salts } from "../../src/capture/cookieless/salts.ts";
+import { Salts } from "../../src/capture/cookieless/day.ts";
 import type { SaltSource } from "../../src/capture/cookieless/store.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { silentLog } from "../../src/core/log.ts";
-import { endAll } from "../../src/work/worker.ts";
+import { endAll } from "../../src/work/interval.ts";
 
 function workerThat(close: () => Promise<void>) {
   return { start: () => {}, close };

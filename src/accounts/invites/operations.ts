@@ -5,9 +5,9 @@ import { insufficient, type Level, requireLevel } from "../../access/people/leve
 import { Fault } from "../../core/fault.ts";
 import { isUuid } from "../../core/id.ts";
 import { refusal } from "../../http/docs/document.ts";
+import { notFound, uuidOf } from "../../http/fields/field_fault.ts";
 import { pageParameters } from "../../http/fields/query.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
-import { notFound, uuidOf } from "../../http/found.ts";
 import { operationsOf } from "../../http/operation.ts";
 import { pageReply } from "../../http/pages/page.ts";
 import { listKeysPage } from "../../personal_api_keys/store.ts";

@@ -3,8 +3,8 @@
 
 import { membershipLevels } from "../../access/people/levels.ts";
 import { hashKey, newUuid, randomBase62 } from "../../core/id.ts";
+import { present } from "../../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
-import { present } from "../../http/found.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { type Counted, countedPage, userJson } from "../../storage/postgres/rows.ts";

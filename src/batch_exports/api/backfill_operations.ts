@@ -2,9 +2,9 @@
 
 import { Fault } from "../../core/fault.ts";
 import { refusal } from "../../http/docs/document.ts";
+import { present, uuidOf } from "../../http/fields/field_fault.ts";
 import { limitParameter, parameter } from "../../http/fields/query.ts";
 import { reply } from "../../http/fields/schema.ts";
-import { present, uuidOf } from "../../http/found.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
 import { isoText } from "../interval.ts";

@@ -2,11 +2,10 @@
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { missingReference } from "../../http/fields/field_fault.ts";
+import { missingReference, notFound } from "../../http/fields/field_fault.ts";
 import { isoOf } from "../../http/fields/field_time.ts";
 import { flagParameter, pageParameters } from "../../http/fields/query.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
-import { notFound } from "../../http/found.ts";
 import { operationsOf, projectOperation } from "../../http/operation.ts";
 import { streamedPage } from "../../http/pages/page.ts";
 import { primedTexts } from "../../http/pages/sliced.ts";

@@ -1,6 +1,7 @@
 // The log lines of exports and runs, over HTTP.
 
 import type { Clock } from "../../core/clock.ts";
+import { present, uuidOf } from "../../http/fields/field_fault.ts";
 import { checkChoice } from "../../http/fields/field_rule.ts";
 import {
   momentParameter,
@@ -11,7 +12,6 @@ import {
   uuidParameter,
 } from "../../http/fields/query.ts";
 import { listSchema, reply } from "../../http/fields/schema.ts";
-import { present, uuidOf } from "../../http/found.ts";
 import { pageReply } from "../../http/pages/page.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { exportLimits } from "../limits.ts";

@@ -1,6 +1,6 @@
 // Requests about batch exports, which are equal in projects and in organizations.
 
-import { present, uuidOf } from "../../http/found.ts";
+import { present, uuidOf } from "../../http/fields/field_fault.ts";
 import { type OperationRequest, operationsOf } from "../../http/operation.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type ExportScope, getExport, type StoredExport } from "../stores/export_store.ts";

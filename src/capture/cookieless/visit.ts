@@ -17,9 +17,8 @@ import {
 } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { readString } from "../scan/json_value.ts";
-import { isTaken, mayBeTaken, type Zones } from "./day.ts";
+import { isTaken, mayBeTaken, type SaltsByDay, type Zones } from "./day.ts";
 import { cookielessLimits } from "./limits.ts";
-import type { SaltsByDay } from "./salts.ts";
 import { readVisitorFacts, scrub } from "./scrub.ts";
 import { distinctIdPrefix, siteOf, visitorOf } from "./visitor.ts";
 

@@ -2,8 +2,8 @@
 
 import { membershipLevels } from "../../access/people/levels.ts";
 import { isUuid } from "../../core/id.ts";
+import { notFound, present } from "../../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
-import { notFound, present } from "../../http/found.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { type Counted, countedPage, userJson } from "../../storage/postgres/rows.ts";

@@ -1,8 +1,8 @@
 // Changes of persons over HTTP. PostHog counts the pages of this list from 1.
 
+import { present, uuidOf } from "../../http/fields/field_fault.ts";
 import { isoOf } from "../../http/fields/field_time.ts";
 import { reply } from "../../http/fields/schema.ts";
-import { present, uuidOf } from "../../http/found.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { numberedPage, numberedPageParameters, numberedReply, type Page } from "../../http/pages/page.ts";
 import { readsOf } from "../../storage/clickhouse/query_options.ts";

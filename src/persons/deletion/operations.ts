@@ -1,10 +1,9 @@
 // Deletions of persons over HTTP: one, or up to a thousand.
 
 import type { Access } from "../../access/gate.ts";
-import { fieldFault } from "../../http/fields/field_fault.ts";
+import { fieldFault, notFound } from "../../http/fields/field_fault.ts";
 import { flagParameter } from "../../http/fields/query.ts";
 import { gone, reply } from "../../http/fields/schema.ts";
-import { notFound } from "../../http/found.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { type ProjectReads, readsOf } from "../../storage/clickhouse/query_options.ts";
 import { ownPersonId } from "../identity.ts";

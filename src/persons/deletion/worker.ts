@@ -6,8 +6,7 @@ import type { Uses } from "../../storage/services.ts";
 import { intervalWorker } from "../../work/interval.ts";
 import { personLimits } from "../limits.ts";
 import { finishSplits } from "../split/store.ts";
-import { hideOrdered } from "./hidden_store.ts";
-import { finishDeletions, isAnyDue, removeGoneProjects } from "./store.ts";
+import { finishDeletions, hideOrdered, isAnyDue, removeGoneProjects } from "./store.ts";
 
 export function openDeletions(parts: Uses<"sql" | "clickhouse" | "clock" | "log">) {
   const { sql, clickhouse, clock, log } = parts;

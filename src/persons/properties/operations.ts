@@ -1,9 +1,8 @@
 // Properties of persons over HTTP: their values listed, one person's changed. A change is an event like any other, sent
 // by the server: `$set`, or `$delete_person_property` with `$unset`.
 
-import { excerpt, fieldFault } from "../../http/fields/field_fault.ts";
+import { excerpt, fieldFault, present } from "../../http/fields/field_fault.ts";
 import { reply, valuesQuery } from "../../http/fields/schema.ts";
-import { present } from "../../http/found.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { readsUntil } from "../../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../../storage/clickhouse/query_options.ts";

@@ -1,8 +1,8 @@
 // The rrweb events of a shared recording, for clients with its token.
 
 import { Elysia } from "elysia";
+import { notFound } from "../../http/fields/field_fault.ts";
 import { readQuery } from "../../http/fields/query.ts";
-import { notFound } from "../../http/found.ts";
 import { LongReply } from "../../http/pages/long_reply.ts";
 import { requestUrl } from "../../http/pages/page.ts";
 import { linkHeaders } from "../../sharing/route.ts";

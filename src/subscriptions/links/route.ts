@@ -2,7 +2,7 @@
 // A GET changes nothing, since mail scanners follow every link.
 
 import { Elysia } from "elysia";
-import { present } from "../../http/found.ts";
+import { present } from "../../http/fields/field_fault.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { emailHtml } from "../channels/email.ts";
 import { findReport } from "../deliveries/store.ts";

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { openSalts, type Salts } from "../../../src/capture/cookieless/salts.ts";
+import { openSalts, type Salts } from "../../../src/capture/cookieless/day.ts";
 import { saltSource } from "../../../src/capture/cookieless/store.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { Postgres } from "../../../src/storage/postgres/postgres.ts";

@@ -8,7 +8,7 @@ import { navigate, type Route } from "../session/route.ts";
 import { useAllowed, useHref, useSession } from "../session/session.ts";
 import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
 import { capitalized } from "../ui/format.ts";
-import { useFields } from "../ui/inputs.tsx";
+import { RangeField, useFields } from "../ui/inputs.tsx";
 import {
   Button,
   Form,
@@ -19,7 +19,6 @@ import {
   PageWhenLoaded,
   RemoveButton,
 } from "../ui/parts.tsx";
-import { RangeField } from "../ui/range_field.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { type Layouts, layoutsOf, type Shape, shapesOf, withChanged, withMoved } from "./layout.ts";
 import { type Scope, scopeAddress, scopeOf } from "./scope.ts";

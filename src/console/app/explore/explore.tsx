@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { FiguresOf } from "../actors/figures.tsx";
-import { Saving } from "../insights/saving.tsx";
+import { Saving } from "../insights/insight_row.tsx";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { useAnswer } from "../session/use_loaded.ts";

@@ -22,8 +22,7 @@ import {
   RemoveButton,
 } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
-import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
-import { useMaySave } from "./saving.tsx";
+import { insightName, InsightResult, type InsightRow, useMaySave } from "./insight_row.tsx";
 
 /** @param id its number or its short id. */
 export function OneInsight({ id }: { id: string }) {

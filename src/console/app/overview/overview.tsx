@@ -12,8 +12,8 @@ import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { useAnswer, useRead } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
+import { RangeField } from "../ui/inputs.tsx";
 import { Card, ChoiceField, PageHead, PageLink, useWaitText, WhenLoaded } from "../ui/parts.tsx";
-import { RangeField } from "../ui/range_field.tsx";
 import { SiteCard } from "./site_card.tsx";
 import {
   cards,

@@ -1,16 +1,17 @@
-// Persons: a list to search, and a page for each with its properties, ids and events.
+// Persons: a list to search, and a page for each with its properties, ids, events and sessions.
 
-import { type ComponentChildren } from "preact";
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { ResultView } from "../explore/result_view.tsx";
 import { readResults, type RowsReply } from "../explore/results.ts";
 import { AddCondition, OwnFilters } from "../filters/condition_fields.tsx";
 import { type Condition, conditionsOfText, conditionsText, propertiesOf } from "../filters/conditions.ts";
-import { EventList, type ShownEvent } from "../live/event_row.tsx";
+import { EventList, recordingsOf, type ShownEvent } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
 import type { Route } from "../session/route.ts";
 import { useAllowed } from "../session/session.ts";
 import { useAction, useAnswer, useList, useRead } from "../session/use_loaded.ts";
-import { numberText, timeText } from "../ui/format.ts";
+import { durationText, numberText, timeText } from "../ui/format.ts";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage, Paged } from "../ui/list_page.tsx";
 import {
@@ -26,8 +27,8 @@ import {
   Time,
   WhenLoaded,
 } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import { Properties } from "../ui/tree.tsx";
-import { Sessions } from "./sessions.tsx";
 
 interface PersonRow {
   uuid: string;
@@ -223,4 +224,73 @@ function totalText(rows: readonly unknown[]): string {
   const count = (rows as [string, number][]).reduce((sum, [, events]) => sum + events, 0);
   const days = rows.length === 1 ? "one day" : `${rows.length} days`;
   return `${count === 1 ? "1 event" : `${numberText(count)} events`} on ${days}`;
+}
+
+/** Sessions at first, and at most. */
+const [stepMax, listedMax] = [10, 500];
+
+const columns =
+  "session_id $start_timestamp $session_duration $entry_current_url $pageview_count $event_count".split(" ");
+type Cells = [id: string, began: string, seconds: number, url: string, pages: number, events: number];
+
+function Sessions({ person }: { person: string }) {
+  const seesRecordings = useAllowed("session_recording:read");
+  const [limit, setLimit] = useState(stepMax);
+  const loaded = useRead(
+    async (api, signal) => {
+      const query = {
+        kind: "SessionsQuery",
+        select: columns,
+        personId: person,
+        after: "all",
+        orderBy: ["$start_timestamp DESC"],
+        limit,
+      };
+      type Reply = { results: Cells[]; hasMore: boolean };
+      const { results, hasMore } = await api.ask<Reply>(query, signal);
+      const ids = results.map(([id]) => id);
+      const found =
+        seesRecordings && ids.length > 0
+          ? await api.get<ListReply<{ id: string }>>("session_recordings/", recordingsOf(ids), signal)
+          : undefined;
+      return { results, hasMore, recorded: new Set(found?.results.map(({ id }) => id)) };
+    },
+    [person, limit],
+  );
+  return (
+    <Card title="Sessions" wide>
+      <WhenLoaded loaded={loaded}>
+        {({ results, hasMore, recorded }) => (
+          <>
+            <Table
+              caption="Sessions"
+              rows={results}
+              id={([id]) => id}
+              empty="No sessions: events belong to one by their $session_id."
+              columns={[
+                {
+                  name: "Began",
+                  cell: ([id, began]) =>
+                    recorded.has(id) ? (
+                      <PageLink to={["recordings", [id]]}>{timeText(began)}, recorded</PageLink>
+                    ) : (
+                      timeText(began)
+                    ),
+                  fixed: true,
+                },
+                { name: "First page", cell: ([, , , url]) => <Cut text={url ?? ""} /> },
+                { name: "Length", cell: ([, , seconds]) => durationText(seconds), number: true },
+                { name: "Pages", cell: ([, , , , pages]) => numberText(pages), number: true },
+                { name: "Events", cell: ([, , , , , events]) => numberText(events), number: true },
+              ]}
+            />
+            {hasMore && limit < listedMax && (
+              <Button onClick={() => setLimit(Math.min(listedMax, limit * 5))}>More sessions</Button>
+            )}
+            {hasMore && limit >= listedMax && <p class="quiet">The newest {limit}; there are more.</p>}
+          </>
+        )}
+      </WhenLoaded>
+    </Card>
+  );
 }

@@ -48,7 +48,7 @@ export function Table<Row>({
           <tr>
             {columns.map(({ name, number }) => (
               <th key={name} scope="col" class={number ? "number" : ""}>
-                <Cut text={name} lettersMax={headLettersMax} />
+                <Cut text={name} lettersMax={90} />
               </th>
             ))}
           </tr>
@@ -91,8 +91,6 @@ export function Facts({ of }: { of: readonly (readonly [name: string, value: Com
   );
 }
 
-const headLettersMax = 90;
-
 export interface PagerProps {
   offset: number;
   limit: number;
@@ -124,8 +122,7 @@ export function DataButtons({ name, columns, rows }: TableData) {
   const [copied, setCopied] = useState("");
   const save = () => {
     const url = URL.createObjectURL(new Blob([csvOf(columns, rows)], { type: "text/csv" }));
-    const anchor = Object.assign(document.createElement("a"), { href: url, download: `${name}.csv` });
-    anchor.click();
+    Object.assign(document.createElement("a"), { href: url, download: `${name}.csv` }).click();
     URL.revokeObjectURL(url);
   };
   const copy = () => {

@@ -2,9 +2,8 @@
 
 import { AddCondition, ConditionFields, ownerOptions } from "../../filters/condition_fields.tsx";
 import { useOffered, WithNames } from "../../filters/property_names.tsx";
-import { inputsOf } from "../../ui/inputs.tsx";
+import { inputsOf, RangeField } from "../../ui/inputs.tsx";
 import { Button, Form } from "../../ui/parts.tsx";
-import { RangeField } from "../../ui/range_field.tsx";
 import {
   comparisons,
   intervals,

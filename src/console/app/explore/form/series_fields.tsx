@@ -1,6 +1,6 @@
 // The fields of a query's events: which they are, what is counted, and each one's own filters.
 
-import { type ComponentChildren } from "preact";
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { AddCondition, ConditionFields } from "../../filters/condition_fields.tsx";
 import type { Condition } from "../../filters/conditions.ts";

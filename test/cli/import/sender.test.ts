@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type ReplyVerdict, verdictOf } from "../../../src/cli/import/reply.ts";
+import { type ReplyVerdict, verdictOf } from "../../../src/cli/import/sender.ts";
 
 function judged(status: number, body: unknown = "", headers: Record<string, string> = {}): ReplyVerdict {
   const text = typeof body === "string" ? body : JSON.stringify(body);
