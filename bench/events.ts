@@ -78,7 +78,7 @@ function eventText(i: number, plan: Omit<EventPlan, "count" | "first">): string 
   const timestamp = new Date(time).toISOString();
   if (site) {
     const kind = site === "mix" ? mix[session % mix.length]! : site;
-    const visit = { chance, session: begun, person: distinctId, distinctId: distinct_id, time };
+    const visit = { chance, session: begun, person: distinctId, distinctId: distinct_id, start, time };
     const { event, properties } = siteEvent(kind, visit);
     return JSON.stringify({ event, distinct_id, uuid, timestamp, properties });
   }

@@ -42,12 +42,13 @@ export interface Visit {
   session: number;
   person: number;
   distinctId: string;
-  /** In ms since 1970. */
+  /** In ms since 1970; `start`: its session's. */
+  start: number;
   time: number;
 }
 
 /** The name and properties of an event of a site. */
-export function siteEvent(site: Site, { chance, session, person, distinctId, time }: Visit): Recorded {
+export function siteEvent(site: Site, { chance, session, person, distinctId, start, time }: Visit): Recorded {
   const list = templates[site];
   const { event, properties } = list[chance % list.length]!;
   const product = chance % 977;
@@ -81,7 +82,9 @@ export function siteEvent(site: Site, { chance, session, person, distinctId, tim
   put("request_id", `req_${hex(chance)}`);
   put("name", titles[product % titles.length]);
   // All events of the bench belong to sessions; a server sends the id that it got from the browser.
-  own["$session_id"] = id(session ^ 0x9e3779b9);
+  // It has the moment at which the session began, as posthog-js makes it.
+  const begun = start.toString(16).padStart(12, "0");
+  own["$session_id"] = `${begun.slice(0, 8)}-${begun.slice(8)}-${id(session ^ 0x9e3779b9).slice(14)}`;
   return { event, properties: own };
 }
 
