@@ -475,7 +475,7 @@ const refused: Record<string, Record<string, Fields>> = {
       breakdownFilter: { breakdowns: [{ property: "a", type: "cohort" }] },
     },
     "breakdownFilter.breakdowns[].normalize_url": {
-      breakdownFilter: { breakdowns: [{ property: "a", normalize_url: true }] },
+      breakdownFilter: { breakdowns: [{ property: "a", normalize_url: "maybe" }] },
     },
     "breakdownFilter.breakdowns[].histogram_bin_count": {
       breakdownFilter: { breakdowns: [{ property: "a", histogram_bin_count: 0 }] },
@@ -487,7 +487,7 @@ const refused: Record<string, Record<string, Fields>> = {
       breakdownFilter: { breakdown_histogram_bin_count: 0 },
     },
     "breakdownFilter.breakdown_group_type_index": { breakdownFilter: { breakdown_group_type_index: 9 } },
-    "breakdownFilter.breakdown_normalize_url": { breakdownFilter: { breakdown_normalize_url: true } },
+    "breakdownFilter.breakdown_normalize_url": { breakdownFilter: { breakdown_normalize_url: "maybe" } },
     "breakdownFilter.breakdown_path_cleaning": { breakdownFilter: { breakdown_path_cleaning: true } },
     "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "1y" } },
     "trendsFilter.smoothingIntervals": { trendsFilter: { smoothingIntervals: 7 } },

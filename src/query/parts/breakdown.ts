@@ -18,6 +18,8 @@ interface BreakdownPart {
   attr: string;
   /** Of a group: the index of its type. */
   typeIndex: number;
+  /** Whether addresses are one value whatever stands at their end: a slash, ? or #. */
+  isNormalized: boolean;
   /** Into how many equal ranges its numbers are divided; 0: by value. */
   bins: number;
   /** The starts of the ranges, and what they are called. */
@@ -39,9 +41,11 @@ export function breakdownOf(
 ): Breakdown | undefined {
   if (!filter) return undefined;
   const { breakdown, breakdowns, breakdown_type, breakdown_group_type_index } = filter;
-  const { breakdown_histogram_bin_count: histogram_bin_count } = filter;
+  const { breakdown_histogram_bin_count: histogram_bin_count, breakdown_normalize_url: normalize_url } =
+    filter;
   const field = `${attr}__breakdownFilter__${isGiven(breakdowns) ? "breakdowns" : "breakdown"}`;
-  const older = { type: breakdown_type, group_type_index: breakdown_group_type_index, histogram_bin_count };
+  const group_type_index = breakdown_group_type_index;
+  const older = { type: breakdown_type, group_type_index, histogram_bin_count, normalize_url };
   const named: unknown[] = Array.isArray(breakdown) ? breakdown : isGiven(breakdown) ? [breakdown] : [];
   const list = isGiven(breakdowns) ? breakdowns! : named.map((property) => ({ property, ...older }));
   if (list.length === 0) return undefined;
@@ -70,6 +74,7 @@ export function breakdownOf(
       type: (type ?? "event") as BreakdownPart["type"],
       attr: at,
       typeIndex: typeIndex ?? 0,
+      isNormalized: part.normalize_url === true,
       bins: part.histogram_bin_count ?? 0,
     };
   });

@@ -67,6 +67,7 @@ const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 function timeLabel(at: Temporal.ZonedDateTime, interval: Interval): string {
   const day = `${at.day}-${months[at.month - 1]}`;
+  if (interval === "month") return `${months[at.month - 1]} ${at.year}`;
   if (interval !== "hour") return `${day}-${at.year}`;
   return `${day} ${at.toPlainTime().toString({ smallestUnit: "minute" })}`;
 }

@@ -120,7 +120,7 @@ const binCount = maybe(field.integer({ minimum: 1, maximum: queryLimits.breakdow
 const breakdown = field.strictModel("Breakdown", {
   property: anything(),
   type: maybe(field.choice(breakdownTypes)),
-  normalize_url: unanswered("A breakdown by normalized addresses"),
+  normalize_url: maybe(field.flag()),
   histogram_bin_count: binCount,
   group_type_index: maybe(field.integer({ minimum: 0, maximum: 4 })),
 });
@@ -134,7 +134,7 @@ export const breakdownFilter = maybe(
     breakdowns: maybe(Type.Array(breakdown)),
     breakdown_histogram_bin_count: binCount,
     breakdown_group_type_index: maybe(field.integer({ minimum: 0, maximum: 4 })),
-    breakdown_normalize_url: unanswered("A breakdown by normalized addresses"),
+    breakdown_normalize_url: maybe(field.flag()),
     breakdown_path_cleaning: unanswered("A breakdown by cleaned paths"),
   }),
 );
