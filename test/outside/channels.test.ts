@@ -29,6 +29,26 @@ const visits = [
   ["utm_medium=push", "$direct", "Push"],
   ["utm_source=google&utm_medium=cpc&utm_campaign=cross-network-q1", "www.google.com", "Cross Network"],
   ["", undefined, "Unknown"],
+  // PostHog's test_channel_type.py: a source that is not known leaves a visit without a referrer direct.
+  ["utm_source=what&utm_medium=who&utm_campaign=slim+shady", "$direct", "Direct"],
+  ["utm_medium=ppc", "www.ebay.co.uk", "Paid Shopping"],
+  ["utm_campaign=shopping&utm_medium=ppc", undefined, "Paid Shopping"],
+  ["utm_source=yahoo&utm_medium=ppc", undefined, "Paid Search"],
+  ["utm_medium=cpc", "youtube.com", "Paid Video"],
+  ["", "youtube.com", "Organic Video"],
+  ["gad_source=1", "$direct", "Paid Search"],
+  ["gad_source=5", "partner.example", "Paid Unknown"],
+  ["gclid=EA", "x.safeframe.googlesyndication.com", "Paid Unknown"],
+  ["utm_source=Facebook&utm_medium=Paid", undefined, "Paid Social"],
+  ["utm_source=substack&utm_medium=email", "bing.com", "Email"],
+  ["utm_source=Foo&utm_medium=partnership", "foo.com", "Affiliate"],
+  ["utm_medium=in-product", "news.ycombinator.com", "Organic Social"],
+  ["utm_source=plus.google.com", "$direct", "Organic Social"],
+  ["", "plus.google.com", "Organic Social"],
+  ["", "com.google.android.gm", "Email"],
+  ["", "mail.google.com", "Email"],
+  ["utm_medium=cpc&utm_campaign=spring+video", "$direct", "Paid Video"],
+  ["utm_source=null&utm_medium=null&utm_campaign=null&gclid=null&gad_source=null", "$direct", "Direct"],
 ] as const;
 
 let app: RunningApp;
