@@ -35,6 +35,7 @@ export const sessionBytesMax = 200;
  * In microseconds. An event counts for its session's bounds and first and last values if it lies from a little before
  * the moment of the session's UUIDv7 (clocks differ) to a day later; without such an id, if it arrived within a day. A
  * stray's moment is moved by RANK, so that it counts where nothing better is there: by one near its arrival, else two.
+ * As an entry, one with a source and no address is moved by four, so that it counts where no event has an address.
  */
 export const sessionMicros = { SLACK: 300_000_000, DAY: 86_400_000_000, RANK: 2n ** 60n } as const;
 const half = sessionMicros.RANK / 2n;
@@ -97,6 +98,8 @@ WITH
   toInt64(micros + stray) AS first_moment, toInt64(micros - stray) AS last_moment,
   reverse(reinterpretAsFixedString(bitXor(reinterpretAsUInt64(last_moment), 0x8000000000000000))) AS late,
   reverse(reinterpretAsFixedString(bitNot(bitXor(reinterpretAsUInt64(first_moment), 0x8000000000000000)))) AS early,
+  toInt64(first_moment + ${4n * sessionMicros.RANK}) AS sourced_moment,
+  reverse(reinterpretAsFixedString(bitNot(bitXor(reinterpretAsUInt64(sourced_moment), 0x8000000000000000)))) AS sourced,
   reinterpretAsUInt128(uuid) AS number,
   bitXor(bitXor(toUInt64(number), toUInt64(bitShiftRight(number, 64))), 0x4CF2D2BAAE6DA887) AS folded,
   toUInt32(intHash64(bitXor(intHash64(folded), 0x4CF2D2BAAE6DA887))) AS hash,
@@ -107,7 +110,8 @@ SELECT
   min(first_moment) AS began, max(last_moment) AS ended,
   max(created_at) AS arrived,
   max(concat(early, distinct_id)) AS first_seen,
-  max(if(sent.2 = '', '', concat(early, sent.2, '\\0', sent.3, '\\0', sent.4, ad))) AS entry,
+  max(if(concat(sent.2, sent.3, sent.4, ad) = '', '',
+    concat(if(sent.2 = '', sourced, early), sent.2, '\\0', sent.3, '\\0', sent.4, ad))) AS entry,
   max(if(sent.2 = '', '', concat(late, sent.2))) AS exit,
   max(if(sent.5 = '', '', concat(late, sent.5))) AS external_click,
   max(if(sent.6 > 0, concat(early, reinterpretAsFixedString(sent.6)), '')) AS lcp,

@@ -135,11 +135,13 @@ function foldEvent(id: u32, idSize: u32): bool {
   if (latest > load<i64>(at, last)) store<i64>(at, latest, last);
   if (came > load<i64>(at, arrived)) store<i64>(at, came, arrived);
   if (came < load<i64>(at, created)) store<i64>(at, came, created);
-  if (valueLength(1) != 0) {
-    const mayBeEntry = load<u32>(at + entry, textLength) == 0 || first <= load<i64>(at + entry);
-    if (mayBeEntry) replace(at + entry, first, Fold.textsEnd, writeEntry(), true);
-    replace(at + exit, latest, valueAt(1), valueLength(1), false);
+  const hasAddress = valueLength(1) != 0;
+  const entered = hasAddress ? first : first + 4 * SESSION_RANK;
+  if (load<u32>(at + entry, textLength) == 0 || entered <= load<i64>(at + entry)) {
+    const size = writeEntry();
+    if (size > 2) replace(at + entry, entered, Fold.textsEnd, size, true);
   }
+  if (hasAddress) replace(at + exit, latest, valueAt(1), valueLength(1), false);
   if (valueLength(4) != 0) replace(at + click, latest, valueAt(4), valueLength(4), false);
   if (valueLength(FOLD_LCP) != 0) {
     const value = numberOf(valueAt(FOLD_LCP), valueAt(FOLD_LCP) + valueLength(FOLD_LCP));
