@@ -29,7 +29,8 @@ const storable = ["1900-01-01T00:00:00Z", "2299-12-31T23:59:59Z"];
 
 const wrongDate =
   "Date has wrong format. Use one of these formats instead: YYYY-MM-DD, YYYY-MM-DDThh:mm:ss with or without " +
-  "a zone, all, or relative like -7d, -24h, dStart, mStart, -1mStart, -1mEnd, yStart (units h, d, w, m, q, y).";
+  "a zone, all, or relative like -7d, -24h, dStart, mStart, -1mStart, -1mEnd, yStart (units s, " +
+  "M for minutes, h, d, w, m, q, y).";
 
 /**
  * The span of a range; by default from 7 days ago until the end of today. It ends with the day of `date_to`, as at
@@ -64,7 +65,7 @@ export function dateSpanOf(
 }
 
 /** The first letters of intervals, and of units of relative dates, the shortest first. */
-const ranks = "hdwmqy";
+const ranks = "sMhdwmqy";
 
 /**
  * How far back the period before a range lies that ends now, so that its hours, weekdays or days of a unit are those of
@@ -90,7 +91,7 @@ export function comparedShift(
   const count = Number(digits ?? 0);
   const fits = interval === undefined || ranks.indexOf(interval[0]!) <= ranks.indexOf(unit);
   if (position === "Start") return fits ? { shift: durationOf(unit, count + 1), isUnit: true } : undefined;
-  const isWhole = unit === "h" || unit === "w" || (unit === "d" && count % 7 === 0);
+  const isWhole = "sMh".includes(unit) || unit === "w" || (unit === "d" && count % 7 === 0);
   return fits && isWhole && count > 0 ? { shift: durationOf(unit, count), isUnit: false } : undefined;
 }
 
@@ -148,7 +149,7 @@ function endOfDay(at: Moment): Moment {
   return at.add({ days: 1 }).startOfDay();
 }
 
-const relative = /^(?:-(\d{1,4}))?([hdwmqy])(Start|End)?$/;
+const relative = /^(?:-(\d{1,4}))?([hdwmqyMs])((?<![Ms])(?:Start|End))?$/;
 const absolute = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /**
@@ -223,7 +224,7 @@ function relativeMoment(
   weekStart: number | undefined,
 ): Moment {
   if (position === undefined) {
-    if (side === "exact" || (unit === "h" && side !== "lastDay")) return at;
+    if (side === "exact" || ("sMh".includes(unit) && side !== "lastDay")) return at;
     return side === "start" ? at.startOfDay() : endOfDay(at);
   }
   const start = startOfUnit(unit, at, weekStart);
@@ -232,10 +233,12 @@ function relativeMoment(
 }
 
 const intervalOf: Record<string, Interval> = { h: "hour", d: "day", w: "week", m: "month" };
+const brief: Record<string, string> = { M: "minutes", s: "seconds" };
 const monthsOf: Record<string, number> = { q: 3, y: 12 };
 
 function durationOf(unit: string, count: number): Temporal.DurationLike {
   const interval = intervalOf[unit];
+  if (brief[unit]) return { [brief[unit]]: count };
   return interval ? { [`${interval}s`]: count } : { months: count * monthsOf[unit]! };
 }
 

@@ -88,6 +88,8 @@ export const queryLimits = {
   /** Values of a breakdown that get a line of their own: the default, and the most that can be requested. */
   breakdownValuesDefault: 25,
   breakdownValuesMax: 200,
+  /** On a map of the world: one for each country. */
+  breakdownMapValues: 300,
   /** A breakdown is read in one pass when so many events that are read first have so few values. */
   breakdownEventsSeen: 100_000,
   breakdownValuesHeldMax: 500,

@@ -14,6 +14,7 @@ import {
 } from "../storage/clickhouse/clickhouse.ts";
 import { queryOptions } from "../storage/clickhouse/query_options.ts";
 import { inWrittenOrder } from "../storage/clickhouse/read.ts";
+import { groupKeyAt } from "../storage/events/group_columns.ts";
 import {
   compilePropertyFilters,
   eventPropertyText,
@@ -347,6 +348,12 @@ export class Draft {
     if (interval === "day") return `(toInt32(${day}) - {first_day:Int32})`;
     if (interval === "week") return `intDiv(toInt32(${day}) - {first_day:Int32}, 7)`;
     return `(toInt64(toRelativeMonthNum(${day})) - toInt64(toRelativeMonthNum(toDate32({first_day:Int32}))))`;
+  }
+
+  /** The key of an event's group of a type; null without one. */
+  groupKey(typeIndex: number): string {
+    this.params["group_index"] = typeIndex;
+    return `nullIf(${groupKeyAt("{group_index:UInt8}")}, '')`;
   }
 
   /** A property as a number; null when it is not a finite number. */

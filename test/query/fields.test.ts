@@ -370,6 +370,7 @@ const answered: Record<string, Record<string, Case>> = {
     ...every(stickiness),
     series: changed(stickiness, { series: [{ event: "bought" }] }),
     interval: changed(stickiness, { interval: "week" }),
+    intervalCount: changed(stickiness, { intervalCount: 2 }),
     "compareFilter.compare": changed(stickiness, { compareFilter: { compare: true } }),
     "compareFilter.compare_to": changed(compared(stickiness), {
       compareFilter: { compare: true, compare_to: "-1d" },
@@ -414,6 +415,7 @@ const answered: Record<string, Record<string, Case>> = {
     ...ranges(pages),
     ...every(pages),
     breakdownBy: changed(pages, { breakdownBy: "InitialPage" }),
+    orderBy: changed(pages, { orderBy: ["Visitors", "ASC"] }),
     includeBounceRate: changed(pages, { includeBounceRate: true }),
     compare: changed(pages, { compare: true }),
     "compareFilter.compare": changed(pages, { compareFilter: { compare: true } }),
@@ -577,7 +579,6 @@ const refused: Record<string, Record<string, Fields>> = {
     samplingFactor: { samplingFactor: 0.1 },
     aggregation_group_type_index: { aggregation_group_type_index: 0 },
     modifiers: { modifiers: { a: 1 } },
-    intervalCount: { intervalCount: 3 },
     "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "1y" } },
     "series[].math": { series: [{ math: "unique_session" }] },
   },
@@ -610,6 +611,7 @@ const refused: Record<string, Record<string, Fields>> = {
   WebStatsTableQuery: {
     kind: { kind: "WebStats" },
     breakdownBy: { breakdownBy: "FrustrationMetrics" },
+    orderBy: { orderBy: ["BounceRate", "ASC"] },
     includeScrollDepth: { includeScrollDepth: true },
     includeAvgTimeOnPage: { includeAvgTimeOnPage: true },
     includeHost: { includeHost: true },

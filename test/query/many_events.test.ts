@@ -239,11 +239,11 @@ describe.each(manyZones)("in %s", (zone) => {
             one.events.filter(({ event }) => event === "$pageview").length,
             one.events.filter(({ event }) => event === "$screen").length,
             one.events.length,
-            entryOf(one),
-            exitOf(one),
+            entryOf(one) || null,
+            exitOf(one) || null,
             isBounce(one),
             one.channel,
-            one.entered["utm_source"] ?? "",
+            one.entered["utm_source"] || null,
           ]),
         );
       }
@@ -533,6 +533,14 @@ describe.each(manyZones)("in %s", (zone) => {
       InitialUTMMedium: entered("utm_medium"),
       InitialUTMTerm: entered("utm_term"),
       InitialUTMContent: entered("utm_content"),
+      InitialUTMSourceMediumCampaign: (one) =>
+        [
+          entered("utm_source")(one) || entered("$referring_domain")(one),
+          entered("utm_medium")(one),
+          entered("utm_campaign")(one),
+        ]
+          .map((name) => name || "(none)")
+          .join(" / "),
     };
     // Four days, and the four before them.
     const [begin, middle, end] = ["2024-03-30", "2024-04-03", "2024-04-07"].map((day) =>

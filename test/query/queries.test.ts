@@ -149,9 +149,13 @@ describe("a trend equals the naive count", () => {
           expect(new Set(shown).size).toBe(shown.length);
           expect(shown).toHaveLength(Math.min(limit, totals.size) + (totals.size > limit ? 1 : 0));
           const own = shown.filter((value) => value !== otherValues);
-          expect(own.map((value) => totals.get(value) ?? 0)).toEqual(
-            [...totals.values()].toSorted((a, b) => b - a).slice(0, limit),
-          );
+          const largest = (values: readonly string[]) =>
+            values.map((value) => totals.get(value) ?? 0).toSorted((a, b) => b - a);
+          expect(largest(own)).toEqual(largest([...totals.keys()]).slice(0, limit));
+          // The line without a value comes after the others.
+          const named = own.filter((value) => value !== noValue);
+          expect(own.slice(0, named.length)).toEqual(named);
+          expect(named.map((value) => totals.get(value) ?? 0)).toEqual(largest(named));
           for (const { breakdown_value, data } of lines) {
             const isOwn = (one: NaiveEvent) =>
               breakdown_value === otherValues

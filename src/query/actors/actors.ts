@@ -45,6 +45,11 @@ export const actorsKind = queryKind({
       values: { search: `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`, id: search },
       orderBy,
       usualOrder: [...appearances, "created_at", "id"],
+      isByFirst:
+        appearances.length === 0 &&
+        !!select?.length &&
+        !(select[0]! in made) &&
+        !select.includes("created_at"),
       filters: { properties: filters.slice(0, filtersOwn) },
     };
     const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
@@ -117,6 +122,7 @@ const ofInsights: Readonly<Record<string, QueryKind>> = {
 };
 const kinds: Readonly<Record<string, Readonly<Record<string, QueryKind>>>> = {
   InsightActorsQuery: ofInsights,
+  StickinessActorsQuery: { StickinessQuery: stickinessKind },
   FunnelsActorsQuery: { FunnelsQuery: funnelsKind },
 };
 

@@ -28,6 +28,11 @@ export const figureModels = {
     ...part.figureOfInsight,
     ...behind,
   }),
+  StickinessActorsQuery: strictModel("StickinessActorsQuery", {
+    kind: choice(["StickinessActorsQuery"]),
+    ...part.figureOfStickiness,
+    ...behind,
+  }),
   FunnelsActorsQuery: strictModel("FunnelsActorsQuery", {
     kind: choice(["FunnelsActorsQuery"]),
     ...part.figureOfFunnel,

@@ -38,6 +38,7 @@ export interface Breakdown {
 export function breakdownOf(
   { breakdownFilter: filter }: { breakdownFilter?: BreakdownFilter },
   attr: string,
+  limit: number = queryLimits.breakdownValuesDefault,
 ): Breakdown | undefined {
   if (!filter) return undefined;
   const { breakdown, breakdowns, breakdown_type, breakdown_group_type_index } = filter;
@@ -80,7 +81,7 @@ export function breakdownOf(
   });
   return {
     parts,
-    limit: filter.breakdown_limit ?? queryLimits.breakdownValuesDefault,
+    limit: filter.breakdown_limit ?? limit,
     other: filter.breakdown_hide_other_aggregation !== true,
   };
 }
@@ -115,6 +116,11 @@ export function valuesShown(
 ): (string | string[])[] {
   const lines = more && breakdown.other ? [...values, undefined] : values;
   return lines.map((value) => breakdownValue(breakdown, value));
+}
+
+/** Lines without a value come after those of values, that of all others is the last, as at PostHog. */
+export function placeBreakdown({ breakdown_value }: { breakdown_value?: string | string[] }): number {
+  return Math.max(...[breakdown_value].flat().map((one) => [noValue, otherValues].indexOf(one ?? "") + 1));
 }
 
 export function shownBreakdown(value: string | string[]): string {

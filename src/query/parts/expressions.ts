@@ -33,6 +33,8 @@ export interface ExpressionList {
   orderBy?: readonly string[] | null | undefined;
   /** Columns that together identify a row: they order rows without an order, and rows of equal rank. */
   usualOrder: readonly string[];
+  /** Whether rows without an order have that of the first column instead. */
+  isByFirst?: boolean;
   filters: SqlFilters;
   /** The statement of persons behind a number, where the table is theirs. */
   behind?: PersonStatement;
@@ -151,13 +153,18 @@ async function columnsRead({ select: names, made }: ExpressionList, read: Reader
 
 /** The order of rows; that of groups ends with the grouped columns. */
 async function orderRead(
-  { orderBy, usualOrder }: ExpressionList,
+  { orderBy, usualOrder, made, isByFirst }: ExpressionList,
   aggregate: ExpressionNode | undefined,
   groups: readonly ExpressionNode[],
   read: Reader,
 ): Promise<OrderExpr[]> {
   const order: OrderExpr[] = [];
-  for (const [i, text] of (orderBy ?? []).entries()) order.push(await read(text, "order", `orderBy__${i}`));
+  for (const [i, text] of (orderBy ?? []).entries()) {
+    const [name = ""] = nameOf(text).split(" ", 1);
+    const [key] = Object.hasOwn(made, name) ? made[name]!.reads : [];
+    const way = /\bdesc\s*$/i.test(text) ? " DESC" : "";
+    order.push(await read(key ? `${key}${way}` : text, "order", `orderBy__${i}`));
+  }
   const by = (expr: ExpressionNode, way: OrderExpr["order"]): OrderExpr => ({
     node: "OrderExpr",
     expr,
@@ -167,6 +174,8 @@ async function orderRead(
     if (order.length === 0) order.push(by(aggregate, "DESC"));
     return [...order, ...groups.map((expr) => by(expr, "ASC"))];
   }
+  const [first] = isByFirst && order.length === 0 ? groups : [];
+  if (first) order.push(by(first.node === "Alias" ? first.expr : first, "ASC"));
   const way = order.at(-1)?.order ?? (order.length > 0 ? "ASC" : "DESC");
   for (const name of usualOrder) order.push(by(await read(name, "expression", "orderBy"), way));
   return order;

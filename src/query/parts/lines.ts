@@ -5,7 +5,7 @@ import { clickhouseTime } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
 import type { TrendLine } from "../result.ts";
 import { filtersOf, refuseField, type Series, seriesOf } from "./figure.ts";
-import type { DateRange, EventsNode, Interval } from "./model.ts";
+import type { DateRange, EventsNode, Interval, Math } from "./model.ts";
 import type { Period } from "./periods.ts";
 
 /** A line of a series in a period; its sum is its count. */
@@ -81,11 +81,11 @@ interface PersonsQuery {
 
 export type CheckedPersons<Query extends PersonsQuery> = ReturnType<typeof checkPersons<Query>>;
 
-/** @throws Fault for math that is not the number of persons: these kinds count nothing else. */
-export function checkPersons<Query extends PersonsQuery>(query: Query, attr: string) {
+/** @throws Fault for math that is not the number of persons, or one of `more`: these kinds count nothing else. */
+export function checkPersons<Query extends PersonsQuery>(query: Query, attr: string, more: Math[] = []) {
   const series = query.series.map((node, i) => {
     const one = seriesOf(node, `${attr}__series__${i}`);
-    if (one.math === "total" || one.math === "dau") return one;
+    if (one.math === "total" || one.math === "dau" || more.includes(one.math)) return one;
     return refuseField(
       `The math "${one.math}" in a query that counts persons`,
       `${attr}__series__${i}__math`,

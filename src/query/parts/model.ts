@@ -152,12 +152,17 @@ export const figureOfInsight = {
   /** Of retention: the index of the row. */
   interval: maybe(field.integer({ minimum: 0 })),
 };
+export const figureOfStickiness = {
+  ...figureOfInsight,
+  /** How the number of intervals compares with `day`. */
+  operator: maybe(field.choice(["gte", "lte", "exact"])),
+};
 export const figureOfFunnel = {
   /** From 1 on, negative for those who did not reach it. */
   funnelStep: maybe(field.integer()),
   funnelStepBreakdown: anything(),
 };
-const figure = Type.Object({ ...figureOfInsight, ...figureOfFunnel });
+const figure = Type.Object({ ...figureOfStickiness, ...figureOfFunnel });
 export const figureFields = Object.keys(figure.properties) as (keyof FigureFields)[];
 
 export type FigureFields = Static<typeof figure>;

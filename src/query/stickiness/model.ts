@@ -9,7 +9,8 @@ export const stickinessModel = strictModel("StickinessQuery", {
   kind: choice(["StickinessQuery"]),
   series: Type.Array(part.node, { minItems: 1, maxItems: queryLimits.querySeriesMax }),
   interval: part.interval,
-  intervalCount: part.unanswered("Counting several intervals as one", [1]),
+  /** How many intervals count as one. */
+  intervalCount: part.maybe(integer({ minimum: 1, maximum: queryLimits.queryBucketsMax })),
   ...part.insightFields,
   compareFilter: part.compareFilter,
   stickinessFilter: part.maybe(

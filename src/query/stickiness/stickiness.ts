@@ -1,50 +1,69 @@
 // Answers a StickinessQuery: how many persons did something in one interval of the range, in two of them, and so on.
 
+import { refuseInput } from "../../core/fault.ts";
 import { zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
-import { figureDay, figureIndex, type Series, shownName } from "../parts/figure.ts";
+import { figureDay, figureIndex, noFigure, type Series, shownName } from "../parts/figure.ts";
 import { type CheckedPersons, checkPersons, refuseNumbers, seriesLine } from "../parts/lines.ts";
 import { figurePeriod, partUntil, type Period, periodsOf } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import { stickinessModel, type StickinessQuery } from "./model.ts";
-import { timesText } from "./store.ts";
+import { comparisons, timesText } from "./store.ts";
 
 export const stickinessKind = queryKind({
   schema: stickinessModel,
   result: "series",
-  check: checkPersons<StickinessQuery>,
+  check: (query: StickinessQuery, attr) => {
+    const checked = checkPersons(query, attr, ["unique_group", "hogql"]);
+    const maths = checked.series.flatMap(({ math, node }, i) => {
+      const at = `${attr}__series__${i}`;
+      if (math === "hogql" && !node.math_hogql)
+        refuseInput('The math "hogql" needs an expression.', `${at}__math_hogql`, "required");
+      if (math === "unique_group" && typeof node.math_group_type_index !== "number")
+        refuseInput("Counting groups needs a group type.", `${at}__math_group_type_index`, "required");
+      return math === "hogql" ? [{ text: node.math_hogql!, attr: `${at}__math_hogql` }] : [];
+    });
+    return { ...checked, maths };
+  },
   title: ({ series }) => `Stickiness of users who did ${series.map(shownName).join(" & ")}`,
   answer: async (context, checked) => {
     const { interval, series } = checked;
     const { span, periods, starts } = await periodsOf(context, checked);
-    const count = starts.length;
-    const numbers = timesOf(starts);
+    const numbers = timesOf(starts, checked.query);
+    const count = numbers.length;
     refuseNumbers(series.length * periods.length * count, checked.attr);
-    const labels = numbers.map((times) => `${times} ${interval}${times > 1 ? "s" : ""}`);
+    const isCumulative = checked.query.stickinessFilter?.computedAs === "cumulative";
+    const orMore = isCumulative ? " or more" : "";
+    const labels = numbers.map((times) => `${times} ${interval}${times > 1 ? "s" : ""}${orMore}`);
+    const sum = (data: readonly number[]) =>
+      isCumulative ? data[0]! : data.reduce((total, persons) => total + persons, 0);
     const results: TrendLine[] = [];
     for (const [order, one] of series.entries()) {
       for (const period of periods) {
         const data = await countTimes(context, checked, one, period, count);
         const label = one.custom_name ?? one.name;
         const line = seriesLine(one, order, period, { label, data, labels, days: numbers });
+        line.count = sum(data);
         results.push(line);
         if (!period.until) continue;
         const part = await countTimes(context, checked, one, partUntil(period, 0), count);
-        const sum = part.reduce((total, persons) => total + persons, 0);
-        Object.assign(line, { until: { date_to: zonedIso(period.until), data: part, count: sum } });
+        Object.assign(line, { until: { date_to: zonedIso(period.until), data: part, count: sum(part) } });
       }
     }
     return { interval, span, results };
   },
   persons: {
-    takes: ["day", "series", "compare"],
+    takes: ["day", "series", "compare", "operator"],
     of: async (context, checked, figure) => {
       const series = checked.series[figureIndex(figure, "series", checked.series, 0)]!;
+      if (series.math === "unique_group" || series.math === "hogql")
+        noFigure(figure, "series", "Only the persons of a number are listed.");
       const { periods, starts } = await periodsOf(context, checked);
-      const at_times = figureDay(figure, timesOf(starts)) + 1;
-      const sign = checked.query.stickinessFilter?.computedAs === "cumulative" ? ">=" : "=";
+      const at_times = figureDay(figure, timesOf(starts, checked.query)) + 1;
+      const isCumulative = checked.query.stickinessFilter?.computedAs === "cumulative";
+      const sign = comparisons[figure.operator ?? (isCumulative ? "gte" : "exact")];
       const statement = timesText(context, checked, series, figurePeriod(figure, periods));
       return personsWhere(statement, `times ${sign} {at_times:Int32}`, { at_times });
     },
@@ -70,4 +89,5 @@ async function countTimes(
 }
 
 /** The `days` of its lines: in how many intervals. */
-const timesOf = (starts: readonly unknown[]): number[] => starts.map((_, i) => i + 1);
+const timesOf = (starts: readonly unknown[], { intervalCount }: StickinessQuery): number[] =>
+  Array.from({ length: Math.ceil(starts.length / (intervalCount ?? 1)) }, (_, i) => i + 1);

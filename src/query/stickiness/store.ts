@@ -6,7 +6,7 @@ import type { Period } from "../parts/periods.ts";
 import { Draft, type QueryContext } from "../store.ts";
 import type { StickinessQuery } from "./model.ts";
 
-const operators = { gte: ">=", lte: "<=", exact: "=" } as const;
+export const comparisons = { gte: ">=", lte: "<=", exact: "=" } as const;
 
 /** Rows of `person_id` and `times`: in how many intervals. */
 export function timesText(
@@ -18,13 +18,21 @@ export function timesText(
   const draft = new Draft(context);
   const inSpan = draft.spanCondition(span);
   const which = draft.entityCondition(series, filters);
-  const bucket = draft.bucketIndex(interval, first!);
+  const bucket = `intDiv(${draft.bucketIndex(interval, first!)}, ${query.intervalCount ?? 1})`;
   const criteria = query.stickinessFilter?.stickinessCriteria;
-  const having = criteria ? `HAVING count() ${operators[criteria.operator]} {criteria:UInt32}` : "";
+  const having = criteria ? `HAVING count() ${comparisons[criteria.operator]} {criteria:UInt32}` : "";
   if (criteria) draft.params["criteria"] = criteria.value;
-  const text = `SELECT person_id, toInt32(count()) AS times FROM (
-      SELECT person_id, ${bucket} AS bucket FROM ${draft.eventTable(filters, true)} WHERE ${inSpan} AND ${which}
-      GROUP BY person_id, bucket ${having})
-    GROUP BY person_id`;
+  const actor = actorText(draft, series);
+  const text = `SELECT actor AS person_id, toInt32(count()) AS times FROM (
+      SELECT ${actor} AS actor, ${bucket} AS bucket
+      FROM ${draft.eventTable(filters, actor === "person_id")} WHERE ${inSpan} AND ${which}
+      GROUP BY actor, bucket ${having})
+    WHERE actor IS NOT NULL GROUP BY actor`;
   return { text, params: draft.params };
+}
+
+/** Whom a series counts: persons, groups, or the values of an expression. */
+function actorText(draft: Draft, { math, node }: Series): string {
+  if (math === "unique_group") return draft.groupKey(node.math_group_type_index ?? 0);
+  return math === "hogql" ? draft.expressions!.value(node.math_hogql ?? "") : "person_id";
 }

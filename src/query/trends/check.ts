@@ -2,6 +2,7 @@
 
 import { refuseInput } from "../../core/fault.ts";
 import { findRefusal } from "../../storage/events/session_property.ts";
+import { queryLimits } from "../limits.ts";
 import { breakdownOf } from "../parts/breakdown.ts";
 import { filtersOf, type Series, seriesOf, shownName } from "../parts/figure.ts";
 import type { EventsNode, Interval } from "../parts/model.ts";
@@ -12,7 +13,8 @@ export type CheckedTrends = ReturnType<typeof checkTrends>;
 
 export function checkTrends(query: TrendsQuery, attr: string) {
   const series = query.series.map((node, i) => seriesOf(node, `${attr}__series__${i}`));
-  const breakdown = breakdownOf(query, attr);
+  const isMap = query.trendsFilter?.display === "WorldMap";
+  const breakdown = breakdownOf(query, attr, isMap ? queryLimits.breakdownMapValues : undefined);
   for (const [i, { node }] of series.entries()) refuseMath(query, node, `${attr}__series__${i}__math`);
   const interval = (query.interval ?? "day") as Interval;
   const maths = series.flatMap(({ math, node }, i) => {

@@ -3,7 +3,8 @@
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { refuseInput } from "../../core/fault.ts";
 import { queryLimits } from "../limits.ts";
-import { noValue, otherValues, type TrendLine } from "../result.ts";
+import { placeBreakdown } from "../parts/breakdown.ts";
+import type { TrendLine } from "../result.ts";
 
 /** The result for the series' numbers of one interval. */
 export type Formula = ReturnType<typeof readFormula>;
@@ -75,9 +76,7 @@ export async function formulaLines(
     });
     await yieldToEventLoop();
   }
-  const lastValues = [noValue, otherValues];
-  const readPlace = ({ compare_label, breakdown_value }: TrendLine) =>
-    (compare_label === "previous" ? 10 : 0) + 1 + lastValues.indexOf([breakdown_value].flat()[0] ?? "");
+  const readPlace = (line: TrendLine) => (line.compare_label === "previous" ? 10 : 0) + placeBreakdown(line);
   const readSize = ({ aggregated_value, count }: TrendLine) => aggregated_value ?? count;
   return lines.toSorted((a, b) => readPlace(a) - readPlace(b) || readSize(b) - readSize(a));
 }

@@ -2,7 +2,6 @@
 
 import { Fault } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
-import { groupKeyAt } from "../../storage/events/group_columns.ts";
 import { eventPropertyText, propertyText, sessionOfEvent } from "../../storage/events/property_filter.ts";
 import { queryLimits } from "../limits.ts";
 import { type Breakdown, divideRange } from "../parts/breakdown.ts";
@@ -269,9 +268,8 @@ function aggregate(draft: Draft, { math, node }: Series): string {
 
 /** Whom a series of persons or groups counts; null for an event without a group. */
 function actorText(draft: Draft, { math, node }: Pick<Series, "math" | "node">): string {
-  if (math !== "unique_group" && !countsGroups({ ...node, math })) return "person_id";
-  draft.params["group_index"] = node.math_group_type_index ?? 0;
-  return `nullIf(${groupKeyAt("{group_index:UInt8}")}, '')`;
+  const isOfGroups = math === "unique_group" || countsGroups({ ...node, math });
+  return isOfGroups ? draft.groupKey(node.math_group_type_index ?? 0) : "person_id";
 }
 
 /**

@@ -1,7 +1,7 @@
 // Answers a TrendsQuery: reads its numbers and makes the lines of the reply.
 
 import { queryKind } from "../kind.ts";
-import { requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
+import { placeBreakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
 import { figureDay, figureIndex, figureLine, noFigure } from "../parts/figure.ts";
 import { namesOf, refuseNumbers } from "../parts/lines.ts";
 import { figurePeriod, periodsOf } from "../parts/periods.ts";
@@ -29,7 +29,8 @@ export const trendsKind = queryKind({
     const bySeries: TrendLine[][] = series.map(() => []);
     for (const period of periods) {
       const lines = await readLines(context, checked, period);
-      for (const [order, { lines: own }] of lines.entries()) bySeries[order]!.push(...own);
+      for (const [order, { lines: own }] of lines.entries())
+        bySeries[order]!.push(...own.toSorted((a, b) => placeBreakdown(a) - placeBreakdown(b)));
     }
     if (formulas.length === 0) return { interval, span, results: bySeries.flat() };
     const results: TrendLine[] = [];

@@ -1,6 +1,6 @@
 // The schemas of a WebOverviewQuery and a WebStatsTableQuery.
 
-import { type Static } from "typebox";
+import Type, { type Static } from "typebox";
 import { choice, flag, integer, strictModel } from "../../http/fields/field.ts";
 import { propertyText } from "../../storage/events/property_filter.ts";
 import { sessionExpressions } from "../../storage/events/session_property.ts";
@@ -8,7 +8,7 @@ import { queryLimits } from "../limits.ts";
 import * as part from "../parts/model.ts";
 
 const ofEvent = (property: string) => ({ event: propertyText(`'${property}'`) });
-const ofSession = (property: string) => ({ session: sessionExpressions[property]! });
+const ofSession = (property: string) => ({ session: `nullIf(${sessionExpressions[property]!}, '')` });
 
 const shared = {
   dateRange: part.dateRange,
@@ -24,12 +24,13 @@ const shared = {
   aggregation_group_type_index: part.unanswered("Counting groups"),
   interval: part.unanswered("An interval"),
   ...part.unreadFields("Chooses between two ways of computing the same in PostHog.", "useSessionsTable"),
-  ...part.unreadFields(part.drawing, "dataColorTheme orderBy"),
+  ...part.unreadFields(part.drawing, "dataColorTheme"),
   ...part.ofEveryQuery,
 };
 
 export const webOverviewModel = strictModel("WebOverviewQuery", {
   kind: choice(["WebOverviewQuery"]),
+  ...part.unreadFields(part.drawing, "orderBy"),
   ...shared,
 });
 
@@ -55,6 +56,13 @@ export const webBreakdowns = {
   InitialUTMMedium: ofSession("$entry_utm_medium"),
   InitialUTMTerm: ofSession("$entry_utm_term"),
   InitialUTMContent: ofSession("$entry_utm_content"),
+  /** Without a source the referrer counts, as at PostHog. */
+  InitialUTMSourceMediumCampaign: {
+    session: `concat(
+      coalesce(nullIf(entry_utm_source, ''), nullIf(entry_referring_domain, ''), '(none)'), ' / ',
+      if(entry_utm_medium = '', '(none)', entry_utm_medium), ' / ',
+      if(entry_utm_campaign = '', '(none)', entry_utm_campaign))`,
+  },
 } as const;
 
 export type WebBreakdown = keyof typeof webBreakdowns;
@@ -66,6 +74,10 @@ export const webStatsTableModel = strictModel("WebStatsTableQuery", {
   includeScrollDepth: part.unanswered("The depth of scrolling"),
   includeAvgTimeOnPage: part.unanswered("The time on a page"),
   includeHost: part.unanswered("The host of a page"),
+  /** A column and its direction. */
+  orderBy: part.maybe(
+    Type.Array(choice(["Visitors", "Views", "BounceRate", "ASC", "DESC"]), { minItems: 2, maxItems: 2 }),
+  ),
   limit: part.maybe(integer({ minimum: 1, maximum: queryLimits.webRowsMax })),
   offset: part.maybe(integer({ minimum: 0 })),
   ...shared,

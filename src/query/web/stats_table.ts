@@ -1,5 +1,6 @@
 // Answers a WebStatsTableQuery: visitors and views by page, source, browser and the like.
 
+import { refuseInput } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { queryKind } from "../kind.ts";
 import { checkFilters } from "../parts/figure.ts";
@@ -9,7 +10,7 @@ import { countPeriods, shownFigure, visitRows, visitSpans } from "./store.ts";
 export const webStatsTableKind = queryKind({
   schema: webStatsTableModel,
   result: "table",
-  check: checkFilters<WebStatsTableQuery>,
+  check: (query: WebStatsTableQuery, attr) => ({ ...checkFilters(query, attr), order: orderOf(query, attr) }),
   title: ({ query }) => `Visitors by ${query.breakdownBy}`,
   answer: async (context, checked) => {
     const { breakdownBy, includeBounceRate, limit, offset } = checked.query;
@@ -29,7 +30,7 @@ export const webStatsTableKind = queryKind({
       value: webBreakdowns[breakdownBy],
       // A WHERE would read properties twice: the engine evaluates it before visits are counted.
       rest: `GROUP BY value ${isOfSession ? "" : "HAVING countIf(value != '') > 0"}
-        ORDER BY 2 DESC, 4 DESC, value LIMIT ${page.limit + 1} OFFSET ${page.offset}`,
+        ORDER BY ${checked.order}, value LIMIT ${page.limit + 1} OFFSET ${page.offset}`,
     });
     return {
       span: spans.span,
@@ -50,3 +51,14 @@ export const webStatsTableKind = queryKind({
     };
   },
 });
+
+/** The columns by which rows are ordered, as the statement numbers them: the asked one, then visitors and views. */
+function orderOf({ orderBy, includeBounceRate }: WebStatsTableQuery, attr: string): string {
+  const [by, direction] = orderBy ?? ["Visitors", "DESC"];
+  const column = { Visitors: 2, Views: 4, BounceRate: 6 }[by as string];
+  if (column === undefined || !/^(?:ASC|DESC)$/.test(direction!))
+    refuseInput('A column and its direction are needed, like ["Views", "DESC"].', `${attr}__orderBy`);
+  if (by === "BounceRate" && !includeBounceRate)
+    refuseInput("An order by bounces needs includeBounceRate.", `${attr}__orderBy`);
+  return [...new Set([column, 2, 4])].map((one) => `${one} ${direction}`).join(", ");
+}

@@ -68,8 +68,17 @@ export function checkPropertyFilters(
   if (value === undefined || value === null) return [];
   const budget = { left: storageLimits.propertyFiltersMax, rules };
   if (isGroup(value)) return [checkGroup(value, attr, budget, 0)];
-  if (!Array.isArray(value)) refuseInput("Expected a list of property filters.", attr, "not_a_list");
-  return value.map((one: unknown, i) => checkFilter(one, `${attr}__${i}`, budget, 0));
+  const list = isDictionary(value) && !("key" in value || "values" in value) ? listMembers(value) : value;
+  if (!Array.isArray(list)) refuseInput("Expected a list of property filters.", attr, "not_a_list");
+  return list.map((one: unknown, i) => checkFilter(one, `${attr}__${i}`, budget, 0));
+}
+
+/** PostHog's first form of filters: an object of values by name, which `__` and an operator may follow. */
+function listMembers(value: Record<string, unknown>): unknown[] {
+  return Object.entries(value).map(([name, given]) => {
+    const [key, operator] = name.split("__");
+    return { key, operator, value: given };
+  });
 }
 
 export function expressionsIn(filters: readonly PropertyFilter[]): SqlCondition[] {
@@ -124,6 +133,8 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
       attr,
       "max_length",
     );
+  // PostHog's filter that is not filled in yet.
+  if (value["type"] === "empty" || Object.keys(value).length === 0) return { type: "AND", values: [] };
   const { types } = budget.rules;
   const named = value["type"] ?? (types.includes("event") ? "event" : types[0]);
   const type = types.find((one) => one === named);

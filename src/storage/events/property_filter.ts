@@ -51,7 +51,7 @@ const personsOfEvents: PersonLookup = {
 /**
  * A condition for rows of one project; its parameters are added to `params`, which must contain `project_id`.
  * An invalid regular expression fails with CANNOT_COMPILE_REGEXP when the query runs.
- * For a property that is absent or null, is_not, not_icontains, not_regex and not_in hold.
+ * For a property that is absent or null, is_not, not_icontains, not_regex, not_between and not_in hold.
  * @param prefix distinguishes these parameters' names from others.
  * @throws Fault invalid_input for an event's or group's property where the rows are persons, or a relative date
  *   without `now`.
@@ -106,6 +106,7 @@ const negations: Partial<Record<PropertyOperator, PropertyOperator>> = {
   not_icontains: "icontains",
   not_regex: "regex",
   not_in: "in",
+  not_between: "between",
   is_not_set: "is_set",
 };
 
@@ -229,11 +230,9 @@ function compilePositive(compiler: Compiler, text: string, { operator, values }:
     case "lt":
     case "lte":
       return `ifNull(${number} ${signs[operator]} ${bind(compiler, "Float64", values[0])}, 0)`;
-    case "between":
-    case "not_between": {
+    case "between": {
       const [low, high] = values.map((one) => bind(compiler, "Float64", one));
-      const within = `${number} BETWEEN ${low} AND ${high}`;
-      return `ifNull(${operator === "between" ? within : `NOT (${within})`}, 0)`;
+      return `ifNull(${number} BETWEEN ${low} AND ${high}, 0)`;
     }
     case "is_set":
       return `(${text} IS NOT NULL)`;

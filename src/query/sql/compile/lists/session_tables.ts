@@ -7,7 +7,7 @@ import { sqlColumns, type SqlTable, withoutDictionary } from "./table.ts";
 const textProperties = Object.fromEntries(
   Object.keys(textExpressions).map((name) => [
     name,
-    { sql: sessionExpressions[name]!, type: "string" } as const,
+    { sql: `nullIf(${sessionExpressions[name]!}, '')`, type: "string", nullable: true } as const,
   ]),
 );
 
