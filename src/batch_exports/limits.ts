@@ -105,6 +105,8 @@ export const exportLimits = {
   probesAtOnceMax: 6,
   probesWaitingMax: 24,
   probeWaitMsMax: 15_000,
+  /** How long creating an export waits for the columns of a Postgres's table, in ms. */
+  tableMsMax: 3000,
 };
 
 const { filesAtOnceMax, parquetGroupBytesMax, memoryBytesMax, postBytesMax } = exportLimits;

@@ -1,6 +1,8 @@
 // Batch exports as strangers expect them. Each test names the public threads that it stands for; inputs are our own.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { silentLog } from "../../src/core/log.ts";
+import { attachPostgres } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { ask, problemOf } from "../support/ask.ts";
@@ -99,4 +101,51 @@ test("a backfill has the intervals of the schedule, wherever its range begins an
     [minute, 2 * minute],
     [2 * minute, 150_000],
   ]);
+});
+
+// PostHog/posthog#39557: the table of somebody else's events failed at the first run, and at each after it.
+test("a table without the columns that an export needs is refused at creation, and a Postgres that does not answer is not", async () => {
+  const { sql } = await attachPostgres({ dataDir: app.dataDir, log: silentLog });
+  const { host, port, user, pass, database } = sql.options as unknown as Record<string, unknown>;
+  await sql`CREATE SCHEMA exported`;
+  await sql`CREATE TABLE exported.fewer (uuid uuid, event text, distinct_id text, timestamp timestamptz)`;
+  await sql`CREATE TABLE exported.other (id bigint, event text)`;
+  const place = {
+    host: [host].flat()[0],
+    port: [port].flat()[0],
+    user,
+    password: pass,
+    database,
+    schema: "exported",
+  };
+  const make = async (table_name: string, more: object = {}, config: object = place) =>
+    problemOf(await create("Postgres", { ...config, table_name }, more)).filter((part) => part !== undefined);
+  const attr = "destination__config__table_name";
+  const refused = (detail: string) => [400, "validation_error", "invalid_input", detail, attr];
+  expect(await make("none")).toEqual([201]);
+  expect(await make("fewer")).toEqual([201]);
+  const lacking = 'The table "exported"."other" has no column "uuid", "distinct_id", "timestamp".';
+  expect(await make("other")).toEqual(refused(lacking));
+  expect(await make("other", { model: "persons" })).toEqual(
+    refused(
+      'The table "exported"."other" has no column "team_id", "distinct_id", "person_id", "properties".',
+    ),
+  );
+  const native_query = "SELECT uuid, event AS kind FROM events";
+  expect(await make("fewer", { native_query })).toEqual(
+    refused('The table "exported"."fewer" has no column "kind".'),
+  );
+  expect(await make("none", { native_query })).toEqual(
+    refused('The table "exported"."none" does not exist, and the one of a native_query is not created.'),
+  );
+  expect(await make("other", {}, { ...place, password: "wrong", user: "nobody" })).toEqual([201]);
+  const silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => {} } });
+  expect(await make("other", {}, { ...place, port: silent.port })).toEqual([201]);
+  silent.stop(true);
+  const { body } = await create("Postgres", { ...place, table_name: "none" });
+  const moved = { destination: { config: { table_name: "other" } } };
+  expect(problemOf(await ask(app, "PATCH", `${path}${String(body["id"])}/`, moved))).toEqual(
+    refused(lacking),
+  );
+  await sql.end();
 });

@@ -1,5 +1,6 @@
 // Exports over HTTP: listed, created, changed, deleted. Only a dry run contacts a destination.
 
+import { sleep } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { missingReference, notFound } from "../../http/fields/field_fault.ts";
@@ -12,8 +13,11 @@ import { primedTexts } from "../../http/pages/sliced.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
+import type { SplitDestination } from "../destinations/check.ts";
 import type { Destination } from "../destinations/destination.ts";
 import { openDestination } from "../destinations/destinations.ts";
+import { tableProblem } from "../destinations/postgres/table_store.ts";
+import { exportLimits } from "../limits.ts";
 import {
   type BatchExport,
   exportBody,
@@ -26,6 +30,7 @@ import { writtenColumns } from "../query/compile.ts";
 import {
   canCreate,
   createExport,
+  type ExportFields,
   homeProject,
   listExports,
   removeExport,
@@ -90,7 +95,7 @@ function createOperations(parts: ExportParts) {
     summary: "Create a batch export",
     description:
       "Its first run covers the current interval, once that has ended. The destination is not contacted, " +
-      "except with `dry_run=true`, which tests it and stores nothing.",
+      "except for a Postgres's table of that name, and with `dry_run=true`, which tests it and stores nothing.",
     query: {
       dry_run: flagParameter("true: tests the destination and stores nothing."),
     },
@@ -117,25 +122,56 @@ async function create(
   input: ExportInput,
   isDry: boolean,
 ): Promise<BatchExport | Response> {
-  const { sql, clock, parse, probe } = parts;
+  const { sql, clock, parse } = parts;
   const project_id = await projectFor(sql, request, input.team_id);
   const { fields, destination } = await checkExport({ ...parts, project_id }, input);
   const now = new Date(clock.now());
   const founding = { ...fields, project_id, created_by: request.access.user.id, now };
   if (isDry) {
     if (!(await withOwnPath(sql, founding, undefined, (tx) => canCreate(tx, founding)))) throw tooMany();
-    const { type, config, secrets } = destination;
-    const reason = await probe(openDestination(type, config, secrets), project_id);
+    const reason = await probe(parts, fields, destination, project_id);
     if (reason !== undefined) {
       throw new Fault("invalid_input", `The destination does not work: ${reason}`, { attr: "destination" });
     }
     return Response.json(await shownExport(parse, { ...wouldBe(now), ...fields, project_id }));
   }
+  await refuseTable(parts, fields, destination, project_id);
   const made = await withOwnPath(sql, founding, undefined, (tx, own_names) =>
     createExport(tx, { ...founding, own_names }),
   );
   if (!made) throw tooMany();
   return await shownExport(parse, { ...made, latest_runs: [] });
+}
+
+async function probe(
+  parts: ExportParts,
+  { model, native_query }: ExportFields,
+  { type, config, secrets }: SplitDestination,
+  project_id: number,
+): Promise<string | undefined> {
+  const columns =
+    native_query === null
+      ? undefined
+      : await writtenColumns(parts.parse, native_query, { model, project_id });
+  const rows = { model, selected: columns?.map(({ alias }) => alias) };
+  return await parts.probe({ ...openDestination(type, config, secrets), rows }, project_id);
+}
+
+/**
+ * Refuses a table without the columns that an export needs. A Postgres that does not answer in time is accepted: its
+ * runs report it.
+ */
+async function refuseTable(
+  parts: ExportParts,
+  ...probed: [ExportFields, SplitDestination, number]
+): Promise<void> {
+  if (probed[1].type !== "Postgres") return;
+  const reason = await Promise.race([
+    probe(parts, ...probed).catch(() => undefined),
+    sleep(exportLimits.tableMsMax),
+  ]);
+  if (!reason?.startsWith(tableProblem)) return;
+  throw new Fault("invalid_input", `${reason}.`, { attr: "destination__config__table_name" });
 }
 
 function tooMany(): Fault {
@@ -205,13 +241,12 @@ async function change(
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const stored = await exportOf(sql, request);
     if (Object.keys(changes).length === 0) return await shownOf(sql, parse, stored);
-    const { fields } = await checkExport({ ...parts, project_id: stored.project_id }, changes, stored);
+    const { project_id } = stored;
+    const { fields, destination } = await checkExport({ ...parts, project_id }, changes, stored);
+    if (changes.destination) await refuseTable(parts, fields, destination, project_id);
     const now = new Date(clock.now());
-    const changed = await withOwnPath(
-      sql,
-      { ...fields, project_id: stored.project_id },
-      stored,
-      (tx, own_names) => updateExport(tx, stored, { ...fields, own_names }, now),
+    const changed = await withOwnPath(sql, { ...fields, project_id }, stored, (tx, own_names) =>
+      updateExport(tx, stored, { ...fields, own_names }, now),
     );
     if (changed) return await shownOf(sql, parse, changed);
   }

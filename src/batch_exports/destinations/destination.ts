@@ -1,5 +1,6 @@
 // The type of destinations of batch exports. Each has a folder and a line in destinations.ts.
 
+import type { ExportModel } from "../export_model.ts";
 import type { ExportColumn } from "../source/columns.ts";
 import type { ExportServices, ExportWork, Writing } from "../source/statements.ts";
 import type { ExportedNames } from "../source/store.ts";
@@ -27,7 +28,13 @@ export interface DestinationParts<Config> {
   /** Removes files of one folder that earlier attempts at an interval wrote. @throws ExportError */
   remove?(work: Writing, config: Config, keys: readonly string[]): Promise<void>;
   /** Tests a destination; at most one file is left there. @throws ExportError with the reason. */
-  probe(work: Writing, config: Config): Promise<void>;
+  probe(work: Writing, config: Config, rows?: ExportedRows): Promise<void>;
+}
+
+/** What an export writes; `selected`: the columns of its query, if it has one. */
+export interface ExportedRows {
+  model: ExportModel;
+  selected: readonly string[] | undefined;
 }
 
 /** A kind, whatever its configuration: `fields` defines it. */
@@ -47,4 +54,6 @@ export interface Destination {
   events: ExportedNames;
   /** Values that its errors may repeat, and that no log or reply may show. */
   secrets: readonly string[];
+  /** What a test of the destination expects it to hold. */
+  rows?: ExportedRows;
 }

@@ -48,9 +48,9 @@ export function unsupportedTypes(
 }
 
 /** Tests a destination. @throws ExportError with the reason. */
-export async function probe({ kind, config }: Destination, services: ExportServices): Promise<void> {
+export async function probe({ kind, config, rows }: Destination, services: ExportServices): Promise<void> {
   const tag = `sluice probe ${crypto.randomUUID()}`;
-  await kind.probe({ ...services, tag, abort: AbortSignal.timeout(probeMsMax) }, config);
+  await kind.probe({ ...services, tag, abort: AbortSignal.timeout(probeMsMax) }, config, rows);
 }
 
 /** Long enough for a slow store to refuse. */

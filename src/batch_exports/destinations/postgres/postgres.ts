@@ -12,7 +12,14 @@ import { selectionOf } from "../../source/store.ts";
 import { destinationKind } from "../destination.ts";
 import { events, required, type ValuesOf } from "../fields.ts";
 import * as rules from "../value.ts";
-import { created, createTable, isRowRefusal, replaceAcceptedRows, replaceRows } from "./table_store.ts";
+import {
+  created,
+  createTable,
+  findProblem,
+  isRowRefusal,
+  replaceAcceptedRows,
+  replaceRows,
+} from "./table_store.ts";
 
 const fields = {
   user: { ...required, secret: true, rule: rules.filled },
@@ -33,8 +40,9 @@ export const postgres = destinationKind({
   hostOf: ({ host }) => ({ field: "host", host: String(host) }),
   columns: tableColumns,
   write,
-  probe: async ({ addresses, abort }, config) => {
-    await connected(config, addresses, abort, (sql) => sql`SELECT 1`);
+  probe: async ({ addresses, abort }, config, rows = { model: "events", selected: undefined }) => {
+    const problem = await connected(config, addresses, abort, (sql) => findProblem(sql, config, rows));
+    if (problem !== undefined) throw new ExportError(problem, true);
   },
 });
 

@@ -7,6 +7,7 @@ import { codeOf, reasonOf } from "../../../core/log.ts";
 import type { Postgres, PostgresTransaction } from "../../../storage/postgres/postgres.ts";
 import type { ExportWork } from "../../source/statements.ts";
 import { readLineBatches, sendBatches } from "../batches.ts";
+import type { ExportedRows } from "../destination.ts";
 
 interface TargetTable {
   schema: string;
@@ -43,16 +44,11 @@ export async function createTable(
   model: keyof typeof created,
   names: readonly string[],
 ): Promise<readonly string[]> {
-  const { schema, table_name } = table;
   const { columns, identity, needed } = created[model];
-  const existing = await sql<{ name: string }[]>`
-    SELECT a.attname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-    WHERE n.nspname = ${schema} AND c.relname = ${table_name}`;
-  const known = new Set(existing.map(({ name }) => name));
+  const known = await readColumns(sql, table);
   if (needed.every((name) => known.has(name))) return names.filter((name) => known.has(name));
   if (known.size > 0) return names;
-  const index = quote(`${table_name.slice(0, 50)}_identity`);
+  const index = quote(`${table.table_name.slice(0, 50)}_identity`);
   // Two runs at once may both find no table.
   await sql.begin(async (tx) => {
     await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
@@ -62,6 +58,31 @@ export async function createTable(
     );
   });
   return names;
+}
+
+async function readColumns(sql: Postgres, { schema, table_name }: TargetTable): Promise<Set<string>> {
+  const existing = await sql<{ name: string }[]>`
+    SELECT a.attname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE n.nspname = ${schema} AND c.relname = ${table_name}`;
+  return new Set(existing.map(({ name }) => name));
+}
+
+/** How a problem of the table begins, and no error of Postgres. */
+export const tableProblem = "The table ";
+
+/** Why the table cannot hold the rows; undefined when it can, or will be created. */
+export async function findProblem(
+  sql: Postgres,
+  table: TargetTable,
+  { model, selected }: ExportedRows,
+): Promise<string | undefined> {
+  const known = await readColumns(sql, table);
+  const name = `${tableProblem}${nameOf(table)}`;
+  if (known.size === 0)
+    return selected && `${name} does not exist, and the one of a native_query is not created`;
+  const missing = (selected ?? created[model].needed).filter((column) => !known.has(column));
+  return missing.length === 0 ? undefined : `${name} has no column ${missing.map(quote).join(", ")}`;
 }
 
 interface Layout {
