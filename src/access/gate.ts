@@ -214,7 +214,10 @@ async function presentedHash(
   request: Request,
 ): Promise<PresentedHash> {
   if (memory) chargeWrite(request, memory);
-  const presented = await findPresentedKey(request);
+  const presented =
+    keyInHeader(request.headers.get("authorization")) ??
+    (await keyInBody(request)) ??
+    keyInQuery(new URL(request.url).searchParams);
   const secure_value = presented ? undefined : sessions.presentedBy(request);
   if (secure_value !== undefined) return { secure_value, source: "session" };
   if (!presented) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
@@ -263,14 +266,6 @@ function namedIn(params: Record<string, string>, level: Level): Named {
     project_id: project_id === "@current" ? project_id : number <= 2_147_483_647 ? number : undefined,
     organization_id: isCurrent || isUuid(organization_id) ? organization_id : undefined,
   };
-}
-
-async function findPresentedKey(request: Request): Promise<PresentedKey | undefined> {
-  return (
-    keyInHeader(request.headers.get("authorization")) ??
-    (await keyInBody(request)) ??
-    keyInQuery(new URL(request.url).searchParams)
-  );
 }
 
 /**

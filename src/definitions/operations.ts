@@ -116,7 +116,10 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
       replies: { 200: reply("The names.", listSchema(propertyDefinitionModel)) },
       answer: async ({ project, query, request, url }) => {
         const { type = "event", group_type_index, event_names, verified, tags = [] } = query;
-        if (group_type_index !== undefined && type !== "group") throw ofGroupsOnly();
+        if (group_type_index !== undefined && type !== "group")
+          throw fieldFault("invalid_input", "Only properties of groups have one: use type=group.", [
+            "group_type_index",
+          ]);
         if (type === "session" || verified || tags.length > 0)
           return pageReply(url, query, { count: 0, rows: [] });
         const filter = {
@@ -154,9 +157,3 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
 
 const onlyOne = { limit: 1, offset: 0 };
 const newestFirst: readonly EventOrder[] = [{ by: "last_seen_at::date", isDescending: true }];
-
-function ofGroupsOnly() {
-  return fieldFault("invalid_input", "Only properties of groups have one: use type=group.", [
-    "group_type_index",
-  ]);
-}

@@ -85,7 +85,13 @@ export async function listEventNames(
     FROM (
       SELECT name, min(created_at) AS created_at
       FROM definitions
-      WHERE project_id = {project_id:UInt32} AND kind = 0 AND ${eventConditions(filter)}
+      WHERE project_id = {project_id:UInt32} AND kind = 0 AND ${allOf([
+        hasWords,
+        "NOT has({excluded:Array(String)}, name)",
+        filter.names && "name IN {names:Array(String)}",
+        filter.isPostHogs !== undefined && `${filter.isPostHogs ? "" : "NOT "}startsWith(name, '$')`,
+        filter.id !== undefined && `${idOf("{project_id:UInt32}", "0", "''", "name")} = {id:UUID}`,
+      ])}
       GROUP BY name
     ) AS d
     LEFT ANY JOIN (
@@ -151,16 +157,6 @@ async function withVolumes(
   return rows.map((row) => ({ ...row, volume: of.get(row.name) ?? "0" }));
 }
 
-function eventConditions({ id, names, isPostHogs }: EventNameFilter): string {
-  return allOf([
-    hasWords,
-    "NOT has({excluded:Array(String)}, name)",
-    names && "name IN {names:Array(String)}",
-    isPostHogs !== undefined && `${isPostHogs ? "" : "NOT "}startsWith(name, '$')`,
-    id !== undefined && `${idOf("{project_id:UInt32}", "0", "''", "name")} = {id:UUID}`,
-  ]);
-}
-
 export interface PropertyNameFilter extends Omit<EventNameFilter, "isPostHogs" | "excludeStale"> {
   /** Their owner; undefined: any. */
   type?: keyof typeof kinds;
@@ -202,7 +198,11 @@ export async function listPropertyNames(
     FROM definitions
     WHERE project_id = {project_id:UInt32} AND ${propertyConditions(filter)}
     GROUP BY kind, group_type, name
-    HAVING ${havingOf(filter)}`;
+    HAVING ${allOf([
+      "1",
+      filter.isNumerical !== undefined && `property_type ${filter.isNumerical ? "=" : "!="} 'Numeric'`,
+      filter.ofEventsOnly && filter.event_names && "is_seen",
+    ])}`;
   const params = {
     kind: filter.type ? kinds[filter.type] : 0,
     place: filter.group_type_index ?? 0,
@@ -234,13 +234,5 @@ function propertyConditions(filter: PropertyNameFilter): string {
     isFeatureFlag !== undefined && `${isFeatureFlag ? "" : "NOT "}startsWith(name, '$feature/')`,
     excludeCore && "NOT startsWith(name, '$') AND NOT has({core:Array(String)}, name)",
     id !== undefined && `${idOf("{project_id:UInt32}", "kind", "group_type", "name")} = {id:UUID}`,
-  ]);
-}
-
-function havingOf({ isNumerical, ofEventsOnly, event_names }: PropertyNameFilter): string {
-  return allOf([
-    "1",
-    isNumerical !== undefined && `property_type ${isNumerical ? "=" : "!="} 'Numeric'`,
-    ofEventsOnly && event_names && "is_seen",
   ]);
 }

@@ -20,7 +20,19 @@ import { getRun, listLogs, type LogFilter } from "../stores/run_list_store.ts";
 import { exportOf, exportOperation } from "./request.ts";
 
 export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
-  const query = logQuery(clock);
+  const query = {
+    level: {
+      ...parameter(
+        `Of ${logEntryLevels.join(", ")}: several with commas, or as several parameters.`,
+        levelsIn,
+      ),
+      repeats: true,
+    },
+    search: searchParameter("Only messages with this text, in any case."),
+    after: momentParameter("Only later lines: ISO 8601, or relative like -7d.", clock),
+    before: momentParameter("Only earlier lines, likewise.", clock),
+    ...pageParameters("Lines", exportLimits.logsPageDefault),
+  };
   const replies = { 200: reply("The lines.", listSchema(logModel)) };
   const lines = async (url: URL, owner: LogFilter, asked: QueryValues<typeof query>) =>
     pageReply(url, asked, await listLogs(sql, { ...asked, ...owner }, asked));
@@ -45,22 +57,6 @@ export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
         lines(url, { batch_export_id, run_id: run.id }, query),
     }),
   ];
-}
-
-function logQuery(clock: Clock) {
-  return {
-    level: {
-      ...parameter(
-        `Of ${logEntryLevels.join(", ")}: several with commas, or as several parameters.`,
-        levelsIn,
-      ),
-      repeats: true,
-    },
-    search: searchParameter("Only messages with this text, in any case."),
-    after: momentParameter("Only later lines: ISO 8601, or relative like -7d.", clock),
-    before: momentParameter("Only earlier lines, likewise.", clock),
-    ...pageParameters("Lines", exportLimits.logsPageDefault),
-  };
 }
 
 const instanceParameter = uuidParameter("Only lines of this run.");

@@ -26,7 +26,7 @@ export function checkTrends(query: TrendsQuery, attr: string) {
     attr,
     query,
     interval,
-    isTotal: isTotal(query.trendsFilter?.display),
+    isTotal: totals.has(query.trendsFilter?.display ?? ""),
     series,
     filters: filtersOf(query, attr),
     breakdown,
@@ -58,11 +58,6 @@ function formulasOf({ series, trendsFilter }: TrendsQuery, attr: string): Formul
 }
 
 const totals: ReadonlySet<string> = new Set(totalDisplays);
-
-/** Whether a display shows one number for each line, and not one for each interval. */
-function isTotal(display: string | null | undefined): boolean {
-  return totals.has(display ?? "");
-}
 
 const mathsOfProperty = new Set(["sum", "avg", "min", "max", "median", "p75", "p90", "p95", "p99"]);
 

@@ -42,7 +42,7 @@ export function conditionClauses(
 ): string[] {
   const draft: Draft = { ...span, params, count: 0, ...moment };
   const joined = [
-    ...events.map((one) => eventCondition(draft, one)),
+    ...events.map((one) => `session_hash GLOBAL IN ${eventSet(draft, one)}`),
     ...[...properties, ...logged].map((one) => filterCondition(draft, one)),
   ];
   return [
@@ -76,7 +76,11 @@ function setOf(draft: Draft, filter: PropertyCondition): string {
     case "person":
       return personSet(draft, filter);
     case "session":
-      return sessionSet(draft, filter);
+      return ownSet(draft, filter, {
+        hash: "sipHash64(session_id)",
+        column: sessionExpressions[filter.key]!,
+        from: `sessions WHERE ${ofProject}`,
+      });
     case "recording": {
       const rows = { hash: "session_hash", column: recordingColumns[filter.key]!, from: recordingsIn(draft) };
       return ownSet(draft, filter, rows);
@@ -84,10 +88,6 @@ function setOf(draft: Draft, filter: PropertyCondition): string {
     case "log_entry":
       return `(SELECT session_hash FROM ${recordingsIn(draft)} AND ${levelCondition(filter)})`;
   }
-}
-
-function eventCondition(draft: Draft, filter: EventFilter): string {
-  return `session_hash GLOBAL IN ${eventSet(draft, filter)}`;
 }
 
 const ofProject = "project_id = {project_id:UInt32}";
@@ -121,14 +121,6 @@ function personSet(draft: Draft, filter: PropertyCondition): string {
   return `(SELECT session_hash FROM session_recording_days WHERE ${ofProject} AND distinct_id GLOBAL IN (
     SELECT distinct_id FROM person_distinct_ids WHERE ${ofProject} AND person_id GLOBAL IN (
       SELECT person_id FROM persons WHERE ${ofProject} AND ${condition})))`;
-}
-
-function sessionSet(draft: Draft, filter: PropertyCondition): string {
-  return ownSet(draft, filter, {
-    hash: "sipHash64(session_id)",
-    column: sessionExpressions[filter.key]!,
-    from: `sessions WHERE ${ofProject}`,
-  });
 }
 
 /** Only pieces of recordings that may be in the span are summed. */

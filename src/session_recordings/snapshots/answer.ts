@@ -107,14 +107,11 @@ function byWindow(pieces: ExpandedPieces["pieces"]): Map<string, ExpandedEvent[]
   const windows = new Map<string, ExpandedEvent[]>();
   for (const [window_id, own] of Map.groupBy(pieces, (piece) => piece.window_id)) {
     const events = own.flatMap((piece) => piece.events);
-    if (!isInOrder(events)) events.sort((a, b) => a.timestamp - b.timestamp);
+    if (!events.every(({ timestamp }, i) => i === 0 || events[i - 1]!.timestamp <= timestamp))
+      events.sort((a, b) => a.timestamp - b.timestamp);
     windows.set(window_id, events);
   }
   return windows;
-}
-
-function isInOrder(events: readonly ExpandedEvent[]): boolean {
-  return events.every(({ timestamp }, i) => i === 0 || events[i - 1]!.timestamp <= timestamp);
 }
 
 function* pageParts(

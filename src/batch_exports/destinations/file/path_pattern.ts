@@ -86,13 +86,7 @@ function headsMeet(one: string[], other: string[]): boolean {
   for (let at = 0; at < one.length && at < other.length; at++) {
     const [a = "", b = ""] = [one[at], other[at]];
     if (a === anything || b === anything) return true;
-    if (!partsMeet(a, b)) return false;
+    if (!(a === b || (a === digit && /^[0-9]$/.test(b)) || (b === digit && /^[0-9]$/.test(a)))) return false;
   }
   return true;
-}
-
-function partsMeet(one: string, other: string): boolean {
-  return (
-    one === other || (one === digit && /^[0-9]$/.test(other)) || (other === digit && /^[0-9]$/.test(one))
-  );
 }

@@ -44,10 +44,6 @@ function chosenTheme(): Theme {
   return (document.documentElement.dataset["theme"] ?? "system") as Theme;
 }
 
-export function useTheme(): [Theme, (theme: Theme) => void] {
-  return [useFollowed(chosenTheme), chooseTheme];
-}
-
 /** Whether the page is dark, for canvases, which a style sheet cannot colour. */
 export function useDark(): boolean {
   return useFollowed(() => {
@@ -82,11 +78,17 @@ const choices: Record<Theme, { next: Theme; words: string; path: string }> = {
 };
 
 export function ThemeButton() {
-  const [theme, choose] = useTheme();
+  const theme = useFollowed(chosenTheme);
   const { next, words, path } = choices[theme];
   const label = `Colours: ${words}. Change to ${choices[next].words}`;
   return (
-    <button type="button" class="button icon" title={label} aria-label={label} onClick={() => choose(next)}>
+    <button
+      type="button"
+      class="button icon"
+      title={label}
+      aria-label={label}
+      onClick={() => chooseTheme(next)}
+    >
       <svg viewBox="0 0 24 24" width="18" height="18" aria-hidden="true" class={`theme ${theme}`}>
         {theme === "system" && <circle cx="12" cy="12" r="9" />}
         <path d={path} />
