@@ -71,8 +71,7 @@ async function main([name, ...args]: string[]): Promise<number> {
 
 function context(): CliContext {
   const terminal = process.stderr.isTTY === true;
-  const config = readConfig(process.env, terminal);
-  return { config, print, printError, terminal };
+  return { config: readConfig(process.env, terminal), print, printError, terminal };
 }
 
 function print(line: string): void {

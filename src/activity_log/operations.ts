@@ -48,8 +48,7 @@ export function activityLogRoutes({ gate, sql, clock }: RoomParts<"gate" | "sql"
   ) {
     const at = numberedPage(parameters);
     const { scope = [], scopes: several = [] } = parameters;
-    const scopes = [several, scope].flat();
-    const filter = { ...parameters, ...of, scopes };
+    const filter = { ...parameters, ...of, scopes: [several, scope].flat() };
     return numberedReply(url, at, await listActivities(sql, filter, { page: at, now: clock.now() }));
   }
 }

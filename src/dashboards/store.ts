@@ -79,8 +79,7 @@ export async function createDashboard(
       < ${dashboardsPerProjectMax}
     RETURNING id`;
   if (made) return made.id;
-  const detail = `A project can have at most ${dashboardsPerProjectMax} dashboards.`;
-  throw new Fault("invalid_input", detail);
+  throw new Fault("invalid_input", `A project can have at most ${dashboardsPerProjectMax} dashboards.`);
 }
 
 /**

@@ -12,15 +12,13 @@ import type { EventOrder } from "./store.ts";
 export function wordsOf(search: string | undefined): string[] {
   const words = (search ?? "").split(/\s+/).filter(Boolean);
   if (words.length <= definitionQueryLimits.wordsMax) return words;
-  const detail = `A search has at most ${definitionQueryLimits.wordsMax} words.`;
-  throw fieldFault("max_length", detail, ["search"]);
+  throw fieldFault("max_length", `A search has at most ${definitionQueryLimits.wordsMax} words.`, ["search"]);
 }
 
 /** @throws Fault for more names than one request may list. */
 function checkedNames(names: readonly string[], name: string): readonly string[] {
   if (names.length <= definitionQueryLimits.namesMax) return names;
-  const detail = `At most ${definitionQueryLimits.namesMax} names can be listed.`;
-  throw fieldFault("max_length", detail, [name]);
+  throw fieldFault("max_length", `At most ${definitionQueryLimits.namesMax} names can be listed.`, [name]);
 }
 
 /** Names with commas between them, or as a JSON list. None at all is refused: it would list nothing. */

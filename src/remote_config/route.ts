@@ -139,8 +139,7 @@ function definitionRoutes(gate: Gate) {
  */
 async function known(keys: ProjectKeys, token: string): Promise<{ key: string; records: boolean }> {
   try {
-    const records = keys.records(await keys.admit(token));
-    return { key: token.trim(), records };
+    return { key: token.trim(), records: keys.records(await keys.admit(token)) };
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code !== "invalid_api_key") throw thrown;
     throw new Fault("not_found", "No project has this API key.");

@@ -88,8 +88,7 @@ function readMoment(value: unknown, takesDates: boolean): Date | null {
   const text = typeof value === "string" ? value.trim() : "";
   const time = text.length > 64 ? undefined : isoTimeOf(dateOnly.test(text) ? `${text}T00:00` : text);
   if (time === undefined) {
-    const detail = `Input ${excerpt(value)} is not a valid ISO formatted datetime.`;
-    throw new Fault("invalid_input", detail);
+    throw new Fault("invalid_input", `Input ${excerpt(value)} is not a valid ISO formatted datetime.`);
   }
   if (dateOnly.test(text) ? !takesDates : !offset.test(text)) {
     throw new Fault("invalid_input", `Input ${text} is naive.`);

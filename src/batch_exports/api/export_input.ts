@@ -51,8 +51,7 @@ export async function checkExport(
   const exportPart = await checkOwnPart(checks, changes, stored);
   const destination = await checkDestinationPart(checks, changes, stored);
   if (destination.type === "HTTP" && exportPart.model !== "events") {
-    const detail = "HTTP batch exports only support the events model";
-    throw new Fault("invalid_input", detail, { attr: "model" });
+    throw new Fault("invalid_input", "HTTP batch exports only support the events model", { attr: "model" });
   }
   return {
     destination,

@@ -107,8 +107,7 @@ export async function attemptRun(run: ClaimedRun, services: RunServices, lease: 
 
 async function begin(run: ClaimedRun, services: RunServices, tag: string): Promise<void> {
   if (run.attempts >= exportLimits.attemptsMax) {
-    const reason = `Stopped after ${run.attempts} attempts: each failed, or its process ended`;
-    throw new ExportError(reason, true);
+    throw new ExportError(`Stopped after ${run.attempts} attempts: each failed, or its process ended`, true);
   }
   await writeLine(run, services, "INFO", `Starting batch export for range ${rangeText(run)}`);
   if (!run.taken_over) return;

@@ -176,8 +176,7 @@ function asRequest(method: string, schema: JsonSchema): void {
     const { default: value, description } = field;
     delete field.default;
     if (value === undefined || value === null || method === "patch") continue;
-    const text = `Default: \`${JSON.stringify(value)}\`.`;
-    field.description = [description, text].filter(Boolean).join(" ");
+    field.description = [description, `Default: \`${JSON.stringify(value)}\`.`].filter(Boolean).join(" ");
   }
 }
 

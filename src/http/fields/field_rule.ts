@@ -119,8 +119,7 @@ function hasPlainUnderscores(number: string): boolean {
 
 function withinBounds(number: number, minimum: number, maximum: number, path: FieldPath): number {
   if (number < minimum) {
-    const detail = `Ensure this value is greater than or equal to ${minimum}.`;
-    throw fieldFault("min_value", detail, path);
+    throw fieldFault("min_value", `Ensure this value is greater than or equal to ${minimum}.`, path);
   }
   if (number > maximum) {
     throw fieldFault("max_value", `Ensure this value is less than or equal to ${maximum}.`, path);

@@ -166,8 +166,7 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
   const checked = checkValues(operator, given, `${attr}__value`);
   const values = type === "session" && key === "$is_bounce" ? checked.map(bit) : checked;
   if (!isOfGroup) return { type, key, operator, values };
-  const typeIndex = typeIndexOf(value[indexField], `${attr}__${indexField}`);
-  return { type, key, operator, values, typeIndex };
+  return { type, key, operator, values, typeIndex: typeIndexOf(value[indexField], `${attr}__${indexField}`) };
 }
 
 /** Sessions have 1 and 0 for yes and no. */
@@ -200,8 +199,7 @@ const elementOperators: ReadonlySet<PropertyOperator> = new Set<PropertyOperator
 function refuseOtherKeys(type: Owner, key: string, known: readonly string[], attr: string): void {
   if (known.includes(key)) return;
   const what = type === "session" ? "a session" : "an element";
-  const detail = `"${brief(key)}" is not supported of ${what}; ${known.join(", ")} are.`;
-  refuseInput(detail, `${attr}__key`);
+  refuseInput(`"${brief(key)}" is not supported of ${what}; ${known.join(", ")} are.`, `${attr}__key`);
 }
 
 function checkElement(key: string, operator: PropertyOperator, attr: string): void {
@@ -215,8 +213,7 @@ function refuseOthers(value: object, fields: readonly string[], attr: string): v
   const other = Object.entries(value).find(([name, given]) => !fields.includes(name) && given !== null);
   if (!other) return;
   const name = brief(other[0]);
-  const detail = `A property filter has no field "${name}"; it has ${fields.join(", ")}.`;
-  refuseInput(detail, `${attr}__${name}`);
+  refuseInput(`A property filter has no field "${name}"; it has ${fields.join(", ")}.`, `${attr}__${name}`);
 }
 
 function typeIndexOf(value: unknown, attr: string): number {

@@ -41,8 +41,7 @@ export function readHeader(text: string): CsvTable | string {
 export function separatorOf(header: string): string {
   const plain = header.replace(/"[^"]*"/g, "");
   const counts = [",", ";", "\t"].map((separator) => plain.split(separator).length);
-  const most = Math.max(...counts);
-  return [",", ";", "\t"][counts.indexOf(most)]!;
+  return [",", ";", "\t"][counts.indexOf(Math.max(...counts))]!;
 }
 
 /**

@@ -44,8 +44,7 @@ function columnsExpr(node: ColumnsExpr, scope: SqlScope): { name: string; sql: S
   if (node.regex) refuse("COLUMNS with a regular expression is not supported: name them.", node);
   if (node.columns) {
     return node.columns.flatMap((one) => {
-      const star = starColumns(one, scope);
-      return star ?? [{ name: columnName(scope.draft, one), sql: scope.expression(one) }];
+      return starColumns(one, scope) ?? [{ name: columnName(scope.draft, one), sql: scope.expression(one) }];
     });
   }
   const excluded = node.exclude ?? [];

@@ -163,8 +163,7 @@ export const functionShapes: Readonly<Record<string, Shape>> = {
   coalesce: shape("v*", alike("coalesce", 0)),
   ifnull: shape("vv", alike("ifNull", 0)),
   nullif: shape("vv", (draft, args, at) => {
-    const call = alike("nullIf", 0)(draft, args, at);
-    return { ...call, nullable: true };
+    return { ...alike("nullIf", 0)(draft, args, at), nullable: true };
   }),
   greatest: shape("v*", alike("greatest", 0)),
   least: shape("v*", alike("least", 0)),
