@@ -29,7 +29,6 @@ export function readProperties(index: EventIndex, at: EntryOffset, out: ByteRang
   const mayRepeat = (entries[at + field.altered]! & alteration.repeatedKey) !== 0;
   const keys = mayRepeat ? (index.repeatedKeys ??= new RepeatedKeys()) : undefined;
   const hasOwn = isObject(index, at, field.own_set) || isObject(index, at, field.own_set_once);
-  if (!keys && !hasOwn) return undefined;
   const text = hasOwn ? completeText(index, at, keys, out) : textOnce(out.source, out.from, keys);
   if (text !== undefined) setText(out, text);
   return undefined;
@@ -97,7 +96,7 @@ function rewrite(
   let isSent = true;
   for (let count = 1; cursor.seek(); count++) {
     const { key, keyEnd, value } = cursor;
-    const [inner, end] = isContainer(bytes[value]!) ? rewrite(bytes, value) : [];
+    const [inner, end] = (bytes[value]! | 0x20) === 0x7b ? rewrite(bytes, value) : [];
     if (end !== undefined) cursor.jump(end);
     else cursor.skip();
     const raw = isList ? "" : decodeText(bytes, key - 1, keyEnd + 1);
@@ -113,8 +112,4 @@ function rewrite(
 
 function objectText(members: Members): string {
   return `{${[...members.values()].map(([key, value]) => `${key}:${value}`).join(",")}}`;
-}
-
-function isContainer(first: number): boolean {
-  return first === 0x7b || first === 0x5b;
 }

@@ -1,7 +1,7 @@
 // The index of a body's events: where the fields of each lie, which items are no events, and the one project key that
 // the body names. The scanner writes it; append_events.ts reads it.
 
-import { isTextAt } from "../../core/bytes.ts";
+import { decodeText, isTextAt } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
 import type { JsonWalker } from "../../core/json/json_walker.ts";
@@ -371,7 +371,7 @@ function textOf({ bytes }: Pick<Envelope, "bytes">, [from, to]: RawRange = none)
   const recent = recentKeys[bucket];
   if (recent && isTextAt(bytes, from, to, recent.raw)) return recent.text;
   const raw = bytes.slice(from, to);
-  const text = (JSON.parse(decoder.decode(raw)) as string).trim() || undefined;
+  const text = (JSON.parse(decodeText(bytes, from, to)) as string).trim() || undefined;
   if (raw.length <= recentKeyBytesMax) recentKeys[bucket] = { raw, text };
   return text;
 }
@@ -380,12 +380,10 @@ function textOf({ bytes }: Pick<Envelope, "bytes">, [from, to]: RawRange = none)
 const recentKeys: ({ raw: Uint8Array; text: string | undefined } | undefined)[] = Array.from({ length: 256 });
 /** The longest key, with its quotes, in bytes. */
 const recentKeyBytesMax = limits.projectKeyBytesMax + 2;
-const decoder = new TextDecoder();
 
 /** True when the body declares a migration. */
 export function isHistorical(index: Envelope): boolean {
   const member = index.member("historical_migration");
-  if (!member) return false;
-  const text = decoder.decode(index.bytes.subarray(...member));
+  const text = member && decodeText(index.bytes, ...member);
   return text === "true" || text === '"true"';
 }

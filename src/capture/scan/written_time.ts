@@ -19,7 +19,7 @@ interface WrittenTimeOptions {
 
 /** Microseconds since 1970 UTC; NaN for a text that is no time. */
 export function readWrittenTime(text: string, options: WrittenTimeOptions = {}): number {
-  const trimmed = text.trim().replace(/\p{Nd}/gu, toAsciiDigit);
+  const trimmed = toAsciiDigits(text.trim());
   if (trimmed.length > timeCharsMax) return Number.NaN;
   if (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(trimmed)) return readNumber(trimmed);
   const zone = /\[!?([\w/+-]{1,40})\]$/.exec(trimmed);
@@ -33,13 +33,10 @@ export function readWrittenTime(text: string, options: WrittenTimeOptions = {}):
   return zone === null ? micros : toUtc(micros, zone[1]!);
 }
 
-/** The zeros of scripts in whose digits phones write times: Arabic, Persian, Devanagari, Bengali, Burmese. */
-const zeros = [0x30, 0x660, 0x6f0, 0x966, 0x9e6, 0x1040];
-
-function toAsciiDigit(digit: string): string {
-  const code = digit.codePointAt(0)!;
-  const zero = zeros.find((first) => code >= first && code < first + 10);
-  return zero === undefined ? digit : String(code - zero);
+/** Digits of Arabic, Persian, Devanagari, Bengali and Burmese, in which phones write times, as those of ASCII. */
+function toAsciiDigits(text: string): string {
+  const toAscii = (digit: string) => String((digit.charCodeAt(0) - (/[०-९০-৯]/.test(digit) ? 6 : 0)) & 15);
+  return text.replace(/[٠-٩۰-۹०-९০-৯၀-၉]/g, toAscii);
 }
 
 /** Small letters, single blanks, no weekday and no comment; Chinese units as the signs that they stand for. */

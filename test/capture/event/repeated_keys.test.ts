@@ -35,9 +35,9 @@ test("a key that comes once in each of several objects is none", () => {
   expect(mayRepeat(`{${many.join()},"$key 7":1}`)).toBe(true);
 });
 
-test("a value of more keys than are compared, and a long key with escapes, may repeat one", () => {
+test("a value of more keys than are compared may repeat one, and a long key is compared", () => {
   const objects = (count: number) => `[${'{"a":1},'.repeat(count)}0]`;
   expect([mayRepeat(objects(512)), mayRepeat(objects(513))]).toEqual([false, true]);
   expect(mayRepeat(`{"${"a".repeat(5000)}":1}`)).toBe(false);
-  expect(mayRepeat(`{"\\n${"a".repeat(5000)}":1}`)).toBe(true);
+  expect(mayRepeat(`{"\\n${"a".repeat(5000)}":1}`)).toBe(false);
 });
