@@ -21,8 +21,11 @@ export async function colourFindings(page: Page): Promise<string[]> {
 }
 
 async function findings(page: Page, options: { runOnly?: string[] } = {}): Promise<string[]> {
-  // A page that was not loaded anew has it.
-  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(source);
+  // The player's frame is examined with its page. A page that was not loaded anew has it.
+  const frames = page.frames().filter((frame) => frame.url().includes("/console/player"));
+  for (const frame of new Set([page.mainFrame(), ...frames])) {
+    if (!(await frame.evaluate<boolean>("'axe' in window"))) await frame.evaluate(source);
+  }
   const violations = await page.evaluate<Violation[]>(
     `axe.run(document, ${JSON.stringify({ ...options, resultTypes: ["violations"] })}).then(({ violations }) => violations)`,
   );

@@ -60,7 +60,7 @@ export function PlayerPage() {
     return () => removeEventListener("message", receive);
   }, []);
   return (
-    <main class="player-page">
+    <main class="player-page" aria-label={isShared ? undefined : "Player"}>
       {isShared && (
         <header class="page-head">
           <h1>A shared recording</h1>

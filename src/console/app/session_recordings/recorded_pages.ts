@@ -129,6 +129,11 @@ export function removeRequests(events: readonly RecordedEvent[]): void {
     remove(attributes, removedInChanges);
     if (frames.has(id)) remove(attributes, removed["iframe"]);
   }
+  // A document that is added to anything but a frame would stop the player.
+  for (const data of events.map((event) => fieldsOf(event.data) as Record<string, unknown>)) {
+    const fits = (add: Fields) => fieldsOf(add["node"])["type"] !== 0 || frames.has(add["parentId"]);
+    if (Array.isArray(data["adds"])) data["adds"] = data["adds"].map(fieldsOf).filter(fits);
+  }
 }
 
 /** The nodes that an event adds to a page, and the elements whose attributes it changes. */

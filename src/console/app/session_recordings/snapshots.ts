@@ -1,5 +1,7 @@
 // A recording, read page by page: rrweb's events, by browser window.
 
+import { fieldsOf } from "../values.ts";
+
 export interface RecordedEvent {
   type: number;
   timestamp: number;
@@ -33,8 +35,23 @@ export async function readSnapshots(
     // Links contain the server's configured address, which may not be the one the browser uses.
     next = reply.next === null ? null : pathOf(reply.next);
   }
-  for (const events of windows.values()) events.sort((one, other) => one.timestamp - other.timestamp);
+  for (const events of windows.values()) {
+    events.sort((one, other) => one.timestamp - other.timestamp);
+    // A recorder that wakes up marks when it fell asleep, before there was a page.
+    events.splice(
+      0,
+      Math.max(
+        0,
+        events.findIndex(({ type, data }) => type !== 5 || isLeftOut(data)),
+      ),
+    );
+  }
   return { windows, isWhole: next === null };
+}
+
+/** Whether a custom event stands for one that the server left out. */
+function isLeftOut(data: unknown): boolean {
+  return fieldsOf(data)["tag"] === "left_out";
 }
 
 function pathOf(url: string): string {
