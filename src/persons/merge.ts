@@ -118,7 +118,7 @@ export class MergePlan {
 const mapsPerProject = 16;
 const newMaps = () => Array.from({ length: mapsPerProject }, () => new Map<string, Node>());
 
-/** An identified person is not merged into another by an ordinary call: shared devices would join strangers. */
+/** P-4: whether the call would join persons who may be strangers. */
 function isRefused({ kind }: Merge, from: Node, into: Node): boolean {
   if (kind === mergeKind.dangerous || !from.identified) return false;
   return kind === mergeKind.identify || into.identified;

@@ -179,11 +179,16 @@ export class LeaseQueue<Job extends ClaimedJob> {
     const about = { queue, id: job.id };
     const stopping = this.#stopping.signal;
     const signal = AbortSignal.any([lost.signal, stopping]);
+    // Whether the end was written under its claim, which beat() then no longer finds.
+    let isEnded = false;
     const end = async <T>(write: (bare: boolean) => Promise<T>): Promise<T> => {
       for (let tried = 1; ; tried++) {
         const last = tried === storageLimits.leaseEndTriesMax;
+        const isOwn = !lost.signal.aborted;
         try {
-          return await write(last);
+          const written = await write(last);
+          isEnded = isOwn;
+          return written;
         } catch (thrown) {
           if (last || lost.signal.aborted) throw thrown;
           const reason = reasonOf(thrown);
@@ -199,7 +204,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
       // The claim expires, and another process continues from what is stored.
       log.warn("an attempt was interrupted", { ...about, reason: reasonOf(thrown) });
     }
-    if (lost.signal.aborted) log.info("an attempt lost its claim", about);
+    if (lost.signal.aborted && !isEnded) log.info("an attempt lost its claim", about);
     if (!stopping.aborted) return;
     await release(sql, this.#options.rows(clock.now()), job).catch(() => undefined);
   }

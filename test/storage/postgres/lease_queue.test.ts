@@ -377,3 +377,33 @@ test("an end that is refused is written again, the last time bare, and a thrown 
   ]);
   await queue.close();
 });
+
+test("an attempt that has written its end while leases are extended is not logged as lost", async () => {
+  await fill([{ project_id: 1, weight: 1, due: now }]);
+  const logged: string[] = [];
+  const beaten = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
+  const queue: LeaseQueue<Job> = new LeaseQueue<Job>({
+    sql,
+    leaseMs,
+    rows,
+    atOnceMax: placesMax,
+    log: { ...silentLog, info: (message) => void logged.push(message) },
+    name: "jobs",
+    pollMs: 1e6,
+    beatMs: 1e6,
+    clock: { now: () => now, elapsed: () => now },
+    attempt: async (job, lease) => {
+      await lease.end(() => end(job));
+      ended.resolve();
+      await beaten.promise;
+    },
+  });
+  await queue.poll();
+  await ended.promise;
+  await queue.beat();
+  beaten.resolve();
+  await queue.settle();
+  expect(logged).not.toContain("an attempt lost its claim");
+  await queue.close();
+});

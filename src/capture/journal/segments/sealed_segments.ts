@@ -31,7 +31,8 @@ export class SealedSegments {
   /** Removes a stored segment from its lane; its path stays known while its file exists. */
   remove(segment: Segment): void {
     const queue = this.lanes.get(segment.lane)!;
-    queue.splice(queue.indexOf(segment), 1);
+    const at = queue.indexOf(segment);
+    if (at >= 0) queue.splice(at, 1);
     this.#waits.get(segment.id)?.resolve();
     this.#waits.delete(segment.id);
   }
