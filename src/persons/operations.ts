@@ -1,6 +1,7 @@
 // Persons over HTTP.
 
 import type { Gate } from "../access/gate.ts";
+import { readUuid } from "../core/id.ts";
 import { excerpt, fieldFault, notFound, present } from "../http/fields/field_fault.ts";
 import { propertiesParameter } from "../http/fields/property_parameter.ts";
 import {
@@ -37,7 +38,7 @@ import { type CountedParts, mainIdOf, nobody, type PersonParts } from "./parts.t
 import { propertyOperations } from "./properties/operations.ts";
 import { listDistinctIds } from "./reading/large_store.ts";
 import { countPersons, filterMainIds, listMainIds, type PersonFilter } from "./reading/list_store.ts";
-import { findMainIds } from "./reading/main_id_store.ts";
+import { findMainId, findMainIds } from "./reading/main_id_store.ts";
 import { personBlocks, readPersons } from "./reading/store.ts";
 import { splitPerson } from "./split/store.ts";
 
@@ -50,7 +51,7 @@ const personParameters = {
     ["person"],
   ),
   search: searchParameter(
-    "Only persons with a distinct id, an e-mail address or a name that contains this text.",
+    "Only persons with a distinct id, an e-mail address or a name that contains this text, and the one whose id it is.",
   ),
   cohort: refusedParameter("There are no cohorts here: filter by properties instead."),
 };
@@ -147,7 +148,9 @@ async function readFilter(
   if (email !== undefined) filters.push({ type: "person", key: "email", operator: "exact", values: [email] });
   if (distinct_id === undefined && search === undefined && filters.length === 0) return undefined;
   const mains = distinct_id === undefined ? undefined : await findMainIds(reads, [distinct_id]);
-  return { main_id: mains?.get(distinct_id!), search, properties: filters, ...moment };
+  const uuid = search === undefined ? undefined : readUuid(search);
+  const searchedId = uuid === undefined ? undefined : await findMainId(reads, uuid);
+  return { main_id: mains?.get(distinct_id!), search, searchedId, properties: filters, ...moment };
 }
 
 function splitOperations(parts: CountedParts) {

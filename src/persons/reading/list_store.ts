@@ -11,6 +11,8 @@ export interface PersonFilter {
   main_id?: string | undefined;
   /** A text that a distinct id, an e-mail address or a name contains. */
   search?: string | undefined;
+  /** The person whose uuid that text is. */
+  searchedId?: string | undefined;
   properties: readonly PropertyFilter[];
   /** The moment that relative dates count from, in ms since 1970, and the zone of days. */
   now: number;
@@ -56,7 +58,7 @@ export async function listMainIds(reads: ProjectReads, { limit, offset }: Page):
 /** A page of the main ids of persons that match the filter, sorted, and how many match. */
 export async function filterMainIds(
   reads: ProjectReads,
-  { main_id, search, properties, now, timezone }: PersonFilter,
+  { main_id, search, searchedId = "", properties, now, timezone }: PersonFilter,
   { limit, offset }: Page,
 ): Promise<{ count: number; mains: string[] }> {
   const params: Record<string, unknown> = { limit, offset };
@@ -66,8 +68,8 @@ export async function filterMainIds(
     conditions.push("distinct_id = {main_id:String}");
   }
   if (search !== undefined) {
-    Object.assign(params, { search, keys: searchedKeys });
-    conditions.push(`distinct_id IN ${found}`);
+    Object.assign(params, { search, keys: searchedKeys, searched_id: searchedId });
+    conditions.push(`(distinct_id IN ${found}${searchedId ? " OR distinct_id = {searched_id:String}" : ""})`);
   }
   const lookup = {
     column: "distinct_id",

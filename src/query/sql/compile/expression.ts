@@ -182,6 +182,9 @@ function accessSql(node: ExpressionNode & { node: "ArrayAccess" | "TupleAccess" 
 /** A field and the constant keys behind it. */
 function pathOf(node: ExpressionNode): { field: FieldNode; keys: PathKey[] } | undefined {
   if (node.node === "Field") return { field: node, keys: [] };
+  const index = node.node === "ArrayAccess" && node.property.node === "Constant" && node.property.value;
+  if (index === 0 || (node.node === "TupleAccess" && node.index === 0))
+    refuse("Indexes begin with 1 in SQL, as in list[1].", node);
   if (node.node === "TupleAccess") {
     const before = pathOf(node.tuple);
     return before && { field: before.field, keys: [...before.keys, node.index] };
