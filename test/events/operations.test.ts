@@ -320,7 +320,8 @@ test("filters that are none are refused, and never ignored", async () => {
     return (body as unknown as { attr: string }).attr;
   };
   expect(await refused("{")).toBe("properties");
-  expect(await refused('{"hour":3}')).toBe("properties");
+  expect(await refused('"hour"')).toBe("properties");
+  expect(await refused('{"hour__like":3}')).toBe("properties__0__operator");
   expect(await refused('[{"key":"hour","value":1,"operator":"sounds_like"}]')).toBe(
     "properties__0__operator",
   );

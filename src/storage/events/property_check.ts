@@ -133,8 +133,6 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
       attr,
       "max_length",
     );
-  // PostHog's filter that is not filled in yet.
-  if (value["type"] === "empty" || Object.keys(value).length === 0) return { type: "AND", values: [] };
   const { types } = budget.rules;
   const named = value["type"] ?? (types.includes("event") ? "event" : types[0]);
   const type = types.find((one) => one === named);
