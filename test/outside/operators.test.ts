@@ -55,17 +55,26 @@ async function query(text: string): Promise<{ status: number; detail: unknown; r
   return { status, detail: body["detail"], rows: body["results"] as Value[][] };
 }
 
-/** Asks for all cells in one statement, and compares each with the model, row by row. */
+/** The cells of one statement: its text is read within a second also where others keep the machine busy. */
+const cellsAtOnce = 70;
+
+/** Compares each cell with the model, row by row. */
 async function expectCells(cells: readonly Cell[]): Promise<void> {
-  const list = cells.map(([sql]) => sql).join(",\n");
-  const found = await query(`select ${list} from events where event = 'cell' order by toInt(properties.id)`);
-  expect([found.status, found.detail]).toEqual([200, undefined]);
   const shown = (value: Value | undefined): unknown => (typeof value === "boolean" ? Number(value) : value);
-  const wrong = cells.flatMap(([sql, at], i) => {
-    const expected = rows.map((row) => shown(at(row)));
-    const actual = found.rows.map((row) => shown(row[i]));
-    return Bun.deepEquals(actual, expected) ? [] : [{ sql, actual, expected }];
-  });
+  const wrong: object[] = [];
+  for (let from = 0; from < cells.length; from += cellsAtOnce) {
+    const some = cells.slice(from, from + cellsAtOnce);
+    const list = some.map(([sql]) => sql).join(",\n");
+    const found = await query(
+      `select ${list} from events where event = 'cell' order by toInt(properties.id)`,
+    );
+    expect([found.status, found.detail]).toEqual([200, undefined]);
+    for (const [i, [sql, at]] of some.entries()) {
+      const expected = rows.map((row) => shown(at(row)));
+      const actual = found.rows.map((row) => shown(row[i]));
+      if (!Bun.deepEquals(actual, expected)) wrong.push({ sql, actual, expected });
+    }
+  }
   expect(wrong).toEqual([]);
 }
 
@@ -174,7 +183,7 @@ test("numbers are equal, unlike and in order", async () => {
 
 test("texts are equal, unlike and in order", async () => {
   const texts = [literal("apple"), literal(""), column("event", "cell")];
-  await expectCells(crossed([...equality, ...order], [t, ...texts, nothing], [u, ...texts, nothing]));
+  await expectCells(crossed(["=", "!=", ...order], [t, ...texts, nothing], [u, ...texts, nothing]));
 });
 
 test("booleans and moments are equal, unlike and in order", async () => {
