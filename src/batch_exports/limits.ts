@@ -66,10 +66,11 @@ export const exportLimits = {
   /** How long such a request may take, in ms. */
   postMsMax: 30_000,
   /**
-   * Rows that a destination may refuse in one run, which are put aside. Each takes up to two tries for each of the ten
-   * halvings of a batch.
+   * Refused rows of one run that its log names, and refused tries, behind which the run fails: each refused row takes
+   * two if its neighbours are refused, too, and up to eleven alone in a batch; so many take minutes.
    */
-  refusedRowsMax: 100,
+  refusedNamedMax: 100,
+  refusedTriesMax: 20_000,
   /** Characters of an error that are searched for its reason: the expressions are not for megabytes. */
   errorCharsRead: 8192,
   /** Characters of the error of a run: enough for a reason, not for a stack. */

@@ -193,10 +193,8 @@ function isBusy(error: unknown): boolean {
 const narrower = "Narrow it, for example with after and before.";
 const busyStore = "The event store is busy. Please retry.";
 
-/** MEMORY_LIMIT_EXCEEDED: of all statements together; a single heavy statement is handled above. */
-const unreachable = wordsIn(`
-  ABORTED ALL_CONNECTION_TRIES_FAILED MEMORY_LIMIT_EXCEEDED NETWORK NETWORK_ERROR SOCKET_TIMEOUT UNKNOWN
-`);
+const unreachable = wordsIn("ALL_CONNECTION_TRIES_FAILED NETWORK NETWORK_ERROR SOCKET_TIMEOUT UNKNOWN");
+const busy = wordsIn("ABORTED QUERY_WAS_CANCELLED TIMEOUT_EXCEEDED TOO_MANY_SIMULTANEOUS_QUERIES");
 
 /** ClickHouse's errors that a retry may overcome, and their details; any other is an error of this server. */
 const clickhouseUnavailable: ReadonlyMap<string, string> = new Map([
@@ -204,9 +202,9 @@ const clickhouseUnavailable: ReadonlyMap<string, string> = new Map([
   // Its operator can give the grant that the log names.
   ["ACCESS_DENIED", "The event store denies this to the server, whose log names the missing grant."],
   ["TIMEOUT", "The event store does not answer. Please retry."],
-  ...["QUERY_WAS_CANCELLED", "TIMEOUT_EXCEEDED", "TOO_MANY_SIMULTANEOUS_QUERIES"].map(
-    (type) => [type, busyStore] as const,
-  ),
+  // Of all statements together: a single one that is too heavy is no trouble of the store.
+  ["MEMORY_LIMIT_EXCEEDED", "The event store has no memory free. Please retry."],
+  ...busy.map((type) => [type, busyStore] as const),
 ]);
 
 /**

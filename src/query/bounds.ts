@@ -31,18 +31,19 @@ export interface QueryBounds {
 /**
  * Bounds of a question that starts now.
  * @param cpuSecondsMax QUERY_CPU_SECONDS_MAX; by default it follows from the store's cores.
- * @param running how many run, with this one.
+ * @param running how many run, with this one. @param mustYield as in Work.
  */
 export async function chooseBounds(
   store: QueryStore,
   cpuSecondsMax?: number,
   running: () => number = () => 1,
+  mustYield?: Work["mustYield"],
 ): Promise<QueryBounds> {
   const cores = Math.max(1, await store.countCores());
   const { cpuSecondsMin, cpuSecondsPerCore, secondsMin, waitsPerSecond } = queryLimits;
   const secondsMax = cpuSecondsMax ?? Math.max(cpuSecondsMin, cores * cpuSecondsPerCore);
   return {
-    work: { secondsMax, seconds: 0 },
+    work: { secondsMax, seconds: 0, ...(mustYield && { mustYield }) },
     seconds: Math.max(secondsMin, (secondsMax / cores) * waitsPerSecond),
     threads: () => Math.max(1, Math.floor(cores / running())),
     check: async (text, params) => {

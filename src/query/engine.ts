@@ -10,6 +10,7 @@ import { readStoredZone, tooManyZones } from "../storage/clickhouse/zones.ts";
 import type { PropertyFilter } from "../storage/events/property_filter.ts";
 import { testAccountFilters } from "../storage/events/test_accounts.ts";
 import type { Uses } from "../storage/services.ts";
+import type { Work } from "../storage/work_watch.ts";
 import { MemoryBudget } from "../work/bodies/memory_budget.ts";
 import type { Owner } from "../work/fair_share.ts";
 import { Semaphore } from "../work/semaphore.ts";
@@ -74,13 +75,18 @@ export function openQueryEngine({
   texts = openQueryTexts(clock),
 }: EngineOptions) {
   const { queriesRunningMax, queriesWaitingMax, queriesRunningFreeMultiple } = queryLimits;
-  const semaphore = new Semaphore(queriesRunningMax, queriesWaitingMax, queriesRunningFreeMultiple);
+  const permits = new Semaphore(queriesRunningMax, queriesWaitingMax, queriesRunningFreeMultiple);
+  const longPermits = new Semaphore(
+    queryLimits.queriesLongMax,
+    queriesWaitingMax,
+    queryLimits.queriesLongFreeMultiple,
+  );
   let running = 0;
 
   /** @param work runs while the query holds a permit. */
   const withBounds = async <Value>(
     scope: QueryScope,
-    abort: AbortSignal | undefined,
+    { abort, mustYield }: RunningQuery,
     work: (context: QueryContext) => Promise<Value>,
   ): Promise<Value> => {
     const { project_id, now, scopes, weekStart = 0 } = scope;
@@ -90,7 +96,7 @@ export function openQueryEngine({
     const admitZone = (zone: string) => zones.admit(project_id, zone);
     running++;
     try {
-      const bounds = await chooseBounds(store, cpuSecondsMax, () => running);
+      const bounds = await chooseBounds(store, cpuSecondsMax, () => running, mustYield);
       const runners = openQueryRunners(abort ? readsUntil(clickhouse, abort) : clickhouse, clock, bounds);
       const { parse } = parser;
       return await work({ ...runners, parse, scopes, project_id, timezone, weekStart, admitZone, now });
@@ -99,9 +105,9 @@ export function openQueryEngine({
     }
   };
 
-  const compute = async (prepared: PreparedQuery, abort?: AbortSignal): Promise<QueryResult> => {
+  const compute = async (prepared: PreparedQuery, run: RunningQuery): Promise<QueryResult> => {
     const { query, timezone, now, filters } = prepared;
-    const { span, interval, ...answer } = await withBounds(prepared, abort, (context) =>
+    const { span, interval, ...answer } = await withBounds(prepared, run, (context) =>
       query.answer(context, filters),
     );
     return {
@@ -132,16 +138,38 @@ export function openQueryEngine({
     return { ...project, query, project_id, now: clock.now(), filters, scopes };
   };
 
+  /** @param work is run again, once, if it was long and others of its project waited. */
   const withPermit = async <Value>(
     owner: number,
-    { abort, person, waitMsMax: msMax = queryLimits.queriesWaitMsMax }: QueryCaller & { waitMsMax?: number },
-    work: () => Promise<Value>,
+    { abort, person, waitMsMax = queryLimits.queriesWaitMsMax }: QueryCaller & { waitMsMax?: number },
+    work: (run: RunningQuery) => Promise<Value>,
   ): Promise<Value> => {
-    const spare = (await countUsual(store, owner)) > queryLimits.lightCpuSecondsMax ? 1 : 0;
-    return await semaphore.run(
-      { owner, person, spare, ...(abort && { abort }), msMax, busy: tooManyQueries },
-      work,
-    );
+    const usual = await countUsual(store, owner);
+    const longSeconds = Math.max(queryLimits.longCpuSecondsMin, usual * queryLimits.longUsualMultiple);
+    const until = clock.elapsed() + waitMsMax;
+    const wait = (spare = 0) => {
+      const more = { msMax: until - clock.elapsed(), busy: tooManyQueries, ...(abort && { abort }) };
+      return { owner, person, spare, ...more };
+    };
+    const begin = (mustYield?: RunningQuery["mustYield"]) =>
+      permits.run(wait(usual > queryLimits.lightCpuSecondsMax ? 1 : 0), () => work({ abort, mustYield }));
+    let leaveLong: (() => void) | undefined;
+    let hasYielded = false;
+    const mustYield = (seconds: number): boolean => {
+      if (hasYielded) return true;
+      if (leaveLong || seconds < longSeconds || permits.countWaiting(owner) === 0) return false;
+      leaveLong = longPermits.tryEnter(owner);
+      hasYielded = leaveLong === undefined;
+      return hasYielded;
+    };
+    try {
+      return await begin(mustYield);
+    } catch (thrown) {
+      if (!hasYielded) throw thrown;
+    } finally {
+      leaveLong?.();
+    }
+    return await longPermits.run(wait(), () => begin());
   };
 
   const cachedResult = (key: string, { isDeleting }: QueriedProject) => {
@@ -157,10 +185,10 @@ export function openQueryEngine({
     const key = cacheKeyOf(prepared, query);
     const cached = mayBeCached ? cachedResult(key, prepared) : undefined;
     if (cached) return cached;
-    const work = async () => {
+    const work = async (run: RunningQuery) => {
       onBegin?.();
       const began = clock.elapsed();
-      const result = await compute({ ...prepared, now: clock.now() }, caller.abort);
+      const result = await compute({ ...prepared, now: clock.now() }, run);
       const isWorthCaching = clock.elapsed() - began >= queryLimits.resultWorthMsMin;
       // A deletion that is requested meanwhile changes the key.
       if (isWorthCaching && !prepared.isDeleting) cache.retain(key, project_id, await writtenResult(result));
@@ -196,8 +224,8 @@ export function openQueryEngine({
     run: async (project_id: number, query: unknown, caller: QueryCaller = {}) => {
       const checked = checkQuery(query);
       const releaseCount = countQuery(texts, project_id, query);
-      return await withPermit(project_id, caller, async () =>
-        compute(await prepare(project_id, checked, caller.scopes), caller.abort),
+      return await withPermit(project_id, caller, async (run) =>
+        compute(await prepare(project_id, checked, caller.scopes), run),
       ).finally(releaseCount);
     },
     /** The query's cached result, if any. @throws Fault for what is wrong in the query. */
@@ -224,10 +252,10 @@ export function openQueryEngine({
       caller: QueryCaller,
       work: (context: QueryContext) => Promise<Value>,
     ) =>
-      await withPermit(project_id, caller, async () => {
+      await withPermit(project_id, caller, async (run) => {
         const { timezone, weekStart } = await projectOf(project_id);
-        const { scopes = [], abort } = caller;
-        return await withBounds({ project_id, timezone, weekStart, now: clock.now(), scopes }, abort, work);
+        const { scopes = [] } = caller;
+        return await withBounds({ project_id, timezone, weekStart, now: clock.now(), scopes }, run, work);
       }),
     /** Drops all cached results: events that they count were deleted. */
     forgetResults: () => cache.clear(),
@@ -253,6 +281,12 @@ export function countQuery(texts: MemoryBudget, project_id: number, query: unkno
 
 /** The project, time zone and time of a query. */
 type QueryScope = Pick<QueryContext, "project_id" | "timezone" | "weekStart" | "now" | "scopes">;
+
+/** What ends a query that has begun: its caller leaves, or others wait. */
+interface RunningQuery {
+  abort: AbortSignal | undefined;
+  mustYield: Work["mustYield"] | undefined;
+}
 
 /** A query that is about to be computed. */
 interface PreparedQuery extends QueryScope {

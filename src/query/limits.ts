@@ -16,6 +16,15 @@ export const queryLimits = {
   queriesRunningMax: 4,
   queriesRunningFreeMultiple: 1,
   lightCpuSecondsMax: 2,
+  /**
+   * CPU-seconds after which a question is long, at least, and as a multiple of the usual one's. While others of its
+   * project wait, one long question of a project runs; its next one begins again when that has ended. A permit is left
+   * for what is short.
+   */
+  longCpuSecondsMin: 5,
+  longUsualMultiple: 2,
+  queriesLongMax: 3,
+  queriesLongFreeMultiple: 0.5,
   /** CPU-seconds of one query by default: half a minute of the whole store, and at least so many. */
   cpuSecondsPerCore: 30,
   cpuSecondsMin: 60,

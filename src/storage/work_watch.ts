@@ -2,7 +2,7 @@
 // other programs use. A question whose statements have used up its share is ended.
 
 import { type Clock, sleep, systemClock } from "../core/clock.ts";
-import { type ClickHouseError, noAnswer, WorkExceeded } from "./clickhouse/error.ts";
+import { type ClickHouseError, noAnswer, tooManyWait, WorkExceeded } from "./clickhouse/error.ts";
 import { clickhouseLimits } from "./clickhouse/limits.ts";
 
 /** The CPU-seconds that a statement may use, or all statements of one question. */
@@ -10,6 +10,8 @@ export interface Work {
   readonly secondsMax: number;
   /** Used by the question's statements that have ended; undefined where each statement has as many of its own. */
   seconds?: number;
+  /** Whether it is ended now, after so many, because others wait. */
+  mustYield?: (usedSeconds: number) => boolean;
 }
 
 /**
@@ -71,6 +73,7 @@ export function openWorkWatch(
       const used = sharing.reduce((sum, { seconds }) => sum + seconds, work.seconds ?? 0);
       const needed = used * Math.max(1, Number(rows) / Math.max(1, Number(rows_read)));
       if (used > work.secondsMax) stop(new WorkExceeded(needed, work.secondsMax));
+      else if (work.mustYield?.(used)) stop(tooManyWait());
     }
   };
 

@@ -36,13 +36,30 @@ export class Semaphore {
     more: Omit<FairWaiter, "owner"> = {},
   ): Promise<(() => void) | undefined> {
     abort.throwIfAborted();
-    const { person, weight, spare } = more;
+    const { person } = more;
+    const leave = this.tryEnter(owner, more);
+    if (leave || this.#isLineFull(owner, person)) return leave;
+    await this.#line.enter(owner, undefined, abort, more);
+    return this.#leaveOnce(owner, person);
+  }
+
+  /** The function that returns a permit; undefined when none is free for this owner. */
+  tryEnter(
+    owner: Owner,
+    { person, weight, spare }: Omit<FairWaiter, "owner"> = {},
+  ): (() => void) | undefined {
     // No queue to check first: those that wait are held back by their own shares, and may not acquire this permit.
-    if (this.#permits.mayTake(owner, weight, spare)) this.#permits.acquire(owner, person);
-    else {
-      if (this.#isLineFull(owner, person)) return undefined;
-      await this.#line.enter(owner, undefined, abort, more);
-    }
+    if (!this.#permits.mayTake(owner, weight, spare)) return undefined;
+    this.#permits.acquire(owner, person);
+    return this.#leaveOnce(owner, person);
+  }
+
+  /** How many of an owner wait. */
+  countWaiting(owner: Owner): number {
+    return this.#line.countOf(owner);
+  }
+
+  #leaveOnce(owner: Owner, person: Owner | undefined): () => void {
     let left = false;
     return () => {
       if (left) return;

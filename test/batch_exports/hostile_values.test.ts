@@ -296,6 +296,19 @@ test("a listener that refuses each row completes the run, unless it refuses a ba
   expect([run.status, run.latest_error]).toEqual(["Failed", expect.stringContaining("answered 400")]);
 });
 
+test("a listener that answers a refused row and a batch without rows alike completes the run if it accepts a plain event", async () => {
+  const filters = [{ key: "v", value: "~file~", operator: "exact", type: "event" }];
+  const listener = startListener((batch) =>
+    batch.some(({ distinct_id }) => distinct_id === "sluice destination test") ? 200 : 400,
+  );
+  for (let round = 0; round < 2; round++) {
+    const run = await exported({ ...listener.made, filters });
+    expect([run.status, run.records_completed, run.records_total_count]).toEqual(["Completed", 0, 1]);
+  }
+  const [first, ...again] = listener.accepted();
+  expect([first!.distinct_id, again.length]).toEqual(["sluice destination test", 1]);
+});
+
 test("an idempotency key names the same rows in every attempt, also after a merge of parts", async () => {
   const id = crypto.randomUUID();
   const batch = Array.from({ length: 3000 }, (_, i) => ({

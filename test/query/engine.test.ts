@@ -5,8 +5,10 @@ import { chooseBounds, type QueryStore } from "../../src/query/bounds.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
 import { queryLimits } from "../../src/query/limits.ts";
 import { openQueryRunners } from "../../src/query/store.ts";
+import { ClickHouseError } from "../../src/storage/clickhouse/error.ts";
 import { openEngineZones } from "../../src/storage/clickhouse/zones.ts";
 import type { Stores } from "../../src/storage/stores.ts";
+import type { Work } from "../../src/storage/work_watch.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { emptyStore, usualBounds } from "../support/query_bounds.ts";
 import { noSqlParser } from "../support/sql_parser.ts";
@@ -199,6 +201,75 @@ test("the people of a project take turns, however many questions one of them has
     end();
   }
   expect(of.slice(0, 4)).toEqual(["of 7", "of 7", "of 8", "of 9"]);
+});
+
+/** An engine whose statements, in the order in which they began, are ended and count what they used by hand. */
+function openCountedEngine() {
+  const statements: { name: string; work: Work; end: () => void; stop: (why: Error) => void }[] = [];
+  const clickhouse = {
+    zones: openEngineZones(1),
+    query: (_text: string, params: { event_0: string }, { work }: { work: Work }) =>
+      new Promise<unknown[]>((resolve, stop) => {
+        statements.push({ name: params.event_0, work, end: () => resolve([]), stop });
+      }),
+  } as never;
+  const today: Clock = { now: () => Date.UTC(2024, 4, 1), elapsed: () => 0 };
+  const engine = openQueryEngine({ store: emptyStore, parser: noSqlParser, sql, clickhouse, clock: today });
+  return {
+    engine,
+    ask: (name: string, person: number) => engine.run(1, { ...trend, series: [{ event: name }] }, { person }),
+    /** The statement that is the nth to begin. */
+    begun: async (nth: number) => {
+      while (statements.length < nth) await Bun.sleep(0);
+      return statements[nth - 1]!;
+    },
+    names: () => statements.map(({ name }) => name),
+  };
+}
+
+describe("a question that is long", () => {
+  const longSeconds = queryLimits.longCpuSecondsMin;
+  const busy = new ClickHouseError("gave way", "202", "TOO_MANY_SIMULTANEOUS_QUERIES");
+
+  test("gives way to others of its project behind one that is long already, and begins again after that", async () => {
+    const { ask, begun, names } = openCountedEngine();
+    const answers = [ask("endless a", 1), ask("endless b", 2)];
+    await begun(2);
+    answers.push(ask("endless c", 3), ask("overview", 1));
+    await Bun.sleep(0);
+    const [a, b] = [await begun(1), await begun(2)];
+    expect([a, b].map(({ work }) => work.mustYield?.(longSeconds - 1))).toEqual([false, false]);
+    expect([a, b].map(({ work }) => work.mustYield?.(longSeconds))).toEqual([false, true]);
+    b.stop(busy);
+    const c = await begun(3);
+    expect([a, c].map(({ work }) => work.mustYield?.(longSeconds + 1))).toEqual([false, true]);
+    c.stop(busy);
+    (await begun(4)).end();
+    await answers[3];
+    expect(names()).toEqual(["endless a", "endless b", "endless c", "overview"]);
+    a.end();
+    const again = await begun(5);
+    expect([again.name, again.work.mustYield]).toEqual(["endless b", undefined]);
+    again.end();
+    (await begun(6)).end();
+    await Promise.all(answers);
+  });
+
+  test("goes on while no other of its project waits, whoever waits elsewhere", async () => {
+    const { ask, begun } = openCountedEngine();
+    const answers = [ask("a", 1), ask("b", 2)];
+    const running = [await begun(1), await begun(2)];
+    expect(running.map(({ work }) => work.mustYield?.(60))).toEqual([false, false]);
+    for (const { end } of running) end();
+    await Promise.all(answers);
+  });
+
+  test("keeps its own error when it did not give way", async () => {
+    const { ask, begun } = openCountedEngine();
+    const answer = faultOf(ask("a", 1));
+    (await begun(1)).stop(busy);
+    expect(await answer).toEqual([busy]);
+  });
 });
 
 describe("the real engine", () => {

@@ -39,38 +39,52 @@ async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
 
 /**
  * Sends rows in batches. A refused batch is halved until a row is refused by itself: each refused row takes up to two
- * tries for every halving. `readRefusal`: why the row was refused; undefined for another error.
+ * tries for every halving. `readRefusal`: why the row was refused; undefined for another error. `checkDestination` is
+ * called while none is accepted, and throws where that is no fault of the rows.
  * @returns how many were accepted. @throws ExportError when too many were refused, or rows are missing.
  */
 export async function sendBatches(
   { rows, refused }: Pick<ExportWork, "rows" | "refused">,
   chunks: AsyncIterable<Uint8Array>,
-  send: (lines: readonly Uint8Array[]) => Promise<unknown>,
-  readRefusal: (thrown: unknown, line: Uint8Array) => Omit<RefusedRow, "thrown"> | undefined,
-  bytesMax?: number,
+  {
+    send,
+    readRefusal,
+    checkDestination,
+    bytesMax,
+  }: {
+    send(lines: readonly Uint8Array[]): Promise<unknown>;
+    readRefusal(thrown: unknown, line: Uint8Array): Omit<RefusedRow, "thrown"> | undefined;
+    checkDestination(): Promise<void>;
+    bytesMax?: number;
+  },
 ): Promise<number> {
-  const { refusedRowsMax } = exportLimits;
-  let sent = 0;
+  const { refusedNamedMax, refusedTriesMax } = exportLimits;
+  let accepted = 0;
+  let tries = 0;
   const sendHalving = async (lines: readonly Uint8Array[]): Promise<void> => {
     try {
       await send(lines);
+      accepted += lines.length;
     } catch (thrown) {
       const refusal = readRefusal(thrown, lines[0]!);
       if (!refusal) throw thrown;
-      if (lines.length === 1) {
-        if (refused.push({ ...refusal, thrown }) <= refusedRowsMax) return;
-        const detail = `The destination refused more than ${refusedRowsMax} rows, the last one because of`;
+      if (++tries > refusedTriesMax) {
+        const detail = `The destination refused ${refused.count} rows and more, the last one because of`;
         throw new ExportError(`${detail} ${refusal.reason}`, true);
+      }
+      if (lines.length === 1) {
+        if (++refused.count <= refusedNamedMax) refused.named.push({ ...refusal, thrown });
+        if (accepted === 0 && refused.count === refusedNamedMax) await checkDestination();
+        return;
       }
       const half = Math.ceil(lines.length / 2);
       await sendHalving(lines.slice(0, half));
       await sendHalving(lines.slice(half));
     }
   };
-  for await (const lines of readLineBatches(chunks, bytesMax)) {
-    await sendHalving(lines);
-    sent += lines.length;
-  }
+  for await (const lines of readLineBatches(chunks, bytesMax)) await sendHalving(lines);
+  const sent = accepted + refused.count;
   if (sent !== rows) throw new ExportError(`ClickHouse stopped after ${sent} of ${rows} rows`, false);
-  return sent - refused.length;
+  if (accepted === 0 && rows < refusedNamedMax) await checkDestination();
+  return accepted;
 }

@@ -28,7 +28,6 @@ import {
   type ExportWork,
   killStatements,
   queryRows,
-  type RefusedRow,
   runInsert,
   type UncountedWork,
   type Writing,
@@ -84,7 +83,7 @@ export async function attemptRun(run: ClaimedRun, services: RunServices, lease: 
     const destination = openDestination(run.destination_type, run.destination_config, storedSecrets);
     secrets = destination.secrets;
     const source = await sourceOf(run, destination, services);
-    const refused: RefusedRow[] = [];
+    const refused: ExportWork["refused"] = { count: 0, named: [] };
     const place = readPlace(run);
     let written: readonly string[] = [];
     const record = async (keys: readonly string[]): Promise<void> => {
@@ -96,7 +95,7 @@ export async function attemptRun(run: ClaimedRun, services: RunServices, lease: 
     );
     await removeStale(run, destination, { ...services, tag, abort }, place, written);
     await writeRefused(run, services, refused);
-    const records_failed = refused.length;
+    const records_failed = refused.count;
     const counts = { records_completed: rows, records_failed, records_total_count: rows + records_failed };
     result = { status: "Completed", attempts: run.attempts, latest_error: null, ...counts };
   } catch (thrown) {
@@ -267,13 +266,19 @@ function readPlace({ destination_config: config, model, own_names }: ClaimedRun)
   return JSON.stringify([model, own_names, ...names.map((name) => config[name] ?? "")]);
 }
 
-async function writeRefused(run: ClaimedRun, services: RunServices, refused: RefusedRow[]): Promise<void> {
-  for (const [reason, rows] of Map.groupBy(refused, (row) => row.reason)) {
+async function writeRefused(
+  run: ClaimedRun,
+  services: RunServices,
+  refused: ExportWork["refused"],
+): Promise<void> {
+  for (const [reason, rows] of Map.groupBy(refused.named, (row) => row.reason)) {
     for (let from = 0; from < rows.length; from += uuidsPerLine) {
       const uuids = rows.slice(from, from + uuidsPerLine).map(({ uuid }) => uuid.slice(0, uuidChars));
       await writeLine(run, services, "WARNING", `Refused because of ${reason}: ${uuids.join(", ")}`);
     }
   }
+  const unnamed = refused.count - refused.named.length;
+  if (unnamed > 0) await writeLine(run, services, "WARNING", `Refused, and not named here: ${unnamed} more`);
 }
 
 const uuidChars = 36;

@@ -26,8 +26,8 @@ export interface ExportWork extends ExportServices {
   /** The days of the rows' timestamps. */
   days: readonly string[];
   rows: number;
-  /** Rows that the destination refused, which are put aside. */
-  refused: RefusedRow[];
+  /** Rows that the destination refused, which are put aside. The first ones are named. */
+  refused: { count: number; readonly named: RefusedRow[] };
   /** Stores the keys of all files before the first is written, so that a later attempt finds those to remove. */
   record(keys: readonly string[]): Promise<void>;
 }

@@ -246,7 +246,7 @@ export function isLong(params: Record<string, unknown>): boolean {
  */
 export function openWriter(options: ReaderOptions): (statement: ReadRequest) => Promise<void> {
   return async (statement) => {
-    const reply = await fetch(...fetchArguments(options, statement, { keepalive: false, timeout: false }));
+    const reply = await fetch(...fetchArguments(options, statement, { keepalive: false }));
     if (reply.status !== 200) throw options.failure(await reply.text());
     await reply.arrayBuffer();
   };
@@ -267,6 +267,8 @@ function fetchArguments(
     redirect: "manual",
     // Stores are never reached through the environment's HTTP proxy.
     proxy: false,
+    // The runtime's own limit, five minutes without a byte, is less than a long statement takes.
+    timeout: false,
     ...more,
   };
   return [`${origin}/?${search}`, request];

@@ -42,12 +42,25 @@ async function write(work: ExportWork, config: HttpConfig): Promise<number> {
   const chunks = rowStream(work, select, "LineAsString");
   const bytesMax = config.max_batch_size_mb * 2 ** 20;
   const send = async (lines: readonly Uint8Array[]): Promise<void> => sendBatch(work, url, config, lines);
-  const accepted = await sendBatches(work, chunks, send, readRefusal, bytesMax);
-  const refusal = work.refused[0]?.thrown;
-  // A receiver that answers a batch without rows in the same way is wrong, not the rows.
-  if (accepted === 0 && (await postEmpty(work, config)).status === (refusal as ExportError).status)
-    throw refusal;
-  return accepted;
+  const checkDestination = () => checkReceiver(work, url, config);
+  return await sendBatches(work, chunks, { send, readRefusal, checkDestination, bytesMax });
+}
+
+/**
+ * A receiver that answers a batch without rows as it answers the rows, and refuses a plain event, too, is wrong, not
+ * the rows. The event is the same in every attempt.
+ * @throws ExportError
+ */
+async function checkReceiver(work: ExportWork, url: URL, config: HttpConfig): Promise<void> {
+  const { uuid, thrown } = work.refused.named[0]!;
+  if ((await postEmpty(work, config)).status !== (thrown as ExportError).status) return;
+  const name = "sluice destination test";
+  const properties = { $process_person_profile: false };
+  const timestamp = new Date(work.source.interval.end).toISOString();
+  const plain = { uuid, event: name, distinct_id: name, timestamp, properties };
+  await sendBatch(work, url, config, [Buffer.from(JSON.stringify(plain))]).catch(() => {
+    throw thrown;
+  });
 }
 
 function explainRefusal({ host }: URL, { status, text }: ForeignAnswer, final: boolean): ExportError {

@@ -128,22 +128,23 @@ export async function replaceAcceptedRows(
     const send = (lines: readonly Uint8Array[]) =>
       tx.savepoint(async (part) => await copyRows(part, table, layout, [lines]));
     let cells: string[] = [];
-    const accepted = await sendBatches(work, chunks, send, (thrown, line) => {
+    const readRefusal = (thrown: unknown, line: Uint8Array) => {
       if (!isRowRefusal(thrown)) return undefined;
       cells = toCells(line);
       return { uuid: cells[position] ?? "", reason: readReason(thrown) };
-    });
-    if (accepted > 0) return accepted;
-    const plainRow = Buffer.from(cells.map(plainCell).join("\t"), "latin1");
-    const trial = tx.savepoint(async (part) => {
-      await copyRows(part, table, layout, [[plainRow]]);
-      throw new Error("It is accepted, and not kept.");
-    });
-    await trial.catch((thrown: { column_name?: string }) => {
-      const isForeign = codeOf(thrown) === "23502" && !columns.includes(thrown.column_name ?? "");
-      if (isForeign || codeOf(thrown).startsWith("22")) throw work.refused[0]!.thrown;
-    });
-    return 0;
+    };
+    const checkDestination = async () => {
+      const plainRow = Buffer.from(cells.map(plainCell).join("\t"), "latin1");
+      const trial = tx.savepoint(async (part) => {
+        await copyRows(part, table, layout, [[plainRow]]);
+        throw new Error("It is accepted, and not kept.");
+      });
+      await trial.catch((thrown: { column_name?: string }) => {
+        const isForeign = codeOf(thrown) === "23502" && !columns.includes(thrown.column_name ?? "");
+        if (isForeign || codeOf(thrown).startsWith("22")) throw work.refused.named[0]!.thrown;
+      });
+    };
+    return await sendBatches(work, chunks, { send, readRefusal, checkDestination });
   });
 }
 
