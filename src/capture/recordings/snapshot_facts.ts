@@ -32,7 +32,7 @@ const activeSources = new Set([...mouseSources, viewportResize, input, mediaInte
 /** rrweb's mouse interactions that count as clicks: click, context menu, double click, and touch end. */
 const clickTypes = new Set([2, 3, 4, 9]);
 
-/** Earlier times are invalid: rrweb did not exist. */
+/** Earlier times are invalid, since rrweb did not exist, unless the client's clock is as wrong. */
 const earliestMillis = Date.UTC(2015, 0, 1);
 
 const [slackMillis, dayMillis] = [sessionMicros.SLACK / 1000, sessionMicros.DAY / 1000];
@@ -119,7 +119,7 @@ export class FactsCollector {
     facts.inflatedBytes += inflatedBytes;
     const { snapshotShownBytesMax, snapshotInflatedBytesMax } = limits;
     if (bytes > snapshotShownBytesMax || inflatedBytes > snapshotInflatedBytesMax) facts.leftOut++;
-    const sound = at >= earliestMillis && at <= this.#latest;
+    const sound = at >= Math.min(earliestMillis, this.#sentAt() - dayMillis) && at <= this.#latest;
     if (sound) this.#recordTime(at);
     if (!event.hasData) return;
     if (event.type === incremental) this.#interaction(sound ? at : Number.NaN);
@@ -127,9 +127,14 @@ export class FactsCollector {
     else if (event.type === plugin) this.#console();
   }
 
+  /** When the piece was sent, by the client's clock. */
+  #sentAt(): number {
+    return this.#latest - aheadMicrosMax / 1000;
+  }
+
   #recordTime(at: number): void {
     const { facts } = this;
-    const sentAt = this.#latest - aheadMicrosMax / 1000;
+    const sentAt = this.#sentAt();
     const isNear = at >= sentAt - dayMillis && at <= sentAt + slackMillis;
     if (isNear !== this.#areNear) {
       if (!isNear) return;
