@@ -246,7 +246,7 @@ test("a snapshot that players do not get is named in a warning", async () => {
   expect(await played(session)).toEqual([page, expect.objectContaining({ type: 5 }), click, bomb]);
 });
 
-// Several checkouts of a large page in a megabyte: PostHog/posthog#63270, rrweb-io/rrweb#1101.
+// Several checkouts of a large page in a megabyte: PostHog/posthog#63270, #90545.
 test("full snapshots that are inflated together beyond a page's bound are all played", async () => {
   const now = Date.now();
   const session = Bun.randomUUIDv7("hex", now - 60 * secondMs);
@@ -283,4 +283,72 @@ test("a late piece of a deleted recording is in no list and in no SQL", async ()
   await record(gone, [event.page(now + 1000, "https://ex.example/private?token=x")]);
   expect(await rowsOf(text)).toEqual([[kept]]);
   expect(await listRecordings({ session_ids: JSON.stringify([gone]) })).toEqual([]);
+});
+
+const custom = (timestamp: number, tag: string) => ({ type: 5, timestamp, data: { tag, payload: {} } });
+
+// What posthog-js sends when sessions rotate, tabs sleep and recorders wake up: start and length by the session's own time.
+test.each<[source: string, make: (start: number) => object[], seconds: number, lacks: number]>([
+  [
+    "PostHog/posthog-js#4202",
+    (at) => [custom(at, "$session_starting"), event.page(at, "https://r.example/")],
+    0,
+    1,
+  ],
+  [
+    "PostHog/posthog-js#4588",
+    (at) => [
+      custom(at - 97 * 60_000, "sessionIdle"),
+      event.page(at, "https://r.example/"),
+      event.whole(at),
+      event.click(at + 9000),
+    ],
+    9,
+    0,
+  ],
+  [
+    "PostHog/posthog-js#2666",
+    (at) => [
+      event.page(at, "https://r.example/"),
+      event.whole(at),
+      event.click(at + 5000),
+      event.click(at + 70 * 3_600_000),
+    ],
+    5,
+    0,
+  ],
+  [
+    "PostHog/posthog-js#4788",
+    (at) => [event.whole(at - 20 * 3_600_000), event.page(at, "https://r.example/"), event.click(at + 4000)],
+    4,
+    0,
+  ],
+  ["PostHog/posthog-js#4403", (at) => [event.page(at, "https://r.example/"), event.whole(at)], 0, 0],
+  ["PostHog/posthog-js#3228", (at) => [event.click(at), custom(at + 3000, "$session_ending")], 3, 1],
+  [
+    "PostHog/posthog-js#3690",
+    (at) => [event.page(at, "https://r.example/"), event.whole(at), event.click(at + 29 * 60_000)],
+    1740,
+    0,
+  ],
+  [
+    "PostHog/posthog#88616",
+    (at) => [
+      event.page(at, "https://r.example/"),
+      event.whole(at),
+      { type: 6, timestamp: at + 2000, data: { plugin: "rrweb/console@1" } },
+    ],
+    2,
+    0,
+  ],
+])("a recording of %s has the start and the length of its session", async (_, make, seconds, lacks) => {
+  const start = Date.now() - 40 * 60_000;
+  const session = Bun.randomUUIDv7("hex", start);
+  await record(session, make(start));
+  await rested(app);
+  const [found] = await listRecordings({ session_ids: JSON.stringify([session]) });
+  expect(found).toMatchObject({ recording_duration: seconds });
+  expect(Math.abs(new Date(found!["start_time"] as string).getTime() - start)).toBeLessThan(60 * secondMs);
+  const text = `select lacks_full_snapshot from session_recordings where session_id = '${session}'`;
+  expect(await rowsOf(text)).toEqual([[lacks]]);
 });
