@@ -1,6 +1,7 @@
 #!/usr/bin/env bun
 // The entry: runs the named command, prints a failure in one line, and ends the process.
 
+import { projectCommand } from "./cli/accounts.ts";
 import { backupCommand, restoreCommand } from "./cli/backup.ts";
 import type { CliContext, Command } from "./cli/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
@@ -9,7 +10,6 @@ import { journalCommand } from "./cli/journal.ts";
 import { keyCommand } from "./cli/key.ts";
 import { migrateCommand } from "./cli/migrate.ts";
 import { moveCommand } from "./cli/move.ts";
-import { projectCommand } from "./cli/project.ts";
 import { serveCommand } from "./cli/serve.ts";
 import { userCommand } from "./cli/user.ts";
 import { readConfig } from "./config.ts";

@@ -164,12 +164,8 @@ export async function warnOfBlank(clickhouse: ClickHouse, now: number): Promise<
 /** Rewrites parts without their deleted rows. The old files stay on disk for some minutes. */
 export async function removeHidden(clickhouse: ClickHouse): Promise<void> {
   for (const table of Object.keys(tables)) {
-    const options = { timeoutMs, settings: { mutations_sync: 1 } };
-    await clickhouse.command(
-      `ALTER TABLE ${clickhouse.tables.local(table)} APPLY DELETED MASK`,
-      undefined,
-      options,
-    );
+    const text = `ALTER TABLE ${clickhouse.tables.local(table)} APPLY DELETED MASK`;
+    await clickhouse.command(text, undefined, { timeoutMs, settings: { mutations_sync: 1 } });
   }
 }
 

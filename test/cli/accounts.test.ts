@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { openPasswords } from "../../src/accounts/sign_in/passwords.ts";
 import { findSigningUser, listSessions, startSession } from "../../src/accounts/sign_in/session_store.ts";
+import { projectCommand } from "../../src/cli/accounts.ts";
 import type { CliContext, Command } from "../../src/cli/command.ts";
 import { keyCommand } from "../../src/cli/key.ts";
-import { projectCommand } from "../../src/cli/project.ts";
 import { userCommand } from "../../src/cli/user.ts";
 import { readConfig } from "../../src/config.ts";
 import { systemClock } from "../../src/core/clock.ts";

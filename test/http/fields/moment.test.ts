@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Clock } from "../../../src/core/clock.ts";
 import { Fault } from "../../../src/core/fault.ts";
-import { readMoment } from "../../../src/http/fields/moment.ts";
+import { readMoment } from "../../../src/http/fields/query.ts";
 
 const clock: Clock = { now: () => Date.UTC(2026, 2, 31, 12, 30, 15, 250), elapsed: () => 0 };
 const read = (text: string) => readMoment(new URLSearchParams({ after: text }), "after", clock);

@@ -1,14 +1,13 @@
 // The live page: whether the server keeps up, what it ignored, and the newest events.
 
-import { type ComponentChildren } from "preact";
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useAddress, useGet } from "../session/use_loaded.ts";
 import { useDraft } from "../ui/inputs.tsx";
 import { Button, Card, ErrorText, Form, PageHead } from "../ui/parts.tsx";
 import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "./event_row.tsx";
-import { Fates, FigureCards } from "./figures.tsx";
-import { ImportCard } from "./import_card.tsx";
+import { Fates, FigureCards, ImportCard } from "./figures.tsx";
 import type { FiguresMessage } from "./messages.ts";
 import { total, withMessage } from "./rates.ts";
 import { type Connection, useStream } from "./stream.ts";
