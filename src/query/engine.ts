@@ -148,7 +148,11 @@ export function openQueryEngine({
     const longSeconds = Math.max(queryLimits.longCpuSecondsMin, usual * queryLimits.longUsualMultiple);
     const until = clock.elapsed() + waitMsMax;
     const wait = (spare = 0) => {
-      const more = { msMax: until - clock.elapsed(), busy: tooManyQueries, ...(abort && { abort }) };
+      const more = {
+        msMax: Math.max(0, until - clock.elapsed()),
+        busy: tooManyQueries,
+        ...(abort && { abort }),
+      };
       return { owner, person, spare, ...more };
     };
     const begin = (mustYield?: RunningQuery["mustYield"]) =>

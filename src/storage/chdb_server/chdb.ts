@@ -1,5 +1,6 @@
 // The embedded ClickHouse engine: runs statements off the event loop. The only file that imports chdb.
 
+import { createRequire as requireFrom } from "node:module";
 import { type ChdbQueryStream, drainPending, Session } from "chdb";
 import { sleep } from "../../core/clock.ts";
 import { reasonOf } from "../../core/log.ts";
@@ -62,7 +63,7 @@ export function openEngine(path: string, configPath: string) {
     const stopCancelling = cancelWhenAborted(path, statement.abort, statement.tag);
     const finish = (): void => {
       stopCancelling();
-      session.close();
+      closeSession(session);
     };
     try {
       const preamble = preambleOf(statement);
@@ -130,6 +131,21 @@ function openSession(path: string, args: string[] = []): Session {
   }
 }
 
+/**
+ * Closes a session whose statements have ended. Session.close() by itself waits until no other session has one: the
+ * engine lists a failed statement until then, so that one that was killed seems to run on, and sessions pile up.
+ */
+function closeSession(session: Session): void {
+  const { connection } = session;
+  session.connection = null;
+  if (connection) native.CloseConnection(connection);
+  session.close();
+}
+
+const native: { CloseConnection(connection: unknown): void } = requireFrom(
+  requireFrom(import.meta.url).resolve("chdb"),
+)("./dist/loader.js").loadNative();
+
 function preambleOf({ tag, database, settings, params }: EngineStatement): string {
   const assignments = [`log_comment = ${quoteText(tag)}`];
   for (const [name, value] of settings) assignments.push(`${identifier(name)} = ${quoteText(value)}`);
@@ -153,7 +169,7 @@ function cancelWhenAborted(path: string, abort: AbortSignal, tag: string): () =>
       await session
         .queryAsync(`KILL QUERY WHERE Settings['log_comment'] = ${quoteText(tag)} ASYNC`)
         .catch(() => {})
-        .finally(() => session.close());
+        .finally(() => closeSession(session));
       if (!ended) await sleep(cancelAgainMs);
     }
   };

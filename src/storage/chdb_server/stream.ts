@@ -86,6 +86,7 @@ async function* chunksOf({ request, response }: Sent, writing: Promise<unknown>)
     await writing;
     throw thrown;
   }
-  response.end();
+  // The engine would send its next answer over this connection, which is cut.
+  response.writeHead(200, { connection: "close" }).end();
   await writing;
 }

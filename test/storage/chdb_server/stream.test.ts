@@ -89,3 +89,41 @@ test("a reader that leaves stops the statement", async () => {
     await Bun.sleep(50);
   }
 });
+
+test("answers that follow one another all arrive, whoever else is answered meanwhile", async () => {
+  const text = "SELECT a FROM (SELECT number AS a FROM numbers({rows:UInt64})) FORMAT CSV";
+  const lengths = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (let rows = 1; rows < 30; rows++) await answerOf(text, { rows });
+      return (await answerOf(text, { rows: 3 })).length;
+    }),
+  );
+  expect(lengths).toEqual(Array.from({ length: 8 }, () => 6));
+});
+
+test("a statement that was killed has left the engine, though another one still runs", async () => {
+  const endless = (tag: string) =>
+    clickhouse
+      .query(
+        `SELECT count() AS ${tag} FROM (SELECT number FROM numbers(1000000000000)) WHERE sipHash64(number) = 1`,
+      )
+      .then(
+        () => tag,
+        () => tag,
+      );
+  const running = "FROM system.processes WHERE query LIKE concat('%', {tag:String}, ' FROM (SELECT number%')";
+  const isRunning = async (tag: string) => {
+    const [row] = await clickhouse.query<{ n: string }>(`SELECT count() AS n ${running}`, { tag });
+    return row!.n !== "0";
+  };
+  const [killed, other] = [endless("killed"), endless("other")];
+  while (!(await isRunning("killed")) || !(await isRunning("other"))) await Bun.sleep(20);
+  const kill = (tag: string) =>
+    clickhouse.command(`KILL QUERY WHERE query LIKE '%AS ${tag} FROM (SELECT number%' ASYNC`);
+  await kill("killed");
+  expect(await Promise.race([killed, other])).toBe("killed");
+  while (await isRunning("killed")) await Bun.sleep(20);
+  expect(await isRunning("other")).toBe(true);
+  await kill("other");
+  await other;
+});
