@@ -76,6 +76,8 @@ export class FactsCollector {
   };
   #bytes: Uint8Array = new Uint8Array(0);
   #latest = 0;
+  /** When the piece was sent, by the client's clock. */
+  #sentAt = 0;
   /** Whether first and last are of events near the time when the piece was sent: then others are strays. */
   #areNear = false;
   #startUrlAt = Number.POSITIVE_INFINITY;
@@ -84,6 +86,7 @@ export class FactsCollector {
   clear(bytes: Uint8Array, latest: number): void {
     this.#bytes = bytes;
     this.#latest = latest;
+    this.#sentAt = latest - aheadMicrosMax / 1000;
     this.#areNear = false;
     this.#startUrlAt = Number.POSITIVE_INFINITY;
     Object.assign(this.facts, noFacts);
@@ -119,7 +122,7 @@ export class FactsCollector {
     facts.inflatedBytes += inflatedBytes;
     const { snapshotShownBytesMax, snapshotInflatedBytesMax } = limits;
     if (bytes > snapshotShownBytesMax || inflatedBytes > snapshotInflatedBytesMax) facts.leftOut++;
-    const sound = at >= Math.min(earliestMillis, this.#sentAt() - dayMillis) && at <= this.#latest;
+    const sound = at >= Math.min(earliestMillis, this.#sentAt - dayMillis) && at <= this.#latest;
     if (sound) this.#recordTime(at);
     if (!event.hasData) return;
     if (event.type === incremental) this.#interaction(sound ? at : Number.NaN);
@@ -127,15 +130,9 @@ export class FactsCollector {
     else if (event.type === plugin) this.#console();
   }
 
-  /** When the piece was sent, by the client's clock. */
-  #sentAt(): number {
-    return this.#latest - aheadMicrosMax / 1000;
-  }
-
   #recordTime(at: number): void {
     const { facts } = this;
-    const sentAt = this.#sentAt();
-    const isNear = at >= sentAt - dayMillis && at <= sentAt + slackMillis;
+    const isNear = at >= this.#sentAt - dayMillis && at <= this.#sentAt + slackMillis;
     if (isNear !== this.#areNear) {
       if (!isNear) return;
       this.#areNear = true;

@@ -42,16 +42,11 @@ export async function readSnapshots(
       0,
       Math.max(
         0,
-        events.findIndex(({ type, data }) => type !== 5 || isLeftOut(data)),
+        events.findIndex(({ type, data }) => type !== 5 || fieldsOf(data)["tag"] === "left_out"),
       ),
     );
   }
   return { windows, isWhole: next === null };
-}
-
-/** Whether a custom event stands for one that the server left out. */
-function isLeftOut(data: unknown): boolean {
-  return fieldsOf(data)["tag"] === "left_out";
 }
 
 function pathOf(url: string): string {
