@@ -369,15 +369,15 @@ function textOf({ bytes }: Pick<Envelope, "bytes">, [from, to]: RawRange = none)
   if (to === 0 || bytes[from] !== 0x22) return undefined;
   const bucket = (bytes[to - 2]! + 31 * bytes[to - 3]! + 17 * (to - from)) % recentKeys.length;
   const recent = recentKeys[bucket];
-  if (recent && isTextAt(bytes, from, to, recent.raw)) return recent.text;
-  const raw = bytes.slice(from, to);
+  if (recent?.raw.equals(bytes.subarray(from, to))) return recent.text;
+  const raw = Buffer.from(bytes.subarray(from, to));
   const text = (JSON.parse(decodeText(bytes, from, to)) as string).trim() || undefined;
   if (raw.length <= recentKeyBytesMax) recentKeys[bucket] = { raw, text };
   return text;
 }
 
 /** Keys read lately, by their last bytes and their length: most requests name one of few keys. */
-const recentKeys: ({ raw: Uint8Array; text: string | undefined } | undefined)[] = Array.from({ length: 256 });
+const recentKeys: ({ raw: Buffer; text: string | undefined } | undefined)[] = Array.from({ length: 256 });
 /** The longest key, with its quotes, in bytes. */
 const recentKeyBytesMax = limits.projectKeyBytesMax + 2;
 
