@@ -11,6 +11,7 @@ import {
   nullable,
   readOnly,
   strictModel,
+  timezone,
   unsupported,
   type UpdateInput,
   uuid,
@@ -112,27 +113,34 @@ export const exportModel = model("BatchExport", {
     default: null,
     description:
       "The columns and rows of events or persons to export. Times are in UTC, as in the models. " +
-      "`hogql_query` has the same effect.",
+      "`hogql_query` is the same field.",
     examples: ["select uuid, event, timestamp from events where event != '$pageview'"],
   }),
+  hogql_query: nullable(Type.String({ maxLength: exportLimits.queryCharsMax }), { default: null }),
   schema: readOnly(nullable(schemaModel)),
   filters: nullable(Type.Unknown({ "x-shown": Type.Array(Type.Record(Type.String(), Type.Unknown())) }), {
     default: null,
     description: "Property filters that all must match: conditions, or groups of them.",
     examples: [[{ key: "plan", operator: "exact", value: ["paid"], type: "event" }]],
   }),
+  timezone: timezone({
+    description: "On whose clock days and weeks begin: UTC by default, as other intervals.",
+  }),
+  offset_day: nullable(integer({ minimum: 0, maximum: 6 }), {
+    default: null,
+    description: "The day on which weeks begin: 0, Sunday, by default; null for other intervals.",
+  }),
+  offset_hour: nullable(integer({ minimum: 0, maximum: 23 }), {
+    default: null,
+    description: "The hour at which days and weeks begin: 0 by default; null for other intervals.",
+  }),
 });
 export type BatchExport = Static<typeof exportModel>;
-
-const alias = nullable(Type.String({ maxLength: exportLimits.queryCharsMax }), { default: null });
 
 const exportFields = {
   ...writable(exportModel).properties,
   destination: destinationBody,
-  hogql_query: Type.Optional(alias),
-  timezone: unsupported("Intervals begin and end in UTC.", ["UTC"]),
-  offset_day: unsupported("Intervals are aligned in UTC without an offset.", [0]),
-  offset_hour: unsupported("Intervals are aligned in UTC without an offset.", [0]),
+  timezone: nullable(exportModel.properties.timezone, { default: null }),
 };
 
 export const exportBody = strictModel("BatchExportRequest", exportFields, exportModel);
@@ -201,7 +209,8 @@ export const backfillBody = strictModel(
   {
     start_at: nullable(Type.Unknown({ "x-shown": momentShown }), {
       default: null,
-      description: "ISO 8601 with an offset; none: from the first data on.",
+      description:
+        "ISO 8601 with an offset, or for days and weeks a date: their begin on it. None: from the first data on.",
       examples: ["2025-01-01T00:00:00Z"],
     }),
     end_at: nullable(Type.Unknown({ "x-shown": momentShown }), {

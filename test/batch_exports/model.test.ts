@@ -102,8 +102,8 @@ test("replies have the fields of the API, and no secret among them", () => {
   );
   expect(Object.keys(exportModel.properties).toSorted()).toEqual(
     (
-      "created_at destination end_at filters id interval last_paused_at last_updated_at latest_runs model name native_query " +
-      "paused schema start_at team_id"
+      "created_at destination end_at filters hogql_query id interval last_paused_at last_updated_at latest_runs model name " +
+      "native_query offset_day offset_hour paused schema start_at team_id timezone"
     ).split(" "),
   );
 });

@@ -2,10 +2,11 @@
 // decides what is right.
 
 import { openSecrets } from "../../src/access/secret.ts";
+import type { Cadence } from "../../src/batch_exports/interval.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { until } from "./server.ts";
 
-export interface MadeExport {
+export interface MadeExport extends Partial<Omit<Cadence, "interval">> {
   /** The first, by default. */
   project_id?: number;
   type: string;
@@ -33,11 +34,12 @@ export async function makeExport(stores: Stores, sealing: Sealing, made: MadeExp
   const sealed = openSecrets(sealing).seal(made.secrets ?? {});
   await sql`
     INSERT INTO batch_exports (id, project_id, name, model, "interval", paused, native_query, filters,
-      destination_type, destination_config, destination_secrets, created_at, last_updated_at, scheduled_until)
+      destination_type, destination_config, destination_secrets, created_at, last_updated_at, scheduled_until,
+      timezone, offset_day, offset_hour)
     VALUES (${id}, ${made.project_id ?? 1}, 'tested', ${made.model ?? "events"}, ${made.interval ?? "hour"}, ${made.paused ?? false},
       ${made.native_query ?? null}, ${sql.json((made.filters ?? null) as never)}, ${made.type},
       ${sql.json(made.config as never)}, ${Buffer.from(sealed)}, ${now}, ${now},
-      ${made.scheduled_until ?? now})`;
+      ${made.scheduled_until ?? now}, ${made.timezone ?? "UTC"}, ${made.offset_day ?? 0}, ${made.offset_hour ?? 0})`;
   return id;
 }
 

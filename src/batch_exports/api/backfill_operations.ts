@@ -73,7 +73,7 @@ function startOperations({ sql, clickhouse, clock, wake }: BackfillParts) {
     body: backfillBody,
     answer: async ({ found, body }: { found: StoredExport; body: Parameters<typeof readRange>[0] }) => {
       const now = new Date(clock.now());
-      const range = readRange(body, found.interval, now);
+      const range = readRange(body, found, now);
       const first =
         range.end && (await readFirstMoment(clickhouse, found.project_id, chooseMoment(found.model, true)));
       if (range.end && first && range.end.getTime() <= first) {

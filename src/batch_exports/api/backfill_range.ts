@@ -1,28 +1,30 @@
 // The range of a backfill, and how one is begun.
 
 import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
+import { wordsIn } from "../../core/words.ts";
 import { excerpt } from "../../http/fields/field_fault.ts";
 import { isoTimeOf } from "../../http/fields/field_time.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { alignedBefore, intervalMs, intervalsIn } from "../interval.ts";
+import { type Cadence, type Grid, intervalsIn, openGrid } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import { type BackfillRange, createBackfill } from "../stores/backfill_store.ts";
 import type { StoredExport } from "../stores/export_store.ts";
 
 /**
  * The range in a request, of events' timestamps.
- * @param interval the export's: of whole days, it takes dates.
+ * @param of the export: by day or week, it takes dates.
  * @throws Fault, in PostHog's words, for a text that is not a moment, has no offset, or an end before the start or in
  *   the future.
  */
 export function readRange(
   body: { start_at?: unknown; end_at?: unknown },
-  interval: string,
+  of: Cadence,
   now: Date,
 ): BackfillRange {
-  const takesDates = intervalMs(interval) % intervalMs("day") === 0;
-  const start = readMoment(body.start_at, takesDates);
-  const end = readMoment(body.end_at, takesDates);
+  const grid = openGrid(of);
+  const start = readMoment(body.start_at, grid, of);
+  const end = readMoment(body.end_at, grid, of);
   if (start && start >= (end ?? now)) {
     throw new Fault("invalid_input", "The initial backfill datetime 'start_at' happens after 'end_at'");
   }
@@ -39,29 +41,29 @@ export function readRange(
  */
 export function endOfRange(
   { start, end }: Omit<BackfillRange, "by_timestamp">,
-  of: Pick<StoredExport, "interval" | "paused" | "end_at">,
+  of: Cadence & Pick<StoredExport, "paused" | "end_at">,
   now: Date,
 ): Date {
   if (end) return end;
-  const lengthMs = intervalMs(of.interval);
-  const grid = alignedBefore(now.getTime(), lengthMs);
-  const goesOn = !of.paused && (of.end_at === null || Date.parse(of.end_at) >= grid + lengthMs);
-  return goesOn && !(start && start.getTime() >= grid) ? new Date(grid) : now;
+  const grid = openGrid(of);
+  const begin = grid.before(now.getTime());
+  const goesOn = !of.paused && (of.end_at === null || Date.parse(of.end_at) >= grid.after(begin));
+  return goesOn && !(start && start.getTime() >= begin) ? new Date(begin) : now;
 }
 
 /**
- * Begins a backfill of this range, which is run up to `end`, in intervals of the export or of the length given.
+ * Begins a backfill of this range, which is run up to `end`, in intervals of the export or of the cadence given.
  * @throws Fault when there are too many.
  */
 export async function beginBackfill(
   sql: Postgres,
-  of: { id: string; interval: string },
+  of: Cadence & { id: string },
   range: BackfillRange,
   end: Date,
   now: Date,
 ): Promise<string> {
   const { start } = range;
-  const runs = start && intervalsIn(start.getTime(), end.getTime(), intervalMs(of.interval));
+  const runs = start && intervalsIn(start.getTime(), end.getTime(), openGrid(of));
   const most = exportLimits.backfillRunsMax;
   if (runs !== null && runs > most) {
     const detail = `This range has ${runs} intervals; a backfill can have at most ${most}.`;
@@ -70,28 +72,27 @@ export async function beginBackfill(
   return await createBackfill(sql, of, range, { end, total_runs: runs, now });
 }
 
-/** An interval of this length in the spelling of exports; undefined when there is none. */
-export function intervalNamed(lengthMs: number): string | undefined {
-  const named = ["hour", "day", "week"].find((name) => intervalMs(name) === lengthMs);
-  const minutes = lengthMs / 60_000;
-  return (
-    named ??
-    (Number.isInteger(minutes) && minutes > 0 && minutes < 10_000 ? `every ${minutes} minutes` : undefined)
-  );
-}
-
 const offset = /(?:Z|[+-]\d\d(?::?\d\d)?)$/i;
 const dateOnly = /^\d{4}-\d\d-\d\d$/;
+const weekdays = wordsIn("Sunday Monday Tuesday Wednesday Thursday Friday Saturday");
 
-function readMoment(value: unknown, takesDates: boolean): Date | null {
+/** A date is the boundary on it: of weeks, one on which none begins is refused. */
+function readMoment(value: unknown, grid: Grid, { offset_day }: Cadence): Date | null {
   if (value === undefined || value === null || value === "") return null;
   const text = typeof value === "string" ? value.trim() : "";
-  const time = text.length > 64 ? undefined : isoTimeOf(dateOnly.test(text) ? `${text}T00:00` : text);
+  const isDate = dateOnly.test(text);
+  const time = text.length > 64 ? undefined : isoTimeOf(isDate ? `${text}T00:00` : text);
   if (time === undefined) {
     throw new Fault("invalid_input", `Input ${excerpt(value)} is not a valid ISO formatted datetime.`);
   }
-  if (dateOnly.test(text) ? !takesDates : !offset.test(text)) {
+  if (isDate ? !grid.startOn : !offset.test(text)) {
     throw new Fault("invalid_input", `Input ${text} is naive.`);
   }
-  return new Date(time);
+  if (!isDate || !grid.startOn) return new Date(time);
+  const date = Temporal.PlainDate.from(text);
+  if (grid.lengthMs > limits.dayMs && date.dayOfWeek % 7 !== offset_day) {
+    const [given, begun] = [date.dayOfWeek % 7, offset_day].map((day) => weekdays[day]);
+    throw new Fault("invalid_input", `Input ${text} is a ${given}; weeks of this export begin on ${begun}s.`);
+  }
+  return new Date(grid.startOn(date));
 }

@@ -20,6 +20,7 @@ import type { DestinationKind } from "../destinations/destination.ts";
 import { destinations } from "../destinations/destinations.ts";
 import type { Field } from "../destinations/fields.ts";
 import type { ExportModel } from "../export_model.ts";
+import { readCadence } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import type { ExportUpdate } from "../model.ts";
 import { queryProblem } from "../query/check_store.ts";
@@ -93,13 +94,13 @@ async function checkOwnPart(
   return {
     name: changes.name ?? stored?.name ?? "",
     model,
-    interval,
     paused: changes.paused ?? stored?.paused ?? false,
     last_paused_at: moment("last_paused_at"),
     start_at,
     end_at,
     native_query,
     filters,
+    ...readCadence(changes, interval, stored),
   };
 }
 
@@ -172,11 +173,13 @@ function intervalOf(interval: string | undefined): string {
   throw new Fault("invalid_choice", `"${excerpt(interval)}" is not a valid choice.`, { attr: "interval" });
 }
 
-/** The query under either name; a blank one counts as none. */
+/** The query under either name, the changed one of two; a blank one counts as none. */
 function queryOf(changes: ExportUpdate, stored: StoredExport | undefined): string | null {
-  const { native_query, hogql_query } = changes;
-  const query = native_query ?? (hogql_query === undefined ? native_query : hogql_query);
-  return query === undefined ? (stored?.native_query ?? null) : query || null;
+  const before = stored?.native_query ?? null;
+  const named = [changes.native_query, changes.hogql_query].filter((query) => query !== undefined);
+  if (named.length === 0) return before;
+  const texts = named.filter((query) => query !== null && query !== "");
+  return texts.find((query) => query !== before) ?? texts[0] ?? null;
 }
 
 function filtersOf(changes: ExportUpdate, model: ExportModel, stored: StoredExport | undefined): unknown {

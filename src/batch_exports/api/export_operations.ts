@@ -279,8 +279,12 @@ async function shownExport(
     end_at: stored.end_at,
     latest_runs: stored.latest_runs,
     native_query: stored.native_query,
+    hogql_query: stored.native_query,
     schema: await schemaOf(parse, stored),
     filters: stored.filters,
+    timezone: stored.timezone,
+    offset_day: stored.interval === "week" ? stored.offset_day : null,
+    offset_hour: stored.interval === "day" || stored.interval === "week" ? stored.offset_hour : null,
   };
 }
 

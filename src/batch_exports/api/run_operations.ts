@@ -8,7 +8,7 @@ import { present, uuidOf } from "../../http/fields/field_fault.ts";
 import { limitParameter, momentParameter, parameter } from "../../http/fields/query.ts";
 import { reply } from "../../http/fields/schema.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { alignedBefore, intervalMs } from "../interval.ts";
+import { openGrid, wholeRange } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import {
   cancelledModel,
@@ -22,9 +22,9 @@ import {
 } from "../model.ts";
 import { cursorPage, readCursor } from "../stores/cursor.ts";
 import { setPaused, type StoredExport } from "../stores/export_store.ts";
-import { cancelRun, getRun, isByTimestamp, listRuns } from "../stores/run_list_store.ts";
+import { cancelRun, getRun, isByTimestamp, listRuns, readLastEnd } from "../stores/run_list_store.ts";
 import type { BackfillParts } from "./backfill_operations.ts";
-import { beginBackfill, intervalNamed } from "./backfill_range.ts";
+import { beginBackfill } from "./backfill_range.ts";
 import { exportOf, exportOperation, type ExportRequest } from "./request.ts";
 
 export function runOperations(parts: BackfillParts) {
@@ -116,10 +116,10 @@ function changeOperations({ sql, clock, wake }: BackfillParts) {
 async function runAgain(sql: Postgres, stored: StoredExport, run: Run, now: Date): Promise<string> {
   const end = new Date(run.data_interval_end);
   const start = run.data_interval_start === null ? null : new Date(run.data_interval_start);
-  // The export's interval may have changed: the retry has the length of the run.
-  const interval = (start && intervalNamed(end.getTime() - start.getTime())) ?? stored.interval;
   const by_timestamp = await isByTimestamp(sql, run.id);
-  return await beginBackfill(sql, { id: stored.id, interval }, { start, end, by_timestamp }, end, now);
+  // The export's grid may have changed: the retry is the run's interval.
+  const of = { ...stored, interval: wholeRange };
+  return await beginBackfill(sql, of, { start, end, by_timestamp }, end, now);
 }
 
 async function runOf(
@@ -158,13 +158,14 @@ function pauseOperations({ sql, clock, wake }: BackfillParts) {
   ];
 }
 
-/** The range from the paused schedule to the interval with which it resumes. */
+/** The range from the paused schedule, but no earlier than its last run, to the interval with which it resumes. */
 async function backfillMissed(sql: Postgres, stored: StoredExport, now: Date): Promise<void> {
-  const { interval, created_at, scheduled_until, last_paused_at } = stored;
-  const lengthMs = intervalMs(interval);
+  const { id, created_at, scheduled_until, last_paused_at } = stored;
+  const grid = openGrid(stored);
   const paused = last_paused_at === null ? now.getTime() : Date.parse(last_paused_at);
   const stood = Math.min((scheduled_until ?? created_at).getTime(), paused);
-  const start = new Date(alignedBefore(stood, lengthMs));
-  const end = new Date(alignedBefore(now.getTime(), lengthMs));
+  const last = (await readLastEnd(sql, id))?.getTime() ?? -Infinity;
+  const start = new Date(stood < last ? grid.before(stood) : Math.max(grid.before(stood), last));
+  const end = new Date(grid.before(now.getTime()));
   if (start < end) await beginBackfill(sql, stored, { start, end, by_timestamp: false }, end, now);
 }

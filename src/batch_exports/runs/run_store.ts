@@ -4,12 +4,13 @@ import { storableText } from "../../core/foreign_text.ts";
 import type { LeasedRows } from "../../storage/postgres/lease_queue.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { DestinationType } from "../destinations/destinations.ts";
+import type { Cadence } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import { type LogEntryLevel, openStatuses, type RunStatus } from "../model.ts";
 import type { ExportFields } from "../stores/export_store.ts";
 
 /** Fields of an export that its runs do not need. */
-type OwnOfExports = "name" | "interval" | "paused" | "last_paused_at" | "start_at" | "end_at";
+type OwnOfExports = keyof Cadence | "name" | "paused" | "last_paused_at" | "start_at" | "end_at";
 
 /** A run with everything that its delivery needs. Moments in ms since 1970. */
 export interface ClaimedRun extends Omit<ExportFields, OwnOfExports> {

@@ -1,36 +1,40 @@
 // Schedules and backfills in Postgres: each advances by one run at a time. All moments come from the caller's clock.
 
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
-import type { ExportInterval, ExportSchedule } from "../interval.ts";
+import type { Cadence, ExportInterval, ExportSchedule } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import { openStatuses } from "../model.ts";
 
-interface DueExport extends ExportSchedule {
+interface DueExport extends ExportSchedule, Cadence {
   id: string;
-  interval: string;
+  revision: string;
+}
+
+/** The interval to run, if there is one; up to when nothing else is to be run, and when the next interval ends. */
+interface Decision {
+  run: ExportInterval | undefined;
+  until: number;
+  due_at: number;
 }
 
 /**
- * Advances schedules: for every export whose next interval has ended and that has no open run, `decide` returns the
- * interval to run, or the moment up to which there is nothing to run.
+ * Advances schedules: decides about every export whose next interval may have ended and that has no open run.
  * @returns how many runs were created.
  */
 export async function scheduleRuns(
   sql: Postgres,
   now: number,
-  decide: (due: DueExport) => { run: ExportInterval } | { until: number },
+  decide: (due: DueExport) => Decision,
 ): Promise<number> {
   const due = await sql<DueExport[]>`
-      SELECT e.id, e."interval", e.scheduled_until, e.start_at, e.end_at
+      SELECT e.*, (SELECT max(data_interval_end) FROM batch_export_runs r
+          WHERE r.batch_export_id = e.id AND r.backfill_id IS NULL) AS last_end
       FROM (
-        SELECT *, CASE "interval" WHEN 'hour' THEN 3600 WHEN 'day' THEN 86400 WHEN 'week' THEN 604800
-          ELSE split_part("interval", ' ', 2)::integer * 60 END AS seconds
-        FROM (SELECT id, project_id, "interval", coalesce(scheduled_until, created_at) AS scheduled_until, start_at,
-            end_at
-          FROM batch_exports WHERE NOT deleted AND NOT paused) open
+        SELECT id, project_id, xmin::text AS revision, "interval", timezone, offset_day, offset_hour, start_at, end_at,
+          coalesce(scheduled_until, created_at) AS scheduled_until
+        FROM batch_exports WHERE NOT deleted AND NOT paused AND (due_at IS NULL OR due_at <= ${new Date(now)})
       ) e
-      WHERE (floor(extract(epoch FROM e.scheduled_until) / e.seconds) + 1) * e.seconds <= ${now / 1000}
-        AND (e.start_at IS NULL OR e.start_at <= ${new Date(now)})
+      WHERE (e.start_at IS NULL OR e.start_at <= ${new Date(now)})
         AND (e.end_at IS NULL OR e.scheduled_until < e.end_at)
         AND NOT EXISTS (
           SELECT FROM batch_export_runs r
@@ -39,17 +43,15 @@ export async function scheduleRuns(
       LIMIT ${exportLimits.exportsPerTickMax}`;
   let created = 0;
   for (const one of due) {
-    const decided = decide(one);
-    const reached = new Date("run" in decided ? decided.run.end : decided.until);
+    const { run, until, due_at } = decide(one);
     // One transaction each: locks on several exports could deadlock with their deletion.
     created += await sql.begin(async (tx) => {
-      // Unless another process advanced it meanwhile.
+      // Unless another process advanced it or a request changed it meanwhile.
       const advanced = await tx`
-        UPDATE batch_exports SET scheduled_until = ${reached}
-        WHERE id = ${one.id} AND NOT deleted AND NOT paused
-          AND date_trunc('milliseconds', coalesce(scheduled_until, created_at)) = ${one.scheduled_until}`;
-      if (advanced.count === 0 || !("run" in decided)) return 0;
-      return await insertRun(tx, { batch_export_id: one.id, backfill_id: null }, decided.run, now);
+        UPDATE batch_exports SET scheduled_until = ${new Date(until)}, due_at = ${new Date(due_at)}
+        WHERE id = ${one.id} AND NOT deleted AND NOT paused AND xmin::text = ${one.revision}`;
+      if (advanced.count === 0 || !run) return 0;
+      return await insertRun(tx, { batch_export_id: one.id, backfill_id: null }, run, now);
     });
   }
   return created;
@@ -72,12 +74,11 @@ async function insertRun(
   return created.count;
 }
 
-export interface OpenBackfill {
+export interface OpenBackfill extends Cadence {
   id: string;
   batch_export_id: string;
   project_id: number;
   model: "events" | "persons";
-  interval: string;
   by_timestamp: boolean;
   /** The end in the request; null: until now. */
   end_at: Date | null;
@@ -90,8 +91,8 @@ export interface OpenBackfill {
 /** Backfills without an open run, which are to get the next one, or to end. */
 export async function waitingBackfills(sql: Postgres): Promise<OpenBackfill[]> {
   return await sql<OpenBackfill[]>`
-    SELECT b.id, b.batch_export_id, e.project_id, e.model, b."interval", b.by_timestamp, b.end_at, b.range_start,
-      b.range_end, b.scheduled_until, b.created_at
+    SELECT b.id, b.batch_export_id, e.project_id, e.model, b."interval", b.timezone, b.offset_day, b.offset_hour,
+      b.by_timestamp, b.end_at, b.range_start, b.range_end, b.scheduled_until, b.created_at
     FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id
     WHERE b.status IN ('Starting', 'Running') AND NOT e.deleted
       AND NOT EXISTS (

@@ -10,7 +10,7 @@ import { Semaphore } from "../../work/semaphore.ts";
 import type { Destination } from "../destinations/destination.ts";
 import { type DestinationType, probe, unsupportedTypes } from "../destinations/destinations.ts";
 import { shownFailure } from "../failure.ts";
-import { alignedBefore, intervalMs, intervalsIn, nextDue, nextOfRange } from "../interval.ts";
+import { type Grid, intervalsIn, nextDue, nextOfRange, openGrid } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import { chooseMoment, readFirstMoment } from "../source/store.ts";
 import { attemptRun, type RunServices } from "./run.ts";
@@ -89,9 +89,10 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     await cancelOrphans(sql, clock.now());
     const now = clock.now();
     await scheduleRuns(sql, now, (due) => {
-      const lengthMs = intervalMs(due.interval);
-      const run = nextDue(due, lengthMs, now);
-      return run ? { run } : { until: alignedBefore(now, lengthMs) };
+      const grid = openGrid(due);
+      const run = nextDue(due, grid, now);
+      const until = run?.end ?? Math.max(due.scheduled_until.getTime(), grid.before(now));
+      return { run, until, due_at: grid.after(until) };
     });
     await this.#backfill();
     const { through, unseen } = await readWatermarks(sql, clock.now());
@@ -116,13 +117,13 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
 
   async #advance(backfill: OpenBackfill): Promise<void> {
     const { sql, clock } = this.#services;
-    const lengthMs = intervalMs(backfill.interval);
+    const grid = openGrid(backfill);
     let end = backfill.range_end.getTime();
-    const start = backfill.range_start?.getTime() ?? (await this.#firstMoment(backfill, lengthMs)) ?? end;
+    const start = backfill.range_start?.getTime() ?? (await this.#firstMoment(backfill, grid)) ?? end;
     // All data is of the unfinished interval: it is exported at once.
     if (backfill.end_at === null && start >= end) end = Math.max(end, backfill.created_at.getTime());
-    await setRange(sql, backfill.id, { start, end }, intervalsIn(start, end, lengthMs), clock.now());
-    const run = nextOfRange(backfill.scheduled_until?.getTime() ?? start, end, lengthMs);
+    await setRange(sql, backfill.id, { start, end }, intervalsIn(start, end, grid), clock.now());
+    const run = nextOfRange(backfill.scheduled_until?.getTime() ?? start, end, grid);
     if (run) {
       await advanceBackfill(sql, backfill, run, clock.now());
       return;
@@ -142,14 +143,14 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
   /** The interval boundary before the project's first data; undefined when there is none. */
   async #firstMoment(
     { project_id, model, by_timestamp }: OpenBackfill,
-    lengthMs: number,
+    grid: Grid,
   ): Promise<number | undefined> {
     const first = await readFirstMoment(
       this.#services.clickhouse,
       project_id,
       chooseMoment(model, by_timestamp),
     );
-    return first === undefined ? undefined : alignedBefore(first, lengthMs);
+    return first === undefined ? undefined : grid.before(first);
   }
 
   #due(now: number): Due {

@@ -4,6 +4,7 @@ import { newUuid } from "../../core/id.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { mapInSlices } from "../../work/slices.ts";
+import type { Cadence } from "../interval.ts";
 import type { Backfill } from "../model.ts";
 import { type Cursor, fromCursor, type Ordered } from "./cursor.ts";
 
@@ -26,7 +27,7 @@ export interface BackfillRange {
  */
 export async function createBackfill(
   sql: Postgres,
-  { id: batch_export_id, interval }: { id: string; interval: string },
+  of: Cadence & { id: string },
   range: BackfillRange,
   { end, total_runs, now }: { end: Date; total_runs: number | null; now: Date },
 ): Promise<string> {
@@ -34,10 +35,10 @@ export async function createBackfill(
   await sql`
     INSERT INTO batch_export_backfills (
       id, batch_export_id, start_at, end_at, range_start, range_end, "interval", total_runs, created_at,
-      last_updated_at, by_timestamp)
+      last_updated_at, by_timestamp, timezone, offset_day, offset_hour)
     VALUES (
-      ${id}, ${batch_export_id}, ${range.start}, ${range.end}, ${range.start}, ${end}, ${interval}, ${total_runs},
-      ${now}, ${now}, ${range.by_timestamp})`;
+      ${id}, ${of.id}, ${range.start}, ${range.end}, ${range.start}, ${end}, ${of.interval}, ${total_runs},
+      ${now}, ${now}, ${range.by_timestamp}, ${of.timezone}, ${of.offset_day}, ${of.offset_hour})`;
   return id;
 }
 

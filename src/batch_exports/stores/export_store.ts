@@ -10,6 +10,7 @@ import type { DestinationType } from "../destinations/destinations.ts";
 import type { Settings } from "../destinations/fields.ts";
 import { type FilePlace, readPattern, writeSameNames } from "../destinations/file/path_pattern.ts";
 import type { ExportModel } from "../export_model.ts";
+import type { Cadence } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import type { Run } from "../model.ts";
 import { latestRuns } from "./run_list_store.ts";
@@ -18,10 +19,9 @@ import { latestRuns } from "./run_list_store.ts";
 export type ExportScope = { project_id: number } | { organization_id: string };
 
 /** The columns that a request sets. Moments are ISO text, since a Date would lose microseconds. */
-export interface ExportFields {
+export interface ExportFields extends Cadence {
   name: string;
   model: ExportModel;
-  interval: string;
   paused: boolean;
   last_paused_at: string | null;
   start_at: string | null;
@@ -145,13 +145,14 @@ export async function createExport(
     INSERT INTO batch_exports AS e (
       id, project_id, created_by, created_at, last_updated_at, scheduled_until, name, model, "interval", paused,
       last_paused_at, start_at, end_at, native_query, filters, destination_type, destination_config,
-      destination_secrets, own_names)
+      destination_secrets, own_names, timezone, offset_day, offset_hour)
     SELECT ${newUuid()}::uuid, p.id, ${created_by}::integer, ${now}::timestamptz, ${now}::timestamptz,
       ${now}::timestamptz, ${fields.name}::text, ${fields.model}::text, ${fields.interval}::text,
       ${fields.paused}::boolean, ${fields.last_paused_at}::text::timestamptz, ${fields.start_at}::text::timestamptz,
       ${fields.end_at}::text::timestamptz, ${fields.native_query}::text, ${jsonOf(sql, fields.filters)}::jsonb,
       ${fields.destination_type}::text, ${jsonOf(sql, fields.destination_config)}::jsonb,
-      ${fields.destination_secrets}::bytea, ${own_names}::boolean
+      ${fields.destination_secrets}::bytea, ${own_names}::boolean, ${fields.timezone}::text,
+      ${fields.offset_day}::integer, ${fields.offset_hour}::integer
     FROM projects p WHERE p.id = ${project_id} AND ${isBelowLimit(sql)}
     RETURNING ${columns(sql)}`;
   return row;
@@ -194,6 +195,8 @@ export async function updateExport(
       filters = ${jsonOf(sql, fields.filters)}::jsonb, destination_type = ${fields.destination_type},
       destination_config = ${jsonOf(sql, fields.destination_config)}::jsonb,
       destination_secrets = ${fields.destination_secrets}::bytea, own_names = ${fields.own_names ?? stored.own_names},
+      timezone = ${fields.timezone}, offset_day = ${fields.offset_day}, offset_hour = ${fields.offset_hour},
+      due_at = NULL,
       scheduled_until = CASE WHEN ${resumed} THEN ${now}::timestamptz ELSE scheduled_until END,
       last_updated_at = ${now}::timestamptz
     WHERE id = ${stored.id} AND NOT deleted AND xmin::text = ${stored.revision}
@@ -212,7 +215,7 @@ export async function setPaused(
     UPDATE batch_exports e SET
       paused = ${paused},
       last_paused_at = CASE WHEN ${paused} THEN ${now}::timestamptz ELSE last_paused_at END,
-      scheduled_until = CASE WHEN ${paused} THEN scheduled_until ELSE ${now}::timestamptz END,
+      scheduled_until = CASE WHEN ${paused} THEN scheduled_until ELSE ${now}::timestamptz END, due_at = NULL,
       last_updated_at = ${now}::timestamptz
     WHERE id = ${id} AND NOT deleted AND paused <> ${paused}
     RETURNING ${columns(sql)}`;

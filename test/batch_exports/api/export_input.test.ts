@@ -32,6 +32,9 @@ const stored = {
   end_at: null,
   native_query: null,
   filters: null,
+  timezone: "Europe/Berlin",
+  offset_day: 0,
+  offset_hour: 3,
   destination_type: "HTTP",
   destination_config: { url: "https://sink.example/batch" },
   destination_secrets: sealed,
@@ -61,6 +64,9 @@ test("a new export has the defaults of what it leaves out, and its secrets apart
     end_at: null,
     native_query: null,
     filters: null,
+    timezone: "UTC",
+    offset_day: 0,
+    offset_hour: 0,
     destination_type: "HTTP",
     destination_config: { url: "https://sink.example/batch" },
     destination_secrets: sealed,
@@ -91,6 +97,39 @@ test.each([
   expect(fault).toEqual(
     isOne ? [undefined] : ["invalid_choice", "interval", `"${interval}" is not a valid choice.`],
   );
+});
+
+test("days have a zone and an hour, weeks a day as well, and other intervals neither", async () => {
+  const cadenceAfter = async (input: object, before?: StoredExport) => {
+    const { fields } = await checkExport(checks, before ? input : { ...changes, ...input }, before);
+    return [fields.interval, fields.timezone, fields.offset_day, fields.offset_hour];
+  };
+  const zoned = { timezone: "Asia/Kathmandu", offset_hour: 20 };
+  expect(await cadenceAfter({ interval: "day", ...zoned })).toEqual(["day", "Asia/Kathmandu", 0, 20]);
+  const weekly = { ...stored, interval: "week", ...zoned, offset_day: 3 } as StoredExport;
+  expect(await cadenceAfter({ interval: "week", ...zoned, offset_day: 3 })).toEqual([
+    "week",
+    "Asia/Kathmandu",
+    3,
+    20,
+  ]);
+  expect(await cadenceAfter({ name: "x" }, weekly)).toEqual(["week", "Asia/Kathmandu", 3, 20]);
+  expect(await cadenceAfter({ offset_hour: 5 }, weekly)).toEqual(["week", "Asia/Kathmandu", 3, 5]);
+  expect(await cadenceAfter({ offset_day: null, timezone: null }, weekly)).toEqual(["week", "UTC", 0, 20]);
+  expect(await cadenceAfter({ interval: "day" }, weekly)).toEqual(["day", "Asia/Kathmandu", 0, 20]);
+  expect(await cadenceAfter({ interval: "hour" }, weekly)).toEqual(["hour", "Asia/Kathmandu", 0, 0]);
+  const none = { offset_day: null, offset_hour: 0, timezone: "UTC" };
+  expect(await cadenceAfter(none)).toEqual(["hour", "UTC", 0, 0]);
+  const wrong = (name: string, named: string) => [
+    "invalid_input",
+    name,
+    `${name} is not applicable for non-${named} intervals`,
+  ];
+  expect(await faultOf({ ...changes, interval: "day", offset_day: 1 })).toEqual(
+    wrong("offset_day", "weekly"),
+  );
+  expect(await faultOf({ ...changes, offset_hour: 1 })).toEqual(wrong("offset_hour", "daily/weekly"));
+  expect(await faultOf({ offset_day: 1 }, stored)).toEqual(wrong("offset_day", "weekly"));
 });
 
 test("an end before the start is refused, also against the stored start; both at once are no interval, and pass", async () => {

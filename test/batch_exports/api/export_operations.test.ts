@@ -65,7 +65,9 @@ test(
       ..."id team_id name model destination interval paused created_at last_updated_at last_paused_at".split(
         " ",
       ),
-      ..."start_at end_at latest_runs native_query schema filters".split(" "),
+      ..."start_at end_at latest_runs native_query hogql_query schema filters timezone offset_day offset_hour".split(
+        " ",
+      ),
     ]);
     expect(body).toMatchObject({
       team_id: desk.project_id,
@@ -102,8 +104,12 @@ test("the defaults are events, not paused, no bounds", async () => {
     start_at: null,
     end_at: null,
     native_query: null,
+    hogql_query: null,
     schema: null,
     filters: null,
+    timezone: "UTC",
+    offset_day: 0,
+    offset_hour: 0,
     destination: { type: "NoOp", config: {} },
   });
   expect(await desk.make({ model: null })).toMatchObject({ model: "events" });
@@ -237,11 +243,23 @@ test(
   async () => {
     const query = "SELECT event FROM events";
     const made = await desk.make({ hogql_query: query });
-    expect(made).toMatchObject({ native_query: query, schema: { hogql_query: query } });
-    expect(made).not.toHaveProperty("hogql_query");
+    expect(made).toMatchObject({ native_query: query, hogql_query: query, schema: { hogql_query: query } });
     const path = `${desk.home}${String(made["id"])}/`;
+    // Scripts change one field of a reply and send all of it back.
+    const other = "SELECT uuid FROM events";
+    for (const name of ["hogql_query", "native_query"]) {
+      const read = (await desk.ask("GET", path)).body;
+      const next = read["native_query"] === query ? other : query;
+      expect((await desk.ask("PATCH", path, { ...read, [name]: next })).body).toMatchObject({
+        native_query: next,
+        hogql_query: next,
+      });
+    }
+    const whole = { ...exportWish, hogql_query: query };
+    expect((await desk.ask("PUT", path, whole)).body).toMatchObject({ native_query: query });
     expect((await desk.ask("PATCH", path, { native_query: null })).body).toMatchObject({
       native_query: null,
+      hogql_query: null,
       schema: null,
     });
   },

@@ -168,10 +168,45 @@ test("what is over can be run again, as a backfill of its interval", async () =>
   });
   const [row] =
     await desk.sql`SELECT "interval" FROM batch_export_backfills WHERE id = ${String(body["backfill_id"])}`;
-  expect(row?.["interval"]).toBe("day");
+  expect(row?.["interval"]).toBe("whole range");
+  const longest = { start: "2025-10-25T22:00:00Z", end: "2025-11-02T00:00:00Z" };
+  const long = await addRun(desk.sql, id, { status: "Failed", ...longest });
+  const retried = (await desk.ask("POST", `${path}runs/${long}/retry/`)).body["backfill_id"];
+  const { body: shown } = await desk.ask("GET", `${path}backfills/${String(retried)}/`);
+  expect(shown).toMatchObject({ progress: { total_runs: 1 } });
   const open = await addRun(desk.sql, id, { status: "Running" });
   const refused = wrong("Cannot retry a run that is in 'Running' status");
   expect(problemOf(await desk.ask("POST", `${path}runs/${open}/retry/`))).toEqual(refused);
+});
+
+test("what a pause missed begins where the last run of another grid ended", async () => {
+  const { id, path } = await makeExport({ interval: "day", offset_hour: 5 });
+  const last = { start: "2025-01-01T05:00:00Z", end: "2025-01-02T05:00:00Z" };
+  await addRun(desk.sql, id, last);
+  await desk.sql`UPDATE batch_exports SET scheduled_until = ${last.end} WHERE id = ${id}`;
+  await desk.ask("PATCH", path, { timezone: "Asia/Tokyo", offset_hour: 0 });
+  await desk.ask("POST", `${path}unpause/`, { backfill: true });
+  const { body } = await desk.ask("GET", `${path}backfills/`);
+  const [backfill] = body["results"] as Record<string, string>[];
+  expect([backfill!["start_at"], backfill!["end_at"]!.slice(11)]).toEqual([last.end, "15:00:00Z"]);
+});
+
+test("a date is the begin of the export's day or week there", async () => {
+  const weekly = { interval: "week", timezone: "Asia/Kathmandu", offset_day: 3, offset_hour: 20 };
+  const { path } = await makeExport(weekly);
+  const dates = { start_at: "2026-01-07", end_at: "2026-01-14" };
+  const { status, body } = await desk.ask("POST", `${path}backfills/`, dates);
+  expect(status).toBe(201);
+  const shown = (await desk.ask("GET", `${path}backfills/${String(body["backfill_id"])}/`)).body;
+  expect(shown).toMatchObject({
+    start_at: "2026-01-07T14:15:00Z",
+    end_at: "2026-01-14T14:15:00Z",
+    progress: { total_runs: 1 },
+  });
+  const refused = await desk.ask("POST", `${path}backfills/`, { ...dates, end_at: "2026-01-11" });
+  expect(problemOf(refused)).toEqual(
+    wrong("Input 2026-01-11 is a Sunday; weeks of this export begin on Wednesdays."),
+  );
 });
 
 test("a backfill starts with a range, under either path, and takes back what it shows", async () => {
@@ -230,7 +265,7 @@ test("without an end, what is under way is left to a schedule that will run it",
   const asked = (paused: boolean, start?: string, end_at: string | null = null) =>
     endOfRange(
       { start: start ? new Date(start) : null, end: null },
-      { interval: "hour", paused, end_at },
+      { interval: "hour", timezone: "UTC", offset_day: 0, offset_hour: 0, paused, end_at },
       new Date("2025-01-01T12:20:00Z"),
     ).toISOString();
   expect(asked(false)).toBe("2025-01-01T12:00:00.000Z");

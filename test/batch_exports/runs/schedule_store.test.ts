@@ -1,6 +1,9 @@
 // Which intervals become runs, by a clock that is moved: missed ones, those of backfills, and none before or after.
 
 import { afterAll, expect, test } from "bun:test";
+import { scheduleRuns } from "../../../src/batch_exports/runs/schedule_store.ts";
+import { createBackfill } from "../../../src/batch_exports/stores/backfill_store.ts";
+import { getExport, updateExport } from "../../../src/batch_exports/stores/export_store.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { broken, hour, noon, nowhere, openExportWorkers } from "../../support/export_workers.ts";
 import { endedRuns, linesOf, makeBackfill, makeExport, runsOf } from "../../support/exports.ts";
@@ -124,4 +127,121 @@ test("a failed run does not stop a backfill", async () => {
       (await linesOf(world.stores, id)).at(-1)?.message === "Backfill finished: 0 of 2 runs completed",
   );
   await worker.close();
+});
+
+const berlin = { ...nowhere, interval: "day", timezone: "Europe/Berlin", offset_hour: 3 };
+const iso = (moment: Date | null) => moment!.toISOString().slice(0, 16);
+
+test("days of a zone follow its clock over a change, for a schedule and a backfill alike", async () => {
+  world.now = Date.parse("2030-04-02T12:00:00Z");
+  const scheduled_until = new Date("2030-03-29T20:00:00Z");
+  const id = await makeExport(world.stores, world, { ...berlin, scheduled_until });
+  const worker = world.openProcess();
+  const days = (await endedRuns(world.stores, id, 4)).map((run) => [
+    iso(run.data_interval_start),
+    iso(run.data_interval_end),
+  ]);
+  expect(days).toEqual([
+    ["2030-03-29T02:00", "2030-03-30T02:00"],
+    // Clocks go from 2:00 to 3:00 at 1:00 UTC.
+    ["2030-03-30T02:00", "2030-03-31T01:00"],
+    ["2030-03-31T01:00", "2030-04-01T01:00"],
+    ["2030-04-01T01:00", "2030-04-02T01:00"],
+  ]);
+  const paused = await makeExport(world.stores, world, { ...berlin, paused: true });
+  const { interval, timezone, offset_hour } = berlin;
+  const of = { id: paused, interval, timezone, offset_day: 0, offset_hour };
+  const [start, end] = [days[0]![0], days[3]![1]].map((at) => new Date(`${at}Z`));
+  const range = { start: start!, end: end!, by_timestamp: true };
+  await createBackfill(world.stores.sql, of, range, {
+    end: end!,
+    total_runs: null,
+    now: new Date(world.now),
+  });
+  worker.wake();
+  expect(
+    (await endedRuns(world.stores, paused, 4)).map((run) => [
+      iso(run.data_interval_start),
+      iso(run.data_interval_end),
+    ]),
+  ).toEqual(days);
+  await worker.close();
+});
+
+test("a change of zone, hour or interval leaves no gap and no overlap between runs", async () => {
+  world.now = Date.parse("2030-06-02T12:00:00Z");
+  const { sql } = world.stores;
+  const id = await makeExport(world.stores, world, {
+    ...berlin,
+    scheduled_until: new Date("2030-06-01T01:00:00Z"),
+  });
+  const worker = world.openProcess();
+  await endedRuns(world.stores, id, 1);
+  const change = async (fields: object, now: string) => {
+    const stored = (await getExport(sql, { project_id: 1 }, id))!;
+    const count = (await runsOf(world.stores, id)).length;
+    expect(await updateExport(sql, stored, { ...stored, ...fields }, new Date(world.now))).toBeDefined();
+    world.now = Date.parse(now);
+    worker.wake();
+    await endedRuns(world.stores, id, count + 1);
+  };
+  await change({ timezone: "Asia/Tokyo" }, "2030-06-02T18:30:00Z");
+  await change({ offset_hour: 6 }, "2030-06-02T21:30:00Z");
+  await change({ interval: "week", offset_day: 3 }, "2030-06-04T22:00:00Z");
+  await change({ interval: "hour" }, "2030-06-04T22:00:00Z");
+  const runs = await runsOf(world.stores, id);
+  expect(runs.map((run) => iso(run.data_interval_end))).toEqual([
+    "2030-06-02T01:00",
+    "2030-06-02T18:00",
+    "2030-06-02T21:00",
+    "2030-06-04T21:00",
+    "2030-06-04T22:00",
+  ]);
+  for (const [i, run] of runs.slice(1).entries()) {
+    expect(run.data_interval_start).toEqual(runs[i]!.data_interval_end);
+  }
+  await worker.close();
+});
+
+test("an export whose interval has not ended is decided about once, until it is changed", async () => {
+  const { sql } = world.stores;
+  const id = await makeExport(world.stores, world, { ...berlin, scheduled_until: new Date(noon) });
+  const decide = async () => {
+    let decided = 0;
+    const due_at = noon + 13 * hour;
+    await scheduleRuns(sql, noon + hour, ({ scheduled_until }) => {
+      decided++;
+      return { run: undefined, until: scheduled_until.getTime(), due_at };
+    });
+    return decided;
+  };
+  expect([await decide(), await decide()]).toEqual([1, 0]);
+  const stored = (await getExport(sql, { project_id: 1 }, id))!;
+  await updateExport(sql, stored, { ...stored, timezone: "UTC" }, new Date(noon));
+  expect([await decide(), await decide()]).toEqual([1, 0]);
+});
+
+test("a decision on what a request has changed meanwhile is dropped", async () => {
+  const { sql } = world.stores;
+  const id = await makeExport(world.stores, world, {
+    ...berlin,
+    scheduled_until: new Date(noon - 48 * hour),
+  });
+  const stored = (await getExport(sql, { project_id: 1 }, id))!;
+  let changing: Promise<unknown> | undefined;
+  const sqlAfterChange = new Proxy(sql, {
+    get: (target, name: keyof typeof sql) =>
+      name === "begin"
+        ? async (work: never) => {
+            await changing;
+            return await target.begin(work);
+          }
+        : target[name],
+  });
+  const run = { start: noon - 48 * hour, end: noon - 24 * hour };
+  const created = await scheduleRuns(sqlAfterChange, noon, () => {
+    changing ??= updateExport(sql, stored, { ...stored, offset_hour: 5 }, new Date(noon));
+    return { run, until: run.end, due_at: noon };
+  });
+  expect([created, await runsOf(world.stores, id)]).toEqual([0, []]);
 });

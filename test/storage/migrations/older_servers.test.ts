@@ -211,8 +211,14 @@ test("a server from before processes told what they know is waited for, before a
   await stores.sql`DROP TABLE shared_results, sharing_configurations`;
   await stores.sql`DROP TABLE activity_log`;
   await stores.sql`ALTER TABLE batch_export_runs DROP COLUMN records_failed, DROP COLUMN files`;
-  await stores.sql`ALTER TABLE batch_exports DROP COLUMN own_names`;
-  await stores.sql`ALTER TABLE batch_export_backfills DROP COLUMN by_timestamp`;
+  await stores.sql`
+    ALTER TABLE batch_export_backfills DROP COLUMN by_timestamp, DROP COLUMN timezone, DROP COLUMN offset_day,
+      DROP COLUMN offset_hour`;
+  await stores.sql`
+    ALTER TABLE batch_exports DROP COLUMN own_names, DROP COLUMN timezone, DROP COLUMN offset_day,
+      DROP COLUMN offset_hour, DROP COLUMN due_at`;
+  await stores.sql`
+    CREATE INDEX batch_exports_to_schedule ON batch_exports (scheduled_until) WHERE NOT deleted AND NOT paused`;
   await stores.sql`DROP VIEW credentials`;
   await stores.sql`DROP TABLE key_organizations`;
   await stores.sql`DROP FUNCTION set_key_organizations CASCADE`;

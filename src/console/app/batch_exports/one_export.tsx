@@ -29,8 +29,18 @@ export interface ExportRow {
   model: string | null;
   destination: { type: string; config: Record<string, unknown> };
   interval: string;
+  timezone: string;
+  offset_day: number | null;
+  offset_hour: number | null;
   paused: boolean;
   latest_runs: RunRow[];
+}
+
+function beginText({ timezone, offset_day: day, offset_hour: hour }: ExportRow): string | undefined {
+  if (hour === null) return undefined;
+  const weekday =
+    day === null ? "" : `${["Sun", "Mon", "Tues", "Wednes", "Thurs", "Fri", "Satur"][day]}day, `;
+  return `${weekday}${hour}:00 ${timezone}`;
 }
 
 interface PartProps {
@@ -62,6 +72,7 @@ export function OneExport({ id }: { id: string }) {
                   ["What", row.model ?? "events"],
                   ["To", row.destination.type],
                   ["Every", row.interval],
+                  ["Begins", beginText(row)],
                 ]}
               />
               <Tree name="destination" value={row.destination.config} />
