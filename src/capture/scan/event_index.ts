@@ -1,7 +1,7 @@
 // The index of a body's events: where the fields of each lie, which items are no events, and the one project key that
 // the body names. The scanner writes it; append_events.ts reads it.
 
-import { decodeText, isTextAt } from "../../core/bytes.ts";
+import { isTextAt } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
 import type { JsonWalker } from "../../core/json/json_walker.ts";
@@ -371,7 +371,7 @@ function textOf({ bytes }: Pick<Envelope, "bytes">, [from, to]: RawRange = none)
   const recent = recentKeys[bucket];
   if (recent?.raw.equals(bytes.subarray(from, to))) return recent.text;
   const raw = Buffer.from(bytes.subarray(from, to));
-  const text = (JSON.parse(decodeText(bytes, from, to)) as string).trim() || undefined;
+  const text = (JSON.parse(raw.toString()) as string).trim() || undefined;
   if (raw.length <= recentKeyBytesMax) recentKeys[bucket] = { raw, text };
   return text;
 }
@@ -384,6 +384,6 @@ const recentKeyBytesMax = limits.projectKeyBytesMax + 2;
 /** True when the body declares a migration. */
 export function isHistorical(index: Envelope): boolean {
   const member = index.member("historical_migration");
-  const text = member && decodeText(index.bytes, ...member);
+  const text = member && Buffer.from(index.bytes.subarray(...member)).toString();
   return text === "true" || text === '"true"';
 }

@@ -68,6 +68,8 @@ interface FastExports {
 
 let compiled: WebAssembly.Module | undefined;
 
+const unusualKeys = knownKeys(unusualNames);
+
 export class ScanArena {
   /** Where a body is put: at the beginning, followed by padding. */
   readonly body: Uint8Array;
@@ -120,7 +122,7 @@ export class ScanArena {
     writeKnownNames(this.#bytes, layout.NAMES, [
       [layout.ITEM_KEYS, itemKeys],
       [layout.PROPERTY_KEYS, propertyKeys],
-      [layout.EVENT_NAMES, knownKeys(unusualNames)],
+      [layout.EVENT_NAMES, unusualKeys],
       [layout.ENVELOPE_KEYS, envelopeKeys],
     ]);
   }
