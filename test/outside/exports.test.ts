@@ -149,3 +149,48 @@ test("a table without the columns that an export needs is refused at creation, a
   );
   await sql.end();
 });
+
+// PostHog's products/batch_exports/backend/tests/api: test_create.py, test_update.py, backfills/test_create.py; #28731.
+test("days and weeks begin on a zone's clock, and their backfills are asked for by dates", async () => {
+  const shown = ({ status, body }: Awaited<ReturnType<typeof create>>) => [
+    status,
+    body["timezone"],
+    body["offset_day"],
+    body["offset_hour"],
+  ];
+  const make = (interval: string, more: object = {}) => create("NoOp", {}, { interval, ...more });
+  expect(shown(await make("day"))).toEqual([201, "UTC", null, 0]);
+  expect(shown(await make("week", { timezone: null }))).toEqual([201, "UTC", 0, 0]);
+  expect(shown(await make("hour", { offset_day: null, offset_hour: null }))).toEqual([
+    201,
+    "UTC",
+    null,
+    null,
+  ]);
+  const daily = await make("day", { timezone: "US/Pacific", offset_hour: 1 });
+  expect(shown(daily)).toEqual([201, "US/Pacific", null, 1]);
+  const weekly = await make("week", { timezone: "Asia/Kathmandu", offset_day: 3, offset_hour: 20 });
+  expect(shown(weekly)).toEqual([201, "Asia/Kathmandu", 3, 20]);
+  for (const [interval, field, value] of [
+    ["hour", "offset_hour", 3],
+    ["day", "offset_day", 3],
+    ["week", "offset_day", 7],
+    ["day", "offset_hour", 24],
+    ["day", "timezone", "Mars/Olympus"],
+  ] as const) {
+    const refused = problemOf(await make(interval, { [field]: value }));
+    expect([refused[0], refused[4]]).toEqual([400, field]);
+  }
+  const backfill = (of: typeof daily, start_at: string, end_at: string) =>
+    ask(app, "POST", `${path}${of.body["id"]}/backfills/`, { start_at, end_at });
+  expect((await backfill(daily, "2026-01-01", "2026-01-02")).status).toBe(201);
+  expect((await backfill(weekly, "2026-01-07", "2026-01-14")).status).toBe(201);
+  expect((await backfill(weekly, "2026-01-04", "2026-01-11")).status).toBe(400);
+  const kept = { ...weekly.body, interval: "day", offset_day: null };
+  expect(shown(await ask(app, "PATCH", `${path}${weekly.body["id"]}/`, kept))).toEqual([
+    200,
+    "Asia/Kathmandu",
+    null,
+    20,
+  ]);
+});
