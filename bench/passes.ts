@@ -8,7 +8,7 @@ import { Block } from "../src/capture/columns/block.ts";
 import { BodyScanner } from "../src/capture/scan/body_scanner.ts";
 import { ScanArena } from "../src/capture/wasm/scan_arena.ts";
 import { SessionFold } from "../src/capture/wasm/session_fold.ts";
-import { bytesOf } from "../src/core/bytes.ts";
+import { toBytes } from "../src/core/bytes.ts";
 import { quoteText } from "../src/storage/clickhouse/statement.ts";
 import { ByteColumn } from "../src/storage/native/native.ts";
 import { type Answer, interleaved, median, type Scale } from "./answer.ts";
@@ -133,7 +133,7 @@ const sending = {
   skew: 0,
   project_id: 1,
   historical_migration: true,
-  groupTypes: { assigned: () => [bytesOf("company")] },
+  groupTypes: { assigned: () => [toBytes("company")] },
 };
 
 function repeat(times: number, run: () => void): void {

@@ -3,7 +3,7 @@
 import { readEvent } from "../src/capture/event/event.ts";
 import { emptyRow, type Row } from "../src/capture/event/row.ts";
 import { BodyScanner } from "../src/capture/scan/body_scanner.ts";
-import { offsetOf } from "../src/capture/scan/event_fields.ts";
+import { toOffset } from "../src/capture/scan/event_fields.ts";
 import type { EventIndex } from "../src/capture/scan/event_index.ts";
 
 const sending = { project_id: 1, historical_migration: true, received: Date.UTC(2026, 0) * 1000, skew: 0 };
@@ -19,7 +19,7 @@ export function scanned(body: Uint8Array): EventIndex {
 export function eachRow(scan: EventIndex, take: (row: Row) => void): number {
   const before = scan.count;
   for (let which = 0; which < scan.count; which++) {
-    if (readEvent(scan, offsetOf(which), sending, row) === undefined) take(row);
+    if (readEvent(scan, toOffset(which), sending, row) === undefined) take(row);
   }
   return before;
 }

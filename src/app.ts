@@ -14,10 +14,10 @@ import { activityLogRoutes } from "./activity_log/operations.ts";
 import { batchExportRoutes } from "./batch_exports/api/operations.ts";
 import { captureCounts, followJournal, followMemory, followShared, refusalCounts } from "./capture/counts.ts";
 import { openMetrics } from "./capture/metrics.ts";
-import { requestKeyOf } from "./capture/receive/request_key.ts";
+import { readRequestKey } from "./capture/receive/request_key.ts";
 import { captureRoutes } from "./capture/route.ts";
 import { openServerEvents } from "./capture/server_events.ts";
-import { WorkerPool, workersOf } from "./capture/workers/worker_pool.ts";
+import { countWorkers, WorkerPool } from "./capture/workers/worker_pool.ts";
 import type { Config } from "./config.ts";
 import { openConsole } from "./console/open.ts";
 import { sendShared } from "./console/page.ts";
@@ -65,7 +65,7 @@ import { openSharedRecordings } from "./session_recordings/sharing/shared_record
 import { sessionRoutes } from "./sessions/operations.ts";
 import { sharedRoutes } from "./sharing/route.ts";
 import { openScripts, staticRoutes } from "./static/route.ts";
-import { databaseOf, readConnection } from "./storage/embedded/connection.ts";
+import { nameDatabase, readConnection } from "./storage/embedded/connection.ts";
 import { recordAddress } from "./storage/lock.ts";
 import { checkClickHouse } from "./storage/stores.ts";
 import { readWatermarks } from "./storage/watermark.ts";
@@ -117,7 +117,7 @@ export async function openApp(config: Config, log: Log, ending?: AbortSignal): P
 async function openParts(starting: Starting, closers: Closers): Promise<Omit<App, "close">> {
   const { config, log, stop } = starting;
   const dataDir = resolve(config.dataDir);
-  const planned = workersOf(config.workers);
+  const planned = countWorkers(config.workers);
   const { count } = planned;
   // Checked first: a start that cannot listen must not create keys, which nobody would see.
   await findFree(config.host, config.port);
@@ -199,7 +199,7 @@ async function serve(
   const embedded = readConnection(config.dataDir);
   await pool.start({
     ...config,
-    postgres: databaseOf(databaseUrl),
+    postgres: nameDatabase(databaseUrl),
     databaseUrl: databaseUrl ?? embedded?.database_url ?? "",
     clickhouseUrl: clickhouseUrl ?? embedded?.clickhouse_url ?? "",
     embedded: clickhouseUrl === undefined,
@@ -246,12 +246,12 @@ function routes(parts: ServerParts) {
   const sessions = sessionCookieFor(siteUrl);
   const gate = openGate({ sql, clock, log, recent, sessions, memory, requestsPerMinute });
   const clientAddress = openClientAddress({ trustedProxies, log });
-  const addressOf = (request: Request) =>
+  const readAddress = (request: Request) =>
     clientAddress(peers.of(request), request.headers) ??
     (request.headers.get(clientAddressHeader) || undefined);
   const answering = {
     ...capture.parts,
-    addressOf,
+    readAddress,
     keys,
     clock,
     ack: config.captureAck,
@@ -282,10 +282,10 @@ function routes(parts: ServerParts) {
     .use(guideRoutes())
     .use(consoleRoutes({ gate, ...consoleRoom, openMetrics: config.metricsToken === undefined, log }))
     .use(captureRoutes(answering))
-    .use(remoteConfigRoutes({ gate, keys, tokenOf: (request) => requestKeyOf(request, memory), library }))
+    .use(remoteConfigRoutes({ gate, keys, readToken: (request) => readRequestKey(request, memory), library }))
     .use(staticRoutes({ scripts }))
     .use(userRoutes({ gate, sql }))
-    .use(accountRoutes({ gate, sql, clock, sessions, secrets, siteUrl, addressOf }))
+    .use(accountRoutes({ gate, sql, clock, sessions, secrets, siteUrl, readAddress }))
     .use(organizationRoutes({ gate, sql }))
     .use(projectRoutes({ gate, sql, clickhouse, eventRetentionDays: config.eventRetentionDays }))
     .use(personalKeyRoutes({ gate, sql }))

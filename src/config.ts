@@ -102,14 +102,14 @@ const emailShape = /^[^\s@]+@[^\s@]+$/;
 const senderShape = /^(?:[^\x00-\x1f<>@]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/;
 
 /** Whether two names differ by one character too many, too few or wrong, or by two that are swapped. */
-function isOneSlip(one: string, other: string): boolean {
-  if (Math.abs(one.length - other.length) > 1) return false;
+function isOneSlip(name: string, other: string): boolean {
+  if (Math.abs(name.length - other.length) > 1) return false;
   let from = 0;
-  while (from < one.length && one[from] === other[from]) from++;
-  let [end, otherEnd] = [one.length, other.length];
-  while (end > from && otherEnd > from && one[end - 1] === other[otherEnd - 1])
+  while (from < name.length && name[from] === other[from]) from++;
+  let [end, otherEnd] = [name.length, other.length];
+  while (end > from && otherEnd > from && name[end - 1] === other[otherEnd - 1])
     [end, otherEnd] = [end - 1, otherEnd - 1];
-  const [left, otherLeft] = [one.slice(from, end), other.slice(from, otherEnd)];
+  const [left, otherLeft] = [name.slice(from, end), other.slice(from, otherEnd)];
   const areSwapped = left.length === 2 && left === `${otherLeft[1]}${otherLeft[0]}`;
   return areSwapped || Math.max(left.length, otherLeft.length) === 1;
 }

@@ -14,7 +14,7 @@ import { serveCommand } from "./cli/serve.ts";
 import { userCommand } from "./cli/user.ts";
 import { readConfig } from "./config.ts";
 import { UserError } from "./core/fault.ts";
-import { reasonOf } from "./core/log.ts";
+import { toReason } from "./core/log.ts";
 import { readBuild } from "./core/version.ts";
 
 const commands: Command[] = [
@@ -65,7 +65,7 @@ async function main([name, ...args]: string[]): Promise<number> {
   } catch (thrown) {
     const exitCode = thrown instanceof UserError ? thrown.exitCode : 1;
     const hint = exitCode === 2 ? ` (bun run sluice ${name} --help)` : "";
-    return fail(`sluice ${name}: ${reasonOf(thrown)}${hint}`, exitCode);
+    return fail(`sluice ${name}: ${toReason(thrown)}${hint}`, exitCode);
   }
 }
 

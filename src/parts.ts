@@ -23,7 +23,7 @@ import { openDeletions } from "./persons/deletion/worker.ts";
 import { openQueries } from "./query/open.ts";
 import { openRemoval } from "./session_recordings/remove.ts";
 import { openSharing } from "./sharing/route.ts";
-import { databaseOf, isSameDatabase } from "./storage/embedded/connection.ts";
+import { isSameDatabase, nameDatabase } from "./storage/embedded/connection.ts";
 import { EngineWatch } from "./storage/engine_watch.ts";
 import { storageLimits } from "./storage/limits.ts";
 import { openStores, type Stores } from "./storage/stores.ts";
@@ -53,7 +53,7 @@ export interface Opening extends Starting {
 export async function openCapturing(opening: Opening, count: number, closers: Closers) {
   const { config, dataDir, metrics, log, ending } = opening;
   const { databaseUrl } = config;
-  const postgres = databaseOf(databaseUrl);
+  const postgres = nameDatabase(databaseUrl);
   const known = readKnownStores(dataDir);
   // Saved keys belong to the previous Postgres; with another database, a start waits until it answers.
   const insist = known === undefined || !isSameDatabase(known.postgres, postgres);

@@ -454,6 +454,14 @@ test("names say what things are", () => {
   expect(placesOf(names, sources)).toEqual([]);
 });
 
+test("a function is a verb and its object, and a variable what it holds", () => {
+  expect(
+    placesOf(/\bfunction\*? \w+Of\b|\bconst \w+Of = (?:async )?\([^)]*\)(?:: [^=]+)? =>/, sources),
+  ).toEqual([]);
+  const one = /\b(?:const|let) one\b|[(,] ?one(?::|\)? =>)/;
+  expect(placesOf(one, sources).length).toBeLessThanOrEqual(8);
+});
+
 test("a comment is understood alone", () => {
   expect(placesOf(/^\s*(?:\/\/|\/?\*\*?) The same\b/, sources)).toEqual([]);
 });

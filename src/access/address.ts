@@ -16,21 +16,21 @@ export type Addresses = ReturnType<typeof openAddresses>;
 
 /** The rules for addresses. */
 export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOptions) {
-  const refusalOf = (host: string): string | undefined => {
+  const findRefusal = (host: string): string | undefined => {
     const plain = plainHost(host);
     if (plain === undefined) return `"${host}" is not a host name or an address.`;
     return allowPrivate || !isOwn(plain) ? undefined : refusal(host);
   };
-  const addressesOf = async (host: string): Promise<string[]> => {
+  const resolveAddresses = async (host: string): Promise<string[]> => {
     const plain = plainHost(host) ?? "";
     if (ipaddr.isValid(plain)) return [plain];
     return await withinMs(resolve(plain), accessLimits.resolveMsMax).catch(() => []);
   };
   const isRefused = (address: string): boolean => !allowPrivate && isOwn(address);
   const connectable = async (host: string): Promise<string> => {
-    const refused = refusalOf(host);
+    const refused = findRefusal(host);
     if (refused !== undefined) throw new Error(refused);
-    const addresses = await addressesOf(host);
+    const addresses = await resolveAddresses(host);
     // A private address among public ones is a known attack (DNS rebinding).
     if (addresses.some(isRefused)) throw new Error(refusal(host));
     const [address] = addresses;
@@ -42,7 +42,7 @@ export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOp
      * Why a host must not be connected to, as a sentence; undefined when it may be. The name is not resolved: it is
      * refused only if it can only mean this machine. Takes the host of a URL (also `[::1]`) or of a host field.
      */
-    refusalOf,
+    findRefusal,
     /**
      * An address of the host, which the caller connects to: a second resolution may return another one.
      * @throws Error that names the host, when it is refused or does not resolve.
@@ -56,13 +56,13 @@ export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOp
      */
     lookedAt: async (host: string) => (allowPrivate ? undefined : await connectable(host)),
     /**
-     * As refusalOf(), with the name resolved; one that does not resolve within accessLimits.resolveMsMax passes. For a
-     * request that stores the host: `connectable` checks again when it is used.
+     * As findRefusal(), with the name resolved; one that does not resolve within accessLimits.resolveMsMax passes. For
+     * a request that stores the host: `connectable` checks again when it is used.
      */
-    resolvedRefusalOf: async (host: string) => {
-      const refused = refusalOf(host);
+    findResolvedRefusal: async (host: string) => {
+      const refused = findRefusal(host);
       if (refused !== undefined || allowPrivate) return refused;
-      return (await addressesOf(host)).some(isRefused) ? refusal(host) : undefined;
+      return (await resolveAddresses(host)).some(isRefused) ? refusal(host) : undefined;
     },
   };
 }

@@ -6,7 +6,7 @@ import { accessLimits } from "./limits.ts";
 
 /** Why a text is neither an address nor a network (10.0.0.0/8, fd00::/8); undefined when it is. */
 export function wrongNetwork(text: string): string | undefined {
-  return networkOf(text) ? undefined : `"${text}" is no IP address and no network like 10.0.0.0/8`;
+  return parseNetwork(text) ? undefined : `"${text}" is no IP address and no network like 10.0.0.0/8`;
 }
 
 interface ClientAddressOptions {
@@ -32,7 +32,7 @@ export function openClientAddress({ trustedProxies, log }: ClientAddressOptions)
     log.warn(`X-Forwarded-For is ignored: TRUSTED_PROXIES does not name who sent it; ${why}`, { proxy });
   };
   return (peer, headers) => {
-    let client = addressOf(peer);
+    let client = parseAddress(peer);
     const forwarded = headers.get("x-forwarded-for");
     if (!client || forwarded === null) return client?.toString();
     if (!isTrusted(client)) {
@@ -41,7 +41,7 @@ export function openClientAddress({ trustedProxies, log }: ClientAddressOptions)
     }
     // From right to left.
     for (const entry of forwarded.split(",").slice(-accessLimits.forwardedEntriesMax).toReversed()) {
-      const before = addressOf(entry);
+      const before = parseAddress(entry);
       if (!before) break;
       client = before;
       if (!isTrusted(client)) break;
@@ -56,11 +56,11 @@ export function openClientAddress({ trustedProxies, log }: ClientAddressOptions)
  */
 export function openProxies(trustedProxies: readonly string[]): (peer: string | undefined) => boolean {
   const isTrusted = within(trustedProxies);
-  return (peer) => isTrusted(addressOf(peer));
+  return (peer) => isTrusted(parseAddress(peer));
 }
 
 function within(trusted: readonly string[]): (address: Address | undefined) => boolean {
-  const networks = trusted.map(networkOf).filter((network) => network !== undefined);
+  const networks = trusted.map(parseNetwork).filter((network) => network !== undefined);
   return (address) =>
     networks.some(([base, bits]) => base.kind() === address?.kind() && address.match(base, bits));
 }
@@ -68,7 +68,7 @@ function within(trusted: readonly string[]): (address: Address | undefined) => b
 type Address = ReturnType<typeof ipaddr.process>;
 
 /** An entry as proxies write it, with or without port or brackets. IPv4 in IPv6 becomes IPv4. */
-function addressOf(text = ""): Address | undefined {
+function parseAddress(text = ""): Address | undefined {
   const trimmed = text.trim();
   const bracketed = /^\[([^\]]{1,64})\](?::\d{1,5})?$/.exec(trimmed)?.[1];
   const ported = /^([\d.]{7,15}):\d{1,5}$/.exec(trimmed)?.[1];
@@ -81,9 +81,9 @@ function addressOf(text = ""): Address | undefined {
 /** The longest form: an IPv6 address whose end is written as IPv4. */
 const addressCharsMax = 45;
 
-function networkOf(text: string): [base: Address, bits: number] | undefined {
+function parseNetwork(text: string): [base: Address, bits: number] | undefined {
   const [base, bits, ...rest] = text.split("/");
-  const address = addressOf(base);
+  const address = parseAddress(base);
   if (!address || rest.length > 0) return undefined;
   const bitsMax = address.kind() === "ipv4" ? 32 : 128;
   if (bits === undefined) return [address, bitsMax];
@@ -91,8 +91,8 @@ function networkOf(text: string): [base: Address, bits: number] | undefined {
 }
 
 /** The network that counts as one client: an IPv4 address, or an IPv6 network, since a household has 2^64 addresses. */
-export function networkOfClient(address: string): string {
-  const parsed = addressOf(address);
+export function toClientNetwork(address: string): string {
+  const parsed = parseAddress(address);
   if (parsed?.kind() !== "ipv6") return address;
   return parsed.toNormalizedString().split(":").slice(0, 4).join(":");
 }

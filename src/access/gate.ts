@@ -2,14 +2,14 @@
 // and organizations, and whether the project or organization exists. The route still finds its body unread.
 
 import { Elysia } from "elysia";
-import { bytesOf } from "../core/bytes.ts";
+import { toBytes } from "../core/bytes.ts";
 import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { hashKey, isUuid } from "../core/id.ts";
-import { jsonIn, membersOf } from "../core/json/dictionary.ts";
+import { jsonIn, toMembers } from "../core/json/dictionary.ts";
 import { formFault, shapeFault } from "../core/json/json_shape.ts";
 import { limits } from "../core/limits.ts";
-import { reasonOf } from "../core/log.ts";
+import { toReason } from "../core/log.ts";
 import type { Uses } from "../storage/services.ts";
 import { chargeBody, receiveAhead, releaseAhead } from "../work/bodies/charged_request.ts";
 import type { MemoryBudget } from "../work/bodies/memory_budget.ts";
@@ -230,7 +230,7 @@ async function findHolder(
   { secure_value, source }: PresentedHash,
   named: Named,
 ): Promise<Lookup> {
-  const lookup = await keys.holderOf(secure_value, named);
+  const lookup = await keys.findHolder(secure_value, named);
   if (!lookup) throw new Fault("authentication_failed", keyRefusal(source));
   return lookup;
 }
@@ -298,7 +298,7 @@ function recordUse({ sql, clock, log }: GateOptions, { key }: KeyHolder): void {
   key.last_used_at = new Date(now);
   recordKeyUse(sql, key, key.last_used_at, new Date(renewedBefore)).catch((reason: unknown) => {
     key.last_used_at = before;
-    log.warn("the use of a personal key was not recorded", { key_id: key.id, reason: reasonOf(reason) });
+    log.warn("the use of a personal key was not recorded", { key_id: key.id, reason: toReason(reason) });
   });
 }
 
@@ -326,13 +326,13 @@ export function keyInHeader(authorization: string | null): PresentedKey | undefi
  * the client is known, holds no key.
  */
 export function keyInJson(text: string): PresentedKey | undefined {
-  if (!text.includes("personal_api_key") || shapeFault(bytesOf(text))) return undefined;
-  return present(membersOf(jsonIn(text))["personal_api_key"], "body");
+  if (!text.includes("personal_api_key") || shapeFault(toBytes(text))) return undefined;
+  return present(toMembers(jsonIn(text))["personal_api_key"], "body");
 }
 
 /** The key in the field `personal_api_key` of a form; undefined when the form has too many fields. */
 export function keyInForm(text: string): PresentedKey | undefined {
-  if (formFault(bytesOf(text))) return undefined;
+  if (formFault(toBytes(text))) return undefined;
   return present(new URLSearchParams(text).get("personal_api_key"), "body");
 }
 

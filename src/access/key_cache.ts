@@ -13,7 +13,7 @@ export type KeyCache = ReturnType<typeof openKeyCache>;
 export function uncachedKeys(sql: Postgres) {
   return {
     /** The holder of the key that is stored as `secure_value`, and the project and organization named. */
-    holderOf: (secure_value: string, named: Named) => findKeyHolder(sql, secure_value, named),
+    findHolder: (secure_value: string, named: Named) => findKeyHolder(sql, secure_value, named),
   };
 }
 
@@ -36,14 +36,14 @@ export function cachedKeys(uncached: CachedKey, clock: Clock) {
   /** The result of a look-up that began before a change is not cached. */
   let changes = 0;
   return {
-    holderOf: async (secure_value: string, named: Named): Promise<Lookup | undefined> => {
+    findHolder: async (secure_value: string, named: Named): Promise<Lookup | undefined> => {
       const { project_id = "", organization_id = "" } = named;
       const cacheKey = `${secure_value} ${project_id} ${organization_id}`;
       const startedAt = clock.elapsed();
       const cached = entries.get(cacheKey);
       if (cached && startedAt - cached.startedAt < accessLimits.foundAgeMsMax) return cached.lookup;
       const changesBefore = changes;
-      const lookup = await uncached.holderOf(secure_value, named);
+      const lookup = await uncached.findHolder(secure_value, named);
       entries.delete(cacheKey);
       if (!lookup || !isMember(lookup, named) || changes !== changesBefore) return lookup;
       if (entries.size >= accessLimits.foundMax) entries.delete(entries.keys().next().value!);

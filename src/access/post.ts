@@ -4,7 +4,7 @@
 import { request as plain } from "node:http";
 import { request as secure } from "node:https";
 import { isIP } from "node:net";
-import { reasonOf } from "../core/log.ts";
+import { toReason } from "../core/log.ts";
 
 export interface ForeignAnswer {
   status: number;
@@ -71,7 +71,7 @@ export function postTo(
     });
   });
   const fail = (thrown: unknown): void => {
-    const reason = deadline.aborted ? `no answer within ${msMax / 1000} s` : reasonOf(thrown);
+    const reason = deadline.aborted ? `no answer within ${msMax / 1000} s` : toReason(thrown);
     reject(new NoAnswer(reason, connected));
     request.destroy();
   };

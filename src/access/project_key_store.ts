@@ -22,7 +22,7 @@ type DatabaseKey = Omit<KeyEntry, "api_token"> & { api_token: string | null; dat
 
 /** @param database the id of the database that is expected; reads fail while another one, or none, is connected. */
 export function projectKeySource(sql: Postgres, database: () => string | undefined) {
-  const entriesOf = async (rows: Promise<DatabaseKey[]>): Promise<KeyEntry[]> => {
+  const readEntries = async (rows: Promise<DatabaseKey[]>): Promise<KeyEntry[]> => {
     const read = await rows;
     if (read[0]?.database !== database())
       throw new Error("Postgres is not known to be the one of these keys");
@@ -34,11 +34,11 @@ export function projectKeySource(sql: Postgres, database: () => string | undefin
   return {
     /** Every key with its project. */
     all: () =>
-      entriesOf(sql<DatabaseKey[]>`
+      readEntries(sql<DatabaseKey[]>`
         SELECT i.id::text AS database, ${columns(sql)} FROM database_identity i LEFT JOIN projects p ON true`),
     /** The existing ones among `keys`. */
     some: (keys: string[]) =>
-      entriesOf(sql<DatabaseKey[]>`
+      readEntries(sql<DatabaseKey[]>`
         SELECT i.id::text AS database, ${columns(sql)}
         FROM database_identity i LEFT JOIN projects p ON p.api_token = ANY(${keys}::text[])`),
     /** As listenTo(). */

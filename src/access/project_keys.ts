@@ -6,10 +6,10 @@ import { rename, writeFile } from "node:fs/promises";
 import { sleep, withinMs } from "../core/clock.ts";
 import { Fault, unavailable } from "../core/fault.ts";
 import { wrongKey } from "../core/id.ts";
-import { membersOf } from "../core/json/dictionary.ts";
+import { toMembers } from "../core/json/dictionary.ts";
 import { readSummedJson, summedJson } from "../core/json/summed_json.ts";
 import { limits } from "../core/limits.ts";
-import { codeOf, type Log, reasonOf } from "../core/log.ts";
+import { type Log, toCode, toReason } from "../core/log.ts";
 import type { Uses } from "../storage/services.ts";
 import { accessLimits } from "./limits.ts";
 import { type KeyEntry, type ProjectKeySource, projectKeySource } from "./project_key_store.ts";
@@ -72,7 +72,7 @@ class KeyTable {
   readonly #options: Required<KeyTableOptions>;
   #keys = new Map<string, KeyEntry>();
   /** By project. */
-  #settings: ReadonlyMap<number, ReturnType<typeof settingOf>> = new Map();
+  #settings: ReadonlyMap<number, ReturnType<typeof toSetting>> = new Map();
   /** Reads follow each other, so that an older answer never overwrites a newer one. */
   #reads: Promise<void> = Promise.resolve();
   #refreshQueued = false;
@@ -187,7 +187,7 @@ class KeyTable {
 
   #replace(keys: Map<string, KeyEntry>): void {
     this.#keys = keys;
-    this.#settings = new Map([...keys.values()].map((entry) => [entry.id, settingOf(entry)]));
+    this.#settings = new Map([...keys.values()].map((entry) => [entry.id, toSetting(entry)]));
   }
 
   #inTurn(read: () => Promise<void>): Promise<void> {
@@ -210,7 +210,7 @@ class KeyTable {
 
   #away(reason: unknown): void {
     if (this.#reachable && !this.#closed) {
-      const fields = { known_keys: this.#keys.size, reason: reasonOf(reason) };
+      const fields = { known_keys: this.#keys.size, reason: toReason(reason) };
       this.#options.log.warn("project keys cannot be read from Postgres; known ones keep working", fields);
     }
     this.#reachable = false;
@@ -221,7 +221,7 @@ class KeyTable {
     try {
       await saveKeys(path, this.#keys);
     } catch (reason) {
-      log.warn("project keys could not be saved", { path, reason: reasonOf(reason) });
+      log.warn("project keys could not be saved", { path, reason: toReason(reason) });
     }
   }
 }
@@ -235,7 +235,7 @@ type Keys = ReadonlyMap<string, KeyEntry>;
 
 const usualCookieless: CookielessSetting = { enabled: true, timezone: "UTC" };
 
-function settingOf({ records, cookieless, timezone, daily_event_quota }: KeyEntry) {
+function toSetting({ records, cookieless, timezone, daily_event_quota }: KeyEntry) {
   const dailyEventQuota = daily_event_quota ?? Number.POSITIVE_INFINITY;
   return { records, cookieless: { enabled: cookieless, timezone }, dailyEventQuota };
 }
@@ -247,7 +247,7 @@ function savedKeys(keys: Keys) {
 
 /** The entry that savedKeys() wrote; undefined for anything else. */
 function readEntry(api_token: string, saved: unknown): KeyEntry | undefined {
-  const { id, records, cookieless, timezone, daily_event_quota } = membersOf(saved);
+  const { id, records, cookieless, timezone, daily_event_quota } = toMembers(saved);
   if (typeof id !== "number" || !Number.isInteger(id) || typeof timezone !== "string") return undefined;
   const quota = typeof daily_event_quota === "number" ? daily_event_quota : null;
   const flags = { records: records === true, cookieless: cookieless === true };
@@ -264,8 +264,8 @@ function readSavedKeys(path: string, log: Log): Map<string, KeyEntry> {
     }
     return keys;
   } catch (reason) {
-    if (codeOf(reason) !== "ENOENT")
-      log.warn("the saved project keys are unreadable", { path, reason: reasonOf(reason) });
+    if (toCode(reason) !== "ENOENT")
+      log.warn("the saved project keys are unreadable", { path, reason: toReason(reason) });
     return new Map();
   }
 }

@@ -37,7 +37,7 @@ export function openRateLimit(
       windows.delete(id);
     }
   };
-  const budgetOf = (window: Window | undefined, now: number): Budget => ({
+  const toBudget = (window: Window | undefined, now: number): Budget => ({
     limit,
     remaining: limit - (window?.size ?? 0),
     resetSeconds: window && window.size > 0 ? secondsUntil(window.oldest(), now) : 0,
@@ -52,14 +52,14 @@ export function openRateLimit(
       if (window.size >= limit) throw throttled(secondsUntil(window.oldest(), now));
       window.add(now);
       putNewest(windows, key_id, window, keysMax);
-      return budgetOf(window, now);
+      return toBudget(window, now);
     },
     /** The key's budget, without counting a request. */
     read: (key_id: string) => {
       const now = clock.elapsed();
       const window = windows.get(key_id);
       window?.forget(now - windowMs);
-      return budgetOf(window, now);
+      return toBudget(window, now);
     },
     /** Keys with a request in the window, as of the last request. */
     keysCount: () => windows.size,

@@ -2,7 +2,7 @@
 // set, and those that no key opens are counted.
 
 import { UserError } from "../core/fault.ts";
-import { type Log, reasonOf } from "../core/log.ts";
+import { type Log, toReason } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { keyIdBytes, lostKeyRemedy, type Secrets } from "./secret.ts";
 
@@ -22,7 +22,7 @@ export async function checkSecrets(sql: Postgres, secrets: Secrets, isChanged: b
     const count = await countUnreadable(sql, secrets.keyIds);
     if (count > 0) log.warn(`no key opens some of the stored secrets; ${lostKeyRemedy}`, { count });
   } catch (thrown) {
-    log.warn("stored secrets are not all sealed with SECRET_KEY yet", { reason: reasonOf(thrown) });
+    log.warn("stored secrets are not all sealed with SECRET_KEY yet", { reason: toReason(thrown) });
   }
 }
 

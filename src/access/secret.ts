@@ -5,7 +5,7 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
-import { codeOf } from "../core/log.ts";
+import { toCode } from "../core/log.ts";
 
 interface SecretOptions {
   /** SECRET_KEY. Without it, a key is generated once in DATA_DIR/secret.key, readable by its owner only. */
@@ -39,10 +39,10 @@ export function openSecrets({ secretKey, secretKeyBefore, dataDir }: SecretOptio
   const keys: Key[] = [];
   for (const text of [secretKey, secretKeyBefore]) {
     // SECRET_KEY may have the file's content, in a second process or on another machine: it is the same key.
-    if (text !== undefined && fileShape.test(text)) keys.push(keyOf(Buffer.from(text, "hex")));
-    if (text !== undefined) keys.push(keyOf(Buffer.from(text)));
+    if (text !== undefined && fileShape.test(text)) keys.push(deriveKey(Buffer.from(text, "hex")));
+    if (text !== undefined) keys.push(deriveKey(Buffer.from(text)));
   }
-  if (secretKey === undefined || existsSync(path)) keys.push(keyOf(keyInFile(path)));
+  if (secretKey === undefined || existsSync(path)) keys.push(deriveKey(keyInFile(path)));
   return {
     /** The ids of all keys, which sealed texts contain; the sealing one's first. */
     keyIds: keys.map(({ id }) => id),
@@ -52,7 +52,7 @@ export function openSecrets({ secretKey, secretKeyBefore, dataDir }: SecretOptio
   };
 }
 
-function keyOf(material: Buffer): Key {
+function deriveKey(material: Buffer): Key {
   const bytes = Buffer.from(hkdfSync("sha256", material, "", "sluice secrets at rest", 32));
   const id = createHash("sha256").update("sluice key id").update(bytes).digest().subarray(0, keyIdBytes);
   return { id, bytes };
@@ -80,7 +80,7 @@ function makeOnce(path: string): void {
   try {
     linkSync(draft, path);
   } catch (thrown) {
-    if (codeOf(thrown) !== "EEXIST") throw thrown;
+    if (toCode(thrown) !== "EEXIST") throw thrown;
   } finally {
     unlinkSync(draft);
   }

@@ -2,7 +2,7 @@
 // answer, it retries until they do.
 
 import { UserError } from "../core/fault.ts";
-import { type Log, reasonOf } from "../core/log.ts";
+import { type Log, toReason } from "../core/log.ts";
 import { hideOrdered } from "../persons/deletion/store.ts";
 import { type KnownStores, WrongStore } from "../storage/identity.ts";
 import { migrate } from "../storage/migrate.ts";
@@ -96,6 +96,6 @@ const prepareAgainMs = 2000;
 
 function warnUnreachable(thrown: unknown, log: Log): void {
   log.warn("the stores are not ready; capturing into the journal until they are", {
-    reason: reasonOf(thrown),
+    reason: toReason(thrown),
   });
 }

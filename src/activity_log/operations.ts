@@ -3,7 +3,7 @@
 import { namesParameter } from "../http/fields/list_parameters.ts";
 import { type QueryValues, textParameter, uuidParameter } from "../http/fields/query.ts";
 import { reply } from "../http/fields/schema.ts";
-import { mounted, operationsOf, projectOperation, type RoomParts } from "../http/operation.ts";
+import { mounted, projectOperation, type RoomParts, toOperations } from "../http/operation.ts";
 import { numberedPage, numberedPageParameters, numberedReply } from "../http/pages/page.ts";
 import { activityLogModel } from "./model.ts";
 import { listActivities } from "./store.ts";
@@ -34,7 +34,7 @@ export function activityLogRoutes({ gate, sql, clock }: RoomParts<"gate" | "sql"
       answer: ({ project, query: parameters, url }) =>
         page(parameters, url, { organization_id: project.organization_id, project_id: project.id }),
     }),
-    operationsOf("organization")("GET /activity_log/", "activity_log:read", {
+    toOperations("organization")("GET /activity_log/", "activity_log:read", {
       ...record,
       answer: ({ organization, query: parameters, url }) =>
         page(parameters, url, { organization_id: organization.id }),

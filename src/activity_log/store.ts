@@ -1,7 +1,7 @@
 // Recorded changes, read back. They are written in access/activity_store.ts.
 
 import { accessLimits } from "../access/limits.ts";
-import { isoOf } from "../http/fields/field_time.ts";
+import { toIso } from "../http/fields/field_time.ts";
 import type { User } from "../http/fields/user.ts";
 import type { Page } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
@@ -67,5 +67,5 @@ function shown({ id, user, activity, scope, item_id, project_id, created_at, ...
   const changes = row.fields.map((field) => ({ type: scope, action: "changed", field }));
   const { key_id, request_id, status } = row;
   const detail = { changes, key_id, request_id, is_complete: status !== null };
-  return { id, user, activity, scope, item_id, project_id, detail, created_at: isoOf(created_at) };
+  return { id, user, activity, scope, item_id, project_id, detail, created_at: toIso(created_at) };
 }

@@ -1,7 +1,7 @@
 // Why a delivery failed, and whether a retry may help. The shown text contains no secret and can be stored.
 
 import { foreignText } from "../core/foreign_text.ts";
-import { reasonOf } from "../core/log.ts";
+import { toReason } from "../core/log.ts";
 import { wordsIn } from "../core/words.ts";
 import { ClickHouseError } from "../storage/clickhouse/clickhouse.ts";
 import { exportLimits } from "./limits.ts";
@@ -55,13 +55,13 @@ export function exportError(thrown: unknown): ExportError {
   const text = plainReason(thrown);
   const final =
     (thrown instanceof ClickHouseError && wrongForGood.has(thrown.type)) ||
-    refusedForGood.some((one) => one.test(text));
+    refusedForGood.some((pattern) => pattern.test(text));
   return new ExportError(text, final);
 }
 
 /** ClickHouse's message without its number, its class and its version. */
 function plainReason(thrown: unknown): string {
-  return reasonOf(thrown)
+  return toReason(thrown)
     .slice(0, exportLimits.errorCharsRead)
     .replaceAll(/ \(version [^)]{0,100}\)/g, "")
     .replace(/^Code: \d+\. DB::Exception: /, "")

@@ -142,7 +142,7 @@ export function intervalsIn(start: number, end: number, grid: Grid): number {
  * The interval of a backfill from `from` on, up to its `end`; undefined at the end. Intervals are those of the
  * schedule, so that both name the same files; where a longer range begins or ends within one, that part has its own.
  */
-export function nextOfRange(from: number, end: number, grid: Grid): ExportInterval | undefined {
+export function findNextInRange(from: number, end: number, grid: Grid): ExportInterval | undefined {
   if (from >= end) return undefined;
   return { start: from, end: isWithinOne(from, end, grid) ? end : Math.min(grid.after(from), end) };
 }

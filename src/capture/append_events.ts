@@ -14,7 +14,7 @@ import { definitionLimits } from "./definitions/limits.ts";
 import { readEvent } from "./event/event.ts";
 import { captureLimits } from "./limits.ts";
 import { isLongSnapshot } from "./recordings/snapshot.ts";
-import { field, offsetOf } from "./scan/event_fields.ts";
+import { field, toOffset } from "./scan/event_fields.ts";
 import type { EventIndex } from "./scan/event_index.ts";
 import { aheadMicrosMax } from "./scan/timestamp.ts";
 import { shapeUnknown } from "./wasm/layout.ts";
@@ -74,7 +74,7 @@ async function appendRest(first: Slice, progress: AppendProgress): Promise<numbe
     const slice =
       index.fast && next < progress.admitted
         ? await appendFast(index.fast, next, created, progress)
-        : isLongSnapshot(index, offsetOf(next))
+        : isLongSnapshot(index, toOffset(next))
           ? await appendLong(next, created, journal.allocateRanks(1), progress)
           : appendSlice(next, created, progress);
     next += slice.entryCount;
@@ -112,7 +112,7 @@ async function appendFast(
   resetCounts();
   for (let i = 0; i < fast.slowCount; i++) {
     const nth = fast.slowAt(i);
-    const at = offsetOf(first + nth);
+    const at = toOffset(first + nth);
     if (isLongSnapshot(index, at)) {
       rows += (await appendLong(first + nth, created, rank + nth, progress)).rows;
       created = journal.stamp();
@@ -142,11 +142,11 @@ function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
     rows += appendYears(fast, { first, rank, created, year: 0, to: fast.yearCount }, progress);
     for (let i = 0; i < fast.slowCount; i++) {
       const nth = fast.slowAt(i);
-      rows += appendOne(offsetOf(first + nth), created, rank + nth, progress);
+      rows += appendOne(toOffset(first + nth), created, rank + nth, progress);
     }
     first += entryCount;
   }
-  for (; first < progress.index.count; first++) rows += appendOne(offsetOf(first), created, 0, progress);
+  for (; first < progress.index.count; first++) rows += appendOne(toOffset(first), created, 0, progress);
   return { entryCount: progress.index.count, rows };
 }
 
@@ -179,7 +179,7 @@ function recordShapes(
     if (known.has(low, high)) continue;
     row.created_at = slice.created;
     left -= definitionLimits.namesOfRead;
-    if (readEvent(index, offsetOf(first + nth), eventContext, row) !== undefined) continue;
+    if (readEvent(index, toOffset(first + nth), eventContext, row) !== undefined) continue;
     if (low === 0 && high === shapeUnknown / 2 ** 32) left -= definitions.record(row);
     else {
       known.add(low, high);

@@ -15,7 +15,7 @@ import type { Recorder } from "./recordings/recorder.ts";
 import { isLongSnapshot } from "./recordings/snapshot.ts";
 import type { BodyScanner } from "./scan/body_scanner.ts";
 import { rangeText } from "./scan/byte_range.ts";
-import { type EntryOffset, field, offsetOf } from "./scan/event_fields.ts";
+import { type EntryOffset, field, toOffset } from "./scan/event_fields.ts";
 import type { EventIndex } from "./scan/event_index.ts";
 
 export interface AppendContext {
@@ -55,14 +55,14 @@ export interface Slice {
 export function appendSlice(first: number, created: number, progress: AppendProgress): Slice {
   const { entries, count } = progress.index;
   const last = Math.min(count, first + captureLimits.slowSliceRowsMax);
-  const bytesEnd = entries[offsetOf(first) + field.item]! + captureLimits.slowSliceBytesMax;
+  const bytesEnd = entries[toOffset(first) + field.item]! + captureLimits.slowSliceBytesMax;
   let at = first;
   let rows = 0;
   progress.named = 0;
-  for (; at < last && entries[offsetOf(at) + field.item]! <= bytesEnd; at++) {
-    if (isLongSnapshot(progress.index, offsetOf(at))) break;
+  for (; at < last && entries[toOffset(at) + field.item]! <= bytesEnd; at++) {
+    if (isLongSnapshot(progress.index, toOffset(at))) break;
     if (progress.named >= definitionLimits.namesAtOnceMax) break;
-    rows += appendOne(offsetOf(at), created, progress.journal.allocateRanks(1), progress);
+    rows += appendOne(toOffset(at), created, progress.journal.allocateRanks(1), progress);
   }
   return { entryCount: at - first, rows };
 }
@@ -74,7 +74,7 @@ export async function appendLong(
   rank: number,
   progress: AppendProgress,
 ): Promise<Slice> {
-  const at = offsetOf(nth);
+  const at = toOffset(nth);
   const read = readRow(at, created, rank, progress);
   if (read !== "recording") return { entryCount: 1, rows: finishRow(at, read, progress) };
   const recorder = (progress.recorder ??= progress.newRecorder());
@@ -96,7 +96,7 @@ function readRow(
   progress: AppendProgress,
 ): ReturnType<typeof readEvent> {
   const { index, eventContext, journal, groups } = progress;
-  if (at >= offsetOf(progress.admitted) && !isSnapshot(index, at)) return "daily_event_quota_exceeded";
+  if (at >= toOffset(progress.admitted) && !isSnapshot(index, at)) return "daily_event_quota_exceeded";
   const { row } = journal;
   const { openRows } = journal.merging;
   row.created_at = created;
@@ -117,7 +117,7 @@ function finishRow(at: EntryOffset, reason: Reason | undefined, progress: Append
   lane.append(row);
   groups.join(lane);
   if (row.merge !== mergeKind.none) {
-    journal.merging.append(mergeOf(row));
+    journal.merging.append(toMerge(row));
     groups.join(journal.merging);
   }
   if (row.warned !== 0) recordWarnings(index, at, row, warned);
@@ -140,7 +140,7 @@ function recordWarnings(index: EventIndex, at: EntryOffset, row: Row, warned: Ou
  * `$identify` merges the anonymous id into the event's id, an alias the event's id into the alias, and
  * `$merge_dangerously` the alias into the event's id.
  */
-function mergeOf({ project_id, merge, distinct_id, other_id, timestamp, created_at }: Row): MergeRow {
+function toMerge({ project_id, merge, distinct_id, other_id, timestamp, created_at }: Row): MergeRow {
   const [id, otherId] = [rangeText(distinct_id), rangeText(other_id)];
   const [from, into] = merge === mergeKind.alias ? [id, otherId] : [otherId, id];
   return { project_id, kind: merge, from, into, at: timestamp, created_at, timestamp: created_at };

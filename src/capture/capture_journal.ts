@@ -31,11 +31,11 @@ export interface CaptureJournalOptions
 }
 
 export class CaptureJournal extends Journal {
-  readonly live = this.laneOf(liveLane);
-  readonly historical = this.laneOf(historicalLane);
-  readonly warnings = this.laneOf(warningLane);
-  readonly merges = this.laneOf(mergeLane);
-  readonly recordings = this.laneOf(recordingLane);
+  readonly live = this.getLane(liveLane);
+  readonly historical = this.getLane(historicalLane);
+  readonly warnings = this.getLane(warningLane);
+  readonly merges = this.getLane(mergeLane);
+  readonly recordings = this.getLane(recordingLane);
   /** Where merges go: their lane, or another process's. */
   readonly merging: MergeAppender;
   readonly quota: CaptureQuota<EventLane>;

@@ -4,7 +4,7 @@
 import { mkdirSync } from "node:fs";
 import { withinMs } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
-import { type Log, reasonOf } from "../core/log.ts";
+import { type Log, toReason } from "../core/log.ts";
 import { followGroupTypes, KnownGroupTypes } from "../persons/group_types.ts";
 import type { Applied } from "../persons/store.ts";
 import { statementsUntil } from "../storage/clickhouse/clickhouse.ts";
@@ -189,7 +189,7 @@ async function watchMinutes({ stores, clock, log }: OpenCaptureOptions, book: Wa
   try {
     book.watch(await recentMinutes(stores.clickhouse, clock.now(), captureLimits.spikeMinutes));
   } catch (thrown) {
-    log.warn("spikes are compared with this process's own minutes only", { reason: reasonOf(thrown) });
+    log.warn("spikes are compared with this process's own minutes only", { reason: toReason(thrown) });
     book.watch([]);
   }
 }

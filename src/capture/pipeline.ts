@@ -19,7 +19,7 @@ import { captureLimits } from "./limits.ts";
 import type { ReceivedBody } from "./receive/received_body.ts";
 import { Recorder } from "./recordings/recorder.ts";
 import { BodyScanner } from "./scan/body_scanner.ts";
-import { type EventIndex, isHistorical, isNoBatch, keyOf } from "./scan/event_index.ts";
+import { type EventIndex, isHistorical, isNoBatch, readBodyKey } from "./scan/event_index.ts";
 import { readEventTime } from "./scan/timestamp.ts";
 
 /** A body, and what else its request has. */
@@ -115,9 +115,9 @@ async function scanRepaired(
   return await scanOn(body.scanner({ allowsNameless, refused, isVerbose, repaired }));
 }
 
-/** The project whose key the body names. @throws Fault as keyOf() and ProjectKeys.admit(). */
+/** The project whose key the body names. @throws Fault as readBodyKey() and ProjectKeys.admit(). */
 function authorize(index: EventIndex, input: CaptureInput, keys: ProjectKeys): number | Promise<number> {
-  const key = keyOf(index);
+  const key = readBodyKey(index);
   if (input.isForBatches && isNoBatch(index))
     throw new Fault("invalid_payload", "The body has no batch: send an array of events as batch.");
   const known = keys.find(key);
@@ -148,7 +148,7 @@ function begin(
   const { allowsNameless, lease, address } = input;
   const historical_migration = isHistorical(index);
   const lanes = openLanes(journal, project_id, historical_migration);
-  const skew = skewOf(index, received, input.sent_at);
+  const skew = readSkew(index, received, input.sent_at);
   const cookieless = { ...keys.cookieless(project_id), salts: salts.days, zones: salts.zones, address };
   const now = received / 1000;
   // Nearly always the salts of all days in question are known, and the entries need not be searched.
@@ -239,7 +239,7 @@ async function report(
  * transit. A batch has the clock in its `sent_at`, or else in its request's query or form. A single event's `sent_at`
  * does not count.
  */
-function skewOf(index: EventIndex, received: number, requestSentAt: number): number {
+function readSkew(index: EventIndex, received: number, requestSentAt: number): number {
   const range = index.shape === "batch" ? index.member("sent_at") : undefined;
   const isText = range && index.bytes[range[0]] === 0x22;
   const batchSentAt = isText ? readEventTime(index.bytes, range[0], range[1], received) : Number.NaN;

@@ -4,7 +4,7 @@ import { Elysia } from "elysia";
 import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { corsHeaders, preflight } from "../http/cors.ts";
-import { capturePaths, pathOf, v1Paths } from "../http/sdk_path.ts";
+import { capturePaths, readPath, v1Paths } from "../http/sdk_path.ts";
 import { uploadLimits } from "../work/bodies/limits.ts";
 import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import { announcedBytes, receiveShort } from "../work/bodies/upload.ts";
@@ -23,7 +23,7 @@ import {
   SingleEventWriter,
 } from "./receive/single_event.ts";
 import { BodyScanner } from "./scan/body_scanner.ts";
-import { earlyKeyOf, keyOf } from "./scan/event_index.ts";
+import { readBodyKey, readEarlyKey } from "./scan/event_index.ts";
 import { answerV1 } from "./v1/answer.ts";
 import { v1Operation } from "./v1/model.ts";
 
@@ -34,15 +34,15 @@ interface CaptureContext extends SingleEventContext {
   shortBytes: number;
 }
 
-const spellingsOf = (path: string) => [path, `${path}/`];
+const listSpellings = (path: string) => [path, `${path}/`];
 const spellings: ReadonlySet<string> = new Set(
-  [...Object.keys(capturePaths), ...v1Paths].flatMap(spellingsOf),
+  [...Object.keys(capturePaths), ...v1Paths].flatMap(listSpellings),
 );
 const methods: ReadonlySet<string> = new Set(["POST", "GET", "HEAD", "OPTIONS"]);
 
 /** Whether captureRoutes() answer the request. */
 export function isCapture({ method, url }: Request): boolean {
-  return methods.has(method) && spellings.has(pathOf(url));
+  return methods.has(method) && spellings.has(readPath(url));
 }
 
 /** The routes of capturePaths and of the v1 protocol; `options` are shared by all requests. */
@@ -51,7 +51,7 @@ export function captureRoutes(options: AnswerOptions) {
   // A POST is answered before Elysia looks for its route: the reply is the same, and costs a third less.
   const posts = new Map<string, (request: Request) => Promise<Response>>();
   app.wrap(
-    (handle, request) => (request.method === "POST" && posts.get(absolutePathOf(request.url))) || handle,
+    (handle, request) => (request.method === "POST" && posts.get(readAbsolutePath(request.url))) || handle,
   );
   const hook = { parse: "none", detail: { hide: true } } as const;
   const arenas = new ArenaPool(options.bodyBytesMax);
@@ -66,7 +66,7 @@ export function captureRoutes(options: AnswerOptions) {
   for (const [path, { allowsNameless = false, isForBatches = false }] of Object.entries(capturePaths)) {
     const rules: EndpointRules = { allowsNameless, isForBatches };
     const serve = (request: Request) => answer(request, rules, context);
-    for (const spelling of spellingsOf(path)) {
+    for (const spelling of listSpellings(path)) {
       const detail = captureOperations[spelling] ?? hook.detail;
       posts.set(spelling, serve);
       app.post(spelling, ({ request }) => serve(request), { parse: "none", detail });
@@ -75,7 +75,7 @@ export function captureRoutes(options: AnswerOptions) {
       app.options(spelling, ({ request }) => preflight(request), hook);
     }
   }
-  for (const spelling of v1Paths.flatMap(spellingsOf)) {
+  for (const spelling of v1Paths.flatMap(listSpellings)) {
     const serve = (request: Request) => answerV1(request, { options, arenas });
     posts.set(spelling, serve);
     const detail = spelling === v1Paths[0] ? v1Operation : hook.detail;
@@ -106,7 +106,7 @@ async function answerAny(
 ): Promise<Response> {
   const lease = short?.single.lease ?? options.memory.open(announcedBytes(request));
   const body = short?.body ?? new ReceivedBody(arenas);
-  const query = queryOf(request.url);
+  const query = readQuery(request.url);
   try {
     const inQuery = query.get("data");
     if (!short || inQuery || !looksLikeJson(body.bytes)) {
@@ -117,8 +117,8 @@ async function answerAny(
       // Of many long bodies that arrive in one turn of the event loop, each further turn scans one.
       if (body.bytes.length > captureLimits.slowSliceBytesMax) await yieldToEventLoop();
     }
-    const sent_at = sentAtOf(body.sent_at ?? query.get("sent_at") ?? query.get("_"));
-    const address = () => options.addressOf(request);
+    const sent_at = readSentAt(body.sent_at ?? query.get("sent_at") ?? query.get("_"));
+    const address = () => options.readAddress(request);
     const isVerbose = query.get("verbose") === "1";
     const captured = await capture({ ...rules, body, sent_at, isVerbose, lease, address }, options);
     if (query.get("beacon") === "1") {
@@ -171,20 +171,20 @@ export function firstKey(chunk: Uint8Array, { short: fast }: ArenaPool): string 
 
 function keyIn(scanner: BodyScanner): string | undefined {
   try {
-    while (earlyKeyOf(scanner.index) === undefined)
-      if (scanner.advance(searchBytes)) return keyOf(scanner.index);
+    while (readEarlyKey(scanner.index) === undefined)
+      if (scanner.advance(searchBytes)) return readBodyKey(scanner.index);
   } catch (thrown) {
     // The chunk ends within a value, or is malformed: the scan of the whole body finds out.
     if (!(thrown instanceof Fault)) throw thrown;
   }
-  return earlyKeyOf(scanner.index);
+  return readEarlyKey(scanner.index);
 }
 
 /** Bytes after which the key may be known: most bodies begin with it. */
 const searchBytes = 4096;
 
-/** pathOf for every POST: its URL has a host, put there by the server. */
-function absolutePathOf(url: string): string {
+/** As readPath(), for every POST: its URL has a host, put there by the server. */
+function readAbsolutePath(url: string): string {
   const from = url.indexOf("/", 8);
   const to = url.indexOf("?", from);
   return to < 0 ? url.slice(from) : url.slice(from, to);
@@ -192,7 +192,7 @@ function absolutePathOf(url: string): string {
 
 const noQuery = new URLSearchParams();
 
-function queryOf(url: string): URLSearchParams {
+function readQuery(url: string): URLSearchParams {
   const from = url.indexOf("?");
   return from < 0 ? noQuery : new URLSearchParams(url.slice(from + 1));
 }
@@ -201,7 +201,7 @@ function queryOf(url: string): URLSearchParams {
  * A time in ms since 1970, from 2021 on, as microseconds; NaN for any other text (also seconds), which clients send to
  * bypass caches.
  */
-function sentAtOf(text: string | null): number {
+function readSentAt(text: string | null): number {
   const millis = text && /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   return millis >= sentAtMillisMin ? millis * 1000 : Number.NaN;
 }

@@ -1,6 +1,6 @@
 // Events that the server sends itself, for changes that its API makes. They go the way of every other event.
 
-import { bytesOf } from "../core/bytes.ts";
+import { toBytes } from "../core/bytes.ts";
 import { DeadlineError, withinMs } from "../core/clock.ts";
 import type { PersonParts } from "../persons/parts.ts";
 import type { CaptureOptions } from "./capture_options.ts";
@@ -17,7 +17,7 @@ export function openServerEvents(options: CaptureOptions): PersonParts["send"] {
   return async ({ project_id, event, distinct_id, properties, waitMsMax }) => {
     const { journal, keys, clock } = options;
     const timestamp = new Date(clock.now()).toISOString();
-    const bytes = bytesOf(JSON.stringify({ api_key: serverKey, event, distinct_id, timestamp, properties }));
+    const bytes = toBytes(JSON.stringify({ api_key: serverKey, event, distinct_id, timestamp, properties }));
     const body = new ReceivedBody(arenas, bytes);
     const own = {
       find: () => project_id,

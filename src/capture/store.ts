@@ -3,8 +3,8 @@
 
 import type { ClickHouse, DerivedInsert, NativeBody } from "../storage/clickhouse/clickhouse.ts";
 import { dividesBatches } from "../storage/cluster/placement.ts";
-import { eventDaysOfStored } from "../storage/events/event_days.ts";
-import { sessionSettings, sessionsOfStored } from "../storage/events/sessions.ts";
+import { insertStoredEventDays } from "../storage/events/event_days.ts";
+import { insertStoredSessions, sessionSettings } from "../storage/events/sessions.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { flushLimits } from "./flush/limits.ts";
 import { captureLimits } from "./limits.ts";
@@ -133,7 +133,7 @@ export async function deriveStored(
   const own = "_batch IN {batches:Array(UInt64)}";
   const which = parts === 1 ? own : `${own} AND _row % {parts:UInt32} = {part:UInt32}`;
   const options = { timeoutMs: captureLimits.insertMsMax, settings: sessionSettings };
-  for (const text of [sessionsOfStored(which), eventDaysOfStored(which)])
+  for (const text of [insertStoredSessions(which), insertStoredEventDays(which)])
     await clickhouse.command(text, { batches, parts, part }, options);
 }
 
@@ -174,11 +174,11 @@ export type SessionBacklog = ReturnType<typeof openSessionBacklog>;
  * them, and any server derives them from the stored rows. Deriving twice changes nothing.
  */
 export function openSessionBacklog(sql: Postgres) {
-  const textsOf = (batches: readonly bigint[]) => batches.map(String);
+  const toTexts = (batches: readonly bigint[]) => batches.map(String);
   return {
     add: async (batches: readonly bigint[]) => {
       await sql`
-        INSERT INTO session_backlog (batch) SELECT unnest(${textsOf(batches)}::text[]) ON CONFLICT DO NOTHING`;
+        INSERT INTO session_backlog (batch) SELECT unnest(${toTexts(batches)}::text[]) ON CONFLICT DO NOTHING`;
     },
     /** The batches that wait longest, at most flushLimits.backlogStepBatchesMax, and how many wait in all. */
     read: async () => {
@@ -188,7 +188,7 @@ export function openSessionBacklog(sql: Postgres) {
       return { oldest: rows.map(({ batch }) => BigInt(batch)), count: Number(rows[0]?.count ?? 0) };
     },
     remove: async (batches: readonly bigint[]) => {
-      await sql`DELETE FROM session_backlog WHERE batch = ANY(${textsOf(batches)}::text[])`;
+      await sql`DELETE FROM session_backlog WHERE batch = ANY(${toTexts(batches)}::text[])`;
     },
   };
 }

@@ -4,14 +4,14 @@
 import { wrongProjectKey } from "../access/project_keys.ts";
 import { Fault, UserError } from "../core/fault.ts";
 import { isUuid } from "../core/id.ts";
-import { codeOf } from "../core/log.ts";
+import { toCode } from "../core/log.ts";
 import { oldestOrganizationId } from "../organizations/store.ts";
 import type { Project } from "../projects/model.ts";
 import { createProject, listAllProjects } from "../projects/store.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { attachPostgres } from "../storage/stores.ts";
 import { type Arguments, checkPositionals, optionalText, readArguments, requiredText } from "./args.ts";
-import { logOf } from "./backup.ts";
+import { openBackupLog } from "./backup.ts";
 import type { CliContext, Command } from "./command.ts";
 
 /**
@@ -19,13 +19,13 @@ import type { CliContext, Command } from "./command.ts";
  * @throws UserError when the database cannot be reached or has no tables yet.
  */
 export async function withAccounts<T>(context: CliContext, work: (sql: Postgres) => Promise<T>): Promise<T> {
-  const log = logOf(context.config, (line) => context.printError(line));
+  const log = openBackupLog(context.config, (line) => context.printError(line));
   await using accounts = await attachPostgres({ ...context.config, existing: true, log });
   try {
     return await work(accounts.sql);
   } catch (reason) {
     // undefined_table: no server has started on this database.
-    if (codeOf(reason) === "42P01") {
+    if (toCode(reason) === "42P01") {
       throw new UserError(
         'the database has no tables yet: run "bun run sluice migrate" or start the server first',
       );
@@ -38,11 +38,11 @@ export async function printRows<Row>(
   words: Arguments,
   context: CliContext,
   list: (sql: Postgres) => Promise<readonly Row[]>,
-  lineOf: (row: Row) => string,
+  formatAccount: (row: Row) => string,
 ): Promise<number> {
   refuseOptions(words);
   const rows = await withAccounts(context, list);
-  const lines = words.values["json"] ? [JSON.stringify(rows)] : rows.map(lineOf);
+  const lines = words.values["json"] ? [JSON.stringify(rows)] : rows.map(formatAccount);
   for (const line of lines) context.print(line);
   return 0;
 }
@@ -74,7 +74,7 @@ export const projectCommand: Command = {
     checkPositionals(words, 1);
     const [verb] = words.positionals;
     if (verb === "create") return create(words, context);
-    if (verb === "list") return printRows(words, context, listAllProjects, lineOf);
+    if (verb === "list") return printRows(words, context, listAllProjects, formatAccount);
     throw new UserError(`expected "project create" or "project list"`, 2);
   },
 };
@@ -95,7 +95,7 @@ async function create(words: Arguments, context: CliContext): Promise<number> {
       throw new UserError("there is no organization yet: start the server once to make one");
     return createOrExplain(sql, { organization_id, name, ...(api_token === undefined ? {} : { api_token }) });
   });
-  context.print(words.values["json"] ? JSON.stringify(project) : lineOf(project));
+  context.print(words.values["json"] ? JSON.stringify(project) : formatAccount(project));
   return 0;
 }
 
@@ -107,6 +107,6 @@ async function createOrExplain(sql: Postgres, project: Parameters<typeof createP
   }
 }
 
-function lineOf({ id, api_token, name }: Project): string {
+function formatAccount({ id, api_token, name }: Project): string {
   return `${id}\t${api_token}\t${name}`;
 }

@@ -32,7 +32,7 @@ with sha256sum -c.
   DATA_DIR=/var/lib/sluice bun run sluice backup s3://backups/sluice --keep 7`,
   run: async (args, { config, print }) => {
     const words = readArguments(args, ["keep"]);
-    const [target, kept] = [targetOf(words), countOf(words)];
+    const [target, kept] = [readTarget(words), readCount(words)];
     refuseRemote(config, "backup");
     const { dataDir, bucketAccess } = config;
     const { manifest, location, removed } = await writeBackup({
@@ -40,7 +40,7 @@ with sha256sum -c.
       target,
       bucketAccess,
       clock: systemClock,
-      log: logOf(config),
+      log: openBackupLog(config),
       ...(kept !== undefined && { kept }),
     });
     print(`backed up ${totalsText(manifest)} to ${location}`);
@@ -61,24 +61,24 @@ backup.
 
   DATA_DIR=/var/lib/sluice bun run sluice restore /backups/monday`,
   run: async (args, { config, print }) => {
-    const source = targetOf(readArguments(args, []));
+    const source = readTarget(readArguments(args, []));
     refuseRemote(config, "restore");
     const { dataDir, bucketAccess } = config;
-    const manifest = await restoreBackup({ dataDir, source, bucketAccess, log: logOf(config) });
+    const manifest = await restoreBackup({ dataDir, source, bucketAccess, log: openBackupLog(config) });
     print(`restored ${totalsText(manifest)}, as of ${manifest.begun_at}, to ${dataDir}`);
     return 0;
   },
 };
 
 /** The only argument: a folder or an address. */
-function targetOf({ positionals: [target, ...more] }: Arguments): string {
+function readTarget({ positionals: [target, ...more] }: Arguments): string {
   if (target === undefined || target.trim() === "" || more.length > 0) {
     throw new UserError("expected one folder or s3://bucket/prefix", 2);
   }
   return target;
 }
 
-function countOf(words: Arguments): number | undefined {
+function readCount(words: Arguments): number | undefined {
   const text = optionalText(words, "keep");
   if (text === undefined) return undefined;
   if (/^[1-9]\d{0,5}$/.test(text) && Number(text) <= backupLimits.keptMax) return Number(text);
@@ -97,7 +97,7 @@ function refuseRemote({ databaseUrl, clickhouseUrl }: Config, verb: "backup" | "
 }
 
 /** The stores' notices would mix with the command's output; their warnings are printed. */
-export function logOf({ logLevel, logFormat }: Config, write?: (line: string) => void): Log {
+export function openBackupLog({ logLevel, logFormat }: Config, write?: (line: string) => void): Log {
   const level = logLevel === "info" ? "warn" : logLevel;
   return openLog({ level, format: logFormat, ...(write && { write }) });
 }

@@ -6,14 +6,14 @@ import { countUnreadable } from "../access/reseal_store.ts";
 import { lostKeyRemedy, openSecrets } from "../access/secret.ts";
 import { captureSetup, readKnownStores } from "../capture/capture_journal.ts";
 import { Quarantine } from "../capture/journal/quarantine.ts";
-import { reserveOf } from "../capture/journal/quota.ts";
+import { computeReserve } from "../capture/journal/quota.ts";
 import { leftBehind } from "../capture/workers/worker_pool.ts";
 import type { Config } from "../config.ts";
 import { systemClock } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
-import { jsonIn, membersOf } from "../core/json/dictionary.ts";
+import { jsonIn, toMembers } from "../core/json/dictionary.ts";
 import { limits } from "../core/limits.ts";
-import { openLog, reasonOf } from "../core/log.ts";
+import { openLog, toReason } from "../core/log.ts";
 import { readBuild } from "../core/version.ts";
 import { checkIdentity } from "../storage/identity.ts";
 import { storageLimits } from "../storage/limits.ts";
@@ -79,14 +79,14 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   let exitCode = 0;
   for (const findings of [settingsFindings(config), ...examined]) {
     for await (const finding of findings) {
-      print(isJson ? JSON.stringify(finding) : lineOf(finding));
+      print(isJson ? JSON.stringify(finding) : formatFinding(finding));
       if (finding.state === "wrong") exitCode = 1;
     }
   }
   return exitCode;
 }
 
-function lineOf({ part, state, text, remedy }: Finding): string {
+function formatFinding({ part, state, text, remedy }: Finding): string {
   const line = `${state.padEnd(6)}${part.padEnd(10)}${text}`;
   return remedy === undefined ? line : `${line}\n${" ".repeat(16)}→ ${remedy}`;
 }
@@ -121,14 +121,14 @@ function examineFolder(dataDir: string): { owner?: Owner; problem?: Finding } {
     return {};
   } catch (thrown) {
     if (thrown instanceof FolderInUse) return { owner: readOwner(dataDir) };
-    return { problem: wrong("disk", reasonOf(thrown)) };
+    return { problem: wrong("disk", toReason(thrown)) };
   }
 }
 
 function diskFinding(dataDir: string): Finding {
   if (!existsSync(dataDir)) return remark("disk", "DATA_DIR does not exist", "make it: bun run sluice serve");
   const { bavail, blocks, bsize } = statfsSync(dataDir);
-  const [free, reserve] = [bavail * bsize, reserveOf(blocks * bsize)];
+  const [free, reserve] = [bavail * bsize, computeReserve(blocks * bsize)];
   const space = `${megabytes(free)} free of ${megabytes(blocks * bsize)}`;
   const text = `${space}; captures are refused below ${megabytes(reserve)}`;
   if (free >= 2 * reserve) return ok("disk", text);
@@ -211,7 +211,7 @@ function spaceRemedy(dataDir: string): string {
 
 /** A line of `/_readiness`; undefined for one that is not. */
 function partFinding(line: string, url: string, config: Config): Finding | undefined {
-  const { part, ok: isReady, error, amiss } = membersOf(jsonIn(line));
+  const { part, ok: isReady, error, amiss } = toMembers(jsonIn(line));
   if (part === undefined || isReady === undefined) return undefined;
   const code = amiss && part === "clickhouse" ? "REPLICA" : String(error);
   const remedy = remedies[code]?.(config) ?? `see the server's log; all parts: curl ${url}/_readiness`;
@@ -256,7 +256,7 @@ const silentRemedy =
   "its journal is not stored yet; unless it was stopped permanently, start it there: bun run sluice serve";
 
 function brokenStores(thrown: unknown): Finding {
-  const reason = reasonOf(thrown);
+  const reason = toReason(thrown);
   // Other refusals have their remedy.
   if (thrown instanceof UserError && !/ (?:did not start|does not answer|could not be made): /.test(reason))
     return wrong("stores", reason);
@@ -285,7 +285,7 @@ function* journalFindings(dataDir: string): Generator<Finding> {
     }
     if (refused + damaged.length === 0) yield ok("journal", "nothing is in quarantine or damaged");
   } catch (thrown) {
-    yield wrong("journal", reasonOf(thrown), "as the server's user: bun run sluice doctor");
+    yield wrong("journal", toReason(thrown), "as the server's user: bun run sluice doctor");
   }
 }
 

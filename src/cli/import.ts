@@ -3,7 +3,7 @@
 import { sleep, systemClock } from "../core/clock.ts";
 import type { CliContext, Command } from "./command.ts";
 import { bodyLimits } from "./import/body.ts";
-import { formatCount, totalOf } from "./import/counts.ts";
+import { formatCount, sumCounts } from "./import/counts.ts";
 import { type ImportParts, type Readability, readImportOptions } from "./import/options.ts";
 import { type ImportEnd, runImport } from "./import/run.ts";
 
@@ -84,8 +84,8 @@ export async function runImportCommand(
 
 function printSummary(end: ImportEnd, dryRun: boolean, json: boolean, context: CliContext): void {
   const { counts } = end;
-  const ignored = totalOf(counts.ignored);
-  const skipped = totalOf(counts.skipped);
+  const ignored = sumCounts(counts.ignored);
+  const skipped = sumCounts(counts.skipped);
   const lines = [
     `${dryRun ? "would send" : "sent"} ${formatCount(counts.sent)}`,
     !dryRun && `accepted ${formatCount(counts.accepted)}`,

@@ -9,11 +9,11 @@ import { adoptJournal } from "../capture/journal/identity/ownership.ts";
 import { Quarantine } from "../capture/journal/quarantine.ts";
 import { leftBehind } from "../capture/workers/worker_pool.ts";
 import { UserError } from "../core/fault.ts";
-import { databaseOf } from "../storage/embedded/connection.ts";
+import { nameDatabase } from "../storage/embedded/connection.ts";
 import { migrate } from "../storage/migrate.ts";
 import { openStores } from "../storage/stores.ts";
 import { readArguments } from "./args.ts";
-import { logOf } from "./backup.ts";
+import { openBackupLog } from "./backup.ts";
 import type { CliContext, Command } from "./command.ts";
 
 export const journalCommand: Command = {
@@ -59,8 +59,8 @@ async function run(args: string[], context: CliContext): Promise<number> {
 
 async function adopt(dataDir: string, context: CliContext): Promise<number> {
   const { config, print, printError } = context;
-  const log = logOf(config, printError);
-  const postgres = databaseOf(config.databaseUrl);
+  const log = openBackupLog(config, printError);
+  const postgres = nameDatabase(config.databaseUrl);
   const folders = [dataDir, ...leftBehind(dataDir, 1)];
   await using stores = await openStores({ ...config, dataDir, log, requireReachable: true });
   const { sql } = stores;

@@ -30,7 +30,7 @@ export const keyCommand: Command = {
     const [verb] = words.positionals;
     checkPositionals(words, verb === "revoke" ? 2 : 1);
     if (verb === "issue") return issue(words, context);
-    if (verb === "list") return printRows(words, context, listAllKeys, lineOf);
+    if (verb === "list") return printRows(words, context, listAllKeys, formatKey);
     if (verb === "revoke") return revoke(words, context);
     throw new UserError(`expected "key issue", "key list" or "key revoke"`, 2);
   },
@@ -41,7 +41,7 @@ async function issue(words: Arguments, context: CliContext): Promise<number> {
   if ([...label].length > labelCharsMax) {
     throw new UserError(`--label must have at most ${labelCharsMax} characters`, 2);
   }
-  const scopes = scopesOf(requiredText(words, "scopes"));
+  const scopes = readScopes(requiredText(words, "scopes"));
   const email = optionalText(words, "email");
   const issued = await withAccounts(context, async (sql) => {
     const user_id = await findUserId(sql, email);
@@ -69,7 +69,7 @@ async function revoke(words: Arguments, context: CliContext): Promise<number> {
   return 0;
 }
 
-function scopesOf(text: string): string[] {
+function readScopes(text: string): string[] {
   const scopes = [...new Set(text.split(",").map((scope) => scope.trim()))];
   const wrong = scopes.find((scope) => !isScope(scope));
   if (wrong !== undefined)
@@ -77,6 +77,6 @@ function scopesOf(text: string): string[] {
   return scopes;
 }
 
-function lineOf({ id, mask_value, scopes, label, email }: PersonalKey & { email: string }): string {
+function formatKey({ id, mask_value, scopes, label, email }: PersonalKey & { email: string }): string {
   return [id, mask_value, scopes.join(","), email, label].join("\t");
 }

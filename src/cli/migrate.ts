@@ -39,7 +39,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   if (isCheck) {
     await checkIdentity(stores.sql, stores.clickhouse, known);
     const pending = Object.values(await pendingMigrations(stores, log)).flat();
-    for (const one of pending) print(checkLine(one, await countMigratedRows(stores.clickhouse, one)));
+    for (const item of pending) print(checkLine(item, await countMigratedRows(stores.clickhouse, item)));
     if (pending.length === 0) print("nothing to apply");
     return 0;
   }

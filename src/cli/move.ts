@@ -10,9 +10,9 @@ import { migrate } from "../storage/migrate.ts";
 import { reserve } from "../storage/postgres/postgres.ts";
 import { attachStores, openStores, type Stores } from "../storage/stores.ts";
 import { checkPositionals, readArguments } from "./args.ts";
-import { logOf } from "./backup.ts";
+import { openBackupLog } from "./backup.ts";
 import { listPartTables } from "./backup/clickhouse_parts_store.ts";
-import { checkNoRows, copyRowsOf, withoutViews } from "./backup/clickhouse_rows_store.ts";
+import { checkNoRows, copyTable, withoutViews } from "./backup/clickhouse_rows_store.ts";
 import {
   beginSnapshot,
   copyIn,
@@ -45,7 +45,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   if (config.databaseUrl === undefined || config.clickhouseUrl === undefined) {
     throw new UserError("set DATABASE_URL and CLICKHOUSE_URL to the stores to move to");
   }
-  const log = logOf(config);
+  const log = openBackupLog(config);
   const dataDir = resolve(config.dataDir);
   checkEmbedded(dataDir);
   const known = readKnownStores(dataDir);
@@ -68,7 +68,7 @@ async function copyAll(from: Stores, to: Stores): Promise<number> {
   await checkNoRows(to.clickhouse, tables);
   let rows = 0;
   await withoutViews(to.clickhouse, async () => {
-    for (const table of tables) rows += await copyRowsOf(table, from.clickhouse, to.clickhouse);
+    for (const table of tables) rows += await copyTable(table, from.clickhouse, to.clickhouse);
   });
   await mirrorMerges(from.sql, to.clickhouse);
   // Before Postgres has it: a server on half a move is refused.

@@ -4,7 +4,7 @@ import { type App, openApp } from "../app.ts";
 import { withinMs } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { type LogFields, openLog, reasonOf } from "../core/log.ts";
+import { type LogFields, openLog, toReason } from "../core/log.ts";
 import { retryUntilDone } from "../work/retry.ts";
 import { checkPositionals, readArguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
@@ -50,7 +50,7 @@ async function run(args: string[], { config, print, terminal }: CliContext): Pro
   const signal = await Promise.race([stop.promise, app.broken]);
   log.info("stopping", typeof signal === "string" ? { signal } : { reason: signal.message });
   await withinMs(app.close(), limits.stopMsMax).catch((thrown: unknown) => {
-    log.warn("the stop was cut short; the next start stores the rest", { reason: reasonOf(thrown) });
+    log.warn("the stop was cut short; the next start stores the rest", { reason: toReason(thrown) });
   });
   if (typeof signal !== "string") throw signal;
   log.info("stopped");

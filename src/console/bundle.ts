@@ -3,7 +3,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { type Log, reasonOf } from "../core/log.ts";
+import { type Log, toReason } from "../core/log.ts";
 import { builtFile } from "../core/version.ts";
 import { wordsIn } from "../core/words.ts";
 import { type Asset, assetHeaders, sendAsset, textAsset } from "../http/asset.ts";
@@ -22,7 +22,7 @@ export function openPages(log: Log) {
   const bundled = async (): Promise<Map<string, Bundled>> => {
     built ??= bundle().catch((thrown: unknown) => {
       built = undefined;
-      log.error("the console could not be bundled", { reason: reasonOf(thrown) });
+      log.error("the console could not be bundled", { reason: toReason(thrown) });
       throw thrown;
     });
     return await built;
@@ -44,14 +44,14 @@ const partName = /^part-[0-9a-z]{8}\.js$/;
 
 async function bundle(): Promise<Map<string, Bundled>> {
   const files = new Map<string, Bundled>([
-    ["icon.svg", bundledOf(icon, "image/svg+xml")],
+    ["icon.svg", toBundled(icon, "image/svg+xml")],
     // The names that the SQL editor offers: those of the language, of no project.
-    ["sql.json", bundledOf(JSON.stringify(sqlWords()), "application/json")],
+    ["sql.json", toBundled(JSON.stringify(sqlWords()), "application/json")],
   ]);
   const built = builtFile("console");
   for (const [name, text] of built === undefined ? await bundleConsole() : readFiles(built)) {
     const type = name.endsWith(".css") ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8";
-    files.set(name, bundledOf(text, type));
+    files.set(name, toBundled(text, type));
   }
   return files;
 }
@@ -75,7 +75,7 @@ function readFiles(folder: string): [name: string, text: string][] {
   return readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]);
 }
 
-function bundledOf(text: string, type: string): Bundled {
+function toBundled(text: string, type: string): Bundled {
   return { asset: textAsset(type, text), etag: `"${Bun.hash(text).toString(36)}"` };
 }
 

@@ -3,14 +3,14 @@
 
 import type { MetricsRead } from "../http/metrics/metrics.ts";
 
-export type Figures = ReturnType<typeof figuresOf>;
+export type Figures = ReturnType<typeof computeFigures>;
 
 /**
  * @param readings the metrics of each process.
  * @param at when they were read, in ms since 1970.
  * @param behind_ms events accepted before now minus this, in ms, can be read; null when that is not known.
  */
-export function figuresOf(readings: readonly MetricsRead[], at: number, behind_ms: number | null) {
+export function computeFigures(readings: readonly MetricsRead[], at: number, behind_ms: number | null) {
   const sum = (name: string): number =>
     Object.values(labelled(readings, name)).reduce((total, value) => total + value, 0);
   const line = (metric: string, name: string): number =>

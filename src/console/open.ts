@@ -3,7 +3,7 @@
 import type { MetricsRead } from "../http/metrics/metrics.ts";
 import type { Uses } from "../storage/services.ts";
 import { readWatermarks } from "../storage/watermark.ts";
-import { figuresOf } from "./figures.ts";
+import { computeFigures } from "./figures.ts";
 import { openSignIn } from "./sign_in.ts";
 import { newestEvents } from "./store.ts";
 import { openStreams } from "./stream.ts";
@@ -26,7 +26,7 @@ export function openConsole({ sql, clickhouse, metrics, clock, log }: ConsoleOpt
   const figures = async () => {
     const at = clock.now();
     const [readings, behind_ms] = await Promise.all([metrics(), behind(at)]);
-    return figuresOf(readings, at, behind_ms);
+    return computeFigures(readings, at, behind_ms);
   };
   const newest = (...args: Parameters<typeof newestEvents> extends [unknown, ...infer Rest] ? Rest : never) =>
     newestEvents(clickhouse, ...args);

@@ -13,7 +13,7 @@ export function sendConsole(request: Request): Promise<Response> {
  */
 export function sendPlayer(request: Request, hosts: readonly string[]): Promise<Response> {
   const loaded = hosts.filter(isPublicHost).slice(0, loadHostsMax);
-  return sendPage(request, [playerPage, playerPolicyOf(loaded)], { isLoading: loaded.length > 0 });
+  return sendPage(request, [playerPage, buildPlayerPolicy(loaded)], { isLoading: loaded.length > 0 });
 }
 
 /**
@@ -27,7 +27,7 @@ export function sendShared(
   if (!wantsPage(request)) return undefined;
   const page =
     kind === "recording"
-      ? ([playerPage, playerPolicyOf([])] as const)
+      ? ([playerPage, buildPlayerPolicy([])] as const)
       : ([boardPage, consolePolicy] as const);
   return sendPage(request, page, { isSecret: true, status: kind === undefined ? 404 : 200 });
 }
@@ -71,14 +71,14 @@ const consolePolicy = pagePolicy(["style-src 'self'", "img-src 'self' data:", "f
  * Recordings are rebuilt in a frame that inherits this policy: recorded styles and pictures are inline. It has no
  * scripts, and fetches nothing but images and style sheets of these hosts.
  */
-function playerPolicyOf(hosts: readonly string[]): string {
+function buildPlayerPolicy(hosts: readonly string[]): string {
   const loaded = hosts.map((host) => ` https://${host}`).join("");
   const styles = `style-src 'self' 'unsafe-inline'${loaded}`;
   const images = `img-src 'self' data: blob:${loaded}`;
   return pagePolicy([styles, images, "font-src data:", "frame-src 'self' about: blob:"], "'self'");
 }
 
-function pageOf(name: string, title: string, style: string = name): string {
+function renderPage(name: string, title: string, style: string = name): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -98,6 +98,6 @@ function pageOf(name: string, title: string, style: string = name): string {
 `;
 }
 
-const consolePage = pageOf("main", "Sluice", "style");
-const playerPage = pageOf("player", "Recording · Sluice");
-const boardPage = pageOf("shared", "A shared page · Sluice", "style");
+const consolePage = renderPage("main", "Sluice", "style");
+const playerPage = renderPage("player", "Recording · Sluice");
+const boardPage = renderPage("shared", "A shared page · Sluice", "style");

@@ -21,7 +21,7 @@ export function openSignIn(clock: Clock) {
     /** Returns a code that can be exchanged for `key`. Only the latest one is valid. */
     offer: (key: string) => {
       const code = randomBase62(43);
-      offered = { digest: digestOf(code), key, until: clock.elapsed() + consoleLimits.signInMsMax };
+      offered = { digest: digestCode(code), key, until: clock.elapsed() + consoleLimits.signInMsMax };
       return code;
     },
     /**
@@ -30,7 +30,7 @@ export function openSignIn(clock: Clock) {
      */
     exchange: (code: string) => {
       if (offered && clock.elapsed() > offered.until) offered = undefined;
-      if (!offered || !timingSafeEqual(digestOf(code), offered.digest)) {
+      if (!offered || !timingSafeEqual(digestCode(code), offered.digest)) {
         throw new Fault("authentication_failed", usedUp);
       }
       const { key } = offered;
@@ -45,6 +45,6 @@ const usedUp =
   'a new one: bun run sluice key issue --label me --scopes "*"';
 
 /** Digests have one length, so that the time of the comparison reveals nothing about the code. */
-function digestOf(code: string): Buffer {
+function digestCode(code: string): Buffer {
   return createHash("sha256").update(code).digest();
 }

@@ -54,14 +54,14 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions) {
     for (const page of pages) if (now > page.until) end(page);
     if (pages.size === 0) return stopTicking();
     const figuresMessage =
-      [...pages].some((page) => page.showsFigures) && messageOf("figures", await figures());
+      [...pages].some((page) => page.showsFigures) && formatMessage("figures", await figures());
     // A silent connection would be closed as dead.
     for (const page of pages) send(page, (page.showsFigures && figuresMessage) || beat);
     const groups = Map.groupBy(pages, ({ followed }) => JSON.stringify(followed));
     await eventSender.sendNew(groups, now);
   };
   const stopTicking = (): void => {
-    for (const one of ticking.splice(0)) void one.close();
+    for (const item of ticking.splice(0)) void item.close();
     eventSender.forget();
   };
   return {
@@ -79,7 +79,7 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions) {
           start: (controller) => {
             page = { ...follower, followed, isNew: true, until, controller };
             add(page);
-            send(page, messageOf("open", { figures: follower.showsFigures }));
+            send(page, formatMessage("open", { figures: follower.showsFigures }));
           },
           cancel: () => void (page && remove(page)),
         },
@@ -98,7 +98,7 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions) {
     close: async () => {
       closed = true;
       for (const page of pages) end(page);
-      await Promise.all(ticking.map((one) => one.close()));
+      await Promise.all(ticking.map((item) => item.close()));
     },
   };
 }
@@ -157,7 +157,7 @@ function openEventSender(newest: StreamOptions["newest"], clock: Clock) {
       for (const page of pages) {
         const unsent = page.isNew ? events : unknown;
         page.isNew = false;
-        if (unsent.length > 0) send(page, messageOf("events", unsent));
+        if (unsent.length > 0) send(page, formatMessage("events", unsent));
       }
     }
   };
@@ -174,11 +174,11 @@ function storedTime(ms: number): string {
   return new Date(ms).toISOString().slice(0, -1).replace("T", " ");
 }
 
-function messageOf(event: string, data: unknown): Uint8Array {
+function formatMessage(event: string, data: unknown): Uint8Array {
   return Buffer.from(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
-const beat = messageOf("beat", {});
+const beat = formatMessage("beat", {});
 
 const streamHeaders = {
   "content-type": "text/event-stream",

@@ -3,7 +3,7 @@
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-export function bytesOf(text: string): Uint8Array {
+export function toBytes(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
@@ -27,13 +27,13 @@ for (let value = 0; value < 16; value++) {
 }
 
 /** Compares as ClickHouse does, by UTF-8 bytes. UTF-16 order differs for surrogate pairs. */
-export function byBytes(one: string, other: string): number {
-  const end = Math.min(one.length, other.length);
+export function byBytes(left: string, right: string): number {
+  const end = Math.min(left.length, right.length);
   for (let at = 0; at < end; at++) {
-    const [a, b] = [one.charCodeAt(at), other.charCodeAt(at)];
+    const [a, b] = [left.charCodeAt(at), right.charCodeAt(at)];
     if (a !== b) return rank(a) - rank(b);
   }
-  return one.length - other.length;
+  return left.length - right.length;
 }
 
 function rank(unit: number): number {

@@ -27,8 +27,8 @@ export function foreignText(text: string, { secrets, charsMax }: Foreign): strin
   const known = secrets.filter((secret) => secret !== "");
   for (const secret of known.filter(({ length }) => length < secretCharsMin))
     clean = withoutWord(clean, secret);
-  const spelled = known.filter(({ length }) => length >= secretCharsMin).flatMap(spellingsOf);
-  for (const one of spelled.toSorted((a, b) => b.length - a.length)) clean = clean.replaceAll(one, hidden);
+  const spelled = known.filter(({ length }) => length >= secretCharsMin).flatMap(listSpellings);
+  for (const name of spelled.toSorted((a, b) => b.length - a.length)) clean = clean.replaceAll(name, hidden);
   clean = withoutTail(clean, spelled);
   for (const shape of credentialShapes) clean = clean.replace(shape, `$1${hidden}`);
   const bare = clean.replace(unprintable, "");
@@ -62,7 +62,7 @@ export function secretsInUrl(address: string): string[] {
   const steps = url.pathname.split("/").filter(({ length }) => length >= 16);
   const values = [...url.searchParams.values()].filter(({ length }) => length >= 8);
   const login = [url.username, url.password].map(decoded);
-  return [...login, ...steps, ...values].filter((one) => one !== "");
+  return [...login, ...steps, ...values].filter((name) => name !== "");
 }
 
 /** Control characters, those that change the direction of text included. */
@@ -76,7 +76,7 @@ const credentialShapes = [
 ];
 
 /** A secret in each encoding in which servers repeat it. */
-function spellingsOf(secret: string): string[] {
+function listSpellings(secret: string): string[] {
   const bytes = Buffer.from(secret.toWellFormed());
   const percent = encodeURIComponent(secret.toWellFormed());
   const json = JSON.stringify(secret).slice(1, -1);
@@ -84,20 +84,20 @@ function spellingsOf(secret: string): string[] {
   const all = [
     secret,
     percent,
-    percent.replaceAll(/%../g, (one) => one.toLowerCase()),
+    percent.replaceAll(/%../g, (name) => name.toLowerCase()),
     new URLSearchParams([["", secret]]).toString().slice(1),
     hex,
     hex.toUpperCase(),
     json,
     json.replaceAll("/", "\\/"),
     Bun.escapeHTML(secret),
-    ...base64Of(bytes),
+    ...listBase64(bytes),
   ];
   return [...new Set(all)].filter(({ length }) => length >= secretCharsMin);
 }
 
 /** What the base64 of any text contains if the bytes are in it, for each of the three alignments. */
-function base64Of(bytes: Buffer): string[] {
+function listBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes])
       .toString("base64")

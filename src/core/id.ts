@@ -77,7 +77,7 @@ export function dashedUuid(hex: string): string {
 }
 
 /** The UUID of this version that has these sixteen bytes, such as the start of a hash, which it changes. */
-export function uuidOfBytes(bytes: Buffer, version: number): string {
+export function toUuid(bytes: Buffer, version: number): string {
   bytes[6] = (bytes[6]! & 0x0f) | (version << 4);
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;
   return dashedUuid(bytes.toString("hex", 0, 16));

@@ -33,14 +33,14 @@ export function openLog(options: {
 export const silentLog: Log = openLog({ level: "silent", format: "json", write: () => {} });
 
 /** The message of any thrown value, without its stack. */
-export function reasonOf(thrown: unknown): string {
-  if (thrown instanceof AggregateError && thrown.errors.length > 0) return reasonOf(thrown.errors[0]);
+export function toReason(thrown: unknown): string {
+  if (thrown instanceof AggregateError && thrown.errors.length > 0) return toReason(thrown.errors[0]);
   if (thrown instanceof Error) return thrown.message || thrown.name;
   return String(thrown);
 }
 
 /** The code of an error of the system or of a store, such as ENOENT; "" without one. */
-export function codeOf(thrown: unknown): string {
+export function toCode(thrown: unknown): string {
   return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
 }
 
@@ -59,7 +59,7 @@ function plainFields(fields: LogFields): LogFields {
   const plain: LogFields = {};
   for (const [key, value] of Object.entries(fields)) {
     const shown =
-      value instanceof Error ? reasonOf(value) : typeof value === "bigint" ? String(value) : value;
+      value instanceof Error ? toReason(value) : typeof value === "bigint" ? String(value) : value;
     // The text may be foreign: it must stay on one line and contain no control characters of terminals.
     plain[key] = typeof shown === "string" ? storableText(shown, fieldCharsMax) : shown;
   }

@@ -22,6 +22,6 @@ export function isPublicHost(text: string): boolean {
   if (text.length > 253) return false;
   const labels = text.split(".");
   const last = labels.pop() ?? "";
-  const isNamed = labels.length > 0 && labels.every((one) => label.test(one));
+  const isNamed = labels.length > 0 && labels.every((name) => label.test(name));
   return isNamed && lastLabel.test(last) && !localEnds.has(last);
 }

@@ -32,7 +32,7 @@ function isBlank(text: string, at: number): boolean {
 }
 
 /** A text of at most so many characters (code points); a cut one ends with "…". */
-export function beginningOf(text: string, charsMax: number): string {
+export function trimToChars(text: string, charsMax: number): string {
   // A long text is not made an array: a character has at most two units.
   const characters = Array.from(text.slice(0, 2 * charsMax + 2));
   return characters.length > charsMax ? `${characters.slice(0, charsMax - 1).join("")}…` : text;

@@ -4,7 +4,7 @@ type Split<
   Text extends string,
   By extends string,
   Found = never,
-> = Text extends `${infer One}${By}${infer Rest}` ? Split<Rest, By, Found | One> : Found | Text;
+> = Text extends `${infer Item}${By}${infer Rest}` ? Split<Rest, By, Found | Item> : Found | Text;
 
 /** The words of a text, in their order, each with its own type. */
 export function wordsIn<const Text extends string>(

@@ -3,7 +3,7 @@
 import type { Gate } from "../access/gate.ts";
 import { requireScopes } from "../access/scope.ts";
 import { limits } from "../core/limits.ts";
-import { fieldFault, notFound, present, rowIdOf } from "../http/fields/field_fault.ts";
+import { fieldFault, notFound, parseRowId, present } from "../http/fields/field_fault.ts";
 import { namesParameter, referencesParameter } from "../http/fields/list_parameters.ts";
 import { flagParameter, pageParameters, refreshParameter, searchParameter } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
@@ -57,7 +57,7 @@ function shareableDashboards({ sql }: DashboardParts): Shareable<"dashboards"> {
     things: "dashboards",
     noun: "a dashboard",
     scopes: ["dashboard:read", "insight:read"],
-    find: async (project_id, id) => String(present(await getDashboard(sql, project_id, rowIdOf(id))).id),
+    find: async (project_id, id) => String(present(await getDashboard(sql, project_id, parseRowId(id))).id),
   };
 }
 
@@ -100,7 +100,8 @@ function oneOperations(parts: DashboardParts) {
         refresh: refreshParameter("true or blocking: with the insights' results, computed now."),
       },
       replies: { 200: shownOne },
-      find: async ({ project, params }) => present(await getDashboard(sql, project.id, rowIdOf(params.id))),
+      find: async ({ project, params }) =>
+        present(await getDashboard(sql, project.id, parseRowId(params.id))),
       answer: async ({ access, project, found, query: { refresh = false } }) => {
         const { scopes } = access.key;
         if (refresh) requireScopes(scopes, ["insight:read"]);
@@ -115,7 +116,7 @@ function oneOperations(parts: DashboardParts) {
       put: "Change a dashboard, as PATCH does",
       // A deleted dashboard is found too, so that it can be restored.
       find: async ({ project, params }) =>
-        present(await getDashboard(sql, project.id, rowIdOf(params.id), { deletedToo: true })),
+        present(await getDashboard(sql, project.id, parseRowId(params.id), { deletedToo: true })),
       body: dashboardChangeBody,
       replies: { 200: shownOne },
       answer: async ({ access, project, found, body }) => {
@@ -128,7 +129,8 @@ function oneOperations(parts: DashboardParts) {
     }),
     projectOperation("DELETE /dashboards/:id/", "dashboard:write", {
       summary: "Delete a dashboard; PATCH with deleted: false restores it",
-      find: async ({ project, params }) => present(await getDashboard(sql, project.id, rowIdOf(params.id))),
+      find: async ({ project, params }) =>
+        present(await getDashboard(sql, project.id, parseRowId(params.id))),
       replies: { 204: { description: "It is deleted; its insights are not." } },
       answer: async ({ project, found }) => {
         if (!(await removeDashboard(sql, project.id, found.id))) throw notFound();
@@ -144,7 +146,7 @@ function oneOperations(parts: DashboardParts) {
 function checkWhole(tiles: DashboardUpdate["tiles"] = []): void {
   for (const [i, tile] of tiles.entries()) {
     const missing = (value: object, names: readonly string[], path: string[]) => {
-      const name = names.find((one) => !Object.hasOwn(value, one));
+      const name = names.find((text) => !Object.hasOwn(value, text));
       if (name) throw fieldFault("required", "This field is required.", ["tiles", String(i), ...path, name]);
     };
     for (const [width, layout] of Object.entries(tile.layouts ?? {})) {

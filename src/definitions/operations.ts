@@ -1,16 +1,16 @@
 // Names of events and properties over HTTP.
 
-import { fieldFault, present, uuidOf } from "../http/fields/field_fault.ts";
+import { fieldFault, parseUuid, present } from "../http/fields/field_fault.ts";
 import * as parameter from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
-import { groupTypesOf } from "../persons/group_type_store.ts";
+import { readGroupTypes } from "../persons/group_type_store.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
-import { readsOf } from "../storage/clickhouse/query_options.ts";
+import { toReads } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { definitionTypes, eventDefinitionModel, propertyDefinitionModel } from "./model.ts";
-import { commaNamesParameter, listedNamesParameter, orderingParameter, wordsOf } from "./parameters.ts";
+import { commaNamesParameter, listedNamesParameter, orderingParameter, splitWords } from "./parameters.ts";
 import { eventReply, propertyReply } from "./replies.ts";
 import { type EventOrder, listEventNames, listPropertyNames, type StoredPropertyName } from "./store.ts";
 
@@ -48,13 +48,13 @@ function eventOperations(clickhouse: ClickHouse) {
         const { search, names, excluded_properties: excluded = [], event_type, verified, tags = [] } = query;
         if (verified || tags.length > 0) return pageReply(url, query, { count: 0, rows: [] });
         const filter = {
-          words: wordsOf(search),
+          words: splitWords(search),
           names,
           excluded,
           isPostHogs: event_type && event_type !== "event" ? event_type === "event_posthog" : undefined,
           excludeStale: query.exclude_stale,
         };
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const order = query.ordering ?? newestFirst;
         const { count, rows } = await listEventNames(reads, filter, order, query);
         return pageReply(url, query, { count, rows: rows.map(eventReply) });
@@ -64,8 +64,8 @@ function eventOperations(clickhouse: ClickHouse) {
       summary: "Read the name of an event",
       replies: { 200: reply("The name.", eventDefinitionModel) },
       find: async ({ project, params, request }) => {
-        const filter = { id: uuidOf(params.id) };
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const filter = { id: parseUuid(params.id) };
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const { rows } = await listEventNames(reads, filter, [], onlyOne);
         return present(rows[0]);
       },
@@ -104,9 +104,9 @@ const propertyQuery = {
 
 function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
   /** The indexes of the group types of these properties. */
-  const indexesOf = async (project_id: number, rows: readonly StoredPropertyName[]) => {
+  const findIndexes = async (project_id: number, rows: readonly StoredPropertyName[]) => {
     if (!rows.some(({ group_type }) => group_type !== "")) return new Map<string, number>();
-    return new Map((await groupTypesOf(sql, project_id)).map(({ name, place }) => [name, place]));
+    return new Map((await readGroupTypes(sql, project_id)).map(({ name, place }) => [name, place]));
   };
   return [
     projectOperation("GET /property_definitions/", "property_definition:read", {
@@ -125,7 +125,7 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
         const filter = {
           type,
           group_type_index,
-          words: wordsOf(query.search),
+          words: splitWords(query.search),
           names: query.properties,
           excluded: query.excluded_properties ?? [],
           isNumerical: query.is_numerical,
@@ -134,9 +134,9 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
           event_names,
           ofEventsOnly: query.filter_by_event_names,
         };
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const { count, rows } = await listPropertyNames(reads, filter, query);
-        const indexes = await indexesOf(project.id, rows);
+        const indexes = await findIndexes(project.id, rows);
         const shown = rows.map((row) => propertyReply(row, indexes, event_names !== undefined));
         return pageReply(url, query, { count, rows: shown });
       },
@@ -145,12 +145,13 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
       summary: "Read the name of a property",
       replies: { 200: reply("The name.", propertyDefinitionModel) },
       find: async ({ project, params, request }) => {
-        const filter = { id: uuidOf(params.id) };
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const filter = { id: parseUuid(params.id) };
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const { rows } = await listPropertyNames(reads, filter, onlyOne);
         return present(rows[0]);
       },
-      answer: async ({ project, found }) => propertyReply(found, await indexesOf(project.id, [found]), false),
+      answer: async ({ project, found }) =>
+        propertyReply(found, await findIndexes(project.id, [found]), false),
     }),
   ] as const;
 }

@@ -9,7 +9,7 @@ import { definitionQueryLimits } from "./limits.ts";
 import type { EventOrder } from "./store.ts";
 
 /** The words of a search. @throws Fault for too many. */
-export function wordsOf(search: string | undefined): string[] {
+export function splitWords(search: string | undefined): string[] {
   const words = (search ?? "").split(/\s+/).filter(Boolean);
   if (words.length <= definitionQueryLimits.wordsMax) return words;
   throw fieldFault("max_length", `A search has at most ${definitionQueryLimits.wordsMax} words.`, ["search"]);
@@ -30,7 +30,7 @@ export function commaNamesParameter(description: string) {
       .flatMap((text) => jsonListIn(text, name) ?? text.split(",").filter(Boolean));
     if (all.length === 0) throw fieldFault("blank", "This field may not be blank.", [name]);
     return checkedNames(
-      all.map((one) => checkText({ minLength: 1, "x-exact": true }, one, [name])),
+      all.map((item) => checkText({ minLength: 1, "x-exact": true }, item, [name])),
       name,
     );
   });
@@ -45,7 +45,7 @@ export function listedNamesParameter(description: string) {
 const orderings = wordsIn("name created_at created_at::date last_seen_at last_seen_at::date volume_30_day");
 
 export function orderingParameter() {
-  const choices = orderings.flatMap((one) => [one, `-${one}`]);
+  const choices = orderings.flatMap((ordering) => [ordering, `-${ordering}`]);
   const read = (query: URLSearchParams, name: string): EventOrder[] | undefined => {
     if (!query.has(name)) return undefined;
     const all = query.getAll(name).flatMap((text) => text.split(","));

@@ -10,7 +10,7 @@ import { definitionQueryLimits } from "./limits.ts";
 const kinds = { event: 1, person: 2, group: 3 } as const;
 
 /** The id of a definition, computed like the ids of persons. */
-const idOf = (project: string, kind: string, groupType: string, name: string) => {
+const buildId = (project: string, kind: string, groupType: string, name: string) => {
   const half = (from: number, mask: string, version: string) =>
     `reinterpretAsFixedString(bitOr(bitAnd(reinterpretAsUInt64(reverse(substring(
       SHA1(concat('definition', toString(${project}), ':', toString(${kind}), ':', ${groupType}, '\\0', ${name})),
@@ -20,7 +20,7 @@ const idOf = (project: string, kind: string, groupType: string, name: string) =>
 };
 
 /** Conditions that must all hold; a false one is left out. */
-const allOf = (conditions: readonly unknown[]): string => conditions.filter(Boolean).join(" AND ");
+const joinConditions = (conditions: readonly unknown[]): string => conditions.filter(Boolean).join(" AND ");
 
 /** Every word is in the name, in any case. */
 const hasWords = "arrayAll(word -> positionCaseInsensitiveUTF8(name, word) > 0, {words:Array(String)})";
@@ -85,12 +85,12 @@ export async function listEventNames(
     FROM (
       SELECT name, min(created_at) AS created_at
       FROM definitions
-      WHERE project_id = {project_id:UInt32} AND kind = 0 AND ${allOf([
+      WHERE project_id = {project_id:UInt32} AND kind = 0 AND ${joinConditions([
         hasWords,
         "NOT has({excluded:Array(String)}, name)",
         filter.names && "name IN {names:Array(String)}",
         filter.isPostHogs !== undefined && `${filter.isPostHogs ? "" : "NOT "}startsWith(name, '$')`,
-        filter.id !== undefined && `${idOf("{project_id:UInt32}", "0", "''", "name")} = {id:UUID}`,
+        filter.id !== undefined && `${buildId("{project_id:UInt32}", "0", "''", "name")} = {id:UUID}`,
       ])}
       GROUP BY name
     ) AS d
@@ -111,8 +111,8 @@ export async function listEventNames(
     ...(filter.id !== undefined && { id: filter.id }),
   };
   const sorted = order.map(({ by, isDescending }) => `${orderColumns[by]}${isDescending ? " DESC" : ""}`);
-  const { count, rows } = await pageOf<StoredEventName>(reads, found, params, page, {
-    columns: `${idOf("{project_id:UInt32}", "0", "''", "name")} AS id, name, toString(created_at) AS created_at,
+  const { count, rows } = await readPage<StoredEventName>(reads, found, params, page, {
+    columns: `${buildId("{project_id:UInt32}", "0", "''", "name")} AS id, name, toString(created_at) AS created_at,
       if(last_at = toDateTime64(0, 6, 'UTC'), '', toString(last_at)) AS last_seen_at, volume`,
     order: [...sorted, "name"].join(", "),
   });
@@ -120,7 +120,7 @@ export async function listEventNames(
 }
 
 /** A page of the rows of `found`, and their number, in one statement, since each costs the engine some ms. */
-async function pageOf<Row>(
+async function readPage<Row>(
   reads: ProjectReads,
   found: string,
   params: Record<string, unknown>,
@@ -198,7 +198,7 @@ export async function listPropertyNames(
     FROM definitions
     WHERE project_id = {project_id:UInt32} AND ${propertyConditions(filter)}
     GROUP BY kind, group_type, name
-    HAVING ${allOf([
+    HAVING ${joinConditions([
       "1",
       filter.isNumerical !== undefined && `property_type ${filter.isNumerical ? "=" : "!="} 'Numeric'`,
       filter.ofEventsOnly && filter.event_names && "is_seen",
@@ -213,8 +213,8 @@ export async function listPropertyNames(
     event_names: event_names ?? [],
     ...(filter.id !== undefined && { id: filter.id }),
   };
-  return await pageOf(reads, found, params, page, {
-    columns: `${idOf("{project_id:UInt32}", "kind", "group_type", "name")} AS id, name, kind, group_type,
+  return await readPage(reads, found, params, page, {
+    columns: `${buildId("{project_id:UInt32}", "kind", "group_type", "name")} AS id, name, kind, group_type,
       property_type, is_seen, toString(created_at) AS created_at`,
     order: "is_seen DESC, name, kind, group_type",
   });
@@ -225,7 +225,7 @@ function propertyConditions(filter: PropertyNameFilter): string {
   const { id, type, group_type_index: place, names, isFeatureFlag, excludeCore } = filter;
   const ofType = place === undefined ? "" : " AND place = {place:UInt8}";
   const types = `SELECT group_type FROM group_types WHERE project_id = {project_id:UInt32}${ofType}`;
-  return allOf([
+  return joinConditions([
     type ? "kind = {kind:UInt8}" : "kind > 0",
     `(kind != 3 OR group_type IN (${types}))`,
     hasWords,
@@ -233,6 +233,6 @@ function propertyConditions(filter: PropertyNameFilter): string {
     names && "name IN {names:Array(String)}",
     isFeatureFlag !== undefined && `${isFeatureFlag ? "" : "NOT "}startsWith(name, '$feature/')`,
     excludeCore && "NOT startsWith(name, '$') AND NOT has({core:Array(String)}, name)",
-    id !== undefined && `${idOf("{project_id:UInt32}", "kind", "group_type", "name")} = {id:UUID}`,
+    id !== undefined && `${buildId("{project_id:UInt32}", "kind", "group_type", "name")} = {id:UUID}`,
   ]);
 }

@@ -24,12 +24,12 @@ export function keptFrom(now: number, days: number): number {
 }
 
 /** What expires in all projects. Those with their own retention keep less, so they need not be excluded. */
-export function expiryOfAll(now: number, days: number): Expiry {
+export function computeExpiry(now: number, days: number): Expiry {
   return { before: keptFrom(now, days) * 1000, projects: undefined };
 }
 
 /** What expires in projects that keep less than the server; at least one of them. */
-export function expiryOfSome(now: number, retentions: readonly OwnRetention[]): Expiry {
+export function computeOwnExpiry(now: number, retentions: readonly OwnRetention[]): Expiry {
   const before = retentions.map(({ days }) => keptFrom(now, days) * 1000);
   return { before: Math.max(...before), projects: { ids: retentions.map(({ id }) => id), before } };
 }

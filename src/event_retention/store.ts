@@ -29,7 +29,7 @@ export class ExpiredRows {
 
   /** How many rows of events have expired, by year. Each version of a replaced row counts. */
   async findEvents(expiry: Expiry): Promise<{ year: number; rows: number }[]> {
-    const { text, params } = conditionOf(expiry, "timestamp");
+    const { text, params } = buildCondition(expiry, "timestamp");
     // Days in the table's sort key are wrong before 1970, and the index would leave rows out.
     const found = await this.#clickhouse.query<{ year: number; rows: string }>(
       `SELECT toYear(timestamp) AS year, count() AS rows FROM event_rows
@@ -44,12 +44,12 @@ export class ExpiredRows {
     );
     return found
       .map(({ year, rows }) => ({ year, rows: Number(rows) }))
-      .toSorted((one, other) => one.year - other.year);
+      .toSorted((left, right) => left.year - right.year);
   }
 
   /** Marks the expired events of a year as deleted: queries no longer find them. */
   async deleteEvents(expiry: Expiry, year: number): Promise<void> {
-    const { text, params } = conditionOf(expiry, "timestamp");
+    const { text, params } = buildCondition(expiry, "timestamp");
     const { tables } = this.#clickhouse;
     const statement = `DELETE FROM ${tables.local("event_rows")} IN PARTITION {year:UInt16} WHERE ${text}`;
     await this.#clickhouse.command(statement, { ...params, year }, this.#writing);
@@ -61,7 +61,7 @@ export class ExpiredRows {
    * left.
    */
   async countSessions(expiry: Expiry): Promise<number> {
-    const { text, params } = conditionOf(expiry, "end_time");
+    const { text, params } = buildCondition(expiry, "end_time");
     const statement = `SELECT count() AS rows FROM session_facts WHERE ${text}`;
     const [found] = await this.#clickhouse.query<{ rows: string }>(statement, params, this.#reading);
     return Number(found?.rows ?? 0);
@@ -69,7 +69,7 @@ export class ExpiredRows {
 
   /** Deletes expired rows of sessions, which countSessions() counts. */
   async deleteSessions(expiry: Expiry): Promise<void> {
-    const { text, params } = conditionOf(expiry, "end_time");
+    const { text, params } = buildCondition(expiry, "end_time");
     const statement = `DELETE FROM ${this.#clickhouse.tables.local("session_facts")} WHERE ${text}`;
     await this.#clickhouse.command(statement, params, this.#writing);
   }
@@ -126,7 +126,7 @@ export class ExpiredRows {
 }
 
 /** The condition of expired rows by their timestamp column, compared as numbers: see findEvents(). */
-function conditionOf(
+function buildCondition(
   { before, projects }: Expiry,
   column: "timestamp" | "end_time",
 ): { text: string; params: Record<string, unknown> } {

@@ -4,7 +4,7 @@
 import type { Metrics } from "../http/metrics/metrics.ts";
 import { openPass } from "../storage/postgres/passes.ts";
 import type { Uses } from "../storage/services.ts";
-import { type Expiry, expiryOfAll, expiryOfSome, type OwnRetention, SteadyClock } from "./expiry.ts";
+import { computeExpiry, computeOwnExpiry, type Expiry, type OwnRetention, SteadyClock } from "./expiry.ts";
 import { retentionLimits } from "./limits.ts";
 import { isPassDue, listOwnRetentions, recordMasked, recordUnmasked } from "./pass_store.ts";
 import { ExpiredRows, expiringTables, type MaskedPartition } from "./store.ts";
@@ -113,11 +113,11 @@ async function deleteExpired(
     await rows.deleteSessions(expiry);
     deleted.sessions += sessions;
   };
-  if (retentionDays !== undefined) await expire(expiryOfAll(now, retentionDays));
+  if (retentionDays !== undefined) await expire(computeExpiry(now, retentionDays));
   let last: OwnRetention | undefined;
   do {
     const retentions = await listOwnRetentions(sql, retentionDays, last);
-    if (retentions.length > 0) await expire(expiryOfSome(now, retentions));
+    if (retentions.length > 0) await expire(computeOwnExpiry(now, retentions));
     last = retentions.length < retentionLimits.expiryProjectsMax ? undefined : retentions.at(-1);
   } while (last);
   return deleted;

@@ -1,7 +1,7 @@
 // Reads a page of events with long properties: keys and sizes first, so that too large a page is refused before the
 // reply begins; then properties, block by block.
 
-import { blocksOf, checkFits } from "../http/pages/page.ts";
+import { checkFits, cutBlocks } from "../http/pages/page.ts";
 import { filteredOptions, type ProjectReads, queryOptions } from "../storage/clickhouse/query_options.ts";
 import {
   type EventKey,
@@ -70,19 +70,22 @@ async function* readEvents(
     params,
     { ...filteredOptions, settings: { ...filteredOptions.settings, ...plainSlashes } },
   );
-  const sizes = await sizesOf(reads, events);
+  const sizes = await readSizes(reads, events);
   checkFits([...sizes.values()]);
-  const blocks = blocksOf(events, (one) => sizes.get(one)!);
+  const blocks = cutBlocks(events, (item) => sizes.get(item)!);
   yield* readBlocks(reads, blocks);
 }
 
 /** Bytes of each event in the reply, in the same order. */
-async function sizesOf(reads: ProjectReads, events: readonly KeyedEvent[]): Promise<Map<KeyedEvent, number>> {
+async function readSizes(
+  reads: ProjectReads,
+  events: readonly KeyedEvent[],
+): Promise<Map<KeyedEvent, number>> {
   const keys = keyParams(reads.project_id, events);
   const sizes = await reads.query<{ uuid: string; bytes: string }>(sizesText, keys);
   const bytesOf = new Map(sizes.map(({ uuid, bytes }) => [uuid, Number(bytes)]));
   return new Map(
-    events.map((one) => [one, one.head.length + one.tail.length + (bytesOf.get(one.uuid) ?? 0)]),
+    events.map((event) => [event, event.head.length + event.tail.length + (bytesOf.get(event.uuid) ?? 0)]),
   );
 }
 

@@ -23,7 +23,7 @@ interface CountedDay extends DayCount {
  * Rows by day and part. A part's name has its partition, first and last block, and level, as in 2024_1_9_2; at level 0
  * it was never merged.
  */
-const partsOfDays = (where: string) => `
+const selectParts = (where: string) => `
   SELECT toDate32(timestamp) AS date, count() AS rows, splitByChar('_', any(_part))[4] AS level,
     any(toDate(timestamp)) AS key
   FROM event_rows WHERE ${where} GROUP BY date, _part_index`;
@@ -39,10 +39,10 @@ export async function countDays(
   const days = await reads.query<CountedDay>(
     `SELECT toString(date) AS day, sum(rows) AS count, count() = 1 AND any(level) != '0' AS is_merged,
        toString(any(key)) AS key_day
-     FROM (${partsOfDays(where)}) GROUP BY date ORDER BY date ${order}`,
+     FROM (${selectParts(where)}) GROUP BY date ORDER BY date ${order}`,
     params,
   );
-  const unmerged = days.filter((one) => !one.is_merged);
+  const unmerged = days.filter((item) => !item.is_merged);
   if (unmerged.length === 0) return days;
   const isShort = unmerged.length <= eventLimits.unmergedDaysMax;
   const finals = await reads.query<DayCount>(

@@ -1,25 +1,25 @@
 // The elements of an autocaptured event, as PostHog shows them, made from the list or the chain that the browser sent.
 
-import { membersOf } from "../core/json/dictionary.ts";
+import { toMembers } from "../core/json/dictionary.ts";
 import { eventLimits } from "./limits.ts";
 import type { ShownElement } from "./model.ts";
 
 /** Of `$elements`: a list of objects with `tag_name`, `$el_text`, `classes`, `nth_child` and `attr__…`. */
-export function elementsOfList(json: string): ShownElement[] {
+export function parseElementList(json: string): ShownElement[] {
   const list: unknown = json === "" ? [] : JSON.parse(json);
   if (!Array.isArray(list)) return [];
-  return list.slice(0, eventLimits.elementsMax).map((one: unknown, order) => {
-    const sent = membersOf(one);
+  return list.slice(0, eventLimits.elementsMax).map((item: unknown, order) => {
+    const sent = toMembers(item);
     const attributes = Object.fromEntries(Object.entries(sent).filter(([name]) => name.startsWith("attr__")));
     const classes = sent["classes"] ?? sent["attr__class"];
     return {
-      text: textOf(sent["$el_text"] ?? sent["text"]),
-      tag_name: textOf(sent["tag_name"]),
-      attr_class: Array.isArray(classes) ? classes.map(String) : classesOf(textOf(classes)),
-      href: textOf(attributes["attr__href"]),
-      attr_id: textOf(attributes["attr__id"]),
-      nth_child: numberOf(sent["nth_child"]),
-      nth_of_type: numberOf(sent["nth_of_type"]),
+      text: toText(sent["$el_text"] ?? sent["text"]),
+      tag_name: toText(sent["tag_name"]),
+      attr_class: Array.isArray(classes) ? classes.map(String) : splitClasses(toText(classes)),
+      href: toText(attributes["attr__href"]),
+      attr_id: toText(attributes["attr__id"]),
+      nth_child: toNumber(sent["nth_child"]),
+      nth_of_type: toNumber(sent["nth_of_type"]),
       attributes,
       order,
     };
@@ -27,7 +27,7 @@ export function elementsOfList(json: string): ShownElement[] {
 }
 
 /** Of `$elements_chain`: `tag.class.class:name="value"name="value";tag…`, with quotes in values escaped. */
-export function elementsOfChain(chain: string): ShownElement[] {
+export function parseElementChain(chain: string): ShownElement[] {
   const scanned = chain.slice(0, eventLimits.chainCharsMax);
   const elements: ShownElement[] = [];
   for (let at = 0; at < scanned.length && elements.length < eventLimits.elementsMax;) {
@@ -40,11 +40,11 @@ export function elementsOfChain(chain: string): ShownElement[] {
     elements.push({
       text: values["text"] ?? null,
       tag_name: tag,
-      attr_class: classes.length > 0 ? classes.filter((one) => one !== "") : null,
+      attr_class: classes.length > 0 ? classes.filter((item) => item !== "") : null,
       href: values["href"] ?? values["attr__href"] ?? null,
       attr_id: values["attr_id"] ?? values["attr__id"] ?? null,
-      nth_child: numberOf(values["nth-child"]),
-      nth_of_type: numberOf(values["nth-of-type"]),
+      nth_child: toNumber(values["nth-child"]),
+      nth_of_type: toNumber(values["nth-of-type"]),
       attributes,
       order: elements.length,
     });
@@ -81,15 +81,15 @@ function readValues(chain: string, from: number): { values: Record<string, strin
   return { values, next: next < 0 ? chain.length : next };
 }
 
-function textOf(value: unknown): string | null {
+function toText(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-function numberOf(value: unknown): number | null {
+function toNumber(value: unknown): number | null {
   const number = typeof value === "string" && value !== "" ? Number(value) : value;
   return typeof number === "number" && Number.isSafeInteger(number) ? number : null;
 }
 
-function classesOf(text: string | null): string[] | null {
-  return text === null ? null : text.split(" ").filter((one) => one !== "");
+function splitClasses(text: string | null): string[] | null {
+  return text === null ? null : text.split(" ").filter((name) => name !== "");
 }

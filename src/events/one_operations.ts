@@ -1,7 +1,7 @@
 // One event over HTTP, and the values of a property of events.
 
 import { requireScopes } from "../access/scope.ts";
-import { present, uuidOf } from "../http/fields/field_fault.ts";
+import { parseUuid, present } from "../http/fields/field_fault.ts";
 import { checkText } from "../http/fields/field_rule.ts";
 import { flagParameter, parameter } from "../http/fields/query.ts";
 import { reply, valuesQuery } from "../http/fields/schema.ts";
@@ -10,9 +10,9 @@ import { personText } from "../persons/model.ts";
 import type { Person } from "../persons/reading/fold.ts";
 import { findPersons } from "../persons/reading/store.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
-import { readsOf } from "../storage/clickhouse/query_options.ts";
+import { toReads } from "../storage/clickhouse/query_options.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
-import { elementsOfChain, elementsOfList } from "./elements.ts";
+import { parseElementChain, parseElementList } from "./elements.ts";
 import { eventValuesModel, oneEventModel } from "./model.ts";
 import { findEvent, type FoundEvent, listEventValues } from "./one_store.ts";
 
@@ -31,7 +31,7 @@ export function oneEventOperations({ clickhouse, clock }: RoomParts<"clickhouse"
       },
       replies: { 200: reply("The twenty most frequent values.", eventValuesModel) },
       answer: async ({ project, query: { key, value: search, event_name: events }, request }) => {
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const filter = { key, search, events, now: clock.now() };
         const results = await listEventValues(reads, filter).catch((thrown: unknown) => {
           throw filterFault(thrown, "key", "event_name");
@@ -46,12 +46,12 @@ export function oneEventOperations({ clickhouse, clock }: RoomParts<"clickhouse"
       },
       replies: { 200: reply("The event.", oneEventModel) },
       find: async ({ project, params, request }) => {
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
-        return present(await findEvent(reads, uuidOf(params.uuid, noEvent)), noEvent);
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
+        return present(await findEvent(reads, parseUuid(params.uuid, noEvent)), noEvent);
       },
       answer: async ({ access, project, found: event, query: { include_person = false }, request }) => {
         if (include_person) requireScopes(access.key.scopes, ["person:read"]);
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const { distinct_id } = event;
         const person = include_person
           ? (await findPersons(reads, [distinct_id])).get(distinct_id)
@@ -66,7 +66,7 @@ const noEvent = "Event not found.";
 
 /** The event's text as it was stored, with further members appended. */
 function oneEventReply({ text, elements, chain }: FoundEvent, person: Person | undefined): Response {
-  const shown = elements === "" ? elementsOfChain(chain) : elementsOfList(elements);
+  const shown = elements === "" ? parseElementChain(chain) : parseElementList(elements);
   const added = JSON.stringify({ elements: shown, elements_chain: chain });
   const body = `${text.slice(1, -1)},"person":${person ? personText(person) : "null"},${added.slice(1)}`;
   return new Response(body, { headers: { "content-type": "application/json" } });

@@ -3,7 +3,7 @@
 import { readIdMoment } from "../core/id.ts";
 import { type ProjectReads, queryOptions } from "../storage/clickhouse/query_options.ts";
 import { type FrequentValue, frequentValues } from "../storage/events/frequent_values.ts";
-import { groupIndexOf, groupKeyAt } from "../storage/events/group_columns.ts";
+import { groupKeyAt, readGroupIndex } from "../storage/events/group_columns.ts";
 import { eventText, plainSlashes } from "./block_store.ts";
 import { eventLimits } from "./limits.ts";
 
@@ -80,7 +80,7 @@ async function readEvent(
 /** A property's JSON; `$group_0` to `$group_4` are the keys of the event's groups, as for filters. */
 function rawProperty(key: string): string {
   const sent = "JSONExtractRaw(properties, {key:String})";
-  const index = groupIndexOf(key);
+  const index = readGroupIndex(key);
   if (index === undefined) return sent;
   const group = groupKeyAt(index);
   return `if(${group} = '', ${sent}, toJSONString(${group}))`;

@@ -11,14 +11,14 @@ import { type Page, pageLinks, streamedPage } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import { personText } from "../persons/model.ts";
 import type { Person } from "../persons/reading/fold.ts";
-import { findPersonsOfPage } from "../persons/reading/store.ts";
-import { clickhouseTime, nowOf } from "../query/date_range.ts";
+import { findPagePersons } from "../persons/reading/store.ts";
+import { clickhouseTime, toNow } from "../query/date_range.ts";
 import type { QueryEngine } from "../query/engine.ts";
 import { eventColumnRows } from "../query/events/page.ts";
 import { tableReply } from "../query/results/table_reply.ts";
 import type { QueryAnswer } from "../query/store.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
-import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
+import { type ProjectReads, toReads } from "../storage/clickhouse/query_options.ts";
 import { readStoredZone } from "../storage/clickhouse/zones.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
 import { personKeysIn, refuseUnset } from "../storage/events/lifted_properties.ts";
@@ -51,7 +51,7 @@ export function eventRoutes({ gate, clickhouse, clock, engine }: EventParts) {
           if (select.length > 0) throw fieldFault("invalid_input", selectsPerson, ["include_person"]);
           requireScopes(scopes, ["person:read"]);
         }
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         await refuseUnset(reads.query, project.id, personKeysIn(query.properties), "properties");
         const caller = { scopes, abort: request.signal, person: access.user.id };
         const within: Within = (work) => engine.within(project.id, caller, work);
@@ -90,7 +90,7 @@ async function eventPage(
 ): Promise<EventPage> {
   const query = {
     ...requested,
-    before: requested.before ?? clickhouseTime(nowOf({ now: now + limits.listAheadMsMax, timezone })),
+    before: requested.before ?? clickhouseTime(toNow({ now: now + limits.listAheadMsMax, timezone })),
   };
   const { include_person, where, orderBy, properties } = query;
   const listed =
@@ -141,8 +141,8 @@ async function* joined(
 ): AsyncGenerator<Uint8Array, void> {
   for await (const chunk of chunks) {
     for await (const some of slices(rowsIn(chunk), eventLimits.personsAtOnceMax)) {
-      const ids = some.map(distinctIdOf);
-      const persons = await findPersonsOfPage(reads, [...new Set(ids)]);
+      const ids = some.map(readDistinctId);
+      const persons = await findPagePersons(reads, [...new Set(ids)]);
       yield Buffer.concat(
         some.flatMap((row, i) => [row.subarray(0, -1), Buffer.from(personMember(persons.get(ids[i]!)))]),
       );
@@ -162,7 +162,7 @@ function rowsIn(chunk: Uint8Array): Buffer[] {
 }
 
 /** @param row with its comma. */
-function distinctIdOf(row: Buffer): string {
+function readDistinctId(row: Buffer): string {
   const members = new JsonCursor(row, 1);
   while (members.next()) {
     if (row.toString("utf8", members.key, members.keyEnd) !== "distinct_id") continue;

@@ -6,7 +6,7 @@ import { findEventKeys, type ListedEvents } from "../query/events/page.ts";
 import type { QueryContext } from "../query/store.ts";
 import { unlessTooBig } from "../storage/clickhouse/clickhouse.ts";
 import { filteredOptions, type ProjectReads, wholePageOptions } from "../storage/clickhouse/query_options.ts";
-import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
+import { buildConditions, type Conditions } from "../storage/events/conditions.ts";
 import { compilePropertyFilters, readsPersons } from "../storage/events/property_filter.ts";
 import { hasKey, keyParams, keyRank } from "../storage/events/stored_properties.ts";
 import { blockedEvents, eventText, type PageQuery, plainSlashes } from "./block_store.ts";
@@ -167,7 +167,7 @@ function conditions(
   person: PersonCondition | undefined,
 ): Conditions {
   const { event, distinct_id, after, before, properties = [], now, timezone = "UTC" } = filter;
-  const found = conditionsOf(project_id, { event, distinct_id }, { after, before });
+  const found = buildConditions(project_id, { event, distinct_id }, { after, before });
   const where = person ? `${found.where} AND ${person.where}` : found.where;
   const params = { ...found.params, ...person?.params };
   if (properties.length === 0) return { where, params };

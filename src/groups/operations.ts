@@ -1,9 +1,9 @@
 // Groups and their types over HTTP.
 
-import { bytesOf } from "../core/bytes.ts";
+import { toBytes } from "../core/bytes.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
 import { checkInteger } from "../http/fields/field_rule.ts";
-import { isoOfStored } from "../http/fields/field_time.ts";
+import { formatStored } from "../http/fields/field_time.ts";
 import {
   flagParameter,
   integerParameter,
@@ -19,9 +19,9 @@ import { gone, listSchema, reply, valuesQuery } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { streamedPage } from "../http/pages/page.ts";
 import { primedTexts, slicedReply } from "../http/pages/sliced.ts";
-import { deleteGroupType, type GroupType, groupTypesOf } from "../persons/group_type_store.ts";
+import { deleteGroupType, type GroupType, readGroupTypes } from "../persons/group_type_store.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
-import { readsOf } from "../storage/clickhouse/query_options.ts";
+import { toReads } from "../storage/clickhouse/query_options.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { groupModel, groupPropertiesModel, groupTypesModel, groupValuesModel } from "./model.ts";
 import {
@@ -57,15 +57,15 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
       query: { ...groupFilterParameters, ...pageParameters("Groups") },
       replies: { 200: reply("The groups.", listSchema(groupModel)) },
       answer: async ({ project, query, request, url }) => {
-        const types = await groupTypesOf(sql, project.id);
-        const filter = groupFilterOf(types, query);
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const types = await readGroupTypes(sql, project.id);
+        const filter = toGroupFilter(types, query);
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const question = JSON.stringify(filter);
         // Other requests use the count, too: it is read to its end.
         const [count, groups] = await Promise.all([
-          counts.count(project.id, question, () => countGroups(readsOf(clickhouse, project.id), filter)),
+          counts.count(project.id, question, () => countGroups(toReads(clickhouse, project.id), filter)),
           listGroupKeys(reads, filter, query).then((keys) =>
-            primedTexts(groupBlocks(reads, keys), textOfGroups(types)),
+            primedTexts(groupBlocks(reads, keys), makeGroupText(types)),
           ),
         ]);
         return await streamedPage(url, query, count, groups);
@@ -80,11 +80,11 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
       },
       replies: { 200: reply("The group.", groupModel) },
       answer: async ({ project, query: { group_type_index, group_key } }) => {
-        const types = await groupTypesOf(sql, project.id);
+        const types = await readGroupTypes(sql, project.id);
         const { name } = present(types.find(({ place }) => place === group_type_index));
         const key = { group_type: name, group_key };
-        const [group] = (await groupBlocks(readsOf(clickhouse, project.id), [key]).next()).value ?? [];
-        return slicedReply([bytesOf(textOfGroups(types)(present(group)))]);
+        const [group] = (await groupBlocks(toReads(clickhouse, project.id), [key]).next()).value ?? [];
+        return slicedReply([toBytes(makeGroupText(types)(present(group)))]);
       },
     }),
   ];
@@ -96,8 +96,8 @@ function propertyOperations({ sql, clickhouse }: GroupParts) {
       summary: "List the names of properties by the index of the groups' type, most frequent first",
       replies: { 200: reply("The names.", groupPropertiesModel) },
       answer: async ({ project, request }) => {
-        const types = await groupTypesOf(sql, project.id);
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const types = await readGroupTypes(sql, project.id);
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const found = await listGroupProperties(
           reads,
           types.map(({ name }) => name),
@@ -111,9 +111,9 @@ function propertyOperations({ sql, clickhouse }: GroupParts) {
       query: { group_type_index: requiredTypeIndex, ...valuesQuery },
       replies: { 200: reply("The twenty most frequent values.", groupValuesModel) },
       answer: async ({ project, query: { group_type_index, key, value: search }, request }) => {
-        const types = await groupTypesOf(sql, project.id);
+        const types = await readGroupTypes(sql, project.id);
         const type = types.find(({ place }) => place === group_type_index);
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const results = type ? await listGroupValues(reads, { group_type: type.name, key, search }) : [];
         return { results, refreshing: false };
       },
@@ -127,7 +127,7 @@ function typeOperations({ sql, clickhouse, counts }: GroupParts) {
       summary: "List the types of groups, by their indexes",
       replies: { 200: reply("The types.", groupTypesModel) },
       answer: async ({ project }) =>
-        (await groupTypesOf(sql, project.id)).map(({ name, place }) => ({
+        (await readGroupTypes(sql, project.id)).map(({ name, place }) => ({
           group_type: name,
           group_type_index: place,
         })),
@@ -139,7 +139,7 @@ function typeOperations({ sql, clickhouse, counts }: GroupParts) {
         "what they named. Groups of the type are not shown until a type of this name has an index again. To keep " +
         "others from taking the index, set `allowed_group_types` of the project first.",
       find: async ({ project, params: { group_type_index: index } }) =>
-        present((await groupTypesOf(sql, project.id)).find(({ place }) => String(place) === index)),
+        present((await readGroupTypes(sql, project.id)).find(({ place }) => String(place) === index)),
       replies: gone,
       answer: async ({ project, found: { place } }) => {
         if (!(await deleteGroupType(sql, clickhouse, project.id, place))) throw notFound();
@@ -150,11 +150,11 @@ function typeOperations({ sql, clickhouse, counts }: GroupParts) {
 }
 
 /** Groups as JSON, with the indexes of their types and the texts of their properties as they were sent. */
-function textOfGroups(types: readonly GroupType[]): (group: Group) => string {
+function makeGroupText(types: readonly GroupType[]): (group: Group) => string {
   const indexes = new Map(types.map(({ name, place }) => [name, place]));
   return ({ group_type, group_key, properties, created_at }) => {
     const head = JSON.stringify({ group_type_index: indexes.get(group_type), group_type, group_key });
-    const created = JSON.stringify(isoOfStored(created_at));
+    const created = JSON.stringify(formatStored(created_at));
     return `${head.slice(0, -1)},"group_properties":${properties},"properties":${properties},"created_at":${created}}`;
   };
 }
@@ -187,7 +187,7 @@ const groupFilterParameters = {
  * The filter of a list. With a type's index, as at PostHog, the list has PostHog's order and meaning of `group_key`;
  * without it, our own.
  */
-function groupFilterOf(
+function toGroupFilter(
   types: readonly GroupType[],
   query: QueryValues<typeof groupFilterParameters>,
 ): GroupFilter {

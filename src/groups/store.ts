@@ -1,9 +1,9 @@
 // Groups read back from ClickHouse; `$groupidentify` makes them.
 
-import { blocksOf, checkFits, type Page } from "../http/pages/page.ts";
+import { checkFits, cutBlocks, type Page } from "../http/pages/page.ts";
 import { type QueryOptions, unlessTooBig } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
-import { conditionsOf } from "../storage/events/conditions.ts";
+import { buildConditions } from "../storage/events/conditions.ts";
 import { type FrequentValue, frequentValues, valueText } from "../storage/events/frequent_values.ts";
 import { groupLimits } from "./limits.ts";
 
@@ -47,7 +47,7 @@ const withValue = `(group_type, group_key) IN (
 
 /** The keys of groups that match, of group types that the project has. */
 function matching(project_id: number, { types, key_part, search, group_key }: GroupFilter) {
-  const { where, params } = conditionsOf(project_id, { group_key }, {});
+  const { where, params } = buildConditions(project_id, { group_key }, {});
   const clauses = [
     where,
     "group_type IN {types:Array(String)}",
@@ -103,12 +103,12 @@ export async function* groupBlocks(
 
 async function* blocksInTurn(reads: ProjectReads, keys: readonly GroupKey[]): AsyncGenerator<Group[], void> {
   const bytes = await keptBytes(reads, keys);
-  const sizeOf = (key: GroupKey) => bytes.get(nameOf(key)) ?? 0;
-  checkFits(keys.map(sizeOf));
-  for (const block of blocksOf(keys, sizeOf)) yield await readGroups(reads, block);
+  const readSize = (key: GroupKey) => bytes.get(nameGroup(key)) ?? 0;
+  checkFits(keys.map(readSize));
+  for (const block of cutBlocks(keys, readSize)) yield await readGroups(reads, block);
 }
 
-function nameOf({ group_type, group_key }: GroupKey): string {
+function nameGroup({ group_type, group_key }: GroupKey): string {
   return JSON.stringify([group_type, group_key]);
 }
 
@@ -117,7 +117,7 @@ const ofKeys = `project_id = {project_id:UInt32}
   AND (group_type, group_key) IN (SELECT arrayJoin(arrayZip({types:Array(String)}, {keys:Array(String)})))`;
 
 function keyParams(keys: readonly GroupKey[]): Record<string, unknown> {
-  return { types: keys.map((one) => one.group_type), keys: keys.map((one) => one.group_key) };
+  return { types: keys.map((key) => key.group_type), keys: keys.map((key) => key.group_key) };
 }
 
 /** The view folds the properties of these groups only. */
@@ -131,18 +131,18 @@ async function readGroups(
     keyParams(keys),
     options,
   );
-  const found = new Map(rows.map((row) => [nameOf(row), row]));
-  return keys.flatMap((key) => found.get(nameOf(key)) ?? []);
+  const found = new Map(rows.map((row) => [nameGroup(row), row]));
+  return keys.flatMap((key) => found.get(nameGroup(key)) ?? []);
 }
 
-/** Bytes of stored properties of each group, by nameOf(). Rows that are not merged yet count separately. */
+/** Bytes of stored properties of each group, by nameGroup(). Rows that are not merged yet count separately. */
 async function keptBytes(reads: ProjectReads, keys: readonly GroupKey[]): Promise<Map<string, number>> {
   const rows = await reads.query<GroupKey & { bytes: string }>(
     `SELECT group_type, group_key, sum(length(w.4) + length(key)) AS bytes FROM group_props WHERE ${ofKeys}
      GROUP BY group_type, group_key`,
     keyParams(keys),
   );
-  return new Map(rows.map((row) => [nameOf(row), Number(row.bytes)]));
+  return new Map(rows.map((row) => [nameGroup(row), Number(row.bytes)]));
 }
 
 /** Names of properties by type, the most frequent ones first. */
@@ -160,9 +160,9 @@ export async function listGroupProperties(
     { types, names: groupLimits.propertyNamesMax },
   );
   const found = Map.groupBy(rows, ({ group_type }) => group_type);
-  const countsOf = (type: string) =>
+  const listCounts = (type: string) =>
     (found.get(type) ?? []).map(({ name, count }) => ({ name, count: Number(count) }));
-  return new Map(types.map((type) => [type, countsOf(type)]));
+  return new Map(types.map((type) => [type, listCounts(type)]));
 }
 
 /** The most frequent values of a property of one type's groups; with `search` only those that contain this text. */

@@ -48,14 +48,14 @@ interface Page {
 export function readSite(apiUrl?: string): SiteFiles {
   const docs = join(root, "src/docs");
   const deploy = readdirSync(join(docs, "deploy"));
-  const linked = (href: string) => linkOf(href, deploy);
+  const linked = (href: string) => toLink(href, deploy);
   const readme = join(root, "README.md");
   const pages = [
-    ...(existsSync(readme) ? [pageOf("index", readFileSync(readme, "utf8"), linked)] : []),
-    ...guidePages.map((name) => pageOf(name, readFileSync(join(docs, `${name}.md`), "utf8"), linked)),
+    ...(existsSync(readme) ? [toPage("index", readFileSync(readme, "utf8"), linked)] : []),
+    ...guidePages.map((name) => toPage(name, readFileSync(join(docs, `${name}.md`), "utf8"), linked)),
   ];
   return new Map([
-    ...pages.map((page): [string, string] => [`${page.name}.html`, htmlOf(page, pages, apiUrl)]),
+    ...pages.map((page): [string, string] => [`${page.name}.html`, toHtml(page, pages, apiUrl)]),
     ...deploy.map((name): [string, string] => [
       `deploy/${name}`,
       readFileSync(join(docs, "deploy", name), "utf8"),
@@ -66,8 +66,8 @@ export function readSite(apiUrl?: string): SiteFiles {
   ]);
 }
 
-function pageOf(name: string, markdown: string, linked: (href: string) => string | undefined): Page {
-  const sections = sectionsOf(markdown);
+function toPage(name: string, markdown: string, linked: (href: string) => string | undefined): Page {
+  const sections = readSections(markdown);
   let heading = 0;
   const html = Bun.markdown.render(markdown, {
     ...elements,
@@ -106,7 +106,7 @@ const elements = {
 };
 
 /** The plain text of a page under each of its headings. */
-function sectionsOf(markdown: string): Section[] {
+function readSections(markdown: string): Section[] {
   const spaced = (children: string) => `${children} `;
   const text = Bun.markdown.render(markdown, {
     heading: (children) => `\0${children}\0`,
@@ -120,7 +120,7 @@ function sectionsOf(markdown: string): Section[] {
   const used = new Map<string, number>();
   return parts.flatMap((heading, i) => {
     if (i % 2 === 1) return [];
-    const slug = slugOf(heading);
+    const slug = toSlug(heading);
     const count = used.get(slug) ?? 0;
     used.set(slug, count + 1);
     const body = (parts[i + 1] ?? "").replaceAll(/\s+/g, " ").trim();
@@ -129,7 +129,7 @@ function sectionsOf(markdown: string): Section[] {
 }
 
 /** A heading's name in links, as Markdown's usual renderers make it. */
-function slugOf(heading: string): string {
+function toSlug(heading: string): string {
   return heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}_ -]/gu, "")
@@ -137,14 +137,14 @@ function slugOf(heading: string): string {
 }
 
 /** A page's link on the site; undefined for a file that is not on the site. */
-function linkOf(href: string, deploy: readonly string[]): string | undefined {
+function toLink(href: string, deploy: readonly string[]): string | undefined {
   if (/^(https?:|#)/.test(href)) return href;
   const [path = "", hash] = href.split("#", 2);
   const anchor = hash === undefined ? "" : `#${hash}`;
   const name = basename(path);
   if (/(^|\/)deploy\//.test(path) && deploy.includes(name)) return `deploy/${name}`;
   if (path === "../../README.md") return `index.html${anchor}`;
-  const page = guidePages.find((one) => path === `${one}.md` || path === `src/docs/${one}.md`);
+  const page = guidePages.find((text) => path === `${text}.md` || path === `src/docs/${text}.md`);
   return page && `${page}.html${anchor}`;
 }
 
@@ -153,10 +153,10 @@ function searched({ name, sections }: Page) {
   return sections.map(({ heading, id, text }) => ({ href: `${name}.html#${id}`, page, heading, text }));
 }
 
-function htmlOf({ name, html, sections }: Page, pages: readonly Page[], apiUrl: string | undefined): string {
+function toHtml({ name, html, sections }: Page, pages: readonly Page[], apiUrl: string | undefined): string {
   const items = pages.map((page) => {
     const current = page.name === name ? ' aria-current="page"' : "";
-    return `<li><a href="${page.name}.html"${current}>${titleOf(page)}</a></li>`;
+    return `<li><a href="${page.name}.html"${current}>${toTitle(page)}</a></li>`;
   });
   if (apiUrl !== undefined) items.push(`<li><a href="${apiUrl}">API, operation by operation</a></li>`);
   return `<!doctype html>
@@ -164,7 +164,7 @@ function htmlOf({ name, html, sections }: Page, pages: readonly Page[], apiUrl: 
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${titleOf({ sections })}${name === "index" ? "" : " · Sluice"}</title>
+<title>${toTitle({ sections })}${name === "index" ? "" : " · Sluice"}</title>
 <link rel="stylesheet" href="guide.css">
 <script src="guide.js" defer></script>
 </head>
@@ -184,6 +184,6 @@ ${html}</main>
 }
 
 /** As HTML. */
-function titleOf({ sections }: Pick<Page, "sections">): string {
+function toTitle({ sections }: Pick<Page, "sections">): string {
   return Bun.escapeHTML(sections[0]!.heading);
 }

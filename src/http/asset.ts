@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { bytesOf } from "../core/bytes.ts";
+import { toBytes } from "../core/bytes.ts";
 
 /** The policy of a page whose scripts are files of this server. @param more further directives. */
 export function pagePolicy(more: readonly string[], frameAncestors = "'none'"): string {
@@ -30,15 +30,15 @@ export const assetHeaders = {
 
 /** The file at `path`, read on each request without gzip. */
 export function fileAsset(path: string, type: string): Asset {
-  return assetOf(type, () => readFile(path));
+  return makeAsset(type, () => readFile(path));
 }
 
 export function textAsset(type: string, text: string): Asset {
-  return assetOf(type, () => Promise.resolve(bytesOf(text)));
+  return makeAsset(type, () => Promise.resolve(toBytes(text)));
 }
 
 /** `plain` is called for each reply without gzip. */
-export function assetOf(type: string, plain: () => Promise<Uint8Array>): Asset {
+export function makeAsset(type: string, plain: () => Promise<Uint8Array>): Asset {
   let compressed: Promise<Uint8Array> | undefined;
   return { type, plain, gzipped: () => (compressed ??= plain().then((bytes) => compress(bytes))) };
 }

@@ -2,13 +2,13 @@
 // that the API's description shows. A field that the schema does not name is dropped, or refused by a strict one.
 
 import type { TObject } from "typebox";
-import { bytesOf } from "../core/bytes.ts";
+import { toBytes } from "../core/bytes.ts";
 import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { jsonIn } from "../core/json/dictionary.ts";
 import { formFault, shapeFault } from "../core/json/json_shape.ts";
 import { limits } from "../core/limits.ts";
-import { reasonOf } from "../core/log.ts";
+import { toReason } from "../core/log.ts";
 import { leaseFor, receiveSmall } from "../work/bodies/charged_request.ts";
 import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import { acceptsAny, checkFields, type Input, plainRule, type Purpose } from "./fields/field_check.ts";
@@ -42,9 +42,9 @@ async function readAs(request: Request, rule: Rule, bytes: Uint8Array): Promise<
     case "application/json":
       return readJson(bytes);
     case "application/x-www-form-urlencoded":
-      return fieldsOfForm(rule, readForm(bytes));
+      return readFormFields(rule, readForm(bytes));
     case "multipart/form-data":
-      return fieldsOfForm(rule, await readParts(bytes, type));
+      return readFormFields(rule, await readParts(bytes, type));
     default:
       throw new Fault("unsupported_media_type", `Unsupported media type "${type}" in request.`);
   }
@@ -56,7 +56,7 @@ function readJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (thrown) {
-    const reason = thrown instanceof SyntaxError ? reasonOf(thrown) : "the body is not UTF-8";
+    const reason = thrown instanceof SyntaxError ? toReason(thrown) : "the body is not UTF-8";
     // The parser's own message begins with the same words.
     throw new Fault("parse_error", `JSON parse error - ${reason.replace(/^JSON Parse error: /i, "")}`);
   }
@@ -84,7 +84,7 @@ async function readParts(bytes: Uint8Array, type: string): Promise<URLSearchPara
  * The fields of a form as the object that JSON would have been: a repeated name is a list, an empty text is null, and
  * fields with members are JSON.
  */
-export function fieldsOfForm(rule: Rule, form: URLSearchParams): Record<string, unknown> {
+export function readFormFields(rule: Rule, form: URLSearchParams): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(rule.properties ?? {})) {
     const values = form.getAll(name);
@@ -103,7 +103,7 @@ export function fieldsOfForm(rule: Rule, form: URLSearchParams): Record<string, 
 }
 
 function jsonOrText(text: string): unknown {
-  const wrong = shapeFault(bytesOf(text));
+  const wrong = shapeFault(toBytes(text));
   if (wrong) throw new Fault("parse_error", `JSON parse error - ${wrong}`);
   const value = jsonIn(text);
   return value === undefined ? text : value;

@@ -2,7 +2,7 @@
 
 import { unavailable } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { requestIdOf } from "./peer.ts";
+import { readRequestId } from "./peer.ts";
 import { problemFor } from "./problem.ts";
 
 /** Headers that belong to one connection, not to the message. */
@@ -13,11 +13,11 @@ export const clientAddressHeader = "x-sluice-client-address";
 
 /**
  * @param origin http://127.0.0.1:PORT. The other process sees the Host header of the client.
- * @param addressOf the client's address.
+ * @param readAddress the client's address.
  */
 export function forwardTo(
   origin: string,
-  addressOf: (request: Request) => string | undefined,
+  readAddress: (request: Request) => string | undefined,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
     try {
@@ -25,8 +25,8 @@ export function forwardTo(
       const headers = carried(request.headers);
       // A request of HTTP/1.0 may have no Host header.
       if (!headers.has("host")) headers.set("host", "localhost");
-      headers.set("x-request-id", requestIdOf(request));
-      headers.set(clientAddressHeader, addressOf(request) ?? "");
+      headers.set("x-request-id", readRequestId(request));
+      headers.set(clientAddressHeader, readAddress(request) ?? "");
       const reply = await fetch(`${origin}${url.startsWith("/") ? url : url.slice(url.indexOf("/", 8))}`, {
         method,
         headers,

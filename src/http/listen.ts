@@ -5,7 +5,7 @@ import { type AnyElysia, Elysia } from "elysia";
 import { sleep, withinMs } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { codeOf, reasonOf } from "../core/log.ts";
+import { toCode, toReason } from "../core/log.ts";
 import { httpLimits } from "./limits.ts";
 import { copyPeer, type PeerAddresses } from "./peer.ts";
 import { plainHeaders } from "./problem.ts";
@@ -124,8 +124,8 @@ async function stopServer(server: Bun.Server<undefined>): Promise<void> {
 }
 
 function cannotListen(host: string, port: number, thrown: unknown): UserError {
-  const inUse = codeOf(thrown) === "EADDRINUSE";
+  const inUse = toCode(thrown) === "EADDRINUSE";
   const other = `set PORT to another: PORT=${port ^ 1} bun run sluice serve`;
-  const why = inUse ? `it is in use; ${other}` : reasonOf(thrown);
+  const why = inUse ? `it is in use; ${other}` : toReason(thrown);
   return new UserError(`cannot listen on ${host}:${port}: ${why}`);
 }

@@ -166,7 +166,7 @@ type RouteOf<
 >;
 
 /** Makes operations of these homes. `name`: method and path behind the home, e.g. `GET /insights/:id/`. */
-export function operationsOf<const H extends Home>(...homes: readonly H[]) {
+export function toOperations<const H extends Home>(...homes: readonly H[]) {
   return <
     const M extends Method,
     const P extends `/${string}`,
@@ -185,9 +185,9 @@ export function operationsOf<const H extends Home>(...homes: readonly H[]) {
   };
 }
 
-export const projectOperation = operationsOf("project");
+export const projectOperation = toOperations("project");
 
-type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+type Intersection<Union> = (Union extends unknown ? (item: Union) => void : never) extends (
   all: infer All,
 ) => void
   ? All
@@ -203,14 +203,14 @@ type RoutesOf<O extends readonly Operation[]> =
 export function mounted<const O extends readonly Operation[]>(gate: Gate, tag: string, operations: O) {
   const app = new Elysia({ name: tag });
   for (const [home, { gate: option, paths }] of Object.entries(homes)) {
-    const mounted = operations.filter((one) => one.homes.includes(home as Home));
+    const mounted = operations.filter((item) => item.homes.includes(home as Home));
     const records = mounted.flatMap(({ record }) => withPut(record));
     for (const prefix of records.length > 0 ? paths : []) {
       const plugin = new Elysia({ name: `${tag} of ${prefix}`, prefix, tags: [tag] }).use(gate);
       for (const record of records) {
         const level = leastLevel(record.method, `${prefix}${record.path}`);
-        const hook = { [option]: { scope: record.scope, level }, detail: detailOf(record) };
-        plugin.route(record.method, record.path, handlerOf(home as Home, record) as () => unknown, hook);
+        const hook = { [option]: { scope: record.scope, level }, detail: describeOperation(record) };
+        plugin.route(record.method, record.path, makeHandler(home as Home, record) as () => unknown, hook);
       }
       app.use(plugin);
     }
@@ -242,10 +242,11 @@ type Context = Record<"access" | "project" | "organization" | "own", unknown> & 
   params: Record<string, string | undefined> | undefined;
 };
 
-function handlerOf(home: Home, record: ErasedRecord) {
+function makeHandler(home: Home, record: ErasedRecord) {
   const success = Number(Object.keys(record.replies).findLast((code) => Number(code) < 300)) as Success;
   const { method, path, scope, find, query: parameters = {}, body: schema, answer } = record;
-  const isChange = method !== "GET" && [scope].flat().some((one) => one === "*" || one?.endsWith(":write"));
+  const isChange =
+    method !== "GET" && [scope].flat().some((item) => item === "*" || item?.endsWith(":write"));
   // Elysia reads these names in the source of the handler to know what to prepare.
   return async ({
     access,
@@ -274,13 +275,13 @@ function handlerOf(home: Home, record: ErasedRecord) {
           respond,
         )
       : await respond();
-    if (result instanceof LongReply) return result.admit(ownerOf({ access, project }), readmit);
+    if (result instanceof LongReply) return result.admit(toOwner({ access, project }), readmit);
     if (result instanceof Response) return result;
     if (success === 204) return status(204);
     // Elysia would write the status's name as the body.
     if (result === undefined) return new Response(null, { status: success });
     const reply = await jsonReply(result as object, success);
-    return reply instanceof LongReply ? reply.admit(ownerOf({ access, project }), readmit) : reply;
+    return reply instanceof LongReply ? reply.admit(toOwner({ access, project }), readmit) : reply;
   };
 }
 
@@ -296,13 +297,13 @@ async function jsonReply(answer: object, success: number): Promise<Response> {
 }
 
 /** The owner of a long reply's memory. */
-function ownerOf({ access, project }: { access: unknown; project: unknown }): ReplyOwner {
+function toOwner({ access, project }: { access: unknown; project: unknown }): ReplyOwner {
   return (project as AccessProject | undefined)?.id ?? `key ${(access as Access).key.id}`;
 }
 
 const purposes: Partial<Record<Method, Purpose>> = { PATCH: "change", PUT: "replace" };
 
-function detailOf(record: ErasedRecord) {
+function describeOperation(record: ErasedRecord) {
   const { method, summary, description, deprecated, query, body, replies } = record;
   return {
     summary,

@@ -11,7 +11,7 @@ export class PeerAddresses {
 
   /** An IP address; undefined once the request is answered, or when it did not come through these servers. */
   of(request: Request): string | undefined {
-    const received = receivedOf(request);
+    const received = findReceived(request);
     for (const server of this.#servers) {
       const address = server.requestIP(received)?.address;
       if (address !== undefined) return address;
@@ -24,12 +24,12 @@ const originals = new WeakMap<Request, Request>();
 
 /** Records that `copy` replaces a request: the runtime knows the connection of the received one only. */
 export function copyPeer(copy: Request, received: Request): Request {
-  originals.set(copy, receivedOf(received));
+  originals.set(copy, findReceived(received));
   return copy;
 }
 
 /** The request as the runtime received it, for a copy or for itself. */
-function receivedOf(request: Request): Request {
+function findReceived(request: Request): Request {
   return originals.get(request) ?? request;
 }
 
@@ -37,8 +37,8 @@ function receivedOf(request: Request): Request {
 export const requestIds = new WeakMap<Request, string>();
 
 /** The id of a request that is not answered yet. */
-export function requestIdOf(request: Request): string {
-  const received = receivedOf(request);
+export function readRequestId(request: Request): string {
+  const received = findReceived(request);
   const given = requestIds.get(received);
   if (given !== undefined) return given;
   const id = crypto.randomUUID();

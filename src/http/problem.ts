@@ -2,13 +2,13 @@
 // not shown to clients.
 
 import { Fault, type FaultCode, faultCodes, type FaultType, unavailable } from "../core/fault.ts";
-import { codeOf, type Log, reasonOf } from "../core/log.ts";
+import { type Log, toCode, toReason } from "../core/log.ts";
 import { wordsIn } from "../core/words.ts";
 import { ClickHouseError, describeExcess, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
 import { preflight, withCors } from "./cors.ts";
 import type { Registry } from "./metrics/metrics.ts";
-import { requestIdOf } from "./peer.ts";
-import { isForAnyOrigin, pathOf } from "./sdk_path.ts";
+import { readRequestId } from "./peer.ts";
+import { isForAnyOrigin, readPath } from "./sdk_path.ts";
 
 /** The status of each type of fault, and of the codes that have another. */
 const statuses: Readonly<Record<FaultType, number> & Partial<Record<FaultCode, number>>> = {
@@ -91,7 +91,7 @@ export function openProblems(parts: ProblemParts): (failure: Failure) => Respons
     if (expected && request.method === "OPTIONS") {
       // A CORS preflight of a public endpoint; the request itself may be refused later.
       const isPreflight = request.headers.has("access-control-request-method");
-      if (isPreflight && isForAnyOrigin(pathOf(request.url))) return preflight(request);
+      if (isPreflight && isForAnyOrigin(readPath(request.url))) return preflight(request);
       if (expected.code === "method_not_allowed") return allowed(expected);
     }
     if (expected) {
@@ -101,8 +101,8 @@ export function openProblems(parts: ProblemParts): (failure: Failure) => Respons
     const unavailable = storeFault(error);
     const about = {
       path: new URL(request.url).pathname,
-      request_id: requestIdOf(request),
-      reason: reasonOf(error),
+      request_id: readRequestId(request),
+      reason: toReason(error),
     };
     if (unavailable) {
       // The client has left, which ended its statement: nobody reads the answer, and no store is at fault.
@@ -118,13 +118,13 @@ export function openProblems(parts: ProblemParts): (failure: Failure) => Respons
 }
 
 function isChange({ method, url }: Request): boolean {
-  return method !== "GET" && method !== "HEAD" && pathOf(url).startsWith("/api/");
+  return method !== "GET" && method !== "HEAD" && readPath(url).startsWith("/api/");
 }
 
 /** The reply to a refused request, with CORS headers where pages of any origin may read it. */
 export function problemFor(request: Request, fault: Fault): Response {
   const response = problemResponse(fault);
-  if (!request.headers.has("origin") || !isForAnyOrigin(pathOf(request.url))) return response;
+  if (!request.headers.has("origin") || !isForAnyOrigin(readPath(request.url))) return response;
   return withCors(request, response);
 }
 
@@ -146,10 +146,10 @@ function unknownEndpoint(request: Request, { routes, absent }: ProblemParts): Fa
   const { pathname } = new URL(request.url);
   const absence = request.method === "OPTIONS" ? undefined : absent?.(pathname);
   if (absence) return absence;
-  const requested = segmentsOf(pathname);
+  const requested = splitPath(pathname);
   const methods = new Set<string>();
   for (const { method, path } of routes()) {
-    if (!matches(segmentsOf(path), requested)) continue;
+    if (!matches(splitPath(path), requested)) continue;
     methods.add(method);
     if (method === "GET") methods.add("HEAD");
   }
@@ -158,7 +158,7 @@ function unknownEndpoint(request: Request, { routes, absent }: ProblemParts): Fa
   return new Fault("method_not_allowed", `Method "${request.method}" not allowed.`, { allow });
 }
 
-function segmentsOf(path: string): string[] {
+function splitPath(path: string): string[] {
   return path.replace(/\/$/, "").split("/");
 }
 
@@ -179,7 +179,7 @@ export function storeFault(error: unknown): Fault | undefined {
     const detail = clickhouseUnavailable.get(error.type);
     return detail === undefined ? undefined : unavailable(detail);
   }
-  if (postgresUnavailable.has(codeOf(error))) {
+  if (postgresUnavailable.has(toCode(error))) {
     return unavailable("The account store cannot be reached. Please retry.");
   }
   return undefined;

@@ -3,9 +3,9 @@
 import { beginChange, type BegunChange, dropChange, endChange } from "../access/activity_store.ts";
 import type { Access, AccessOrganization, AccessProject } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
-import { reasonOf } from "../core/log.ts";
+import { toReason } from "../core/log.ts";
 import type { Uses } from "../storage/services.ts";
-import { requestIdOf } from "./peer.ts";
+import { readRequestId } from "./peer.ts";
 import { problems } from "./problem.ts";
 
 /** PostHog's scopes that are not the singular of the path's segment. */
@@ -38,7 +38,7 @@ interface Named {
 }
 
 /** The activity and its scope, in PostHog's words. */
-export function activityOf({ home, method, path }: Named): { activity: string; scope: string } {
+export function nameActivity({ home, method, path }: Named): { activity: string; scope: string } {
   const [first, ...rest] = words(path);
   const isOwn = first === undefined || ownVerbs.has(first);
   const scope = isOwn ? homeScopes[home]! : (scopesOf[first] ?? singular(first));
@@ -79,7 +79,7 @@ export async function recorded<Answered>(
   answer: () => Promise<Answered> | Answered,
 ): Promise<Answered> {
   const { sql, clock, log } = services;
-  const id = await beginChange(sql, begunChangeOf(change, new Date(clock.now())));
+  const id = await beginChange(sql, toBegunChange(change, new Date(clock.now())));
   let answered: Answered;
   try {
     answered = await answer();
@@ -97,15 +97,15 @@ export async function recorded<Answered>(
   };
   await endChange(sql, id, end).catch((thrown: unknown) => {
     log.warn("the end of a change was not recorded", {
-      request_id: requestIdOf(change.request),
-      reason: reasonOf(thrown),
+      request_id: readRequestId(change.request),
+      reason: toReason(thrown),
     });
   });
   return answered;
 }
 
 /** @throws Fault not_found for an organization that the key does not reach. */
-function begunChangeOf(change: RecordedChange, at: Date): BegunChange {
+function toBegunChange(change: RecordedChange, at: Date): BegunChange {
   const { home, path, access, project, organization, own, params, body, request } = change;
   const { project_id: _, organization_id, ...rest } = params;
   const named = organization ?? (organization_id === undefined || project ? undefined : own?.());
@@ -113,7 +113,7 @@ function begunChangeOf(change: RecordedChange, at: Date): BegunChange {
   const [item] = Object.values(rest);
   const itself = project ? String(project.id) : named?.id;
   return {
-    ...activityOf(change),
+    ...nameActivity(change),
     organization_id:
       project?.organization_id ??
       named?.id ??
@@ -122,7 +122,7 @@ function begunChangeOf(change: RecordedChange, at: Date): BegunChange {
     project_id: project?.id,
     user_id: access.user.id,
     key_id: access.key.id,
-    request_id: requestIdOf(request),
+    request_id: readRequestId(request),
     item_id: item ?? (words(path).length === 0 ? itself : undefined),
     fields: change.method === "PATCH" ? Object.keys(body ?? {}) : [],
     at,

@@ -52,7 +52,7 @@ export function isForAnyOrigin(path: string): boolean {
 }
 
 /** The path in a request's URL, unchanged. A request of HTTP/1.0 may have a URL without a host. */
-export function pathOf(url: string): string {
+export function readPath(url: string): string {
   const from = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
   const to = url.indexOf("?", from);
   return to < 0 ? url.slice(from) : url.slice(from, to);
@@ -71,7 +71,7 @@ export function repeatedSlashPatterns(): string[] {
   const patterns: string[] = [];
   for (let segments = 1; segments <= sdkSegmentsMax; segments++) {
     for (let leading = 1; leading <= leadingSlashesMax; leading++) {
-      for (const between of pathsOf(`${"/".repeat(leading)}:s1`, 2, segments)) {
+      for (const between of listPaths(`${"/".repeat(leading)}:s1`, 2, segments)) {
         for (const end of ["", "/", "//"]) patterns.push(`${between}${end}`);
       }
     }
@@ -80,9 +80,9 @@ export function repeatedSlashPatterns(): string[] {
 }
 
 /** `start` followed by the segments from number `from` on, with one or two slashes between them. */
-function pathsOf(start: string, from: number, segments: number): string[] {
+function listPaths(start: string, from: number, segments: number): string[] {
   if (from > segments) return [start];
-  return ["/", "//"].flatMap((slashes) => pathsOf(`${start}${slashes}:s${from}`, from + 1, segments));
+  return ["/", "//"].flatMap((slashes) => listPaths(`${start}${slashes}:s${from}`, from + 1, segments));
 }
 
 const sdkSegmentsMax = 4;

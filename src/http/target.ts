@@ -5,7 +5,7 @@ import { Fault } from "../core/fault.ts";
 import { httpLimits } from "./limits.ts";
 import { copyPeer, requestIds } from "./peer.ts";
 import { problemFor } from "./problem.ts";
-import { isSdkPath, pathOf, repeatedSlashPatterns, withSingleSlashes } from "./sdk_path.ts";
+import { isSdkPath, readPath, repeatedSlashPatterns, withSingleSlashes } from "./sdk_path.ts";
 
 type Answer<R extends Request> = (request: R, server: Server) => Response | Promise<Response>;
 
@@ -102,7 +102,7 @@ export function targetRoutes(
 /** A copy of the request whose path has single slashes; undefined when SDKs request no such path. */
 function singleSlashed(request: Request): Request | undefined {
   const { url } = request;
-  const path = pathOf(url);
+  const path = readPath(url);
   const single = withSingleSlashes(path);
   if (!isSdkPath(single)) return undefined;
   const pathStart = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);

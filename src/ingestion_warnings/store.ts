@@ -2,7 +2,7 @@
 
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { queryOptions } from "../storage/clickhouse/query_options.ts";
-import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
+import { buildConditions, type Conditions } from "../storage/events/conditions.ts";
 
 /** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
 interface WarningFilter {
@@ -64,5 +64,5 @@ export async function listWarnings(
 }
 
 function conditions({ project_id, type, event, distinct_id, after, before }: WarningFilter): Conditions {
-  return conditionsOf(project_id, { type, event, distinct_id }, { after, before });
+  return buildConditions(project_id, { type, event, distinct_id }, { after, before });
 }

@@ -2,7 +2,7 @@
 
 import type { Access, Gate } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
-import { insightNameOf, notFound, present } from "../http/fields/field_fault.ts";
+import { notFound, parseInsightName, present } from "../http/fields/field_fault.ts";
 import { flagParameter, pageParameters, referenceParameter, refreshParameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
@@ -15,7 +15,7 @@ import { insightFilter } from "./filter.ts";
 import { insightLimits } from "./limits.ts";
 import { type Insight, insightBody, insightModel, type InsightUpdate } from "./model.ts";
 import { shareableInsights } from "./shared.ts";
-import { type InsightParts, resultOf, withResults } from "./show.ts";
+import { computeResult, type InsightParts, withResults } from "./show.ts";
 import {
   createInsight,
   getInsight,
@@ -64,7 +64,7 @@ function listOperations(parts: InsightParts) {
         const reader = { project_id: project.id, user_id: access.user.id };
         const { count, rows } = await listInsights(sql, reader, filter, { limit, offset });
         if (!refresh) return pageReply(url, query, { count, rows });
-        const shown = await withResults(parts, project.id, rows, callerOf(access, request), listSecondsMax);
+        const shown = await withResults(parts, project.id, rows, toCaller(access, request), listSecondsMax);
         return await slicedJson({ ...pageReply(url, query, { count, rows: shown }) }, rowsDepth);
       },
     }),
@@ -89,7 +89,7 @@ function insightOperations(parts: InsightParts) {
   const { sql, queries } = parts;
   type Named = { project: { id: number }; params: { id: string } };
   const find = async ({ project, params }: Named, deletedToo = false) =>
-    present(await getInsight(sql, project.id, insightNameOf(params.id), { deletedToo }));
+    present(await getInsight(sql, project.id, parseInsightName(params.id), { deletedToo }));
   return [
     projectOperation("GET /insights/:id/", "insight:read", {
       summary: "Get an insight and its result, computed now",
@@ -105,7 +105,7 @@ function insightOperations(parts: InsightParts) {
       replies: insightReply,
       answer: async ({ access, found: row, query: { refresh = true, basic = false }, request }) => {
         const result =
-          refresh && !basic ? await resultOf(queries, row, callerOf(access, request)) : undefined;
+          refresh && !basic ? await computeResult(queries, row, toCaller(access, request)) : undefined;
         return await slicedJson(presentInsight(row, result));
       },
     }),
@@ -131,7 +131,7 @@ function insightOperations(parts: InsightParts) {
 }
 
 /** SQL requires scopes of its own. */
-const callerOf = ({ key, user }: Access, { signal }: Request): QueryCaller => ({
+const toCaller = ({ key, user }: Access, { signal }: Request): QueryCaller => ({
   scopes: key.scopes,
   abort: signal,
   person: user.id,

@@ -1,8 +1,8 @@
 // Insights and dashboards behind a link: the numbers of pictures, without events and persons.
 
 import { Fault } from "../core/fault.ts";
-import { membersOf } from "../core/json/dictionary.ts";
-import { fieldFault, insightNameOf, present } from "../http/fields/field_fault.ts";
+import { toMembers } from "../core/json/dictionary.ts";
+import { fieldFault, parseInsightName, present } from "../http/fields/field_fault.ts";
 import type { QueryEngine } from "../query/engine.ts";
 import { sharingLimits } from "../sharing/limits.ts";
 import type { Shareable } from "../sharing/operations.ts";
@@ -20,7 +20,8 @@ export function shareableInsights({ sql, queries }: InsightParts): Shareable<"in
     things: "insights",
     noun: "an insight",
     scopes: ["insight:read"],
-    find: async (project_id, id) => String(present(await getInsight(sql, project_id, insightNameOf(id))).id),
+    find: async (project_id, id) =>
+      String(present(await getInsight(sql, project_id, parseInsightName(id))).id),
     checkShared: async (project_id, target) => {
       const { query } = present(await getInsight(sql, project_id, Number(target)));
       if (queries.check(query).type !== "table") return;
@@ -34,7 +35,7 @@ export function openBoardReader({ sql, queries, clock }: InsightParts): BoardRea
     const id = Number(target);
     if (kind === "dashboard") return await getDashboardContent(sql, project_id, id);
     const row = await getInsight(sql, project_id, id);
-    return row && { ...namesOf(row), tiles: [{ insight_id: id, text: null, layouts: {} }] };
+    return row && { ...readNames(row), tiles: [{ insight_id: id, text: null, layouts: {} }] };
   };
   return {
     current,
@@ -45,13 +46,17 @@ export function openBoardReader({ sql, queries, clock }: InsightParts): BoardRea
       const insights: SharedInsight[] = [];
       let timezone = "UTC";
       for (const row of ids.flatMap((id) => rows.get(id) ?? [])) {
-        const { timezone: zone = timezone, ...answer } = await answerOf(queries, row, clock.elapsed() <= end);
+        const { timezone: zone = timezone, ...answer } = await answerInsight(
+          queries,
+          row,
+          clock.elapsed() <= end,
+        );
         timezone = zone;
         insights.push({
           insight_id: row.id,
-          ...namesOf(row),
+          ...readNames(row),
           ...answer,
-          look: drawingOfShared(row.query),
+          look: readDrawing(row.query),
         });
       }
       return { timezone, insights };
@@ -59,16 +64,16 @@ export function openBoardReader({ sql, queries, clock }: InsightParts): BoardRea
   };
 }
 
-function namesOf({ name, derived_name, description }: InsightRow) {
+function readNames({ name, derived_name, description }: InsightRow) {
   return { name: name || derived_name || "Insight", description: description ?? "" };
 }
 
 /** How results are drawn, and their kind of retention; nothing else of the query is sent. */
-function drawingOfShared(query: unknown): NonNullable<SharedInsight["look"]> {
-  const { source, ...own } = membersOf(query);
-  const innerQuery = source === undefined ? own : membersOf(source);
-  const { display } = membersOf(innerQuery["trendsFilter"]);
-  const { retentionType = "retention_recurring" } = membersOf(innerQuery["retentionFilter"]);
+function readDrawing(query: unknown): NonNullable<SharedInsight["look"]> {
+  const { source, ...own } = toMembers(query);
+  const innerQuery = source === undefined ? own : toMembers(source);
+  const { display } = toMembers(innerQuery["trendsFilter"]);
+  const { retentionType = "retention_recurring" } = toMembers(innerQuery["retentionFilter"]);
   return {
     ...(typeof display === "string" && { display }),
     ...(innerQuery["kind"] === "RetentionQuery" && { retentionType: String(retentionType) }),
@@ -76,7 +81,7 @@ function drawingOfShared(query: unknown): NonNullable<SharedInsight["look"]> {
 }
 
 /** @throws the error of an unreachable or busy store: the computation is tried again. */
-async function answerOf(
+async function answerInsight(
   queries: QueryEngine,
   row: InsightRow,
   inTime: boolean,

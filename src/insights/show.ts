@@ -25,15 +25,17 @@ export interface InsightParts extends Uses<"sql" | "clock"> {
  * Runs the insight's query. A refused query results in its reason.
  * @throws the error of an unreachable or busy store, which a retry may overcome.
  */
-export async function resultOf(
+export async function computeResult(
   queries: QueryEngine,
   { project_id, query }: { project_id: number; query: unknown },
   caller: QueryCaller,
 ): Promise<ShownResult> {
-  return await queries.answer(project_id, query, { ...caller, mayBeCached: false }).then(shownOf, failedBy);
+  return await queries
+    .answer(project_id, query, { ...caller, mayBeCached: false })
+    .then(toShownResult, failedBy);
 }
 
-function shownOf(answer: Awaited<ReturnType<QueryEngine["answer"]>>): ShownResult {
+function toShownResult(answer: Awaited<ReturnType<QueryEngine["answer"]>>): ShownResult {
   const { table, computed_at, timezone, is_cached } = answer;
   return {
     result: shownResults(answer),
@@ -77,8 +79,10 @@ export async function withResults(
     const { query } = insight;
     const result =
       clock.elapsed() <= end
-        ? resultOf(queries, { project_id, query }, caller)
-        : queries.findCached(project_id, query, caller).then((one) => (one ? shownOf(one) : late), failedBy);
+        ? computeResult(queries, { project_id, query }, caller)
+        : queries
+            .findCached(project_id, query, caller)
+            .then((item) => (item ? toShownResult(item) : late), failedBy);
     shown.push({ ...insight, ...(await result) });
   }
   return shown;
@@ -129,7 +133,8 @@ export function openInsightReader({ sql, queries }: Omit<InsightParts, "clock">)
       const ids = found.tiles.flatMap(({ insight_id }) => insight_id ?? []);
       const rows = await getInsights(sql, project_id, ids);
       const insights: InsightResult[] = [];
-      for (const row of ids.flatMap((one) => rows.get(one) ?? [])) insights.push(await read(queries, row));
+      for (const row of ids.flatMap((value) => rows.get(value) ?? []))
+        insights.push(await read(queries, row));
       return { id, name: found.name, insights };
     },
   };

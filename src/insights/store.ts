@@ -75,7 +75,7 @@ export async function listInsights(
   filter: InsightFilter,
   page: Page,
 ): Promise<Counted<Insight>> {
-  const isPlain = Object.values(filter).every((one) => one === undefined);
+  const isPlain = Object.values(filter).every((item) => item === undefined);
   const from = sql`
     ${source(sql)}
     WHERE i.project_id = ${project_id} AND NOT i.deleted
@@ -214,7 +214,7 @@ async function putOnDashboards(
   const existing = await sql<{ id: number }[]>`
     SELECT id FROM dashboards
     WHERE project_id = ${project_id} AND id = ANY(${wanted}::integer[]) AND NOT deleted FOR UPDATE`;
-  const missing = wanted.find((id) => !existing.some((one) => one.id === id));
+  const missing = wanted.find((id) => !existing.some((item) => item.id === id));
   if (missing !== undefined) throw missingReference("dashboards", missing);
   await sql`
     DELETE FROM dashboard_tiles t USING dashboards d

@@ -50,7 +50,7 @@ export type Organization = Static<typeof organizationModel>;
 const slugCharsMax = 48;
 
 /** The name in small ASCII letters, digits, `_` and single hyphens; a random slug when nothing is left of it. */
-export function slugOf(name: string): string {
+export function toSlug(name: string): string {
   const words = name
     .normalize("NFKD")
     .replace(/[^\x20-\x7e]/g, "")

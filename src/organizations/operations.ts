@@ -4,7 +4,7 @@ import { Fault } from "../core/fault.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
 import { pageParameters } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
-import { mounted, operationsOf, type RoomParts } from "../http/operation.ts";
+import { mounted, type RoomParts, toOperations } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { memberOperations } from "./members/operations.ts";
@@ -17,7 +17,7 @@ import {
   updateOrganization,
 } from "./store.ts";
 
-const operation = operationsOf("organizations");
+const operation = toOperations("organizations");
 const firstProjectName = "Default project";
 const heldKey = "API keys with scoped organizations cannot create organizations.";
 const shownOne = { 200: reply("The organization.", organizationModel) };

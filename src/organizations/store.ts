@@ -14,7 +14,7 @@ import {
   type OrganizationInput,
   type OrganizationUpdate,
   otherSlug,
-  slugOf,
+  toSlug,
 } from "./model.ts";
 
 /** An organization to create; every field but the name is optional. */
@@ -33,7 +33,7 @@ type NewOrganization = Partial<OrganizationInput> & {
 export async function createOrganization(sql: Postgres, founding: NewOrganization): Promise<string> {
   const { owner_id, project_name, reach_key_id = null, ...fields } = founding;
   const id = newUuid();
-  let slug = slugOf(fields.name);
+  let slug = toSlug(fields.name);
   // Slugs are unique, names are not. Four random letters collide once in a million tries.
   for (let tries = 0; tries < 10; tries += 1) {
     const [made] = await sql<{ id: string }[]>`
@@ -55,7 +55,7 @@ export async function createOrganization(sql: Postgres, founding: NewOrganizatio
       )
       SELECT id FROM organization`;
     if (made) return made.id;
-    slug = otherSlug(slugOf(fields.name));
+    slug = otherSlug(toSlug(fields.name));
   }
   throw new Error(`no free slug for an organization after ten tries`);
 }
@@ -123,7 +123,7 @@ export async function removeOrganization(sql: Postgres, id: string, user_id: num
   const rows = await sql`
     WITH doomed AS (
       SELECT id FROM organizations WHERE id = ${id} AND ${mayWith(sql, user_id, membershipLevels.owner)}
-    ), ${endOfReach(sql)}
+    ), ${writeReachEnd(sql)}
     DELETE FROM organizations o USING doomed d WHERE o.id = d.id RETURNING o.id`;
   return rows.length > 0;
 }
@@ -179,7 +179,7 @@ async function withTeams(sql: Postgres, rows: readonly OrganizationRow[]): Promi
  * Parts of a statement with the organizations `doomed`: keys that are restricted to what these have are deleted, or
  * narrowed to the rest. `user_id`: only this user's.
  */
-export function endOfReach(sql: Postgres | PostgresTransaction, user_id: number | null = null) {
+export function writeReachEnd(sql: Postgres | PostgresTransaction, user_id: number | null = null) {
   return sql`
     its_projects AS (
       SELECT coalesce(array_agg(p.id), '{}') AS ids FROM projects p JOIN doomed d ON d.id = p.organization_id

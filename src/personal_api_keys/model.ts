@@ -73,6 +73,6 @@ export function isWithin(inner: KeyAccess, outer: KeyAccess): boolean {
 }
 
 /** Whether `outer` allows all that `inner` does; an empty list is no restriction. */
-function isHeldTo<One>(inner: readonly One[], outer: readonly One[]): boolean {
-  return outer.length === 0 || (inner.length > 0 && inner.every((one) => outer.includes(one)));
+function isHeldTo<Item>(inner: readonly Item[], outer: readonly Item[]): boolean {
+  return outer.length === 0 || (inner.length > 0 && inner.every((item) => outer.includes(item)));
 }

@@ -7,7 +7,7 @@ import { Fault } from "../core/fault.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
 import { pageParameters } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
-import { mounted, operationsOf, type RoomParts } from "../http/operation.ts";
+import { mounted, type RoomParts, toOperations } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import {
@@ -30,7 +30,7 @@ import {
   updateKey,
 } from "./store.ts";
 
-const operation = operationsOf("keys");
+const operation = toOperations("keys");
 const shownOne = { 200: reply("The key, without its value.", personalKeyModel) };
 
 export function personalKeyRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {

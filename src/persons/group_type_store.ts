@@ -51,7 +51,7 @@ export async function listGroupTypes(sql: Postgres): Promise<ProjectGroupTypes[]
     ) p ON p.id = t.project_id`;
 }
 
-export async function groupTypesOf(sql: Postgres, project_id: number): Promise<GroupType[]> {
+export async function readGroupTypes(sql: Postgres, project_id: number): Promise<GroupType[]> {
   return await sql<GroupType[]>`
     SELECT name, place FROM group_types WHERE project_id = ${project_id} ORDER BY place`;
 }

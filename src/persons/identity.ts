@@ -1,7 +1,7 @@
 // The person id of a distinct id, and the distinct ids that are placeholders.
 
-import { bytesOf } from "../core/bytes.ts";
-import { uuidOfBytes } from "../core/id.ts";
+import { toBytes } from "../core/bytes.ts";
+import { toUuid } from "../core/id.ts";
 
 const namespace = Buffer.from("5b1f0c1e7d0e4a539a3c6f2f5d0e8b77", "hex");
 
@@ -9,8 +9,8 @@ const namespace = Buffer.from("5b1f0c1e7d0e4a539a3c6f2f5d0e8b77", "hex");
  * The person id of a distinct id that was not merged: UUIDv5 of "<project>:<distinct id>", as computed in ClickHouse.
  */
 export function ownPersonId(project_id: number, distinct_id: string): string {
-  const hash = new Bun.CryptoHasher("sha1").update(namespace).update(bytesOf(`${project_id}:${distinct_id}`));
-  return uuidOfBytes(hash.digest(), 5);
+  const hash = new Bun.CryptoHasher("sha1").update(namespace).update(toBytes(`${project_id}:${distinct_id}`));
+  return toUuid(hash.digest(), 5);
 }
 
 /** Sent by posthog-js as the distinct id of every visitor without a cookie. The server computes an id for each. */

@@ -49,7 +49,7 @@ interface Node extends AddedId {
 
 /**
  * Plans the merges of one transaction. Steps, each possible in slices: add() all merges, load() the stored rows of
- * their ids, decide() each merge in order, then changeOf() each of `added`.
+ * their ids, decide() each merge in order, then findChange() each of `added`.
  */
 export class MergePlan {
   /** Merges that would join two identified persons. */
@@ -58,8 +58,8 @@ export class MergePlan {
   readonly #added: Node[] = [];
 
   add({ project_id, from, into }: Merge): void {
-    this.#nodeOf(project_id, from);
-    this.#nodeOf(project_id, into);
+    this.#findNode(project_id, from);
+    this.#findNode(project_id, into);
   }
 
   /** Every id of the merges once, then main ids from load(). */
@@ -69,34 +69,34 @@ export class MergePlan {
 
   /** Loads the stored row of an added id; an id that is not merged has none. */
   load({ project_id, distinct_id, main_id }: KnownId): void {
-    const main = this.#nodeOf(project_id, main_id);
+    const main = this.#findNode(project_id, main_id);
     main.stored = true;
     main.identified = true;
     // Maps the id to its main id; the node it had is dropped.
-    this.#mapOf(project_id, distinct_id).set(distinct_id, main);
+    this.#findMap(project_id, distinct_id).set(distinct_id, main);
   }
 
   /** Decides a merge, after all earlier ones. */
   decide(merge: Merge): void {
-    const from = rootOf(this.#nodeOf(merge.project_id, merge.from));
-    const into = rootOf(this.#nodeOf(merge.project_id, merge.into));
+    const from = findRoot(this.#findNode(merge.project_id, merge.from));
+    const into = findRoot(this.#findNode(merge.project_id, merge.into));
     if (from === into) return;
     if (isRefused(merge, from, into)) this.refused.push(merge);
     else join(from, into, merge);
   }
 
   /** The change to store for one of `added`, undefined for none. To be called after every merge is decided. */
-  changeOf({ project_id, id }: AddedId): Change | undefined {
-    const node = this.#nodeOf(project_id, id);
+  findChange({ project_id, id }: AddedId): Change | undefined {
+    const node = this.#findNode(project_id, id);
     const isChanged = node.parent !== undefined || (node.identified && !node.stored);
     if (node.id !== id || !isChanged) return undefined;
-    const main_id = rootOf(node).id;
+    const main_id = findRoot(node).id;
     const { at: merged_at, created_at, stored } = node;
     return { project_id, distinct_id: id, main_id, merged_at, created_at, stored };
   }
 
-  #nodeOf(project_id: number, id: string): Node {
-    const ids = this.#mapOf(project_id, id);
+  #findNode(project_id: number, id: string): Node {
+    const ids = this.#findMap(project_id, id);
     let node = ids.get(id);
     if (!node) {
       node = { project_id, id, stored: false, identified: false, parent: undefined, at: 0, created_at: 0 };
@@ -107,7 +107,7 @@ export class MergePlan {
   }
 
   /** Sixteen small maps: a single map of 200,000 ids would take 17 ms to grow once. */
-  #mapOf(project_id: number, id: string): Map<string, Node> {
+  #findMap(project_id: number, id: string): Map<string, Node> {
     const maps = this.#nodes.getOrInsertComputed(project_id, newMaps);
     // charCodeAt is NaN for an empty id.
     return maps[(id.charCodeAt(id.length - 1) || 0) % mapsPerProject]!;
@@ -135,17 +135,17 @@ function join(from: Node, into: Node, { at, created_at }: Merge): void {
 }
 
 /** The root of a node. Shortens the path, and keeps the time at which the id joined that root. */
-function rootOf(node: Node): Node {
+function findRoot(node: Node): Node {
   let top = node;
   while (top.parent?.parent) top = top.parent;
   const root = top.parent;
   if (!root) return node;
-  for (let one = node; one !== top;) {
-    const next = one.parent!;
-    one.parent = root;
-    one.at = top.at;
-    one.created_at = top.created_at;
-    one = next;
+  for (let item = node; item !== top;) {
+    const next = item.parent!;
+    item.parent = root;
+    item.at = top.at;
+    item.created_at = top.created_at;
+    item = next;
   }
   return root;
 }

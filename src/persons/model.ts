@@ -3,7 +3,7 @@
 import Type, { type Static } from "typebox";
 import { isUuid } from "../core/id.ts";
 import { exactText, flag, model, moment, nullable, strictModel, uuid } from "../http/fields/field.ts";
-import { isoOfStored } from "../http/fields/field_time.ts";
+import { formatStored } from "../http/fields/field_time.ts";
 import { numberedListSchema, propertyValuesModel } from "../http/fields/schema.ts";
 import { userModel } from "../http/fields/user.ts";
 import { personLimits } from "./limits.ts";
@@ -140,9 +140,9 @@ export const bulkDeletionModel = model("PersonBulkDeleteResponse", {
 /** A person as JSON, with the texts of its properties as they were sent. */
 export function personText(person: Person): string {
   const { uuid, distinct_ids, distinct_ids_count, properties, created_at, is_identified } = person;
-  const name = nameOf(JSON.parse(properties) as Record<string, unknown>, distinct_ids);
+  const name = choosePersonName(JSON.parse(properties) as Record<string, unknown>, distinct_ids);
   const head = JSON.stringify({ id: uuid, uuid, name, distinct_ids, distinct_ids_count });
-  const tail = JSON.stringify({ created_at: isoOfStored(created_at), is_identified });
+  const tail = JSON.stringify({ created_at: formatStored(created_at), is_identified });
   return `${head.slice(0, -1)},"properties":${properties},${tail.slice(1)}`;
 }
 
@@ -151,7 +151,10 @@ export function personReply(person: Person): Response {
 }
 
 /** An e-mail address or a name; else a distinct id, one that is no UUID where there is one. */
-export function nameOf(properties: Record<string, unknown>, distinct_ids: readonly string[]): string {
+export function choosePersonName(
+  properties: Record<string, unknown>,
+  distinct_ids: readonly string[],
+): string {
   for (const key of ["email", "name", "username"]) {
     const value = properties[key];
     if (typeof value === "string" && value.trim() !== "") return value;

@@ -17,7 +17,7 @@ import { csvDescription, csvReply, formatParameter, wantsCsv } from "../http/pag
 import { type Page, pageReply, streamedPage } from "../http/pages/page.ts";
 import { primedTexts } from "../http/pages/sliced.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
-import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
+import { type ProjectReads, toReads } from "../storage/clickhouse/query_options.ts";
 import { readStoredZone } from "../storage/clickhouse/zones.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
 import { personKeysIn, refuseUnset } from "../storage/events/lifted_properties.ts";
@@ -34,7 +34,7 @@ import {
   splitBody,
   successModel,
 } from "./model.ts";
-import { type CountedParts, mainIdOf, nobody, type PersonParts } from "./parts.ts";
+import { type CountedParts, nobody, type PersonParts, requireMainId } from "./parts.ts";
 import { propertyOperations } from "./properties/operations.ts";
 import { listDistinctIds } from "./reading/large_store.ts";
 import { countPersons, filterMainIds, listMainIds, type PersonFilter } from "./reading/list_store.ts";
@@ -78,7 +78,7 @@ function readingOperations(parts: CountedParts) {
       query: { ...personParameters, format: formatParameter, ...pageParameters("Persons") },
       replies: { 200: reply("The persons.", listSchema(personModel)) },
       answer: async ({ project, query, request, url }) => {
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const read = (page: Page) => personPage(parts, reads, { ...query, ...page }, project.timezone);
         if (wantsCsv(request, query.format)) {
           return await csvReply({ url, name: "persons", model: personModel, page: query, read });
@@ -89,21 +89,21 @@ function readingOperations(parts: CountedParts) {
     }),
     projectOperation("GET /persons/:uuid/distinct_ids/", "person:read", {
       summary: "List a person's distinct ids, the main one first",
-      find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
+      find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
       query: pageParameters("Distinct ids"),
       replies: { 200: reply("The distinct ids.", listSchema(distinctIdModel)) },
       answer: async ({ project, found: main_id, query, url }) => {
-        const reads = readsOf(clickhouse, project.id);
+        const reads = toReads(clickhouse, project.id);
         const { count, distinct_ids } = await listDistinctIds(reads, main_id, query);
         return pageReply(url, query, { count, rows: distinct_ids });
       },
     }),
     projectOperation("GET /persons/:uuid/", "person:read", {
       summary: "Get a person",
-      find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
+      find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
       replies: { 200: reply("The person.", personModel) },
       answer: async ({ project, found: main_id }) => {
-        const [person] = await readPersons(readsOf(clickhouse, project.id), [main_id]);
+        const [person] = await readPersons(toReads(clickhouse, project.id), [main_id]);
         return personReply(present(person, nobody));
       },
     }),
@@ -116,7 +116,7 @@ async function personPage(
   query: PersonQuery,
   timezone: string,
 ): Promise<{ count: number; rows: AsyncGenerator<Uint8Array, void> }> {
-  const textsOf = (mains: string[]) => primedTexts(personBlocks(reads, mains), personText);
+  const readTexts = (mains: string[]) => primedTexts(personBlocks(reads, mains), personText);
   const filter = await readFilter(reads, query, {
     now: clock.now(),
     timezone: readStoredZone(timezone),
@@ -126,13 +126,13 @@ async function personPage(
       const narrower = "distinct_id, email or search";
       throw filter.properties.length > 0 ? filterFault(thrown, "properties", narrower) : thrown;
     });
-    return { count, rows: await textsOf(mains) };
+    return { count, rows: await readTexts(mains) };
   }
   const { project_id } = reads;
   // Other requests use the count as well: it is read to its end.
   const [count, rows] = await Promise.all([
-    counts.count(project_id, "all", () => countPersons(readsOf(clickhouse, project_id))),
-    listMainIds(reads, query).then(textsOf),
+    counts.count(project_id, "all", () => countPersons(toReads(clickhouse, project_id))),
+    listMainIds(reads, query).then(readTexts),
   ]);
   return { count, rows };
 }
@@ -160,7 +160,7 @@ function splitOperations(parts: CountedParts) {
       description:
         "Each becomes a person of its own, with the uuid of that id. Events belong to their distinct ids and follow " +
         "them, as do the properties that they set. The person keeps its main distinct id, and with it its uuid.",
-      find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
+      find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
       body: splitBody,
       replies: { 201: reply("They are split off.", successModel) },
       answer: async ({ access, project, found: main_id, body }) => {

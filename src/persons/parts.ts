@@ -1,7 +1,7 @@
 // The services of the operations of persons.
 
-import { present, uuidOf } from "../http/fields/field_fault.ts";
-import { readsOf } from "../storage/clickhouse/query_options.ts";
+import { parseUuid, present } from "../http/fields/field_fault.ts";
+import { toReads } from "../storage/clickhouse/query_options.ts";
 import type { Uses } from "../storage/services.ts";
 import type { CountCache } from "../work/count_cache.ts";
 import { findMainId } from "./reading/main_id_store.ts";
@@ -22,10 +22,10 @@ export type CountedParts = PersonParts & { counts: CountCache };
 export const nobody = "Person not found.";
 
 /** The main id of the person that a path names. @throws Fault not_found. */
-export async function mainIdOf(
+export async function requireMainId(
   { clickhouse }: Pick<PersonParts, "clickhouse">,
   project: { id: number },
   uuid: string,
 ): Promise<string> {
-  return present(await findMainId(readsOf(clickhouse, project.id), uuidOf(uuid, nobody)), nobody);
+  return present(await findMainId(toReads(clickhouse, project.id), parseUuid(uuid, nobody)), nobody);
 }

@@ -53,14 +53,14 @@ export async function applyMerges(
     let isChain = false;
     const write = async () => {
       const written = await writeMerges(transaction, slice, version);
-      for (const one of written.refused) refused.push(one);
+      for (const item of written.refused) refused.push(item);
       // A person with thousands of ids that is merged repeatedly is then moved once, not once a slice.
       isChain = written.moved * 2 > slice.length;
       await grown(slice.length);
       slice = [];
     };
     for await (const some of merges) {
-      for (const one of some) slice.push(one);
+      for (const item of some) slice.push(item);
       if (!isChain) await write();
     }
     if (slice.length > 0) await write();
@@ -91,13 +91,13 @@ async function watchGrowth(transaction: Transaction): Promise<(merges: number) =
 async function writeMerges(transaction: Transaction, merges: readonly Merge[], version: string) {
   let moved = 0;
   const plan = new MergePlan();
-  for await (const some of slices(merges)) for (const one of some) plan.add(one);
+  for await (const some of slices(merges)) for (const item of some) plan.add(item);
   for await (const ids of slices(plan.added)) {
-    for (const known of await knownOf(transaction, ids)) plan.load(known);
+    for (const known of await findKnown(transaction, ids)) plan.load(known);
   }
-  for await (const some of slices(merges)) for (const one of some) plan.decide(one);
+  for await (const some of slices(merges)) for (const item of some) plan.decide(item);
   for await (const ids of slices(plan.added)) {
-    const changes = ids.map((id) => plan.changeOf(id)).filter((change) => change !== undefined);
+    const changes = ids.map((id) => plan.findChange(id)).filter((change) => change !== undefined);
     const byStored = Map.groupBy(changes, ({ stored }) => stored);
     moved += await move(transaction, byStored.get(true) ?? [], version);
     await add(transaction, byStored.get(false) ?? [], version);
@@ -106,7 +106,7 @@ async function writeMerges(transaction: Transaction, merges: readonly Merge[], v
 }
 
 /** The stored rows of these ids. */
-async function knownOf(transaction: Transaction, ids: readonly AddedId[]): Promise<KnownId[]> {
+async function findKnown(transaction: Transaction, ids: readonly AddedId[]): Promise<KnownId[]> {
   const projects = arrayText(ids.map(({ project_id }) => project_id));
   const names = arrayText(ids.map(({ id }) => id));
   return await transaction<KnownId[]>`
@@ -128,7 +128,7 @@ async function move(transaction: Transaction, moved: readonly Moved[], version: 
     SET main_id = w.main_id, merged_at = w.merged_at, created_at = w.created_at, version = ${version}::bigint
     FROM (
       SELECT w.*, found.place
-      FROM ${rowsOf(transaction, moved)}
+      FROM ${unnestRows(transaction, moved)}
       CROSS JOIN LATERAL (
         SELECT ctid AS place FROM merged_ids WHERE project_id = w.project_id AND main_id = w.distinct_id OFFSET 0
       ) AS found
@@ -142,11 +142,11 @@ async function add(transaction: Transaction, added: readonly Moved[], version: s
   await transaction`
     INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version)
     SELECT w.project_id, w.distinct_id, w.main_id, w.merged_at, w.created_at, ${version}::bigint
-    FROM ${rowsOf(transaction, added)}`;
+    FROM ${unnestRows(transaction, added)}`;
 }
 
 /** Rows as a table `w`, one parameter for each column: much cheaper than JSON on both sides. */
-function rowsOf(transaction: Transaction, rows: readonly Moved[]): PostgresFragment {
+function unnestRows(transaction: Transaction, rows: readonly Moved[]): PostgresFragment {
   return transaction`unnest(
     ${arrayText(rows.map(({ project_id }) => project_id))}::text::integer[],
     ${arrayText(rows.map(({ distinct_id }) => distinct_id))}::text::text[],

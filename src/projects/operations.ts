@@ -8,7 +8,7 @@ import { Fault } from "../core/fault.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
 import { pageParameters } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
-import { mounted, operationsOf } from "../http/operation.ts";
+import { mounted, toOperations } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { whyNoPattern } from "../storage/clickhouse/trial.ts";
@@ -34,8 +34,8 @@ interface ProjectParts extends Uses<"sql" | "clickhouse"> {
 
 const missing = "Project not found.";
 const shownOne = { 200: reply("The project.", projectModel) };
-const operation = operationsOf("projects", "projects_of_organization");
-const oneOperation = operationsOf("project", "project_of_organization");
+const operation = toOperations("projects", "projects_of_organization");
+const oneOperation = toOperations("project", "project_of_organization");
 
 export function projectRoutes({ gate, ...parts }: ProjectParts & { gate: Gate }) {
   return mounted(gate, "Projects", [...listOperations(parts), ...oneOperations(parts)]);
@@ -57,7 +57,7 @@ function listOperations(parts: ProjectParts) {
       summary: "Create a project",
       description:
         "In the organization of the path, else in the user's current one; it becomes the user's current project.",
-      find: ({ access, organization }) => homeOf(sql, access, organization),
+      find: ({ access, organization }) => findHome(sql, access, organization),
       body: projectBody,
       replies: { 201: reply("The project.", projectModel) },
       answer: async ({ access, found: organization_id, body }) => {
@@ -142,7 +142,11 @@ function refuseLongerRetention(
 }
 
 /** The organization a new project goes to. */
-async function homeOf(sql: Postgres, access: Access, named: AccessOrganization | undefined): Promise<string> {
+async function findHome(
+  sql: Postgres,
+  access: Access,
+  named: AccessOrganization | undefined,
+): Promise<string> {
   refuseRestrictedToProjects(access);
   const organization = named ?? (await currentOrganization(sql, access));
   if (!organization) throw new Fault("not_found", "Current organization not found.");

@@ -22,7 +22,7 @@ type ProjectRow = Stored<
   settings: Partial<KeptSettings>;
 };
 
-function projectOf({ settings, ...row }: ProjectRow): Project {
+function toProject({ settings, ...row }: ProjectRow): Project {
   const { created_at, updated_at, ...shown } = shownRow(row);
   return { ...shown, ...shownSettings(settings), created_at, updated_at };
 }
@@ -53,18 +53,18 @@ export async function listProjects(
     WHERE true ${ofTeams} ${ofOrganizations} ${withinReach(sql, key)}`;
   const listing = { columns: columns(sql), from, order: sql`p.id`, page };
   const check = page.limit > projectLimits.uncheckedRowsMax ? { check: checkFits } : {};
-  return await countedPage(sql, { ...listing, ...check, show: projectOf });
+  return await countedPage(sql, { ...listing, ...check, show: toProject });
 }
 
 /** Every project, oldest first; for commands of the operator. */
 export async function listAllProjects(sql: Postgres): Promise<Project[]> {
   const rows = await sql<ProjectRow[]>`SELECT ${columns(sql)} FROM projects p ORDER BY p.id`;
-  return rows.map(projectOf);
+  return rows.map(toProject);
 }
 
 export async function getProject(sql: Postgres, id: number): Promise<Project | undefined> {
   const [row] = await sql<ProjectRow[]>`SELECT ${columns(sql)} FROM projects p WHERE p.id = ${id}`;
-  return row && projectOf(row);
+  return row && toProject(row);
 }
 
 /** A project to create; every field but the name is optional. */
@@ -109,7 +109,7 @@ export async function createProject(sql: Postgres, founding: NewProject): Promis
       FROM project WHERE users.id = ${maker_id}::integer
     )
     SELECT ${columns(sql)} FROM project p`;
-  if (row) return projectOf(row);
+  if (row) return toProject(row);
   const [taken] = await sql`SELECT 1 FROM projects WHERE api_token = ${api_token}`;
   if (taken) throw new Fault("conflict", "Another project has this API key.", { attr: "api_token" });
   const [full] = await sql`SELECT 1 FROM organizations WHERE id = ${organization_id}`;
@@ -132,7 +132,7 @@ export async function resetProjectKey(sql: Postgres, id: number): Promise<Projec
   const [row] = await sql<ProjectRow[]>`
     UPDATE projects p SET api_token = ${newProjectKey()}, updated_at = now() WHERE id = ${id}
     RETURNING ${columns(sql)}`;
-  return row && projectOf(row);
+  return row && toProject(row);
 }
 
 /** Changes fields; undefined when there is no such project. Without changes nothing is written. */
@@ -168,7 +168,7 @@ async function writeProject(
     await sql`UPDATE passes SET passed_at = NULL WHERE id = 'event retention'`;
   const [row] = await sql<ProjectRow[]>`
     UPDATE projects p SET ${sql(set as never)}, updated_at = now() WHERE id = ${id} RETURNING ${columns(sql)}`;
-  return row && projectOf(row);
+  return row && toProject(row);
 }
 
 /**

@@ -3,7 +3,7 @@
 import { refuseInput } from "../core/fault.ts";
 import { isDictionary } from "../core/json/dictionary.ts";
 import { checkFields } from "../http/fields/field_check.ts";
-import { type Fields, fieldsOf, queryFields, type QuerySchema, type ReadyQuery } from "./kind.ts";
+import { checkKindFields, type Fields, queryFields, type QuerySchema, type ReadyQuery } from "./kind.ts";
 import { queryKinds } from "./kinds.ts";
 import { wrapperModels } from "./model.ts";
 
@@ -25,7 +25,7 @@ export function checkQuery(query: unknown, attr = "query"): KnownQuery {
   if (wrapper) {
     const { source, ...fields } = value;
     // The source is checked as a query, not by the wrapper's schema.
-    fieldsOf(withoutRequired(wrapper), fields, attr);
+    checkKindFields(withoutRequired(wrapper), fields, attr);
     return checkQuery(source, `${attr}__source`);
   }
   const queryKind = memberNamed(queryKinds, kind);
@@ -65,7 +65,7 @@ export function storedQuery(query: Readonly<Fields>): Fields {
 }
 
 function asRead(sent: unknown, read: unknown): unknown {
-  if (Array.isArray(sent) && Array.isArray(read)) return sent.map((one, i) => asRead(one, read[i]));
+  if (Array.isArray(sent) && Array.isArray(read)) return sent.map((item, i) => asRead(item, read[i]));
   if (!isDictionary(sent) || !isDictionary(read)) return read;
   const members = Object.entries(sent).map(([name, value]) => [
     name,

@@ -39,12 +39,12 @@ const wrongDate =
  * @param first the project's first event in ms since 1970, for "all".
  * @throws Fault invalid_input, named below `attr`.
  */
-export function dateSpanOf(
+export function readDateSpan(
   range: DateRange | undefined,
   today: Today,
   { first, attr, hourly = false }: { first?: number | undefined; attr: string; hourly?: boolean },
 ): DateSpan {
-  const now = nowOf(today);
+  const now = toNow(today);
   const isExplicit = range?.explicitDate === true;
   const read = (text: string | null | undefined, name: "date_from" | "date_to") => {
     const end = hourly ? "end" : "lastDay";
@@ -53,7 +53,7 @@ export function dateSpanOf(
     return readDate(text, today, side, `${attr}__${name}`);
   };
   const from = read(range?.date_from, "date_from") ?? now.subtract({ days: 7 }).startOfDay();
-  const untilNow = hourly ? startOf("hour", now).add({ hours: 1 }) : endOfDay(now);
+  const untilNow = hourly ? floorToInterval("hour", now).add({ hours: 1 }) : endOfDay(now);
   const to = read(range?.date_to, "date_to") ?? (isExplicit ? now : untilNow);
   if (Temporal.ZonedDateTime.compare(from, to) >= 0)
     refuseInput("date_from must be before date_to.", `${attr}__date_from`);
@@ -83,16 +83,16 @@ export function comparedShift(
   if (compareTo) {
     const [, back, unitBack, end] = relative.exec(compareTo) ?? [];
     if (!Number(back) || end) refuseInput("A time to go back is needed, like -7d or -1y.", attr);
-    return { shift: durationOf(unitBack!, Number(back)), isUnit: false };
+    return { shift: toDuration(unitBack!, Number(back)), isUnit: false };
   }
   if (range?.date_to || range?.explicitDate) return undefined;
   const [, digits, unit, position] = relative.exec(range?.date_from ?? "-7d") ?? [];
   if (unit === undefined || position === "End") return undefined;
   const count = Number(digits ?? 0);
   const fits = interval === undefined || ranks.indexOf(interval[0]!) <= ranks.indexOf(unit);
-  if (position === "Start") return fits ? { shift: durationOf(unit, count + 1), isUnit: true } : undefined;
+  if (position === "Start") return fits ? { shift: toDuration(unit, count + 1), isUnit: true } : undefined;
   const isWhole = "sMh".includes(unit) || unit === "w" || (unit === "d" && count % 7 === 0);
-  return fits && isWhole && count > 0 ? { shift: durationOf(unit, count), isUnit: false } : undefined;
+  return fits && isWhole && count > 0 ? { shift: toDuration(unit, count), isUnit: false } : undefined;
 }
 
 interface Between {
@@ -106,7 +106,7 @@ interface Between {
  * @throws Fault invalid_input, named below `attr`.
  */
 export function spanBetween(today: Today, query: Between, attr: string): DateSpan {
-  const now = nowOf(today);
+  const now = toNow(today);
   const read = (name: "after" | "before") => {
     const text = name === "after" && query.after === "all" ? "" : query[name];
     return readDate(text, today, "start", `${attr}__${name}`);
@@ -131,14 +131,14 @@ export function dayStartIn(timezone: string, day = earliest): Moment {
   return Temporal.PlainDate.from(day).toZonedDateTime(timezone);
 }
 
-export function nowOf({ now, timezone }: Today): Moment {
+export function toNow({ now, timezone }: Today): Moment {
   return Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timezone);
 }
 
 function allFrom(first: number | undefined, now: Moment): Moment {
   if (first === undefined) return now.startOfDay();
   const timezone = now.timeZoneId;
-  const at = nowOf({ now: first, timezone });
+  const at = toNow({ now: first, timezone });
   const low = dayStartIn(timezone);
   const from = Temporal.ZonedDateTime.compare(at, low) < 0 ? low : at;
   // When all events are in the future, the span is today.
@@ -172,10 +172,10 @@ export function readDate(
 
 /** An absolute or relative date; undefined for other texts. */
 function parseDate(text: string, today: Today, side: Side): Moment | undefined {
-  const now = nowOf(today);
+  const now = toNow(today);
   const [, digits, unit, position] = relative.exec(text) ?? [];
   if (unit !== undefined && (digits !== undefined || position !== undefined)) {
-    const at = now.subtract(durationOf(unit, Number(digits ?? 0)));
+    const at = now.subtract(toDuration(unit, Number(digits ?? 0)));
     return relativeMoment(at, unit, position, side, today.weekStart);
   }
   const [, day, time, zone] = absolute.exec(text) ?? [];
@@ -201,7 +201,7 @@ function parseDate(text: string, today: Today, side: Side): Moment | undefined {
  * time of day, or hours before now, is that moment.
  * @param moments of the dates as moments, where they are no days.
  */
-export function spanOfDays(
+export function readDaySpan(
   written: URLSearchParams,
   today: Today,
   moments: { date_from?: string | undefined; date_to?: string | undefined },
@@ -228,7 +228,7 @@ function relativeMoment(
     return side === "start" ? at.startOfDay() : endOfDay(at);
   }
   const start = startOfUnit(unit, at, weekStart);
-  if (position === "End") return start.add(durationOf(unit, 1));
+  if (position === "End") return start.add(toDuration(unit, 1));
   return side === "lastDay" ? endOfDay(start) : start;
 }
 
@@ -236,20 +236,20 @@ const intervalOf: Record<string, Interval> = { h: "hour", d: "day", w: "week", m
 const brief: Record<string, string> = { M: "minutes", s: "seconds" };
 const monthsOf: Record<string, number> = { q: 3, y: 12 };
 
-function durationOf(unit: string, count: number): Temporal.DurationLike {
+function toDuration(unit: string, count: number): Temporal.DurationLike {
   const interval = intervalOf[unit];
   if (brief[unit]) return { [brief[unit]]: count };
   return interval ? { [`${interval}s`]: count } : { months: count * monthsOf[unit]! };
 }
 
 function startOfUnit(unit: string, at: Moment, weekStart: number | undefined): Moment {
-  const start = startOf(intervalOf[unit] ?? "month", at, weekStart);
+  const start = floorToInterval(intervalOf[unit] ?? "month", at, weekStart);
   const months = monthsOf[unit];
   return months ? start.subtract({ months: (start.month - 1) % months }) : start;
 }
 
 /** The start of the bucket of a moment. @param weekStart the day on which weeks begin; by default Sunday. */
-export function startOf(interval: Interval, at: Moment, weekStart = 0): Moment {
+export function floorToInterval(interval: Interval, at: Moment, weekStart = 0): Moment {
   if (interval === "hour") return at.round({ smallestUnit: "hour", roundingMode: "floor" });
   if (interval === "day") return at.startOfDay();
   if (interval === "week") return at.subtract({ days: (at.dayOfWeek + 7 - weekStart) % 7 }).startOfDay();
@@ -260,8 +260,8 @@ export function startOf(interval: Interval, at: Moment, weekStart = 0): Moment {
  * The starts of the buckets of a span; the first may be before it.
  * @throws Fault invalid_input past queryLimits.queryBucketsMax.
  */
-export function bucketsOf(interval: Interval, { from, to }: DateSpan, weekStart?: number): Moment[] {
-  const first = startOf(interval, from, weekStart);
+export function listBuckets(interval: Interval, { from, to }: DateSpan, weekStart?: number): Moment[] {
+  const first = floorToInterval(interval, from, weekStart);
   const starts: Moment[] = [];
   for (let start = first; Temporal.ZonedDateTime.compare(start, to) < 0;) {
     if (starts.length === queryLimits.queryBucketsMax) {

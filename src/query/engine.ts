@@ -4,7 +4,7 @@
 import type { Clock } from "../core/clock.ts";
 import { Fault, unavailable } from "../core/fault.ts";
 import { hashKey } from "../core/id.ts";
-import { beginningOf } from "../core/trim.ts";
+import { trimToChars } from "../core/trim.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { readStoredZone, tooManyZones } from "../storage/clickhouse/zones.ts";
 import type { PropertyFilter } from "../storage/events/property_filter.ts";
@@ -16,7 +16,7 @@ import type { Owner } from "../work/fair_share.ts";
 import { Semaphore } from "../work/semaphore.ts";
 import { chooseBounds, countUsual, type QueryStore } from "./bounds.ts";
 import { checkQuery, type KnownQuery, storedQuery } from "./check.ts";
-import { nowOf, zonedIso } from "./date_range.ts";
+import { toNow, zonedIso } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
 import { type CachedResult, ResultCache, writtenResult } from "./results/result_cache.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
@@ -122,7 +122,7 @@ export function openQueryEngine({
     };
   };
 
-  const projectOf = async (project_id: number): Promise<QueriedProject> => {
+  const readProject = async (project_id: number): Promise<QueriedProject> => {
     const project = await queriedProject(sql, project_id);
     if (project === undefined) throw new Fault("not_found", "Project not found.");
     return project;
@@ -133,7 +133,7 @@ export function openQueryEngine({
     query: KnownQuery,
     scopes: readonly string[] = [],
   ): Promise<PreparedQuery & QueriedProject> => {
-    const project = await projectOf(project_id);
+    const project = await readProject(project_id);
     const filters = query.filtersTestAccounts ? await testAccountFilters(sql, project_id) : [];
     return { ...project, query, project_id, now: clock.now(), filters, scopes };
   };
@@ -186,7 +186,7 @@ export function openQueryEngine({
     { mayBeCached, onBegin, ...caller }: AnswerOptions,
   ): Promise<(QueryResult | CachedResult) & { is_cached: boolean }> => {
     const prepared = await prepare(project_id, checked, caller.scopes);
-    const key = cacheKeyOf(prepared, query);
+    const key = buildCacheKey(prepared, query);
     const cached = mayBeCached ? cachedResult(key, prepared) : undefined;
     if (cached) return cached;
     const work = async (run: RunningQuery) => {
@@ -212,7 +212,7 @@ export function openQueryEngine({
       return {
         kind,
         type,
-        title: beginningOf(title, titleCharsMax),
+        title: trimToChars(title, titleCharsMax),
         stored: storedQuery(query as Record<string, unknown>),
       };
     },
@@ -235,7 +235,7 @@ export function openQueryEngine({
     /** The query's cached result, if any. @throws Fault for what is wrong in the query. */
     findCached: async (project_id: number, query: unknown, { scopes }: QueryCaller = {}) => {
       const prepared = await prepare(project_id, checkQuery(query), scopes);
-      return cachedResult(cacheKeyOf(prepared, query), prepared);
+      return cachedResult(buildCacheKey(prepared, query), prepared);
     },
     /**
      * Runs a query, or returns a cached result.
@@ -257,7 +257,7 @@ export function openQueryEngine({
       work: (context: QueryContext) => Promise<Value>,
     ) =>
       await withPermit(project_id, caller, async (run) => {
-        const { timezone, weekStart } = await projectOf(project_id);
+        const { timezone, weekStart } = await readProject(project_id);
         const { scopes = [] } = caller;
         return await withBounds({ project_id, timezone, weekStart, now: clock.now(), scopes }, run, work);
       }),
@@ -299,11 +299,11 @@ interface PreparedQuery extends QueryScope {
 }
 
 /** It includes the caller's scopes, the last deletion, and the filters of test accounts. */
-function cacheKeyOf(
+function buildCacheKey(
   { project_id, timezone, weekStart, now, filters, deletion, scopes }: PreparedQuery & QueriedProject,
   query: unknown,
 ): string {
-  const day = nowOf({ now, timezone: readStoredZone(timezone) })
+  const day = toNow({ now, timezone: readStoredZone(timezone) })
     .toPlainDate()
     .toString();
   return hashKey(JSON.stringify([project_id, timezone, weekStart, day, deletion, filters, scopes, query]));

@@ -8,7 +8,7 @@ import { personKeysIn, refuseUnset } from "../storage/events/lifted_properties.t
 import { expressionsIn, type PropertyFilter } from "../storage/events/property_filter.ts";
 import type { TextReader } from "./hogql/run.ts";
 import type { Breakdown } from "./parts/breakdown.ts";
-import { treesOf, withExpressions } from "./parts/compiled_expressions.ts";
+import { parseTrees, withExpressions } from "./parts/compiled_expressions.ts";
 import type { Entity, PersonsBehind } from "./parts/figure.ts";
 import type { QueryExpression } from "./parts/row_expressions.ts";
 import type { ResultShapes, ResultType } from "./result.ts";
@@ -81,11 +81,11 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
   return {
     schema,
     check: (value, attr) => {
-      const checked = check(fieldsOf(schema, value, attr), attr);
+      const checked = check(checkKindFields(schema, value, attr), attr);
       const prepare = async (context: QueryContext, more: readonly PropertyFilter[]) => {
         const withMore = { ...checked, filters: [...checked.filters, ...more] };
-        await refuseUnset(context.run, context.project_id, personKeysOf(withMore), attr);
-        return [await withExpressions(context, expressionsOf(withMore), attr), withMore] as const;
+        await refuseUnset(context.run, context.project_id, listPersonKeys(withMore), attr);
+        return [await withExpressions(context, listExpressions(withMore), attr), withMore] as const;
       };
       return {
         title: title(checked),
@@ -93,7 +93,7 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
         filtersTestAccounts: checked.query.filterTestAccounts === true,
         answer: async (context, more) => await answer(...(await prepare(context, more))),
         read: async (reader) => {
-          await treesOf(reader, expressionsOf(checked), attr);
+          await parseTrees(reader, listExpressions(checked), attr);
           await read?.(reader, checked);
         },
         ...(persons && {
@@ -108,11 +108,11 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
 }
 
 function filtersWithin({ filters, entities = [] }: CheckedQuery): PropertyFilter[] {
-  return [...filters, ...entities.flatMap((one) => one.filters)];
+  return [...filters, ...entities.flatMap((entity) => entity.filters)];
 }
 
 /** The expressions of SQL in its filters, math and breakdown. */
-function expressionsOf(checked: CheckedQuery): QueryExpression[] {
+function listExpressions(checked: CheckedQuery): QueryExpression[] {
   const { entities, maths = [], breakdown } = checked;
   if (!entities) return [];
   const parts = breakdown?.parts.filter(({ type }) => type === "hogql") ?? [];
@@ -124,7 +124,7 @@ function expressionsOf(checked: CheckedQuery): QueryExpression[] {
 }
 
 /** The properties of persons that it is filtered and broken down by. */
-function personKeysOf(checked: CheckedQuery): string[] {
+function listPersonKeys(checked: CheckedQuery): string[] {
   const parts = checked.breakdown?.parts.filter(({ type }) => type === "person") ?? [];
   return [...personKeysIn(filtersWithin(checked)), ...parts.map(({ property }) => property)];
 }
@@ -137,7 +137,7 @@ export function queryFields(value: unknown, attr: string): Fields {
 }
 
 /** checkFields, with the field of a fault named below `attr`. */
-export function fieldsOf<Schema extends QuerySchema>(schema: Schema, value: Fields, attr: string) {
+export function checkKindFields<Schema extends QuerySchema>(schema: Schema, value: Fields, attr: string) {
   try {
     return checkFields(schema, value);
   } catch (thrown) {

@@ -87,7 +87,7 @@ function backgroundOperations(background: BackgroundQueries) {
       summary: "Cancel a query by its id",
       description: "A background query, whose result is forgotten, or one in the foreground.",
       find: ({ access, project, params: { id } }) =>
-        background.cancelOf({ project_id: project.id, access, id }),
+        background.makeCancel({ project_id: project.id, access, id }),
       query: { dequeue_only: refusedParameter("A query that runs is cancelled as well as one that waits.") },
       replies: gone,
       answer: ({ found: cancel }) => cancel(),
@@ -100,7 +100,7 @@ const rowLevels = 4;
 
 /** A query in the background: 202 while it runs, 200 with its result, 400 when it failed. */
 async function statusReply(query: FoundQuery): Promise<Response> {
-  const query_status = statusOf(query);
+  const query_status = toStatus(query);
   if (query.result) return await slicedJson({ query_status }, rowLevels);
   if (!query.fault) return Response.json({ query_status }, { status: 202 });
   const { code, detail, attr } = query.fault;
@@ -109,7 +109,7 @@ async function statusReply(query: FoundQuery): Promise<Response> {
   return Response.json({ type: problems[code].type, code, detail, attr, query_status }, { status });
 }
 
-function statusOf({ id, project_id, startedAt, begunAt, endedAt, result, fault }: FoundQuery) {
+function toStatus({ id, project_id, startedAt, begunAt, endedAt, result, fault }: FoundQuery) {
   const keptUntil = endedAt && new Date(endedAt.getTime() + queryLimits.resultKeptMs);
   return {
     id,

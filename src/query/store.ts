@@ -24,13 +24,13 @@ import {
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { openRecent } from "../work/maps.ts";
 import { type QueryBounds, type QueryStore, tooHeavy } from "./bounds.ts";
-import { clickhouseTime, type DateSpan, dateSpanOf } from "./date_range.ts";
+import { clickhouseTime, type DateSpan, readDateSpan } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
 import type { Entity } from "./parts/figure.ts";
 import type { DateRange, Interval } from "./parts/model.ts";
 import type { RowExpressions } from "./parts/row_expressions.ts";
 import type { ResultType } from "./result.ts";
-import { type SqlTableRows, tableRowSettings, tableRowsOf } from "./results/table_rows.ts";
+import { readTableRows, type SqlTableRows, tableRowSettings } from "./results/table_rows.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
 
 /**
@@ -88,7 +88,7 @@ export function openQueryRunners(
         },
       });
     } catch (thrown) {
-      throw faultOf(thrown);
+      throw toFault(thrown);
     }
   };
   return {
@@ -101,18 +101,18 @@ export function openQueryRunners(
           settings: { ...settings, ...tableRowSettings },
         }),
       ).catch(throwSqlFailure);
-      return await tableRowsOf(bytes);
+      return await readTableRows(bytes);
     },
   };
 }
 
 /** @throws SqlFailure for what is wrong in the SQL, else what was thrown. */
 export function throwSqlFailure(thrown: unknown): never {
-  throw thrown instanceof ClickHouseError && isOfSql(thrown) ? new SqlFailure(thrown.type) : thrown;
+  throw thrown instanceof ClickHouseError && isSqlError(thrown) ? new SqlFailure(thrown.type) : thrown;
 }
 
 /** Whether an error is in the SQL, not of the network, the server or its limits. */
-function isOfSql({ type, code }: ClickHouseError): boolean {
+function isSqlError({ type, code }: ClickHouseError): boolean {
   return /^\d+$/.test(code) && !ofServer.has(type) && !type.startsWith("MEMORY_LIMIT");
 }
 
@@ -142,7 +142,7 @@ export function openQueryStore(clickhouse: ClickHouse, clock: Pick<Clock, "elaps
 }
 
 /** The fault for an error that the client can correct; any other error unchanged. */
-function faultOf(thrown: unknown): unknown {
+function toFault(thrown: unknown): unknown {
   if (!(thrown instanceof ClickHouseError)) return thrown;
   if (isTooHeavy(thrown)) return tooHeavy(thrown);
   if (thrown.type === "TIMEOUT_EXCEEDED") return tooBusy();
@@ -258,15 +258,15 @@ export interface ShownTable {
   timings?: QueryTiming[];
 }
 
-/** The span of a query. @throws Fault, as dateSpanOf. */
-export async function spanOf(
+/** The span of a query. @throws Fault, as readDateSpan. */
+export async function readSpan(
   context: QueryContext,
   { query: { dateRange }, attr }: { query: { dateRange?: DateRange }; attr: string },
   hourly = false,
 ): Promise<DateSpan> {
   const { run, project_id } = context;
   const first = dateRange?.date_from === "all" ? await firstEventMs(run, project_id) : undefined;
-  return dateSpanOf(dateRange, context, { first, attr: `${attr}__dateRange`, hourly });
+  return readDateSpan(dateRange, context, { first, attr: `${attr}__dateRange`, hourly });
 }
 
 /** A statement over events that is being composed: each part writes the values that it names into `params`. */

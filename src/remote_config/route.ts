@@ -6,7 +6,7 @@ import { type Gate, projectHomes } from "../access/gate.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
 import { Fault } from "../core/fault.ts";
 import { newUuid } from "../core/id.ts";
-import { type Asset, assetOf, sendAsset } from "../http/asset.ts";
+import { type Asset, makeAsset, sendAsset } from "../http/asset.ts";
 import { preflight, withCors } from "../http/cors.ts";
 import { parameter, readQuery } from "../http/fields/query.ts";
 import { problemResponse } from "../http/problem.ts";
@@ -26,7 +26,7 @@ interface RemoteConfigRoutes {
   gate: Gate;
   keys: ProjectKeys;
   /** The project key that a request for flags names, in its query or its body. */
-  tokenOf(request: Request): Promise<string | undefined>;
+  readToken(request: Request): Promise<string | undefined>;
   /** The script of posthog-js; undefined when it is not installed. */
   library(): Promise<Uint8Array> | undefined;
 }
@@ -38,7 +38,7 @@ const scriptType = "text/javascript; charset=utf-8";
 /** Compressed scripts of a configuration and posthog-js that are cached, 120 kB each. */
 const scriptsMax = 64;
 
-export function remoteConfigRoutes({ gate, keys, tokenOf, library }: RemoteConfigRoutes) {
+export function remoteConfigRoutes({ gate, keys, readToken, library }: RemoteConfigRoutes) {
   const app = new Elysia({ name: "remote_config" });
   const open = (path: string, answer: (request: Request, token: string) => Promise<Response> | Response) => {
     // Elysia sets no params for a path without parameters.
@@ -68,16 +68,18 @@ export function remoteConfigRoutes({ gate, keys, tokenOf, library }: RemoteConfi
   });
   // Older SDKs expect the configuration with the flags: in /decide always, in /flags with config=true.
   const flagsWithConfig = async (request: Request) => {
-    const records = await wantsRecordings(keys, await tokenOf(request));
+    const records = await wantsRecordings(keys, await readToken(request));
     return Response.json({ ...remoteConfig(records), ...noFlags(newUuid()) });
   };
   open("/flags/", (request) =>
-    queryOf(request).get("config") === "true" ? flagsWithConfig(request) : Response.json(noFlags(newUuid())),
+    readParams(request).get("config") === "true"
+      ? flagsWithConfig(request)
+      : Response.json(noFlags(newUuid())),
   );
   open("/decide/", flagsWithConfig);
   for (const [path, empty] of Object.entries(emptyLists)) {
     open(`${path}/`, async (request) => {
-      const token = queryOf(request).get("token");
+      const token = readParams(request).get("token");
       if (token !== null) await keys.admit(token);
       return Response.json(empty);
     });
@@ -92,7 +94,7 @@ function openScripts(): (config: string, library: Uint8Array) => Asset {
   const scripts = new Map<string, Asset>();
   return (config, library) => {
     const whole = async () => Buffer.concat([Buffer.from(config), library]);
-    const script = scripts.get(config) ?? assetOf(scriptType, whole);
+    const script = scripts.get(config) ?? makeAsset(scriptType, whole);
     putNewest(scripts, config, script, scriptsMax);
     return script;
   };
@@ -117,14 +119,14 @@ function definitionRoutes(gate: Gate) {
   const app = new Elysia({ name: "flag_definitions" }).use(gate);
   for (const path of ["/flags/definitions/", "/api/feature_flag/local_evaluation/"]) {
     const answer = ({ request }: { request: Request }) => {
-      readQuery(definitionQuery, queryOf(request));
+      readQuery(definitionQuery, readParams(request));
       return noFlagDefinitions;
     };
     app.get(path, answer, { scope: "feature_flag:read", detail: { hide: true } });
   }
   for (const home of projectHomes) {
     const answer = ({ request }: { request: Request }) => {
-      readQuery(definitionQuery, queryOf(request));
+      readQuery(definitionQuery, readParams(request));
       return Response.json(noPayload);
     };
     const path = `${home}/feature_flags/:key/remote_config/` as const;
@@ -167,6 +169,6 @@ async function shared(request: Request, answer: () => Promise<Response> | Respon
   }
 }
 
-function queryOf(request: Request): URLSearchParams {
+function readParams(request: Request): URLSearchParams {
   return new URL(request.url).searchParams;
 }

@@ -59,9 +59,9 @@ export async function readPersonFilter(
   reads: ProjectReads,
   { distinct_id, distinct_ids, person_uuid, person_id }: PersonQuery,
 ): Promise<Pick<RecordingFilter, "distinct_ids" | "person_main_id">> {
-  const one = distinct_id === undefined ? undefined : [distinct_id];
+  const item = distinct_id === undefined ? undefined : [distinct_id];
   const requested =
-    one && distinct_ids ? one.filter((id) => distinct_ids.includes(id)) : (one ?? distinct_ids);
+    item && distinct_ids ? item.filter((id) => distinct_ids.includes(id)) : (item ?? distinct_ids);
   const person = person_uuid ?? person_id;
   if (person === undefined) return { distinct_ids: requested };
   for (const [attr, uuid] of Object.entries({ person_uuid, person_id })) {

@@ -13,11 +13,11 @@ import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
-import { spanOfDays } from "../query/date_range.ts";
+import { readDaySpan } from "../query/date_range.ts";
 import { sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
-import { readsOf } from "../storage/clickhouse/query_options.ts";
+import { toReads } from "../storage/clickhouse/query_options.ts";
 import { readStoredZone } from "../storage/clickhouse/zones.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
 import { testAccountFilters } from "../storage/events/test_accounts.ts";
@@ -27,11 +27,11 @@ import { promptOperations, type PromptParts } from "./ai/operations.ts";
 import { readIds, readPersonFilter, readRequiredIds } from "./filter.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import {
-  attrOf,
+  chooseAttr,
   conditionParameters,
-  orderOf,
   orderParameters,
-  recordingConditionsOf,
+  readConditions,
+  readOrder,
   refuseUnsetIn,
 } from "./listing/conditions.ts";
 import {
@@ -109,24 +109,24 @@ function listOperations(parts: Counted) {
       answer: async ({ access, project, query, url }) => {
         const viewer = { project_id: project.id, user_id: access.user.id };
         const required = query.filter_test_accounts ? await testAccountFilters(sql, project.id) : [];
-        const conditions = recordingConditionsOf(query, required);
-        const reads = readsOf(clickhouse, project.id);
+        const conditions = readConditions(query, required);
+        const reads = toReads(clickhouse, project.id);
         const timezone = readStoredZone(project.timezone);
         if (conditions) await refuseUnsetIn(reads, conditions);
         const wanted = {
           // The dates as written are the key for counts: relative dates resolve to another time in each request.
           written: JSON.stringify([url.searchParams.get("date_from"), url.searchParams.get("date_to")]),
-          ...spanOfDays(url.searchParams, { now: clock.now(), timezone }, query),
+          ...readDaySpan(url.searchParams, { now: clock.now(), timezone }, query),
           session_ids: query.session_ids,
           conditions,
           unviewedBy: query.hide_viewed_recordings,
           timezone,
-          order: orderOf(query.order, query.order_direction),
+          order: readOrder(query.order, query.order_direction),
           ...(await readPersonFilter(reads, query)),
         };
         const { count, recordings } = await listPage(parts, viewer, wanted, query).catch(
           (thrown: unknown) => {
-            throw conditions ? filterFault(thrown, attrOf(conditions), "date_from and date_to") : thrown;
+            throw conditions ? filterFault(thrown, chooseAttr(conditions), "date_from and date_to") : thrown;
           },
         );
         return await slicedJson({ ...pageReply(url, query, { count, rows: recordings }) });
@@ -147,7 +147,7 @@ function manyOperations(parts: Counted) {
       replies: { 200: reply("The properties.", sessionPropertiesModel) },
       answer: async ({ project, query, request }) => {
         const found = await existing(parts, project.id, query.session_ids);
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const ids = found.map(({ session_id }) => session_id);
         const rows = await readFirstProperties(reads, ids);
         const parsed = (text: string) => JSON.parse(text) as Record<string, unknown>;
@@ -242,6 +242,6 @@ async function findArrived(parts: RecordingReaderOptions, project_id: number, id
   const isStored = await recordingsStoredWithin(sql, clock, sessionRecordingLimits.recordingUnknownMsMax);
   const late = await findRow(parts, project_id, id);
   if (late || !isStored) return { row: late, isGone: false };
-  if (!(await hasArrived(readsOf(clickhouse, project_id), id))) throw notFound(nowhere);
+  if (!(await hasArrived(toReads(clickhouse, project_id), id))) throw notFound(nowhere);
   return { row: undefined, isGone: true };
 }

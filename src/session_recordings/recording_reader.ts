@@ -4,13 +4,13 @@ import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
-import { isoOfStored } from "../http/fields/field_time.ts";
+import { formatStored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
 import { ownPersonId } from "../persons/identity.ts";
-import { nameOf } from "../persons/model.ts";
+import { choosePersonName } from "../persons/model.ts";
 import type { Person } from "../persons/reading/fold.ts";
-import { findPersonsOfPage } from "../persons/reading/store.ts";
-import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
+import { findPagePersons } from "../persons/reading/store.ts";
+import { type ProjectReads, toReads } from "../storage/clickhouse/query_options.ts";
 import type { Uses } from "../storage/services.ts";
 import type { CountCache } from "../work/count_cache.ts";
 import { sessionRecordingLimits } from "./limits.ts";
@@ -41,7 +41,7 @@ async function findWithDeleted(
   session_ids: readonly string[],
 ): Promise<[RecordingRow[], Set<string>]> {
   return await Promise.all([
-    findRecordings(readsOf(clickhouse, project_id), session_ids),
+    findRecordings(toReads(clickhouse, project_id), session_ids),
     findDeleted(sql, project_id, session_ids),
   ]);
 }
@@ -101,7 +101,7 @@ export async function listPage(
 ): Promise<{ count: number; recordings: Recording[] }> {
   const { sql, clickhouse, clock, counts } = options;
   const { project_id } = viewer;
-  const reads = readsOf(clickhouse, project_id);
+  const reads = toReads(clickhouse, project_id);
   const viewed =
     unviewedBy === "false"
       ? []
@@ -133,13 +133,13 @@ function prefetchPersons(reads: ProjectReads) {
   return {
     request: (distinct_ids: readonly string[]) => {
       requested = new Set(distinct_ids);
-      found = findPersonsOfPage(reads, distinct_ids);
+      found = findPagePersons(reads, distinct_ids);
       // A rejection reaches the caller of `of`. Without a caller it must not count as unhandled.
       found.catch(() => {});
     },
     of: async (distinct_ids: readonly string[]) => {
       const others = distinct_ids.filter((id) => !requested.has(id));
-      const [ahead, behind] = await Promise.all([found, findPersonsOfPage(reads, others)]);
+      const [ahead, behind] = await Promise.all([found, findPagePersons(reads, others)]);
       return new Map([...ahead, ...behind]);
     },
   };
@@ -153,7 +153,7 @@ async function shownRecordings(
   { sql, clickhouse, clock }: RecordingReaderOptions,
   { project_id, user_id }: Viewer,
   rows: readonly RecordingRow[],
-  ahead = prefetchPersons(readsOf(clickhouse, project_id)),
+  ahead = prefetchPersons(toReads(clickhouse, project_id)),
 ): Promise<Recording[]> {
   const ids = rows.map(({ session_id }) => session_id);
   const [viewed, deleted, persons] = await Promise.all([
@@ -175,19 +175,19 @@ async function shownRecordings(
       charsRead = 0;
       await yieldToEventLoop();
     }
-    const start_time = isoOfStored(stored.start_time);
+    const start_time = formatStored(stored.start_time);
     shown.push({
       id: session_id,
       distinct_id,
       viewed: viewed.has(session_id),
       ...stored,
       start_time,
-      end_time: isoOfStored(stored.end_time),
+      end_time: formatStored(stored.end_time),
       start_url,
-      person: personOf(project_id, distinct_id, start_time, person),
+      person: toPerson(project_id, distinct_id, start_time, person),
       storage,
       snapshot_source,
-      ongoing: Date.parse(isoOfStored(last_received_at)) >= ongoingSince,
+      ongoing: Date.parse(formatStored(last_received_at)) >= ongoingSince,
       activity_score,
     });
   }
@@ -209,17 +209,17 @@ function refuseLarge(rows: readonly RecordingRow[], persons: ReadonlyMap<string,
  * @param seen_at start of the recording, ISO 8601: the creation time of a person without events.
  * @param known the person of the distinct id; undefined when no event has it.
  */
-function personOf(project_id: number, distinct_id: string, seen_at: string, known?: Person): RecordingPerson {
+function toPerson(project_id: number, distinct_id: string, seen_at: string, known?: Person): RecordingPerson {
   const uuid = known?.uuid ?? ownPersonId(project_id, distinct_id);
   const distinct_ids = (known?.distinct_ids ?? []).slice(0, distinctIdsShownMax);
   const properties = JSON.parse(known?.properties ?? "{}") as Record<string, unknown>;
   return {
     // The first 48 bits of the uuid: a numeric id that fits a double.
     id: Number.parseInt(uuid.replaceAll("-", "").slice(0, 12), 16),
-    name: nameOf(properties, [...distinct_ids, distinct_id]),
+    name: choosePersonName(properties, [...distinct_ids, distinct_id]),
     distinct_ids: (distinct_ids.length > 0 ? distinct_ids : [distinct_id]).join(","),
     properties,
-    created_at: known ? isoOfStored(known.created_at) : seen_at,
+    created_at: known ? formatStored(known.created_at) : seen_at,
     uuid,
   };
 }

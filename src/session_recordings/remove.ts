@@ -1,7 +1,7 @@
 // The worker that removes deleted recordings: hidden from every query within seconds, gone from ClickHouse's files
 // within a day. One process at a time makes a pass over all that is deleted. It also lists recordings of no page.
 
-import { readsOf } from "../storage/clickhouse/query_options.ts";
+import { toReads } from "../storage/clickhouse/query_options.ts";
 import { openPass } from "../storage/postgres/passes.ts";
 import type { Uses } from "../storage/services.ts";
 import { sessionRecordingLimits } from "./limits.ts";
@@ -31,7 +31,7 @@ export async function hideDeleted({ sql, clickhouse, clock, log }: RemovalOption
   let hidden = 0;
   const deletions = await listDeletions(sql, clock.now());
   for (const [project_id, own] of Map.groupBy(deletions, (deletion) => deletion.project_id)) {
-    const reads = readsOf(clickhouse, project_id);
+    const reads = toReads(clickhouse, project_id);
     const session_ids = own.map(({ session_id }) => session_id);
     await excludeSessions(reads, session_ids);
     const remains = await findRemains(reads, session_ids);

@@ -4,7 +4,7 @@ import { flagParameter, limitParameter, searchParameter, textParameter } from ".
 import { reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
-import { readsOf } from "../storage/clickhouse/query_options.ts";
+import { toReads } from "../storage/clickhouse/query_options.ts";
 import { textExpressions } from "../storage/events/session_property.ts";
 import { definitionsModel, type PropertyType, valuesModel } from "./model.ts";
 import { listValues } from "./store.ts";
@@ -20,7 +20,7 @@ export function sessionRoutes({ gate, clickhouse }: RoomParts<"gate" | "clickhou
       replies: { 200: reply("The properties: all of them, in one reply.", definitionsModel) },
       answer: ({ query: { search = "", is_numerical } }) => {
         const found = findProperties(search, is_numerical);
-        return { count: found.length, results: found.map(definitionOf) };
+        return { count: found.length, results: found.map(toDefinition) };
       },
     }),
     projectOperation("GET /sessions/values/", "query:read", {
@@ -39,7 +39,7 @@ export function sessionRoutes({ gate, clickhouse }: RoomParts<"gate" | "clickhou
         if (fixed) return fixed.slice(0, limit).map((name) => ({ name }));
         const expression = Object.hasOwn(textExpressions, property) ? textExpressions[property] : undefined;
         if (expression === undefined) return [];
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const values = await listValues(reads, { expression, part, limit });
         return values.map((name) => ({ name }));
       },
@@ -47,7 +47,7 @@ export function sessionRoutes({ gate, clickhouse }: RoomParts<"gate" | "clickhou
   ]);
 }
 
-function definitionOf(property: SessionProperty) {
+function toDefinition(property: SessionProperty) {
   return {
     id: property.name,
     name: property.name,

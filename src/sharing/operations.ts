@@ -5,7 +5,7 @@ import { fieldFault, present } from "../http/fields/field_fault.ts";
 import { reply } from "../http/fields/schema.ts";
 import { projectOperation } from "../http/operation.ts";
 import { type SharedKind, sharingBody, sharingModel } from "./model.ts";
-import { sharingOf, type SharingParts, unshared } from "./tokens.ts";
+import { presentSharing, type SharingParts, unshared } from "./tokens.ts";
 
 export interface Shareable<Things extends string> {
   kind: SharedKind;
@@ -34,19 +34,19 @@ export function sharingOperations<const Things extends string>(
 ) {
   const path = `/${things}/:id/sharing/` as const;
   const found = async (project_id: number, params: object) =>
-    present(await find(project_id, idOf(params)), nowhere);
+    present(await find(project_id, readId(params)), nowhere);
   // Sharing a thing returns a token that shows it, so it requires the scopes to see it.
   const writing = ["sharing_configuration:write", ...scopes] as const;
   return [
     projectOperation(`GET ${path}`, "sharing_configuration:read", {
       summary: `Get how ${noun} is shared`,
       ...(description !== undefined && { description }),
-      find: ({ project, params }) => find(project.id, idOf(params)),
+      find: ({ project, params }) => find(project.id, readId(params)),
       replies: shownOne,
       answer: async ({ project, found: target }) => {
         // Nothing is stored for ids that anybody can make up.
         if (target === undefined) return unshared(parts);
-        return await sharingOf(parts, { project_id: project.id, kind, target });
+        return await presentSharing(parts, { project_id: project.id, kind, target });
       },
     }),
     projectOperation(`PATCH ${path}`, writing, {
@@ -61,7 +61,7 @@ export function sharingOperations<const Things extends string>(
           throw unsupported("settings", "A link has one way of showing things.");
         if (enabled) await checkShared?.(project.id, target);
         const change = enabled === undefined ? {} : { enabled };
-        return await sharingOf(parts, { project_id: project.id, kind, target }, change);
+        return await presentSharing(parts, { project_id: project.id, kind, target }, change);
       },
     }),
     projectOperation(`POST ${path}refresh/`, writing, {
@@ -70,13 +70,13 @@ export function sharingOperations<const Things extends string>(
       find: ({ project, params }) => found(project.id, params),
       replies: shownOne,
       answer: async ({ project, found: target }) =>
-        await sharingOf(parts, { project_id: project.id, kind, target }, { renew: true }),
+        await presentSharing(parts, { project_id: project.id, kind, target }, { renew: true }),
     }),
   ];
 }
 
 /** The paths of all kinds have an id. */
-function idOf(params: object): string {
+function readId(params: object): string {
   return (params as { id: string }).id;
 }
 

@@ -1,12 +1,12 @@
 // The last results of insights and dashboards that have a link: computed once for all who open it, in all processes.
 // They are computed again when they are fifteen minutes old.
 
-import { bytesOf } from "../core/bytes.ts";
+import { toBytes } from "../core/bytes.ts";
 import { bytesIn } from "../core/chunks.ts";
 import { sleep } from "../core/clock.ts";
 import { unavailable } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { reasonOf } from "../core/log.ts";
+import { toReason } from "../core/log.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import { jsonChunks, partsWithin } from "../http/pages/json_parts.ts";
 import type { Uses } from "../storage/services.ts";
@@ -85,7 +85,7 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
     const computed_at = new Date(clock.now());
     const computed = { board: await writeBoard(await reader.compute(link, content)), computed_at };
     computations.value++;
-    await storeResult(sql, link.id, boardTextOf(computed.board), computed_at);
+    await storeResult(sql, link.id, formatBoard(computed.board), computed_at);
     remember(link.id, computed);
     return computed;
   };
@@ -101,7 +101,7 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
       const until = new Date(now + sharingLimits.claimMs);
       if (await claimResult(sql, link.id, { now: new Date(now), since, until })) {
         return await compute(link, content).catch(async (thrown: unknown) => {
-          log.warn("the results of a link could not be computed", { reason: reasonOf(thrown) });
+          log.warn("the results of a link could not be computed", { reason: toReason(thrown) });
           const older = at && (await load(link.id));
           if (older) return older;
           throw thrown;
@@ -149,7 +149,7 @@ async function writeBoard({ timezone, insights }: SharedBoard): Promise<WrittenB
     const parts = await partsWithin(insightTexts(insight), left);
     if (parts) left -= bytesIn(parts);
     const without = { ...insight, results: [], error: "Its results are too large for a link." };
-    written.set(insight_id, parts ?? [bytesOf([...insightTexts(without)].join(""))]);
+    written.set(insight_id, parts ?? [toBytes([...insightTexts(without)].join(""))]);
   }
   return { timezone, insights: written };
 }
@@ -165,7 +165,7 @@ function insightTexts(insight: Omit<SharedInsight, "insight_id">) {
  * The board as JSON with a line for each insight: the text is stored so, and read line by line. Servers of earlier
  * versions on the same stores parse it whole.
  */
-function boardTextOf({ timezone, insights }: WrittenBoard): string {
+function formatBoard({ timezone, insights }: WrittenBoard): string {
   const lines = [...insights].map(
     ([insight_id, parts]) => `${lineHead}${insight_id},${Buffer.concat(parts).toString()}`,
   );
@@ -183,7 +183,7 @@ async function readBoard(text: string): Promise<WrittenBoard> {
     const from = line.indexOf(",", lineHead.length);
     const rest = line.slice(from + 1, line.endsWith(",") ? -1 : undefined);
     const id = Number(line.slice(lineHead.length, from));
-    insights.set(id, (await partsWithin(slicesOfText(rest), Number.POSITIVE_INFINITY))!);
+    insights.set(id, (await partsWithin(cutText(rest), Number.POSITIVE_INFINITY))!);
   }
   return { timezone, insights };
 }
@@ -191,7 +191,7 @@ async function readBoard(text: string): Promise<WrittenBoard> {
 const lineHead = '{"insight_id":';
 
 /** Slices that end between characters. */
-function* slicesOfText(text: string): Generator<string, undefined> {
+function* cutText(text: string): Generator<string, undefined> {
   for (let at = 0, end = 0; at < text.length; at = end) {
     end = at + limits.replySliceBytes;
     if (text.charCodeAt(end - 1) >> 10 === highSurrogates) end++;

@@ -5,7 +5,7 @@ import type { Secrets } from "../access/secret.ts";
 import type { Clock } from "../core/clock.ts";
 import { unavailable, UserError } from "../core/fault.ts";
 import { hashKey, randomBase62 } from "../core/id.ts";
-import { isoOf } from "../http/fields/field_time.ts";
+import { toIso } from "../http/fields/field_time.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Uses } from "../storage/services.ts";
 import { sharingLimits } from "./limits.ts";
@@ -21,7 +21,7 @@ export interface SharingParts extends Uses<"sql" | "clock"> {
 }
 
 /** The sharing of a thing, after the change, if there is one. */
-export async function sharingOf(
+export async function presentSharing(
   { sql, clock, secrets, links }: SharingParts,
   thing: SharedThing,
   change: Parameters<typeof upsertSharing>[3] = {},
@@ -37,12 +37,12 @@ export async function sharingOf(
   const { id, enabled, created_at, token_sealed, token_plain } = row;
   if (token_plain !== null) await storeSealed(sql, id, token_plain, secrets.seal({ token: token_plain }));
   const access_token = token_plain ?? (token_sealed && unsealed(secrets, token_sealed));
-  return { created_at: isoOf(created_at), enabled, access_token };
+  return { created_at: toIso(created_at), enabled, access_token };
 }
 
 /** The sharing of what does not exist yet: disabled, with a token that is not stored. */
 export function unshared({ clock }: SharingParts): Sharing {
-  return { created_at: isoOf(new Date(clock.now())), enabled: false, access_token: randomBase62(tokenChars) };
+  return { created_at: toIso(new Date(clock.now())), enabled: false, access_token: randomBase62(tokenChars) };
 }
 
 function unsealed(secrets: Secrets, sealed: Uint8Array): string | null {

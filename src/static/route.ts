@@ -73,7 +73,9 @@ export function openScripts(folder: string | undefined = servedFolder("posthog-j
     return { version: undefined, find: () => undefined };
   }
   const names = readdirSync(join(folder, "dist")).filter((name) => /^[\w.-]+\.js(\.map)?$/.test(name));
-  const typeOf = (name: string) => (name.endsWith(".map") ? "application/json" : scriptType);
-  const scripts = new Map(names.map((name) => [name, fileAsset(join(folder, "dist", name), typeOf(name))]));
+  const chooseType = (name: string) => (name.endsWith(".map") ? "application/json" : scriptType);
+  const scripts = new Map(
+    names.map((name) => [name, fileAsset(join(folder, "dist", name), chooseType(name))]),
+  );
   return { version: readVersion(folder), find: (name) => scripts.get(name) };
 }

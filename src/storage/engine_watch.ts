@@ -25,11 +25,11 @@ export const noTrouble: FlushTrouble = { failingMs: 0, silentMs: 0, memoryMs: 0,
 
 /** The worst figures of several flushes. */
 export function worstTrouble(troubles: readonly FlushTrouble[]): FlushTrouble {
-  const mostOf = (figure: "failingMs" | "silentMs" | "memoryMs") =>
+  const findWorst = (figure: "failingMs" | "silentMs" | "memoryMs") =>
     Math.max(0, ...troubles.map((trouble) => trouble[figure]));
-  const failingMs = mostOf("failingMs");
+  const failingMs = findWorst("failingMs");
   const code = troubles.find((trouble) => trouble.failingMs === failingMs)?.code ?? "";
-  return { failingMs, silentMs: mostOf("silentMs"), memoryMs: mostOf("memoryMs"), code };
+  return { failingMs, silentMs: findWorst("silentMs"), memoryMs: findWorst("memoryMs"), code };
 }
 
 interface EngineWatchOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
-import { codeOf } from "../core/log.ts";
+import { toCode } from "../core/log.ts";
 import { type ClickHouse, ClickHouseError, type QueryOptions } from "./clickhouse/clickhouse.ts";
 import { quoteText } from "./clickhouse/statement.ts";
 import { definitionsFor } from "./cluster/cluster_migrations.ts";
@@ -17,7 +17,7 @@ import type { Postgres } from "./postgres/postgres.ts";
 export interface KnownStores {
   /** Their id. */
   database: string;
-  /** Where Postgres was, as databaseOf() returns it. */
+  /** Where Postgres was, as nameDatabase() returns it. */
   postgres: string;
   /** Whether rows of it were stored, and none waits. */
   hasSent: boolean;
@@ -223,5 +223,5 @@ function emptyIfUnmade(thrown: unknown): never[] {
 /** Whether a store lacks the table: no server has started on it. */
 export function isUnmade(thrown: unknown): boolean {
   if (thrown instanceof ClickHouseError) return /^UNKNOWN_(TABLE|DATABASE)$/.test(thrown.type);
-  return codeOf(thrown) === "42P01";
+  return toCode(thrown) === "42P01";
 }

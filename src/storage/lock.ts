@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { UserError } from "../core/fault.ts";
-import { codeOf, reasonOf } from "../core/log.ts";
+import { toCode, toReason } from "../core/log.ts";
 import { removeConnection } from "./embedded/connection.ts";
 import { findAccount } from "./embedded/unprivileged_user.ts";
 
@@ -149,7 +149,7 @@ function lock(folder: string): Database {
     return database;
   } catch (thrown) {
     database?.close();
-    if (codeOf(thrown) !== "SQLITE_BUSY") throw unusable(folder, thrown);
+    if (toCode(thrown) !== "SQLITE_BUSY") throw unusable(folder, thrown);
     const owner = readOwner(folder).pid ?? "unknown";
     throw new FolderInUse(
       `DATA_DIR ${folder} is in use by process ${owner}; set another DATA_DIR, or stop it: kill ${owner}`,
@@ -159,5 +159,5 @@ function lock(folder: string): Database {
 
 function unusable(dataDir: string, thrown: unknown): UserError {
   const remedy = `set another one, or let this user write it: chown -R USER ${dataDir}`;
-  return new UserError(`DATA_DIR ${dataDir} cannot be used: ${reasonOf(thrown)}; ${remedy}`);
+  return new UserError(`DATA_DIR ${dataDir} cannot be used: ${toReason(thrown)}; ${remedy}`);
 }

@@ -3,16 +3,16 @@
 
 import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
-import { codeOf, type Log, reasonOf } from "../core/log.ts";
+import { type Log, toCode, toReason } from "../core/log.ts";
 import { type ClickHouse, ClickHouseError } from "./clickhouse/clickhouse.ts";
 import { checkEngine } from "./clickhouse/engine_check.ts";
-import { statementsOf } from "./clickhouse/statement.ts";
+import { splitStatements } from "./clickhouse/statement.ts";
 import { checkCluster } from "./cluster/cluster_check.ts";
 import {
   appliedOnCluster,
   definitionsFor,
+  findKeeperProblem,
   prepareCluster,
-  problemOfKeeper,
 } from "./cluster/cluster_migrations.ts";
 import { checkIdentity, isUnmade, type KnownStores, readPostgresId, writeClickHouseId } from "./identity.ts";
 import { storageLimits } from "./limits.ts";
@@ -20,11 +20,11 @@ import {
   type AppliedMigration,
   byStore,
   knownMigrations,
+  listPending,
   type Migration,
   type MigrationFiles,
   newerStore,
   packageFolder,
-  pendingOf,
   readMigrations,
   type StoreName,
   writeFolderVersion,
@@ -93,9 +93,9 @@ export async function appliedMigrations(
  * The paths of this program's files that made a store with these migrations.
  * @throws UserError when they are another program's.
  */
-export function filesOfMigrations(store: StoreName, applied: AppliedMigration[]): string[] {
+export function listMigrationFiles(store: StoreName, applied: AppliedMigration[]): string[] {
   const files = readMigrations()[store];
-  pendingOf(files, applied, store);
+  listPending(files, applied, store);
   return files.slice(0, applied.length).map(({ name }) => join(packageFolder(store), name));
 }
 
@@ -111,7 +111,7 @@ export async function pendingMigrations({ sql, clickhouse }: Pick<Stores, "sql" 
       if (isUnmade(thrown)) return [];
       throw thrown;
     });
-    return pendingOf(files[store], applied, store, compatible[store]);
+    return listPending(files[store], applied, store, compatible[store]);
   };
   return { postgres: await pending("postgres"), clickhouse: await pending("clickhouse") };
 }
@@ -155,20 +155,20 @@ async function applyMissing(pass: MigrationPass): Promise<{ done: Counts } | { b
   };
   if (!options.confirmed) await checkIdentity(connection, clickhouse, options.known).catch(unlessWrong);
   const prepared = await preparePostgres(connection);
-  const pending = pendingOf(files.postgres, prepared, "postgres", compatible.postgres);
+  const pending = listPending(files.postgres, prepared, "postgres", compatible.postgres);
   const applied = failure ? undefined : await prepareClickHouse(clickhouse).catch(unlessWrong);
   const more = applied
-    ? pendingOf(files.clickhouse, applied.recorded, "clickhouse", compatible.clickhouse)
+    ? listPending(files.clickhouse, applied.recorded, "clickhouse", compatible.clickhouse)
     : [];
   const blocking = await older.findBlocking(connection, { postgres: pending, clickhouse: more });
   if (blocking) return { blocking };
-  for (const one of pending) await applyToPostgres(connection, one, options.log);
+  for (const item of pending) await applyToPostgres(connection, item, options.log);
   // The server continues without ClickHouse for now, but not without its own Postgres tables.
   if (!applied) throw failure;
   // Applying all files again would undo what a newer version has replaced: that version has to do it.
   const remade = compatible.clickhouse.size > 0 ? [] : files.clickhouse;
   const missing = applied.isIncomplete ? remade : more;
-  for (const one of missing) await applyToClickHouse(pass, one);
+  for (const item of missing) await applyToClickHouse(pass, item);
   await writeClickHouseId(clickhouse, await readPostgresId(connection), missing.length > 0);
   return { done: { postgres: pending.length, clickhouse: missing.length } };
 }
@@ -185,7 +185,7 @@ async function findCompatible(
   const unknown = await listUnknown(sql, knownMigrations(files));
   const incompatible = unknown.findLast(({ older_go_on }) => exact || !older_go_on);
   const versions = byStore((store) =>
-    unknown.filter((one) => one.store === store).map(({ version }) => version),
+    unknown.filter((item) => item.store === store).map(({ version }) => version),
   );
   if (incompatible) throw newerStore(incompatible.store, versions[incompatible.store].at(-1)!);
   if (unknown.length > 0) {
@@ -234,14 +234,14 @@ async function applyToPostgres(connection: Reserved, migration: Migration, log: 
     await connection`COMMIT`;
   } catch (thrown) {
     await connection`ROLLBACK`.catch(() => {});
-    throw isStatementError(thrown) ? new UserError(`${path} failed: ${reasonOf(thrown)}`) : thrown;
+    throw isStatementError(thrown) ? new UserError(`${path} failed: ${toReason(thrown)}`) : thrown;
   }
   log.info("migrated", { file: path });
 }
 
 /** Postgres' own codes have five characters; classes 08, 53, 57 and 58 are about the server, not the file. */
 function isStatementError(thrown: unknown): boolean {
-  const code = codeOf(thrown);
+  const code = toCode(thrown);
   return /^[0-9A-Z]{5}$/.test(code) && !/^(08|53|57|58)/.test(code);
 }
 
@@ -249,12 +249,12 @@ function isStatementError(thrown: unknown): boolean {
 async function applyToClickHouse({ connection, clickhouse, options }: MigrationPass, migration: Migration) {
   const { version, name, path, text, checksum } = migration;
   await recordBegun(connection, "clickhouse", migration);
-  for (const statement of statementsOf(text).flatMap((one) => definitionsFor(clickhouse, one))) {
+  for (const statement of splitStatements(text).flatMap((item) => definitionsFor(clickhouse, item))) {
     await clickhouse
       .command(statement, undefined, { timeoutMs: storageLimits.migrateMsMax })
       .catch((thrown: unknown) => {
-        const lasting = isLasting(thrown) ? new UserError(`${path} failed: ${reasonOf(thrown)}`) : undefined;
-        throw problemOfKeeper(thrown) ?? lasting ?? thrown;
+        const lasting = isLasting(thrown) ? new UserError(`${path} failed: ${toReason(thrown)}`) : undefined;
+        throw findKeeperProblem(thrown) ?? lasting ?? thrown;
       });
   }
   await clickhouse.command(

@@ -1,20 +1,20 @@
 // Lists in portions by their bytes, as a statement's text or a block of a page can have them.
 
 /** The list in portions of at most so many bytes, each of one element at least. */
-export function portionsOf<One>(
-  list: readonly One[],
-  sizeOf: (one: One) => number,
+export function cutPortions<Item>(
+  list: readonly Item[],
+  measure: (item: Item) => number,
   bytesMax: number,
-): One[][] {
-  const portions: One[][] = [];
+): Item[][] {
+  const portions: Item[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
-  for (const one of list) {
-    const size = sizeOf(one);
+  for (const item of list) {
+    const size = measure(item);
     if (bytes + size > bytesMax) {
       portions.push([]);
       bytes = 0;
     }
-    portions.at(-1)!.push(one);
+    portions.at(-1)!.push(item);
     bytes += size;
   }
   return portions;

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { sleep } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { type Log, reasonOf } from "../core/log.ts";
+import { type Log, toReason } from "../core/log.ts";
 import { type ClickHouse, openClickHouse } from "./clickhouse/clickhouse.ts";
 import { openClusterClient } from "./cluster/cluster_client.ts";
 import { checkReplicas } from "./cluster/cluster_health.ts";
@@ -168,7 +168,7 @@ function connectStores(
   opened = new AsyncDisposableStack(),
 ): Stores {
   const { log, connectionsMax } = options;
-  const [databaseUrl, clickhouseUrl] = urlsOf(options, connection);
+  const [databaseUrl, clickhouseUrl] = chooseUrls(options, connection);
   const sql = openPostgres(databaseUrl, { log, ...(connectionsMax !== undefined && { connectionsMax }) });
   const clickhouse = connectClickHouse(clickhouseUrl, options);
   opened.defer(() => clickhouse.close());
@@ -184,7 +184,7 @@ function connectClickHouse(url: string, { clickhouseUrl, clickhouseCluster }: St
   return openClusterClient(clickhouse, { name: clickhouseCluster, database: clickhouse.database });
 }
 
-function urlsOf(options: StoreOptions, connection: Connection): [string, string] {
+function chooseUrls(options: StoreOptions, connection: Connection): [string, string] {
   const databaseUrl = options.databaseUrl ?? connection.database_url;
   const clickhouseUrl = options.clickhouseUrl ?? connection.clickhouse_url;
   if (databaseUrl && clickhouseUrl) return [databaseUrl, clickhouseUrl];
@@ -224,7 +224,7 @@ async function reachable(stores: Stores, options: StoreOptions): Promise<Stores>
         throw unreachable("CLICKHOUSE_URL", clickhouseUrl, thrown);
       }),
     ]);
-    const reasons = reached.flatMap((one) => (one.status === "rejected" ? [reasonOf(one.reason)] : []));
+    const reasons = reached.flatMap((item) => (item.status === "rejected" ? [toReason(item.reason)] : []));
     if (reasons.length > 0) throw new UserError(reasons.join("; "));
     return stores;
   } catch (thrown) {
@@ -242,7 +242,7 @@ async function reachPostgres(sql: Postgres, url: string | undefined): Promise<vo
 /** Host and port only: the rest of the URL may be secret. */
 function unreachable(variable: string, url: string | undefined, thrown: unknown): UserError {
   const address = url ? new URL(url).host : "embedded";
-  return new UserError(`${variable} (${address}) does not answer: ${reasonOf(thrown).split("\n")[0]}`);
+  return new UserError(`${variable} (${address}) does not answer: ${toReason(thrown).split("\n")[0]}`);
 }
 
 /** Resolves when ClickHouse answers; on a cluster to the problem of its replicas, if any. */

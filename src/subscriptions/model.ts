@@ -115,7 +115,7 @@ export const scheduleFields = wordsIn(
 export function wrongTarget(type: TargetType, value: string): string | undefined {
   if (type === "email") {
     const addresses = addressesIn(value);
-    const wrong = addresses.find((one) => !isAddress(one));
+    const wrong = addresses.find((name) => !isAddress(name));
     if (wrong !== undefined) return `"${wrong.slice(0, 100)}" is not an e-mail address.`;
     if (addresses.length === 0) return "Enter at least one e-mail address.";
     if (addresses.length > subscriptionLimits.recipientsMax)
@@ -125,13 +125,13 @@ export function wrongTarget(type: TargetType, value: string): string | undefined
   if (type === "slack" && !/^https?:/i.test(value)) {
     return "A channel cannot be reached: there is no connection to Slack. Enter the URL of an incoming webhook.";
   }
-  return webUrlOf(value) === undefined
+  return parseWebUrl(value) === undefined
     ? "Enter a valid URL that starts with http:// or https://."
     : undefined;
 }
 
 /** The URL of a webhook; undefined when the text is none. */
-export function webUrlOf(value: string): URL | undefined {
+export function parseWebUrl(value: string): URL | undefined {
   if (!/^https?:\/\/\S+$/i.test(value) || !URL.canParse(value)) return undefined;
   return new URL(value);
 }

@@ -6,7 +6,7 @@ import { openRateLimit } from "../access/rate.ts";
 import type { AccessProject } from "../access/scope.ts";
 import type { Clock } from "../core/clock.ts";
 import { Fault, refuseInput } from "../core/fault.ts";
-import { missingReference, present, rowIdOf } from "../http/fields/field_fault.ts";
+import { missingReference, parseRowId, present } from "../http/fields/field_fault.ts";
 import {
   choiceParameter,
   flagParameter,
@@ -24,6 +24,7 @@ import { addTestDelivery, getDelivery, listDeliveries } from "./deliveries/store
 import { subscriptionLimits } from "./limits.ts";
 import {
   deliveryModel,
+  parseWebUrl,
   scheduleFields,
   type Subscription,
   subscriptionBody,
@@ -31,7 +32,6 @@ import {
   type SubscriptionUpdate,
   type TargetType,
   targetTypes,
-  webUrlOf,
   wrongTarget,
 } from "./model.ts";
 import { nextDate, type Schedule } from "./schedule.ts";
@@ -39,12 +39,12 @@ import {
   createSubscription,
   findMissing,
   listSubscriptions,
+  requireSubscription,
   reviseSubscription,
   type Revision,
-  shownOf,
   type StoredSubscription,
-  subscriptionOf,
   subscriptionOrders,
+  toSubscription,
 } from "./store.ts";
 
 interface SubscriptionParts extends Uses<"sql" | "clock"> {
@@ -117,15 +117,15 @@ function oneOperations(parts: SubscriptionParts) {
   return [
     projectOperation("GET /subscriptions/:id/", "subscription:read", {
       summary: "Get a subscription",
-      find: (request) => subscriptionOf(sql, request),
+      find: (request) => requireSubscription(sql, request),
       replies: shownOne,
-      answer: ({ found }) => shownOf(found),
+      answer: ({ found }) => toSubscription(found),
     }),
     projectOperation("PATCH /subscriptions/:id/", "subscription:write", {
       summary: "Change or delete a subscription",
       description: '`{"deleted": true}` deletes it. A change enables one that was disabled after failures.',
       put: "Change a subscription; fields without a default are required",
-      find: (request) => subscriptionOf(sql, request),
+      find: (request) => requireSubscription(sql, request),
       body: subscriptionBody,
       replies: shownOne,
       answer: ({ project, found, body }) => changeSubscription(parts, project, found, body),
@@ -145,8 +145,8 @@ async function checkInput(
   if (changes.target_type !== undefined || changes.target_value !== undefined) {
     const wrong = wrongTarget(whole.target_type, whole.target_value);
     if (wrong !== undefined) refuseInput(wrong, "target_value");
-    const url = whole.target_type === "email" ? undefined : webUrlOf(whole.target_value);
-    const refusal = url && (await addresses.resolvedRefusalOf(url.hostname));
+    const url = whole.target_type === "email" ? undefined : parseWebUrl(whole.target_value);
+    const refusal = url && (await addresses.findResolvedRefusal(url.hostname));
     if (refusal !== undefined) refuseInput(refusal, "target_value");
   }
   if (changes.bysetpos !== 0) return;
@@ -192,8 +192,8 @@ function revision(
 
 function isSame(name: (typeof scheduleFields)[number], before: Schedule, after: Schedule): boolean {
   if (name !== "start_date" && name !== "until_date") return Bun.deepEquals(before[name], after[name]);
-  const [one, other] = [before[name], after[name]];
-  return one === null || other === null ? one === other : Date.parse(one) === Date.parse(other);
+  const [item, other] = [before[name], after[name]];
+  return item === null || other === null ? item === other : Date.parse(item) === Date.parse(other);
 }
 
 function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
@@ -201,7 +201,7 @@ function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
   return [
     projectOperation("GET /subscriptions/:id/deliveries/", "subscription:read", {
       summary: "List a subscription's deliveries, newest first",
-      find: (request) => subscriptionOf(sql, request),
+      find: (request) => requireSubscription(sql, request),
       query: pageParameters("Deliveries"),
       replies: { 200: reply("The deliveries.", listSchema(deliveryModel)) },
       answer: async ({ found, query, url }) =>
@@ -210,8 +210,8 @@ function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
     projectOperation("GET /subscriptions/:id/deliveries/:delivery_id/", "subscription:read", {
       summary: "Get a delivery of a subscription",
       find: async ({ project, params }) => {
-        const { id } = await subscriptionOf(sql, { project, params });
-        return present(await getDelivery(sql, id, rowIdOf(params.delivery_id)));
+        const { id } = await requireSubscription(sql, { project, params });
+        return present(await getDelivery(sql, id, parseRowId(params.delivery_id)));
       },
       replies: { 200: reply("The delivery.", deliveryModel) },
       answer: ({ found }) => found,
@@ -223,7 +223,7 @@ function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
         description:
           "Retried like any other delivery; next_delivery_date stays. " +
           `A project may ask for ${subscriptionLimits.testDeliveriesPerMinuteMax} in a minute, then it is throttled.`,
-        find: (request) => subscriptionOf(sql, request),
+        find: (request) => requireSubscription(sql, request),
         replies: { 201: reply("The started delivery.", deliveryModel) },
         answer: async ({ project, found }) => {
           if (found.deleted) throw new Fault("invalid_input", "The subscription is deleted.");

@@ -35,14 +35,14 @@ const cycles: Record<Frequency, number> = { daily: 7, weekly: 2, monthly: 4800, 
  */
 export function nextOccurrence(schedule: Schedule, after: number): number | undefined {
   const { count, until_date } = schedule;
-  const rule = ruleOf(schedule);
+  const rule = buildRule(schedule);
   const until = until_date === null ? Infinity : Date.parse(until_date);
   // Local dates differ from UTC by less than two days, so earlier days cannot be the result.
   const nearDay = Math.floor(Math.min(after, until) / dayMs) - 2;
   let counted = 0;
   let empty = 0;
   for (let k = count === null ? rule.periodBefore(nearDay) : 0; ; k++) {
-    const days = rule.daysOf(k);
+    const days = rule.listDays(k);
     if (!days) return undefined;
     empty = days.length > 0 ? 0 : empty + 1;
     if (empty > cycles[schedule.frequency]) return undefined;
@@ -50,7 +50,7 @@ export function nextOccurrence(schedule: Schedule, after: number): number | unde
       if (day < rule.start || day > lastDay) continue;
       if (count !== null && ++counted > count) return undefined;
       if (day < nearDay) continue;
-      const at = rule.momentOf(day);
+      const at = rule.toMoment(day);
       if (at > until) return undefined;
       if (at > after) return at;
     }
@@ -78,7 +78,7 @@ const periodWords: Record<Frequency, string> = {
 };
 
 /** The schedule in words, such as `sent every 2 weeks on the first Monday`. */
-export function summaryOf({
+export function summarize({
   frequency,
   interval,
   byweekday,
@@ -96,46 +96,46 @@ export function summaryOf({
 
 /** Days are numbers since 1 January 1970. */
 const epoch = "1970-01-01";
-const dayOf = (date: Temporal.PlainDate): number => date.since(epoch).days;
-const dateOf = (day: number): Temporal.PlainDate => Temporal.PlainDate.from(epoch).add({ days: day });
-const lastDay = dayOf(Temporal.PlainDate.from("9999-12-31"));
+const toDay = (date: Temporal.PlainDate): number => date.since(epoch).days;
+const toDate = (day: number): Temporal.PlainDate => Temporal.PlainDate.from(epoch).add({ days: day });
+const lastDay = toDay(Temporal.PlainDate.from("9999-12-31"));
 /** Months from any start to the year 10000. */
 const monthsMax = 120_000;
 
-function ruleOf({ frequency, interval, byweekday, bysetpos, start_date, timezone }: Schedule) {
+function buildRule({ frequency, interval, byweekday, bysetpos, start_date, timezone }: Schedule) {
   const zone = readStoredZone(timezone ?? "UTC");
   const moment = Temporal.Instant.fromEpochMilliseconds(Math.floor(Date.parse(start_date) / 1000) * 1000);
   const local = moment.toZonedDateTimeISO(zone);
   const [date, plainTime] = [local.toPlainDate(), local.toPlainTime()];
-  const start = dayOf(date);
-  const { spanOf, periodBefore, likeStart } = periodsOf(frequency, interval, date);
+  const start = toDay(date);
+  const { findSpan, periodBefore, likeStart } = planPeriods(frequency, interval, date);
   const named = new Set((byweekday ?? []).map((name) => weekdays.indexOf(name)));
   return {
     start,
     periodBefore,
     /** The days of the k-th period that match; undefined beyond the year 9999. */
-    daysOf: (k: number) => {
-      const [from, to] = spanOf(k);
+    listDays: (k: number) => {
+      const [from, to] = findSpan(k);
       if (from > lastDay) return undefined;
       if (named.size === 0) return likeStart(from, to);
       const days = Array.from({ length: to - from }, (_, i) => from + i).filter((day) =>
-        named.has(weekdayOf(day)),
+        named.has(toWeekday(day)),
       );
       return bysetpos ? [days.at(bysetpos > 0 ? bysetpos - 1 : bysetpos) ?? []].flat() : days;
     },
-    momentOf: (day: number) => dateOf(day).toZonedDateTime({ timeZone: zone, plainTime }).epochMilliseconds,
+    toMoment: (day: number) => toDate(day).toZonedDateTime({ timeZone: zone, plainTime }).epochMilliseconds,
   };
 }
 
-function periodsOf(frequency: Frequency, interval: number, date: Temporal.PlainDate) {
-  const start = dayOf(date);
+function planPeriods(frequency: Frequency, interval: number, date: Temporal.PlainDate) {
+  const start = toDay(date);
   if (frequency === "daily" || frequency === "weekly") {
     const length = frequency === "daily" ? 1 : 7;
-    const first = frequency === "daily" ? start : start - weekdayOf(start);
-    const fromOf = (k: number) => first + k * length * interval;
+    const first = frequency === "daily" ? start : start - toWeekday(start);
+    const findStart = (k: number) => first + k * length * interval;
     return {
       /** The days [from, to) of the k-th period; the first week begins at the start. */
-      spanOf: (k: number) => [Math.max(fromOf(k), start), fromOf(k) + length] as const,
+      findSpan: (k: number) => [Math.max(findStart(k), start), findStart(k) + length] as const,
       /** The number of a period that ends before `day`, or 0. */
       periodBefore: (day: number) => Math.max(0, Math.floor((day - first) / (length * interval)) - 1),
       /** The day of a period that is like the start, if it has one. */
@@ -145,23 +145,23 @@ function periodsOf(frequency: Frequency, interval: number, date: Temporal.PlainD
   const length = frequency === "monthly" ? 1 : 12;
   const first = date.with(frequency === "monthly" ? { day: 1 } : { month: 1, day: 1 });
   return {
-    spanOf: (k: number) => {
+    findSpan: (k: number) => {
       const months = k * length * interval;
       if (months > monthsMax) return [lastDay + 1, lastDay + 1] as const;
-      return [dayOf(first.add({ months })), dayOf(first.add({ months: months + length }))] as const;
+      return [toDay(first.add({ months })), toDay(first.add({ months: months + length }))] as const;
     },
     periodBefore: (day: number) => {
-      const { months } = first.until(dateOf(day), { largestUnit: "months" });
+      const { months } = first.until(toDate(day), { largestUnit: "months" });
       return Math.max(0, Math.floor(months / (length * interval)) - 1);
     },
     likeStart: (from: number) => {
-      const day = dateOf(from).with({ month: length === 1 ? dateOf(from).month : date.month, day: date.day });
-      return day.day === date.day ? [dayOf(day)] : [];
+      const day = toDate(from).with({ month: length === 1 ? toDate(from).month : date.month, day: date.day });
+      return day.day === date.day ? [toDay(day)] : [];
     },
   };
 }
 
 /** 0 is Monday. */
-function weekdayOf(day: number): number {
+function toWeekday(day: number): number {
   return (((day + 3) % 7) + 7) % 7;
 }

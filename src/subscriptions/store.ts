@@ -1,6 +1,6 @@
 // The SQL of subscriptions.
 
-import { present, rowIdOf } from "../http/fields/field_fault.ts";
+import { parseRowId, present } from "../http/fields/field_fault.ts";
 import { shownRow } from "../http/fields/field_time.ts";
 import { checkFits, type Page } from "../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
@@ -8,7 +8,7 @@ import { containing, type Counted, countedPage, exactMoment, userJson } from "..
 import { withoutAddress } from "./channels/address_list.ts";
 import { subscriptionLimits } from "./limits.ts";
 import type { Subscription, SubscriptionInput, SubscriptionUpdate } from "./model.ts";
-import { summaryOf } from "./schedule.ts";
+import { summarize } from "./schedule.ts";
 
 /** A subscription as stored, with the columns that replies do not show. */
 export type StoredSubscription = Omit<Subscription, "created_at" | "next_delivery_date"> & {
@@ -73,7 +73,7 @@ export async function listSubscriptions(
   const key = keys[ordering.replace("-", "") as keyof typeof keys];
   const order = ordering.startsWith("-") ? sql`${key} DESC NULLS LAST, s.id DESC` : sql`${key}, s.id`;
   const listing = { columns: columns(sql), from, order, page, check: checkFits };
-  return await countedPage(sql, { ...listing, show: shownOf });
+  return await countedPage(sql, { ...listing, show: toSubscription });
 }
 
 /** The zone of the subscription `s`: its project's, unless it has one of its own. */
@@ -94,11 +94,11 @@ async function findSubscription(
 }
 
 /** The subscription that a path names. @throws Fault not_found */
-export async function subscriptionOf(
+export async function requireSubscription(
   sql: Postgres,
   { project, params }: { project: { id: number }; params: { id: string } },
 ): Promise<StoredSubscription> {
-  return present(await findSubscription(sql, project.id, rowIdOf(params.id)));
+  return present(await findSubscription(sql, project.id, parseRowId(params.id)));
 }
 
 /** Which reference is missing or deleted in the project; undefined when both exist. */
@@ -144,7 +144,7 @@ export async function createSubscription(
       < ${subscriptionLimits.subscriptionsPerProjectMax}
     RETURNING id`;
   const made = row && (await findSubscription(sql, input.project_id, row.id));
-  return made && shownOf(made);
+  return made && toSubscription(made);
 }
 
 /** The changes of a subscription; `next` is set only when the next date changes. */
@@ -168,28 +168,28 @@ export async function reviseSubscription(
     const now = await findSubscription(tx, project_id, id);
     if (!now) return undefined;
     const { changes, next } = await decide(now);
-    const set = columnsOf(changes);
+    const set = toColumns(changes);
     if (next !== undefined) set["next_delivery_date"] = next;
-    if (Object.keys(changes).length === 0) return shownOf(now);
+    if (Object.keys(changes).length === 0) return toSubscription(now);
     await tx`
       UPDATE subscriptions SET ${tx(set)}, failures = 0, disabled_at = NULL WHERE id = ${id}`;
     const changed = await findSubscription(tx, project_id, id);
-    return changed && shownOf(changed);
+    return changed && toSubscription(changed);
   });
 }
 
 const renamed: Record<string, string> = { dashboard: "dashboard_id", insight: "insight_id" };
 
-function columnsOf(changes: SubscriptionUpdate): Record<string, string | number | boolean | Date | null> {
+function toColumns(changes: SubscriptionUpdate): Record<string, string | number | boolean | Date | null> {
   const set: Record<string, never> = {};
   for (const [name, value] of Object.entries(changes)) set[renamed[name] ?? name] = value as never;
   return set;
 }
 
 /** The subscription as replies show it. The summary is computed here. */
-export function shownOf(row: StoredSubscription): Subscription {
+export function toSubscription(row: StoredSubscription): Subscription {
   const { project_id: _project, disabled_at: _disabled, ...shown } = row;
-  return { ...shownRow(shown), summary: summaryOf(row) };
+  return { ...shownRow(shown), summary: summarize(row) };
 }
 
 /** Removes a recipient from an e-mail subscription, and deletes it with the last one. False when nothing changed. */

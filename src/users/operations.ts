@@ -4,11 +4,11 @@ import type { Access } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
 import { present } from "../http/fields/field_fault.ts";
 import { reply } from "../http/fields/schema.ts";
-import { mounted, operationsOf, type RoomParts } from "../http/operation.ts";
+import { mounted, type RoomParts, toOperations } from "../http/operation.ts";
 import { ownUserModel } from "./model.ts";
 import { getOwnUser } from "./store.ts";
 
-const operation = operationsOf("users");
+const operation = toOperations("users");
 const others = "Users are only shown to themselves, and changed by themselves, as `@me`.";
 
 export function userRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {

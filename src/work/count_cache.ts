@@ -39,7 +39,7 @@ export class CountCache {
    */
   async count(project_id: number, name: string, query: () => Promise<number>): Promise<number> {
     const key = name.length <= keyCharsMax ? name : hashKey(name);
-    const counts = this.#countsOf(project_id);
+    const counts = this.#findCounts(project_id);
     const cached = counts.cached.get(key);
     const age = cached ? this.#clock.elapsed() - cached.at : Number.POSITIVE_INFINITY;
     if (!cached || age > workLimits.countCachedMs) return await this.#query(counts, key, query);
@@ -66,7 +66,7 @@ export class CountCache {
     return count;
   }
 
-  #countsOf(project_id: number): ProjectCounts {
+  #findCounts(project_id: number): ProjectCounts {
     const counts = this.#projects.get(project_id) ?? { cached: new Map(), recounting: new Set() };
     putNewest(this.#projects, project_id, counts, workLimits.countProjectsMax);
     return counts;

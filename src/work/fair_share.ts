@@ -61,23 +61,23 @@ export class FairShare {
   }
 
   /** The next one of those that wait; undefined when none of them may acquire a permit. */
-  next<One extends FairWaiter>(waiting: Iterable<One>): One | undefined {
-    let best: One | undefined;
-    for (const one of waiting) {
-      if (!this.mayTake(one.owner, one.weight, one.spare)) continue;
-      if (!best || this.#isBefore(one, best)) best = one;
+  next<Item extends FairWaiter>(waiting: Iterable<Item>): Item | undefined {
+    let best: Item | undefined;
+    for (const item of waiting) {
+      if (!this.mayTake(item.owner, item.weight, item.spare)) continue;
+      if (!best || this.#isBefore(item, best)) best = item;
     }
     return best;
   }
 
   /** Acquires permits for as many of those that wait as may have one; returns them in their order. */
-  acquireFor<One extends FairWaiter>(waiting: readonly One[]): One[] {
+  acquireFor<Item extends FairWaiter>(waiting: readonly Item[]): Item[] {
     const left = new Set(waiting);
-    const admitted: One[] = [];
-    for (let one = this.next(left); one; one = this.next(left)) {
-      left.delete(one);
-      this.acquire(one.owner, one.person);
-      admitted.push(one);
+    const admitted: Item[] = [];
+    for (let item = this.next(left); item; item = this.next(left)) {
+      left.delete(item);
+      this.acquire(item.owner, item.person);
+      admitted.push(item);
     }
     return admitted;
   }

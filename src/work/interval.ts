@@ -1,7 +1,7 @@
 // Tasks that repeat on a timer. A tick never overlaps the next, and a failing one is logged once until it works again.
 
 import { withinMs } from "../core/clock.ts";
-import { type Log, reasonOf } from "../core/log.ts";
+import { type Log, toReason } from "../core/log.ts";
 
 export interface IntervalTask {
   /** Starts no further tick; resolves when the running one has ended. */
@@ -41,7 +41,7 @@ export function failuresLogged(name: string, log: Log) {
       return made;
     } catch (thrown) {
       if (signal?.aborted) return undefined;
-      if (!failing) log.warn(`${name} failed`, { reason: reasonOf(thrown) });
+      if (!failing) log.warn(`${name} failed`, { reason: toReason(thrown) });
       failing = true;
     }
     return undefined;
@@ -67,6 +67,6 @@ export interface Worker {
 /** Stops all of them. What does not end within `msMax` is left: its leases run out. */
 export async function endAll(workers: readonly Worker[], msMax: number, log: Log): Promise<void> {
   await withinMs(Promise.all(workers.map((worker) => worker.close())), msMax).catch((thrown: unknown) => {
-    log.warn("work in the background did not end in time", { reason: reasonOf(thrown) });
+    log.warn("work in the background did not end in time", { reason: toReason(thrown) });
   });
 }

@@ -1,7 +1,7 @@
 // Retries with backoff until it succeeds or is stopped.
 
 import { sleep } from "../core/clock.ts";
-import { type Log, reasonOf } from "../core/log.ts";
+import { type Log, toReason } from "../core/log.ts";
 import { workLimits } from "./limits.ts";
 
 interface RetryOptions {
@@ -20,7 +20,7 @@ export async function retryUntilDone<T>(step: () => Promise<T>, how: RetryOption
       return await step();
     } catch (thrown) {
       const level = attempt === 0 || attempt % 20 === 19 ? "warn" : "debug";
-      how.log[level](how.failure, { ...how.about, attempt, reason: reasonOf(thrown) });
+      how.log[level](how.failure, { ...how.about, attempt, reason: toReason(thrown) });
       await pause(attempt, how.stopping);
     }
   }

@@ -1,7 +1,7 @@
 // Messages and calls between two processes. Every call ends: with an answer, an error, or a time-out.
 
 import { withinMs } from "../core/clock.ts";
-import { reasonOf } from "../core/log.ts";
+import { toReason } from "../core/log.ts";
 import { workLimits } from "./limits.ts";
 
 /** Handlers by kind: each gets the content and returns the answer to a call. */
@@ -40,7 +40,7 @@ export function openRpc(write: (message: RpcMessage) => void, answers: Answers) 
       if (id !== undefined) send({ id, content: answer });
     } catch (thrown) {
       const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
-      if (id !== undefined) send({ id, failure: reasonOf(thrown), code });
+      if (id !== undefined) send({ id, failure: toReason(thrown), code });
     }
   };
 

@@ -56,7 +56,7 @@ export class Semaphore {
 
   /** How many of an owner wait. */
   countWaiting(owner: Owner): number {
-    return this.#line.countOf(owner);
+    return this.#line.countWaiting(owner);
   }
 
   #leaveOnce(owner: Owner, person: Owner | undefined): () => void {
@@ -94,8 +94,10 @@ export class Semaphore {
     const free = this.#waitingMax - this.#line.all.size;
     if (free <= 0) return true;
     if (this.#freeMultiple === Number.POSITIVE_INFINITY) return false;
-    const left = free - this.#line.countOf(owner);
-    return left <= 0 || (person !== undefined && this.#line.countOf(personKey({ owner, person })) >= left);
+    const left = free - this.#line.countWaiting(owner);
+    return (
+      left <= 0 || (person !== undefined && this.#line.countWaiting(personKey({ owner, person })) >= left)
+    );
   }
 
   /** One free permit may admit several: the shares of all owners grow with it. */
@@ -122,7 +124,7 @@ export class WaitingLine<Need = undefined> {
   readonly #counts = new Tally<Owner>();
 
   /** How many of one owner wait, or by a personKey() of one of its people. */
-  countOf(key: Owner): number {
+  countWaiting(key: Owner): number {
     return this.#counts.of(key);
   }
 

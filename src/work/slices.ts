@@ -4,10 +4,10 @@ import { yieldToEventLoop } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 
 /** Slices of at most `size`. Elements added after the first slice was requested are omitted. */
-export async function* slices<One>(
-  all: readonly One[],
+export async function* slices<Item>(
+  all: readonly Item[],
   size: number = limits.mergesAtOnceMax,
-): AsyncGenerator<One[], void, undefined> {
+): AsyncGenerator<Item[], void, undefined> {
   const { length } = all;
   for (let from = 0; from < length; from += size) {
     if (from > 0) await yieldToEventLoop();
@@ -17,12 +17,12 @@ export async function* slices<One>(
 
 /**
  * Applies `show` to each row, and yields to the event loop after so many rows.
- * @param lengthOf what of a row costs time, as of JSON texts: it yields after replySliceBytes of it, too.
+ * @param measure what of a row costs time, as of JSON texts: it yields after replySliceBytes of it, too.
  */
 export async function mapInSlices<Row, Shown>(
   rows: readonly Row[],
   show: (row: Row) => Shown,
-  lengthOf: (row: Row) => number = () => 0,
+  measure: (row: Row) => number = () => 0,
 ): Promise<Shown[]> {
   const shown: Shown[] = [];
   let [count, length] = [0, 0];
@@ -33,7 +33,7 @@ export async function mapInSlices<Row, Shown>(
     }
     shown.push(show(row));
     count++;
-    length += lengthOf(row);
+    length += measure(row);
   }
   return shown;
 }

@@ -36,7 +36,7 @@ function foundOf(id: string): Lookup {
 function counting(answer: (secure_value: string) => Promise<Lookup | undefined> = async (id) => foundOf(id)) {
   const counts = { holder: 0 };
   const standing: CachedKey = {
-    holderOf: (secure_value) => {
+    findHolder: (secure_value) => {
       counts.holder++;
       return answer(secure_value);
     },
@@ -51,12 +51,12 @@ test("a found entry is read again when it is accessLimits.foundAgeMsMax old, cou
     return foundOf(id);
   });
   const remembered = cachedKeys(standing, clock);
-  const first = await remembered.holderOf("a", {});
+  const first = await remembered.findHolder("a", {});
   clock.passed = accessLimits.foundAgeMsMax - 1;
-  expect(await remembered.holderOf("a", {})).toBe(first!);
+  expect(await remembered.findHolder("a", {})).toBe(first!);
   expect(counts.holder).toBe(1);
   clock.passed = accessLimits.foundAgeMsMax;
-  await remembered.holderOf("a", {});
+  await remembered.findHolder("a", {});
   expect(counts.holder).toBe(2);
   expect(accessLimits.foundAgeMsMax).toBeLessThan(5000);
 });
@@ -65,8 +65,8 @@ test("each key and each thing that is named is a question of its own", async () 
   const { counts, standing } = counting();
   const remembered = cachedKeys(standing, stillClock());
   for (let i = 0; i < 2; i++) {
-    expect((await remembered.holderOf("a", {}))?.holder.key.id).toBe("a");
-    expect((await remembered.holderOf("b", {}))?.holder.key.id).toBe("b");
+    expect((await remembered.findHolder("a", {}))?.holder.key.id).toBe("a");
+    expect((await remembered.findHolder("b", {}))?.holder.key.id).toBe("b");
   }
   expect(counts.holder).toBe(2);
 });
@@ -80,8 +80,8 @@ test("a missing or forbidden entry is read each time", async () => {
   for (const answer of answers) {
     const { counts, standing } = counting(async () => answer);
     const remembered = cachedKeys(standing, stillClock());
-    await remembered.holderOf("a", { project_id: 7 });
-    await remembered.holderOf("a", { project_id: 7 });
+    await remembered.findHolder("a", { project_id: 7 });
+    await remembered.findHolder("a", { project_id: 7 });
     expect([counts.holder, remembered.size()]).toEqual([2, 0]);
   }
 });
@@ -90,22 +90,22 @@ test("an answer to a question from before a change is not remembered", async () 
   const { promise, resolve } = Promise.withResolvers<Lookup>();
   const { counts, standing } = counting(() => promise);
   const remembered = cachedKeys(standing, stillClock());
-  const before = remembered.holderOf("a", {});
+  const before = remembered.findHolder("a", {});
   remembered.forget();
   resolve(foundOf("a"));
   expect((await before)?.holder.key.id).toBe("a");
-  await remembered.holderOf("a", {});
+  await remembered.findHolder("a", {});
   expect([counts.holder, remembered.size()]).toEqual([2, 1]);
 });
 
 test("no more than accessLimits.foundMax are remembered: the oldest goes", async () => {
   const { counts, standing } = counting();
   const remembered = cachedKeys(standing, stillClock());
-  for (let i = 0; i <= accessLimits.foundMax; i++) await remembered.holderOf(String(i), {});
+  for (let i = 0; i <= accessLimits.foundMax; i++) await remembered.findHolder(String(i), {});
   expect(remembered.size()).toBe(accessLimits.foundMax);
-  await remembered.holderOf("1", {});
+  await remembered.findHolder("1", {});
   expect(counts.holder).toBe(accessLimits.foundMax + 1);
-  await remembered.holderOf("0", {});
+  await remembered.findHolder("0", {});
   expect(counts.holder).toBe(accessLimits.foundMax + 2);
 });
 
@@ -144,7 +144,7 @@ for (const [what, change] of Object.entries(changes)) {
     const one = await member();
     // Time stands still: nothing is forgotten for its age.
     const standing = openKeyCache({ sql, clock: stillClock() });
-    const ask = () => standing.holderOf(hashKey(one.value), { project_id: one.project_id });
+    const ask = () => standing.findHolder(hashKey(one.value), { project_id: one.project_id });
     // It listens by then: that it does was a reason to forget, too.
     const { unlisten } = await sql.listen("sluice_access", () => {});
     expect((await ask())?.project?.membership_level).toBe(15);
@@ -176,14 +176,14 @@ test("when its connection dies nothing is taken for known, and it listens again"
   const { value } = await member();
   const standing = openKeyCache({ sql, clock: stillClock() });
   const { unlisten } = await sql.listen("sluice_access", () => {});
-  await standing.holderOf(hashKey(value), {});
+  await standing.findHolder(hashKey(value), {});
   const listeners = () => sql<{ pid: number }[]>`
     SELECT pid FROM pg_stat_activity WHERE query ILIKE '%listen%sluice_access%' AND pid <> pg_backend_pid()`;
   const [before] = await listeners();
   await sql`SELECT pg_terminate_backend(${before!.pid})`;
   await until(async () => standing.size() === 0);
   await until(async () => (await listeners()).some(({ pid }) => pid !== before!.pid));
-  await standing.holderOf(hashKey(value), {});
+  await standing.findHolder(hashKey(value), {});
   await sql`NOTIFY sluice_access`;
   await until(async () => standing.size() === 0);
   await unlisten();

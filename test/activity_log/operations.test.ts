@@ -1,7 +1,7 @@
 // What was changed through the API is listed for administrators: who, what, when; no values.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { activityOf } from "../../src/http/recorded.ts";
+import { nameActivity } from "../../src/http/recorded.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
@@ -179,7 +179,7 @@ test("only so many rows are kept, and for so long", async () => {
 
 test("an operation is named by what it changes", () => {
   const named = (home: "project" | "keys" | "organization", method: string, path: string) =>
-    Object.values(activityOf({ home, method, path }));
+    Object.values(nameActivity({ home, method, path }));
   expect(named("project", "POST", "/batch_exports/:id/pause/")).toEqual(["pause", "BatchExport"]);
   expect(named("project", "DELETE", "/groups_types/:group_type_index/")).toEqual(["deleted", "GroupType"]);
   expect(named("project", "POST", "/persons/bulk_delete/")).toEqual(["bulk_delete", "Person"]);

@@ -5,9 +5,9 @@ import fc from "fast-check";
 import {
   type Cadence,
   type ExportInterval,
+  findNextInRange,
   intervalsIn,
   nextDue,
-  nextOfRange,
   openGrid,
   wholeRange,
 } from "../../src/batch_exports/interval.ts";
@@ -196,7 +196,7 @@ test("a backfill's intervals follow each other without gap or overlap, and none 
       const end = start + more * minute;
       let from = start;
       let count = 0;
-      for (let next = nextOfRange(from, end, grid); next; next = nextOfRange(from, end, grid)) {
+      for (let next = findNextInRange(from, end, grid); next; next = findNextInRange(from, end, grid)) {
         // The first and the last one are shorter where the range begins or ends within them.
         const boundary = Math.min(Math.ceil((from + 1) / length) * length, end);
         expect(next).toEqual({ start: from, end: end - from <= length ? end : boundary });
@@ -211,6 +211,6 @@ test("a backfill's intervals follow each other without gap or overlap, and none 
 
 test("a repeated run is one interval, whatever it covers", () => {
   const grid = openGrid(cadence(wholeRange));
-  expect(nextOfRange(7, 70_000_000, grid)).toEqual({ start: 7, end: 70_000_000 });
+  expect(findNextInRange(7, 70_000_000, grid)).toEqual({ start: 7, end: 70_000_000 });
   expect([intervalsIn(7, 70_000_000, grid), intervalsIn(7, 7, grid)]).toEqual([1, 0]);
 });

@@ -12,7 +12,7 @@ import { captureLimits } from "../../src/capture/limits.ts";
 import { Recorder } from "../../src/capture/recordings/recorder.ts";
 import { BodyScanner } from "../../src/capture/scan/body_scanner.ts";
 import { type ColumnBatch, ScanArena } from "../../src/capture/wasm/scan_arena.ts";
-import { bytesOf } from "../../src/core/bytes.ts";
+import { toBytes } from "../../src/core/bytes.ts";
 import { noDefinitions, openBook } from "../support/definitions.ts";
 
 const received = Date.UTC(2026, 0, 15, 12) * 1000;
@@ -29,7 +29,7 @@ async function columns(
   items: string[],
   definitions: AppendContext["definitions"] = noDefinitions,
 ): Promise<Laid> {
-  const bytes = bytesOf(`{"batch":[${items.join(",")}]}`);
+  const bytes = toBytes(`{"batch":[${items.join(",")}]}`);
   const arena = new ScanArena(bytes.length);
   arena.body.set(bytes);
   const scanner = new BodyScanner(arena.close(bytes.length), { fast: arena });

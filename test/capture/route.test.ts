@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { ArenaPool } from "../../src/capture/receive/received_body.ts";
 import { firstKey } from "../../src/capture/route.ts";
-import { bytesOf } from "../../src/core/bytes.ts";
+import { toBytes } from "../../src/core/bytes.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { type Desk, key, openDesk } from "../support/capture.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
@@ -256,7 +256,7 @@ test("what the client's clock showed comes from the batch, or else from the quer
   expect(await behind(left)).toEqual([-3600, -3600, -3600, -3600, -3600]);
 });
 
-const first = (text: string) => firstKey(bytesOf(text), new ArenaPool(1 << 20));
+const first = (text: string) => firstKey(toBytes(text), new ArenaPool(1 << 20));
 const long = "x".repeat(1_000_000);
 
 test("a batch's own key is found before its events, and theirs do not count", () => {

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { snippetsOf } from "../../src/console/app/start/snippets.ts";
+import { writeSnippets } from "../../src/console/app/start/snippets.ts";
 import { noBrowser, openBrowser, openSite, visit } from "../support/browser.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type ReadEvent, readEvents } from "../support/events.ts";
@@ -26,7 +26,7 @@ beforeAll(async () => {
 }, msMax);
 
 const textOf = (name: string): string =>
-  snippetsOf(server.url, projectKey).find((snippet) => snippet.name === name)!.text;
+  writeSnippets(server.url, projectKey).find((snippet) => snippet.name === name)!.text;
 
 /** The only event that fits, once it can be read. */
 async function arrived(fits: (event: ReadEvent) => boolean, event = "hello"): Promise<ReadEvent> {
@@ -152,7 +152,7 @@ const followers: Record<string, Follower> = {
 };
 
 test("each snippet is followed here", () => {
-  expect(Object.keys(followers)).toEqual(snippetsOf("", "").map(({ name }) => name));
+  expect(Object.keys(followers)).toEqual(writeSnippets("", "").map(({ name }) => name));
 });
 
 for (const [name, { missing = "", follow: act }] of Object.entries(followers)) {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { openMetrics } from "../../src/capture/metrics.ts";
-import { figuresOf } from "../../src/console/figures.ts";
+import { computeFigures } from "../../src/console/figures.ts";
 
 test("figures are the sums of all processes, by lane and by reason", () => {
   const [one, other] = [openMetrics(), openMetrics()];
@@ -13,7 +13,7 @@ test("figures are the sums of all processes, by lane and by reason", () => {
   one.captureSeconds.observe(0.5);
   other.captureSeconds.observe(0.25);
   const read = [one.registry.read(), other.registry.read()];
-  expect(figuresOf(read, 5, null)).toMatchObject({
+  expect(computeFigures(read, 5, null)).toMatchObject({
     at: 5,
     behind_ms: null,
     accepted: { live: 7, historical: 5, recordings: 0 },

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { figuresOf } from "../../src/console/figures.ts";
+import { computeFigures } from "../../src/console/figures.ts";
 import { consoleLimits } from "../../src/console/limits.ts";
 import type { Followed, NewEvent } from "../../src/console/store.ts";
 import { type Follower, openStreams, type StreamOptions } from "../../src/console/stream.ts";
@@ -27,7 +27,7 @@ function event(uuid: string, created_at: string): NewEvent {
 function opened(options: Partial<StreamOptions> = {}) {
   const asked: { followed: Followed; since: string }[] = [];
   const streams = openStreams({
-    figures: async () => figuresOf([], 1, 0),
+    figures: async () => computeFigures([], 1, 0),
     newest: async (followed, since) => {
       asked.push({ followed, since });
       return asked.length === 1 ? [event("a", "2026-01-01 00:00:00.000001")] : [];
@@ -170,7 +170,7 @@ test("closing ends every stream and opens no other", async () => {
 
 test("a page that does not read is sent no more than it may leave unread", async () => {
   const long = "x".repeat(consoleLimits.unreadBytesMax);
-  const figures = async () => ({ ...figuresOf([], 1, 0), refused: { [long]: 1 } });
+  const figures = async () => ({ ...computeFigures([], 1, 0), refused: { [long]: 1 } });
   const { streams, asked } = opened({ figures, clock: systemClock });
   const slow = streams.open(project, follower(), new AbortController().signal);
   const quick = streams.open(project, follower(), new AbortController().signal);

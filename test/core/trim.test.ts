@@ -1,7 +1,7 @@
 // Texts made shorter.
 
 import { expect, test } from "bun:test";
-import { beginningOf } from "../../src/core/trim.ts";
+import { trimToChars } from "../../src/core/trim.ts";
 
 test.each([
   ["short", 5, "short"],
@@ -11,5 +11,5 @@ test.each([
   ["👍👍👍👍👍👍", 5, "👍👍👍👍…"],
   ["x".repeat(1_000_000), 3, "xx…"],
 ])("%j is cut to %d characters, never within one: %j", (text, charsMax, cut) => {
-  expect(beginningOf(text, charsMax)).toBe(cut);
+  expect(trimToChars(text, charsMax)).toBe(cut);
 });

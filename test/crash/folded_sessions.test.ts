@@ -2,7 +2,7 @@
 // are what the engine derives of the stored events one by one.
 
 import { expect, test } from "bun:test";
-import { sessionsOfStored } from "../../src/storage/events/sessions.ts";
+import { insertStoredSessions } from "../../src/storage/events/sessions.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { post, projectKey, rested, startServer, storesOf } from "../support/server.ts";
 import { choices, type SessionEvent, sessionEvents, sessionFactsOf } from "../support/session_events.ts";
@@ -57,7 +57,7 @@ test(
     await rested(server);
     const { clickhouse } = await storesOf(server);
     await clickhouse.command("CREATE TABLE derived_again AS session_facts");
-    const text = sessionsOfStored("project_id = 1").replace("session_facts", "derived_again");
+    const text = insertStoredSessions("project_id = 1").replace("session_facts", "derived_again");
     await clickhouse.command(text);
     const facts = await sessionFactsOf(clickhouse, 1);
     const again = await sessionFactsOf(clickhouse, 1, "derived_again");

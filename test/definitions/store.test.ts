@@ -11,7 +11,7 @@ import {
   type PropertyNameFilter,
 } from "../../src/definitions/store.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
-import { readsOf } from "../../src/storage/clickhouse/query_options.ts";
+import { toReads } from "../../src/storage/clickhouse/query_options.ts";
 
 interface Call {
   text: string;
@@ -25,7 +25,7 @@ function openEngine(...answers: object[][]) {
     calls.push({ text: text.replaceAll(/\s+/g, " "), params });
     return Promise.resolve(answers.shift() ?? []);
   };
-  return { calls, reads: readsOf({ query } as unknown as ClickHouse, 7) };
+  return { calls, reads: toReads({ query } as unknown as ClickHouse, 7) };
 }
 
 const byName: EventOrder[] = [{ by: "name", isDescending: false }];

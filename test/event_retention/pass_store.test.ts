@@ -5,8 +5,8 @@ import { openMetrics } from "../../src/capture/metrics.ts";
 import { limits } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import {
-  expiryOfAll,
-  expiryOfSome,
+  computeExpiry,
+  computeOwnExpiry,
   keptFrom,
   passDueSince,
   SteadyClock,
@@ -49,13 +49,13 @@ test("a pass is due an hour after the last one, and when a day has ended since",
 test("what is kept begins at a midnight", () => {
   expect(new Date(keptFrom(noon, 1)).toISOString()).toBe("2026-03-03T00:00:00.000Z");
   expect(new Date(keptFrom(noon, limits.retentionDaysMax)).toISOString()).toBe("1926-03-29T00:00:00.000Z");
-  expect(expiryOfAll(noon, 2)).toEqual({ before: (noon - 2.5 * dayMs) * 1000, projects: undefined });
+  expect(computeExpiry(noon, 2)).toEqual({ before: (noon - 2.5 * dayMs) * 1000, projects: undefined });
   const own = [
     { id: 7, days: 1 },
     { id: 3, days: 9 },
   ];
   const before = [noon - 1.5 * dayMs, noon - 9.5 * dayMs].map((ms) => ms * 1000);
-  expect(expiryOfSome(noon, own)).toEqual({ before: before[0]!, projects: { ids: [7, 3], before } });
+  expect(computeOwnExpiry(noon, own)).toEqual({ before: before[0]!, projects: { ids: [7, 3], before } });
 });
 
 test("what a clock wrote that was years ahead holds nobody up", async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { countDays, countFinalDays } from "../../src/events/day_store.ts";
 import { eventLimits } from "../../src/events/limits.ts";
-import { readsOf } from "../../src/storage/clickhouse/query_options.ts";
+import { toReads } from "../../src/storage/clickhouse/query_options.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
@@ -30,7 +30,7 @@ const where = "project_id = {project_id:UInt32}";
 
 /** The days by both counts, which must agree. */
 async function daysOf(project_id: number, more = ""): Promise<[day: string, count: number][]> {
-  const reads = readsOf(stores.clickhouse, project_id);
+  const reads = toReads(stores.clickhouse, project_id);
   const conditions = { where: `${where}${more}`, params: { project_id } };
   const plain = (days: { day: string; count: string | number }[]) =>
     days.map(({ day, count }): [string, number] => [day, Number(count)]);

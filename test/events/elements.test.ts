@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { readIdMoment } from "../../src/core/id.ts";
-import { elementsOfChain, elementsOfList } from "../../src/events/elements.ts";
+import { parseElementChain, parseElementList } from "../../src/events/elements.ts";
 import { eventLimits } from "../../src/events/limits.ts";
 
 const nothing = {
@@ -27,7 +27,7 @@ test("elements are read from the list that older browsers send", () => {
     { tag_name: "div", attr__class: "box wide" },
     "no element",
   ];
-  expect(elementsOfList(JSON.stringify(list))).toEqual([
+  expect(parseElementList(JSON.stringify(list))).toEqual([
     {
       text: "Sign up",
       tag_name: "a",
@@ -48,14 +48,14 @@ test("elements are read from the list that older browsers send", () => {
     },
     { ...nothing, tag_name: null, order: 2 },
   ]);
-  expect(elementsOfList("")).toEqual([]);
-  expect(elementsOfList('{"a":1}')).toEqual([]);
+  expect(parseElementList("")).toEqual([]);
+  expect(parseElementList('{"a":1}')).toEqual([]);
 });
 
 test("elements are read from the chain that newer browsers send", () => {
   const chain =
     'a.btn.md:flex:attr__href="/go;now"href="/go;now"nth-child="1"nth-of-type="2"text="Say \\"hi\\"";div:attr_id="x";body';
-  expect(elementsOfChain(chain)).toEqual([
+  expect(parseElementChain(chain)).toEqual([
     {
       text: 'Say "hi"',
       tag_name: "a",
@@ -70,15 +70,17 @@ test("elements are read from the chain that newer browsers send", () => {
     { ...nothing, tag_name: "div", attr_id: "x", order: 1 },
     { ...nothing, tag_name: "body", order: 2 },
   ]);
-  expect(elementsOfChain("")).toEqual([]);
+  expect(parseElementChain("")).toEqual([]);
 });
 
 test("a chain that is none, or far too long, ends", () => {
   const { elementsMax } = eventLimits;
-  expect(elementsOfChain(";".repeat(100_000))).toHaveLength(elementsMax);
-  expect(elementsOfChain(`a:b="${"\\".repeat(300_000)}`)).toHaveLength(1);
-  expect(elementsOfChain(`a${":".repeat(200_000)}`)).toHaveLength(1);
-  expect(elementsOfList(JSON.stringify(Array.from({ length: 1000 }, () => ({}))))).toHaveLength(elementsMax);
+  expect(parseElementChain(";".repeat(100_000))).toHaveLength(elementsMax);
+  expect(parseElementChain(`a:b="${"\\".repeat(300_000)}`)).toHaveLength(1);
+  expect(parseElementChain(`a${":".repeat(200_000)}`)).toHaveLength(1);
+  expect(parseElementList(JSON.stringify(Array.from({ length: 1000 }, () => ({}))))).toHaveLength(
+    elementsMax,
+  );
 });
 
 test("a UUIDv7 says when it was made, others do not", () => {

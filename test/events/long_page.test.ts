@@ -3,7 +3,7 @@ import { Fault } from "../../src/core/fault.ts";
 import { listEvents } from "../../src/events/store.ts";
 import { httpLimits } from "../../src/http/limits.ts";
 import { type ClickHouse, readsUntil } from "../../src/storage/clickhouse/clickhouse.ts";
-import { readsOf } from "../../src/storage/clickhouse/query_options.ts";
+import { toReads } from "../../src/storage/clickhouse/query_options.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
@@ -51,13 +51,13 @@ interface Shown {
 }
 
 async function read(limit: number, offset: number): Promise<Shown[]> {
-  const page = await listEvents(readsOf(clickhouse, 1), {}, { limit, offset });
+  const page = await listEvents(toReads(clickhouse, 1), {}, { limit, offset });
   expect(page.count).toBe(events);
   return JSON.parse(`[${(await textOf(page.rows)).slice(1)}]`) as Shown[];
 }
 
 async function refused(limit: number): Promise<Fault> {
-  const thrown: unknown = await listEvents(readsOf(clickhouse, 1), {}, { limit, offset: 0 }).catch(
+  const thrown: unknown = await listEvents(toReads(clickhouse, 1), {}, { limit, offset: 0 }).catch(
     (reason: unknown) => reason,
   );
   if (!(thrown instanceof Fault)) throw thrown;
@@ -87,7 +87,7 @@ test(
     );
     const offset = 55;
     const limit = 60;
-    const page = await listEvents(readsOf(clickhouse, 1), {}, { limit, offset });
+    const page = await listEvents(toReads(clickhouse, 1), {}, { limit, offset });
     expect(page.rows).not.toBeInstanceOf(Uint8Array);
     const shown = await read(limit, offset);
     expect(shown.map(({ uuid }) => uuid)).toEqual(
@@ -113,7 +113,7 @@ test(
         return answer;
       },
     };
-    const { rows: pieces } = await listEvents(readsOf(watched, 1), {}, { limit: 100, offset: 0 });
+    const { rows: pieces } = await listEvents(toReads(watched, 1), {}, { limit: 100, offset: 0 });
     // One block is read before the reply begins; the next when it is asked for.
     expect(asked).toHaveLength(1);
     await textOf(pieces);
@@ -128,7 +128,7 @@ test(
   async () => {
     const leaving = new AbortController();
     const until = readsUntil(clickhouse, leaving.signal);
-    const { rows: pieces } = await listEvents(readsOf(until, 1), {}, { limit: 100, offset: 0 });
+    const { rows: pieces } = await listEvents(toReads(until, 1), {}, { limit: 100, offset: 0 });
     leaving.abort();
     await expect(textOf(pieces)).rejects.toMatchObject({ type: "ABORTED" });
   },
@@ -146,7 +146,7 @@ test(
     await again("2024-05-05 00:00:01", 1);
     await insert(`SELECT generateUUIDv4(), 2, 'e', 'other', concat('{"text":"', repeat('x', 900000), '"}'),
       toDateTime64('2024-05-04 00:00:00', 6, 'UTC'), now64(6, 'UTC'), false, 3, number FROM numbers(20)`);
-    const page = await listEvents(readsOf(clickhouse, 2), {}, { limit: 100, offset: 0 });
+    const page = await listEvents(toReads(clickhouse, 2), {}, { limit: 100, offset: 0 });
     expect(page.rows).not.toBeInstanceOf(Uint8Array);
     const shown = JSON.parse(`[${(await textOf(page.rows)).slice(1)}]`) as Shown[];
     expect(shown).toHaveLength(21);

@@ -3,7 +3,7 @@ import { limits } from "../../src/core/limits.ts";
 import type { DayCount } from "../../src/events/day_store.ts";
 import { listEvents, pageSpan } from "../../src/events/store.ts";
 import type { ClickHouse, QueryOptions } from "../../src/storage/clickhouse/clickhouse.ts";
-import { readsOf } from "../../src/storage/clickhouse/query_options.ts";
+import { toReads } from "../../src/storage/clickhouse/query_options.ts";
 
 const days: (DayCount & { is_merged?: number })[] = [
   { day: "2024-03-03", count: "5" },
@@ -93,7 +93,7 @@ test("every statement filters by project first, takes parameters, and is held to
   };
   const hostile = "'; DROP TABLE events; --";
   const filter = { event: hostile, distinct_id: hostile, after: "2024-01-01 00:00:00.000000" };
-  await listEvents(readsOf(clickhouse as ClickHouse, 7), filter, { limit: 10, offset: 0 });
+  await listEvents(toReads(clickhouse as ClickHouse, 7), filter, { limit: 10, offset: 0 });
   expect(asked).toHaveLength(3);
   for (const { text, params, options } of asked) {
     expect(text).toContain("WHERE project_id = {project_id:UInt32} AND");
@@ -112,7 +112,7 @@ test("a page past the end reads no events", async () => {
     },
   };
   const asked = { limit: 10, offset: 17 };
-  const { count, rows: events } = await listEvents(readsOf(clickhouse as ClickHouse, 7), {}, asked);
+  const { count, rows: events } = await listEvents(toReads(clickhouse as ClickHouse, 7), {}, asked);
   expect([count, await Array.fromAsync(events)]).toEqual([17, [new Uint8Array(0)]]);
   // Of the day whose rows are not merged two counts are taken.
   expect(statements).toBe(2);

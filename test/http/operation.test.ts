@@ -9,7 +9,7 @@ import { model, text, writable } from "../../src/http/fields/field.ts";
 import { notFound } from "../../src/http/fields/field_fault.ts";
 import { limitParameter, textParameter } from "../../src/http/fields/query.ts";
 import { gone, listSchema, reply } from "../../src/http/fields/schema.ts";
-import { mounted, operationsOf, projectOperation } from "../../src/http/operation.ts";
+import { mounted, projectOperation, toOperations } from "../../src/http/operation.ts";
 import { pageReply } from "../../src/http/pages/page.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
@@ -30,7 +30,7 @@ afterAll(() => accounts.close());
 function openRoom() {
   const gate = openGate({ sql: accounts.sql, clock: systemClock, log: silentLog });
   return mounted(gate, "Things", [
-    operationsOf("project", "organization")("GET /things/", "insight:read", {
+    toOperations("project", "organization")("GET /things/", "insight:read", {
       summary: "List things",
       query: { color: textParameter("Only these.") },
       replies: { 200: reply("The color.", thing) },

@@ -1,9 +1,9 @@
 // Comparison with the period before, as strangers expect it. Each test names the public threads that it stands for.
 
 import { expect, test } from "bun:test";
-import { dateSpanOf } from "../../src/query/date_range.ts";
+import { readDateSpan } from "../../src/query/date_range.ts";
 import type { Interval } from "../../src/query/parts/model.ts";
-import { periodsOf } from "../../src/query/parts/periods.ts";
+import { readPeriods } from "../../src/query/parts/periods.ts";
 import type { QueryContext } from "../../src/query/store.ts";
 
 /** A Friday evening. */
@@ -13,7 +13,7 @@ async function periods(date_from: string | undefined, interval: Interval, isTota
   const dateRange = date_from === undefined ? {} : { date_from };
   const query = { dateRange, compareFilter: { compare: true } };
   const context = { now, timezone: "UTC", project_id: 1 } as unknown as QueryContext;
-  const found = await periodsOf(context, { attr: "query", query, interval, isTotal });
+  const found = await readPeriods(context, { attr: "query", query, interval, isTotal });
   return found.periods.map(({ span, starts }) => ({
     days: starts.map((at) => at.toPlainDateTime().toString().slice(0, 13)),
     span: [span.from, span.to].map((at) => at.toPlainDateTime().toString().slice(0, 13)),
@@ -61,7 +61,7 @@ test("a shorter unit ends with itself", async () => {
   const late = { now: Date.UTC(2026, 2, 31, 12), timezone: "UTC", project_id: 1 } as unknown as QueryContext;
   const query = { dateRange: { date_from: "mStart" }, compareFilter: { compare: true } };
   for (const isTotal of [false, true]) {
-    const { periods } = await periodsOf(late, { attr: "query", query, interval: "day", isTotal });
+    const { periods } = await readPeriods(late, { attr: "query", query, interval: "day", isTotal });
     expect(periods[1]!.starts).toHaveLength(isTotal ? 0 : 28);
     expect(periods[1]!.span.to.toPlainDate().toString()).toBe("2026-03-01");
   }
@@ -71,9 +71,9 @@ test("an explicit range, or one with an end, is compared with what lies directly
   const context = { now, timezone: "UTC", project_id: 1 } as unknown as QueryContext;
   const dateRange = { date_from: "2026-11-01", date_to: "2026-11-07" };
   const query = { dateRange, compareFilter: { compare: true } };
-  const { periods } = await periodsOf(context, { attr: "query", query, interval: "day" });
+  const { periods } = await readPeriods(context, { attr: "query", query, interval: "day" });
   expect(periods[1]!.starts[0]!.toPlainDate().toString()).toBe("2026-10-25");
-  expect(dateSpanOf(dateRange, context, { attr: "query" }).from.equals(periods[1]!.span.to)).toBe(true);
+  expect(readDateSpan(dateRange, context, { attr: "query" }).from.equals(periods[1]!.span.to)).toBe(true);
 });
 
 // PostHog's QueryCompareToDateRange: the start goes back, the length stays.
@@ -81,7 +81,7 @@ test("compare_to moves the start back, whatever the range is", async () => {
   const context = { now, timezone: "UTC", project_id: 1 } as unknown as QueryContext;
   const found = async (dateRange: object, compare_to: string, isTotal: boolean) => {
     const query = { dateRange, compareFilter: { compare: true, compare_to } };
-    const { periods } = await periodsOf(context, { attr: "query", query, interval: "day", isTotal });
+    const { periods } = await readPeriods(context, { attr: "query", query, interval: "day", isTotal });
     const { span, until } = periods[1]!;
     return [span.from, span.to, until].map((at) => at?.toPlainDateTime().toString().slice(0, 16));
   };

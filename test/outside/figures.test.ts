@@ -2,7 +2,7 @@
 // test_trends_query_runner.py and test_insight_actors_query_runner.py, and the public threads that each test names.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { dateSpanOf } from "../../src/query/date_range.ts";
+import { readDateSpan } from "../../src/query/date_range.ts";
 import { noValue, otherValues, type TrendLine } from "../../src/query/result.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
@@ -232,11 +232,11 @@ test.each([
   ["2019-12-31", "2019-12-31", "2019-12-31T00:00:00", "2020-01-01T00:00:00"],
 ])("from %s to %s", (date_from, date_to, from, to) => {
   const today = { now: Date.UTC(2020, 0, 31, 12, 22, 23), timezone: "UTC" };
-  const span = dateSpanOf({ date_from, ...(date_to && { date_to }) }, today, { attr: "query__dateRange" });
+  const span = readDateSpan({ date_from, ...(date_to && { date_to }) }, today, { attr: "query__dateRange" });
   const text = (at: Temporal.ZonedDateTime) => at.toPlainDateTime().toString();
   expect([text(span.from), text(span.to)]).toEqual([from, to ?? "2020-02-01T00:00:00"]);
   if (date_from === "wStart") {
-    const monday = dateSpanOf({ date_from }, { ...today, weekStart: 1 }, { attr: "query__dateRange" });
+    const monday = readDateSpan({ date_from }, { ...today, weekStart: 1 }, { attr: "query__dateRange" });
     expect(text(monday.from)).toBe("2020-01-27T00:00:00");
   }
 });

@@ -21,7 +21,7 @@ function planMerges(merges: readonly Merge[], known: readonly KnownId[]): Planne
   const ids = new Set(plan.added.map(({ project_id, id }) => `${project_id}:${id}`));
   for (const one of known) if (ids.has(`${one.project_id}:${one.distinct_id}`)) plan.load(one);
   for (const one of merges) plan.decide(one);
-  const changes = plan.added.map((id) => plan.changeOf(id)).filter((change) => change !== undefined);
+  const changes = plan.added.map((id) => plan.findChange(id)).filter((change) => change !== undefined);
   const [added, moved] = [changes.filter(({ stored }) => !stored), changes.filter(({ stored }) => stored)];
   return { added, moved, refused: plan.refused };
 }
@@ -111,6 +111,6 @@ test("an id without a letter is an id like any other", () => {
   const merge: Merge = { project_id: 1, kind: mergeKind.alias, from: "", into: "main", at: 1, created_at: 1 };
   plan.add(merge);
   plan.decide(merge);
-  const changes = plan.added.map((one) => plan.changeOf(one)?.distinct_id);
+  const changes = plan.added.map((one) => plan.findChange(one)?.distinct_id);
   expect(changes).toContain("");
 });

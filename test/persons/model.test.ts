@@ -6,14 +6,14 @@ import type { ProjectKeys } from "../../src/access/project_keys.ts";
 import { openCapture, type OpenedCapture } from "../../src/capture/open.ts";
 import { capture } from "../../src/capture/pipeline.ts";
 import { ArenaPool, ReceivedBody } from "../../src/capture/receive/received_body.ts";
-import { bytesOf } from "../../src/core/bytes.ts";
+import { toBytes } from "../../src/core/bytes.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
 import { filterMainIds } from "../../src/persons/reading/list_store.ts";
 import { finishSplits, splitPerson } from "../../src/persons/split/store.ts";
 import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
-import { readsOf } from "../../src/storage/clickhouse/query_options.ts";
+import { toReads } from "../../src/storage/clickhouse/query_options.ts";
 import { checkPropertyFilters } from "../../src/storage/events/property_filter.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import type { Stores } from "../../src/storage/stores.ts";
@@ -149,7 +149,7 @@ async function send(
   project_id: number,
 ): Promise<void> {
   const batch = events.map(({ at, ...event }) => ({ ...event, timestamp: new Date(at).toISOString() }));
-  const body = bytesOf(JSON.stringify({ api_key: "k", historical_migration: historical, batch }));
+  const body = toBytes(JSON.stringify({ api_key: "k", historical_migration: historical, batch }));
   const keys: ProjectKeys = {
     find: () => project_id,
     admit: () => Promise.reject(new Error()),
@@ -207,7 +207,7 @@ async function checkFilters(
         types: ["person"],
       });
       const question = { properties, now: 0, timezone: "UTC" };
-      const { count, mains } = await filterMainIds(readsOf(clickhouse, project_id), question, {
+      const { count, mains } = await filterMainIds(toReads(clickhouse, project_id), question, {
         limit: 100,
         offset: 0,
       });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openCapture } from "../../src/capture/open.ts";
 import { capture } from "../../src/capture/pipeline.ts";
 import { ArenaPool, ReceivedBody } from "../../src/capture/receive/received_body.ts";
-import { bytesOf } from "../../src/core/bytes.ts";
+import { toBytes } from "../../src/core/bytes.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { limits } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -192,7 +192,7 @@ test("of the types of several processes at once five find a place, and capture k
   expect(all.flatMap(({ refusedTypes }) => refusedTypes)).toHaveLength(2);
   const announced: string[] = [];
   const known = new KnownGroupTypes(({ name }) => announced.push(name));
-  const admit = (name: string) => known.admit(3, { source: bytesOf(name), from: 0, to: name.length });
+  const admit = (name: string) => known.admit(3, { source: toBytes(name), from: 0, to: name.length });
   expect(names.slice(0, 6).map(admit)).toEqual([true, true, true, true, true, false]);
   expect(announced).toEqual(names.slice(0, 5));
   known.replace(await listGroupTypes(stores.sql));
@@ -233,7 +233,7 @@ test("a type that is not allowed finds no place, though it was announced before;
   const announced: string[] = [];
   const known = new KnownGroupTypes(({ name }) => announced.push(name));
   known.replace(await listGroupTypes(sql));
-  const ask = (name: string) => ({ source: bytesOf(name), from: 0, to: name.length });
+  const ask = (name: string) => ({ source: toBytes(name), from: 0, to: name.length });
   // "c" has a place, and is not used while it is not allowed.
   expect(["a", "b", "c", "d", "e"].map((name) => known.admit(id, ask(name)))).toEqual([
     true,
@@ -286,7 +286,7 @@ test("while Postgres is unavailable merges wait and events flow; then nothing of
   } = opened;
   await capture(
     {
-      body: new ReceivedBody(new ArenaPool(1), bytesOf(JSON.stringify({ api_key: "k", batch }))),
+      body: new ReceivedBody(new ArenaPool(1), toBytes(JSON.stringify({ api_key: "k", batch }))),
       sent_at: Number.NaN,
       allowsNameless: false,
     },

@@ -1,12 +1,18 @@
 import { describe, expect, test } from "bun:test";
 import { Fault } from "../../src/core/fault.ts";
-import { addIntervals, bucketsOf, dateSpanOf, startOf, zonedIso } from "../../src/query/date_range.ts";
+import {
+  addIntervals,
+  floorToInterval,
+  listBuckets,
+  readDateSpan,
+  zonedIso,
+} from "../../src/query/date_range.ts";
 
 /** Wednesday the 3rd of April 2024, 15:30 in Berlin: three days after clocks were put forward. */
 const today = { now: Date.UTC(2024, 3, 3, 13, 30), timezone: "Europe/Berlin" };
 
 function span(date_from?: string | null, date_to?: string | null, hourly = false): [string, string] {
-  const { from, to } = dateSpanOf({ date_from: date_from ?? null, date_to: date_to ?? null }, today, {
+  const { from, to } = readDateSpan({ date_from: date_from ?? null, date_to: date_to ?? null }, today, {
     attr: "range",
     hourly,
   });
@@ -17,7 +23,7 @@ const tonight = "2024-04-04T00:00:00+02:00";
 
 test("an explicit range is not rounded: a day is its start, what is relative that very moment", () => {
   const explicit = (date_from: string | null, date_to: string | null) => {
-    const { from, to } = dateSpanOf({ date_from, date_to, explicitDate: true }, today, { attr: "range" });
+    const { from, to } = readDateSpan({ date_from, date_to, explicitDate: true }, today, { attr: "range" });
     return [zonedIso(from), zonedIso(to)];
   };
   const now = "2024-04-03T15:30:00+02:00";
@@ -76,11 +82,11 @@ describe("a span", () => {
 
   test("of all begins with the day of the first event, or today without any", () => {
     const first = Date.UTC(2023, 0, 1, 23, 30);
-    const { from } = dateSpanOf({ date_from: "all" }, today, { first, attr: "range" });
-    const broken = dateSpanOf({ date_from: "all" }, today, { first: 1, attr: "range" });
+    const { from } = readDateSpan({ date_from: "all" }, today, { first, attr: "range" });
+    const broken = readDateSpan({ date_from: "all" }, today, { first: 1, attr: "range" });
     expect(zonedIso(broken.from)).toBe("1970-01-03T00:00:00+01:00");
     expect(zonedIso(from)).toBe("2023-01-02T00:00:00+01:00");
-    expect(zonedIso(dateSpanOf({ date_from: "all" }, today, { attr: "range" }).from)).toBe(
+    expect(zonedIso(readDateSpan({ date_from: "all" }, today, { attr: "range" }).from)).toBe(
       "2024-04-03T00:00:00+02:00",
     );
   });
@@ -114,7 +120,7 @@ describe("buckets", () => {
   const days = { from: at("2024-03-30T00:00"), to: at("2024-04-02T00:00") };
 
   test("of days are whole days whatever clocks do", () => {
-    expect(bucketsOf("day", days).map((one) => one.toPlainDate().toString())).toEqual([
+    expect(listBuckets("day", days).map((one) => one.toPlainDate().toString())).toEqual([
       "2024-03-30",
       "2024-03-31",
       "2024-04-01",
@@ -123,15 +129,15 @@ describe("buckets", () => {
 
   test("of hours leave out the hour that was not, and have twice the one that was", () => {
     const forward = { from: at("2024-03-31T00:00"), to: at("2024-04-01T00:00") };
-    expect(bucketsOf("hour", forward)).toHaveLength(23);
+    expect(listBuckets("hour", forward)).toHaveLength(23);
     const back = { from: at("2024-10-27T00:00"), to: at("2024-10-28T00:00") };
-    expect(bucketsOf("hour", back)).toHaveLength(25);
+    expect(listBuckets("hour", back)).toHaveLength(25);
   });
 
   test("of weeks begin on Sundays, of months on first days", () => {
-    expect(startOf("week", at("2024-03-30T12:00")).toPlainDate().toString()).toBe("2024-03-24");
-    expect(startOf("week", at("2024-03-31T12:00")).toPlainDate().toString()).toBe("2024-03-31");
-    expect(startOf("month", at("2024-03-31T12:00")).toPlainDate().toString()).toBe("2024-03-01");
+    expect(floorToInterval("week", at("2024-03-30T12:00")).toPlainDate().toString()).toBe("2024-03-24");
+    expect(floorToInterval("week", at("2024-03-31T12:00")).toPlainDate().toString()).toBe("2024-03-31");
+    expect(floorToInterval("month", at("2024-03-31T12:00")).toPlainDate().toString()).toBe("2024-03-01");
   });
 
   test("are counted from the first one, so that no month stays shorter", () => {

@@ -7,7 +7,7 @@ import {
   listRecordings,
   type RecordingFilter,
 } from "../../src/session_recordings/listing/store.ts";
-import { readsOf } from "../../src/storage/clickhouse/query_options.ts";
+import { toReads } from "../../src/storage/clickhouse/query_options.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { makeStoresFolder } from "../support/made_stores.ts";
@@ -108,8 +108,8 @@ test("a list is in order however its recordings' pieces were stored, at its head
       { later: piece * 100_000 },
     );
   const list = async (filter: RecordingFilter, limit: number, offset: number) => ({
-    count: await countRecordings(readsOf(clickhouse, 1), filter),
-    recordings: await listRecordings(readsOf(clickhouse, 1), filter, { limit, offset }, () => {}),
+    count: await countRecordings(toReads(clickhouse, 1), filter),
+    recordings: await listRecordings(toReads(clickhouse, 1), filter, { limit, offset }, () => {}),
   });
   const filter = { without: [] };
   for (const offset of [0, 50, 9990, 15_000, 39_995]) {

@@ -14,7 +14,7 @@ import {
   removeHidden,
 } from "../../src/session_recordings/store.ts";
 import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
-import { readsOf, wholePageOptions } from "../../src/storage/clickhouse/query_options.ts";
+import { toReads, wholePageOptions } from "../../src/storage/clickhouse/query_options.ts";
 
 interface Call {
   how: string;
@@ -33,7 +33,7 @@ function openProject(...answers: (object[] | Error)[]) {
   };
   const tables = { local: (table: string) => `own.${table}` };
   const clickhouse = { query: say("query"), command: say("command"), tables } as unknown as ClickHouse;
-  return { calls, clickhouse, reads: readsOf(clickhouse, 7) };
+  return { calls, clickhouse, reads: toReads(clickhouse, 7) };
 }
 
 test("recordings are read by their names, every column that a reply may show, and none asks nothing", async () => {

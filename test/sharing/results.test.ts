@@ -14,7 +14,7 @@ import {
   type ShownBoard,
 } from "../../src/sharing/results.ts";
 import type { SharedLink } from "../../src/sharing/store.ts";
-import { openLinkCache, sharingOf } from "../../src/sharing/tokens.ts";
+import { openLinkCache, presentSharing } from "../../src/sharing/tokens.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { openFirstAccounts, startMsMax } from "../support/accounts.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
@@ -40,7 +40,7 @@ async function newLink(secretKey = "a secret of this test"): Promise<{ link: Sha
   const links = openLinkCache(sql, clock);
   const secrets = openSecrets({ secretKey, dataDir: makeFolder() });
   const thing = { project_id, kind: "dashboard" as const, target: String(targets++) };
-  const { access_token } = await sharingOf({ sql, clock, secrets, links }, thing, { enabled: true });
+  const { access_token } = await presentSharing({ sql, clock, secrets, links }, thing, { enabled: true });
   const link = await links.open(String(access_token));
   return { link: link!, token: String(access_token) };
 }
@@ -189,10 +189,10 @@ test("a token that was sealed with another key opens its link, and is not shown"
   const { link, token } = await newLink("one key");
   const secrets = openSecrets({ secretKey: "another key", dataDir: makeFolder() });
   const links = openLinkCache(sql, clock);
-  const shown = await sharingOf({ sql, clock, secrets, links }, link);
+  const shown = await presentSharing({ sql, clock, secrets, links }, link);
   expect([shown.enabled, shown.access_token]).toEqual([true, null]);
   expect((await links.open(token))?.id).toBe(link.id);
-  const renewed = await sharingOf({ sql, clock, secrets, links }, link, { renew: true });
+  const renewed = await presentSharing({ sql, clock, secrets, links }, link, { renew: true });
   expect(renewed.access_token).toMatch(/^[0-9A-Za-z]{43}$/);
   expect((await links.open(token))?.id).toBeUndefined();
 });
@@ -203,10 +203,10 @@ test("a token from before tokens were sealed is shown once more, and sealed by t
     UPDATE sharing_configurations SET token_sealed = NULL, token_plain = ${token} WHERE id = ${link.id}`;
   const secrets = openSecrets({ secretKey: "a secret of this test", dataDir: makeFolder() });
   const parts = { sql, clock, secrets, links: openLinkCache(sql, clock) };
-  expect((await sharingOf(parts, link)).access_token).toBe(token);
+  expect((await presentSharing(parts, link)).access_token).toBe(token);
   const [row] = await sql`SELECT token_plain, token_sealed FROM sharing_configurations WHERE id = ${link.id}`;
   expect([row?.["token_plain"], row?.["token_sealed"] === null]).toEqual([null, false]);
-  expect((await sharingOf(parts, link)).access_token).toBe(token);
+  expect((await presentSharing(parts, link)).access_token).toBe(token);
 });
 
 test("tokens requested together are one look-up, and past a bound a 503", async () => {

@@ -7,7 +7,7 @@ import {
   frequencies,
   nextOccurrence,
   type Schedule,
-  summaryOf,
+  summarize,
   weekdays,
 } from "../../src/subscriptions/schedule.ts";
 
@@ -206,5 +206,5 @@ test.each([
   [{ frequency: "monthly", byweekday: ["monday"], bysetpos: 5 }, "sent on a schedule"],
   [{ frequency: "monthly", bysetpos: 5 }, "sent every month"],
 ] as [Partial<Schedule>, string][])("%j is %s", (rule, summary) => {
-  expect(summaryOf({ ...daily, ...rule })).toBe(summary);
+  expect(summarize({ ...daily, ...rule })).toBe(summary);
 });

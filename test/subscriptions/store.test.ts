@@ -9,8 +9,8 @@ import {
   findMissing,
   listSubscriptions,
   removeAddress,
+  requireSubscription,
   reviseSubscription,
-  subscriptionOf,
 } from "../../src/subscriptions/store.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 
@@ -62,7 +62,10 @@ async function made(more: object = {}) {
   } as never);
 }
 const stored = async (id: number) =>
-  await subscriptionOf(accounts.sql, { project: { id: accounts.project_id }, params: { id: String(id) } });
+  await requireSubscription(accounts.sql, {
+    project: { id: accounts.project_id },
+    params: { id: String(id) },
+  });
 
 test("a subscription is shown as it was made, with its schedule in words and nothing of what is internal", async () => {
   const shown = await made();
@@ -103,7 +106,7 @@ test("a list has one project's, the newest first, running or paused, and those o
 test("another project's subscription is not found, nor what is no number", async () => {
   const { id } = (await made())!;
   const find = (project: number, name: string) =>
-    subscriptionOf(accounts.sql, { project: { id: project }, params: { id: name } });
+    requireSubscription(accounts.sql, { project: { id: project }, params: { id: name } });
   expect((await stored(id)).id).toBe(id);
   expect(find(other, String(id))).rejects.toBeInstanceOf(Fault);
   expect(find(accounts.project_id, "one")).rejects.toBeInstanceOf(Fault);

@@ -93,7 +93,7 @@ export function openDesk(options: DeskOptions = {}): Desk {
     definitions: noDefinitions,
     salts: options.salts ?? unopenedSalts(clock),
     dailyQuotas: new DailyQuotas({ source: noCounts, clock, log: silentLog }),
-    addressOf: options.addressOf ?? (() => undefined),
+    readAddress: options.addressOf ?? (() => undefined),
     keys: {
       ...keys,
       find: (asked) => keys.find(asked) ?? options.projects?.[asked],

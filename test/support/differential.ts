@@ -10,7 +10,7 @@ import { FirstRanks } from "../../src/capture/event/first_ranks.ts";
 import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
 import { emptyRow, type Row } from "../../src/capture/event/row.ts";
 import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
-import { yearOf } from "../../src/capture/journal/segments/partition.ts";
+import { toYear } from "../../src/capture/journal/segments/partition.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { Recorder } from "../../src/capture/recordings/recorder.ts";
 import { BodyScanner } from "../../src/capture/scan/body_scanner.ts";
@@ -142,7 +142,7 @@ class CollectingLane {
   readonly #blocks = new Map<number, Block>();
 
   append(row: Row): void {
-    this.#blockOf(yearOf(row.timestamp)).append(row);
+    this.#blockOf(toYear(row.timestamp)).append(row);
   }
 
   appendMany(year: number, rows: number, lay: (block: Block) => number): void {

@@ -9,7 +9,7 @@ import { emptyRow, newUuidBytes } from "../../src/capture/event/row.ts";
 import type { JournalIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
 import type { LaneKind } from "../../src/capture/journal/lane_kind.ts";
 import { FactsCollector } from "../../src/capture/recordings/snapshot_facts.ts";
-import { bytesOf } from "../../src/core/bytes.ts";
+import { toBytes } from "../../src/core/bytes.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 
@@ -40,7 +40,7 @@ export function openJournal(folder: string, options: Partial<CaptureJournalOptio
   return journal;
 }
 
-const text = (value: string) => ({ source: bytesOf(value), from: 0, to: bytesOf(value).length });
+const text = (value: string) => ({ source: toBytes(value), from: 0, to: toBytes(value).length });
 
 /** Appends one row that tells by its content which it is. */
 export function appendTo(journal: CaptureJournal, lane: LaneName, place: number): void {

@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import { listMainIds } from "../../src/persons/reading/list_store.ts";
 import { type Reading, readPersons as readMany } from "../../src/persons/reading/store.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
-import { readsOf } from "../../src/storage/clickhouse/query_options.ts";
+import { toReads } from "../../src/storage/clickhouse/query_options.ts";
 
 export interface ReadPerson {
   distinct_ids: string[];
@@ -46,7 +46,7 @@ export async function askPersons(
   project_id: number,
   bounds?: Reading,
 ): Promise<ReadPerson[]> {
-  const reads = readsOf(clickhouse, project_id);
+  const reads = toReads(clickhouse, project_id);
   const mains = await listMainIds(reads, { limit: 1000, offset: 0 });
   const persons = (await readMany(reads, mains, bounds)).map((person) => ({
     distinct_ids: person.distinct_ids.toSorted(),

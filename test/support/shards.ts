@@ -3,7 +3,7 @@
 // the one that clients speak to, has a view for each over the tables of the shards, read over HTTP, and a proxy before
 // it divides the rows of an INSERT by the table's sharding expression. All other meaning is ClickHouse's.
 
-import { tokensOf } from "../../src/storage/clickhouse/statement.ts";
+import { readTokens } from "../../src/storage/clickhouse/statement.ts";
 import { localEnding, localName, tables } from "../../src/storage/cluster/placement.ts";
 import { clusterName, configureCluster, ownShard, withoutReplicas } from "./cluster.ts";
 import { makeFolder } from "./folder.ts";
@@ -280,7 +280,7 @@ function quoted(text: string): string {
 /** The first words of a statement, as they are written. */
 function firstWords(text: string, count: number): string[] {
   const words: string[] = [];
-  for (const token of tokensOf(text)) {
+  for (const token of readTokens(text)) {
     words.push(token.text);
     if (words.length === count) break;
   }

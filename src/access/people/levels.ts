@@ -31,10 +31,10 @@ const leastLevels: Readonly<Record<string, Level>> = {
 /** @param path as it is routed, e.g. `/api/environments/:project_id/`. */
 export function leastLevel(method: string, path: string): Level {
   const changing = method === "PUT" ? "PATCH" : method;
-  const one = path
+  const name = path
     .replace("/api/environments", "/api/projects")
     .replace("/api/organizations/:organization_id/projects/:project_id", "/api/projects/:project_id");
-  return leastLevels[`${changing} ${one}`] ?? member;
+  return leastLevels[`${changing} ${name}`] ?? member;
 }
 
 /** @throws Fault permission_denied when the member's level is below `least`. */

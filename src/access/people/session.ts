@@ -41,7 +41,7 @@ export function openCookie(bareName: string, siteUrl: string | undefined) {
     /** The Set-Cookie of a value, for so many seconds. */
     text: (value: string, seconds: number): string =>
       `${name}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${isSecure ? "; Secure" : ""}`,
-    valueIn: ({ headers }: Request): string | undefined => valueOf(headers.get("cookie") ?? "", name),
+    valueIn: ({ headers }: Request): string | undefined => readCookie(headers.get("cookie") ?? "", name),
   };
 }
 
@@ -57,7 +57,7 @@ export function isFromConsole({ headers }: Request): boolean {
 }
 
 /** The value of a cookie that was sent once; a second one was set by somebody else. */
-function valueOf(cookies: string, name: string): string | undefined {
+function readCookie(cookies: string, name: string): string | undefined {
   const values = cookies.split(";").flatMap((pair) => {
     const [key = "", value = ""] = pair.trim().split("=", 2);
     return key === name ? [value] : [];

@@ -5,10 +5,10 @@ import { insufficient, type Level, requireLevel } from "../../access/people/leve
 import { Fault } from "../../core/fault.ts";
 import { isUuid } from "../../core/id.ts";
 import { refusal } from "../../http/docs/document.ts";
-import { notFound, uuidOf } from "../../http/fields/field_fault.ts";
+import { notFound, parseUuid } from "../../http/fields/field_fault.ts";
 import { pageParameters } from "../../http/fields/query.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
-import { operationsOf } from "../../http/operation.ts";
+import { toOperations } from "../../http/operation.ts";
 import { pageReply } from "../../http/pages/page.ts";
 import { listKeysPage } from "../../personal_api_keys/store.ts";
 import { consoleRefusals } from "../sign_in/model.ts";
@@ -26,8 +26,8 @@ import {
 } from "./model.ts";
 import { acceptInvite, findInvite, getInviteId, listInvites, makeInvite, revokeInvite } from "./store.ts";
 
-const ofOrganization = operationsOf("organization");
-const forPeople = operationsOf("sign_in");
+const ofOrganization = toOperations("organization");
+const forPeople = toOperations("sign_in");
 
 const refusals = {
   member: "This address belongs to a member already.",
@@ -69,7 +69,7 @@ export function inviteOperations(signing: Signing) {
     }),
     ofOrganization("DELETE /invites/:id/", "organization_member:write", {
       summary: "Revoke an invitation",
-      find: ({ organization, params: { id } }) => getInviteId(sql, organization.id, uuidOf(id)),
+      find: ({ organization, params: { id } }) => getInviteId(sql, organization.id, parseUuid(id)),
       replies: gone,
       answer: async ({ organization, found }) => {
         if (!(await revokeInvite(sql, organization.id, found))) throw notFound();

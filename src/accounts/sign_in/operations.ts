@@ -7,7 +7,7 @@ import { hashKey } from "../../core/id.ts";
 import type { CreateInput } from "../../http/fields/field.ts";
 import { notFound, present } from "../../http/fields/field_fault.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
-import { operationsOf } from "../../http/operation.ts";
+import { toOperations } from "../../http/operation.ts";
 import { ownUserModel } from "../../users/model.ts";
 import { requireOwn } from "../../users/operations.ts";
 import { getOwnUser } from "../../users/store.ts";
@@ -22,8 +22,8 @@ import {
 } from "./session_store.ts";
 import { checkedEmail, invalidKey, normalizedEmail, type Signing } from "./signing.ts";
 
-const forPeople = operationsOf("sign_in");
-const ofUser = operationsOf("users");
+const forPeople = toOperations("sign_in");
+const ofUser = toOperations("users");
 const isOwn = ({ access, params }: { access: Access; params: { uuid: string } }) =>
   requireOwn(access, params.uuid);
 
@@ -38,7 +38,7 @@ export function signInOperations(signing: Signing) {
       body: loginBody,
       replies: { 200: reply("Signed in.", loggedInModel), ...consoleRefusals },
       answer: async ({ request, body }) => {
-        const signer = await signerOf(signing, request, body);
+        const signer = await findSigner(signing, request, body);
         return await signing.signedIn(request, signer, Response.json({ success: true }));
       },
     }),
@@ -55,7 +55,7 @@ export function signInOperations(signing: Signing) {
   ];
 }
 
-async function signerOf(
+async function findSigner(
   signing: Signing,
   request: Request,
   { email, password, personal_api_key: key }: CreateInput<typeof loginBody>,

@@ -2,7 +2,7 @@
 
 import { hashSession, newSessionToken } from "../../access/people/session.ts";
 import { randomBase62 } from "../../core/id.ts";
-import { codeOf } from "../../core/log.ts";
+import { toCode } from "../../core/log.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { signInLimits } from "./limits.ts";
@@ -119,7 +119,7 @@ export async function changeUser(sql: Postgres, id: number, changes: UserChanges
   });
   return await changing.catch((thrown: unknown) => {
     // unique_violation: the index of addresses decides, even between two simultaneous requests.
-    if (codeOf(thrown) === "23505") return false;
+    if (toCode(thrown) === "23505") return false;
     throw thrown;
   });
 }

@@ -1,6 +1,6 @@
 // Checks of passwords, and new sessions, for signing in, changing an account and accepting an invitation.
 
-import { networkOfClient } from "../../access/client_address.ts";
+import { toClientNetwork } from "../../access/client_address.ts";
 import { openCookie, type SessionCookie } from "../../access/people/session.ts";
 import { openRateLimit } from "../../access/rate.ts";
 import type { Secrets } from "../../access/secret.ts";
@@ -18,13 +18,13 @@ export interface SigningOptions extends Uses<"sql" | "clock"> {
   /** SITE_URL. */
   siteUrl: string | undefined;
   /** The address of a request's client. */
-  addressOf: (request: Request) => string | undefined;
+  readAddress: (request: Request) => string | undefined;
 }
 
 export type Signing = ReturnType<typeof openSigning>;
 
 export function openSigning(options: SigningOptions) {
-  const { sql, clock, sessions, addressOf } = options;
+  const { sql, clock, sessions, readAddress } = options;
   const passwords = openPasswords(clock);
   const attempts = openAttempts(clock);
   const browsers = openKnownBrowsers(options.secrets, options.siteUrl);
@@ -40,8 +40,8 @@ export function openSigning(options: SigningOptions) {
      */
     authenticate: async (request: Request, given: string, password: string) => {
       const email = checkedEmail(given);
-      const known = browsers.idOf(request, email);
-      const caller = attempts.count({ address: addressOf(request), email, known });
+      const known = browsers.readId(request, email);
+      const caller = attempts.count({ address: readAddress(request), email, known });
       const user = await findSigningUser(sql, email);
       const isRight = await passwords.matches(password, user?.password_hash, caller);
       if (!user?.password_hash || !isRight) throw invalidPassword();
@@ -79,7 +79,7 @@ export function invalidKey(): Fault {
 /** @param secrets seal the cookie, so that it cannot be forged. */
 function openKnownBrowsers(secrets: Secrets, siteUrl: string | undefined) {
   const { text, valueIn } = openCookie("sluice_browser", siteUrl);
-  const idOf = (request: Request, email: string): string | undefined => {
+  const readId = (request: Request, email: string): string | undefined => {
     const value = valueIn(request);
     const known = value === undefined ? undefined : unseal(secrets, value);
     return known?.["email"] === email && typeof known["browser"] === "string" ? known["browser"] : undefined;
@@ -87,11 +87,11 @@ function openKnownBrowsers(secrets: Secrets, siteUrl: string | undefined) {
   return {
     /** The Set-Cookie of a browser in which the account of a normalized address signs in. Its id stays the same. */
     cookieFor: (request: Request, email: string) => {
-      const sealed = secrets.seal({ browser: idOf(request, email) ?? randomBase62(22), email });
+      const sealed = secrets.seal({ browser: readId(request, email) ?? randomBase62(22), email });
       return text(Buffer.from(sealed).toString("base64url"), signInLimits.browserKnownSeconds);
     },
     /** The id of the request's browser; undefined when the account of the address has not signed in there. */
-    idOf,
+    readId,
   };
 }
 
@@ -135,7 +135,7 @@ export function openAttempts(clock: Clock) {
         byKnown.count(known);
         return { owner: known, isKnown: true };
       }
-      const client = address === undefined ? "" : networkOfClient(address);
+      const client = address === undefined ? "" : toClientNetwork(address);
       const account = normalizedEmail(email);
       const owner = `${client} ${account}`;
       byBoth.count(owner);

@@ -2,7 +2,7 @@
 
 import { Fault } from "../../core/fault.ts";
 import { refusal } from "../../http/docs/document.ts";
-import { present, uuidOf } from "../../http/fields/field_fault.ts";
+import { parseUuid, present } from "../../http/fields/field_fault.ts";
 import { limitParameter, parameter } from "../../http/fields/query.ts";
 import { reply } from "../../http/fields/schema.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
@@ -20,8 +20,8 @@ import { chooseMoment, readFirstMoment } from "../source/store.ts";
 import { cancelBackfill, getBackfill, listBackfills } from "../stores/backfill_store.ts";
 import { cursorPage, readCursor } from "../stores/cursor.ts";
 import type { StoredExport } from "../stores/export_store.ts";
-import { beginBackfill, endOfRange, readRange } from "./backfill_range.ts";
-import { exportOf, exportOperation, type ExportRequest } from "./request.ts";
+import { beginBackfill, findRangeEnd, readRange } from "./backfill_range.ts";
+import { exportOperation, type ExportRequest, requireExport } from "./request.ts";
 
 export interface BackfillParts extends Uses<"sql" | "clickhouse" | "clock"> {
   wake: () => void;
@@ -33,7 +33,7 @@ export function backfillOperations(parts: BackfillParts) {
     ...startOperations(parts),
     exportOperation("GET /batch_exports/:id/backfills/", "batch_export:read", {
       summary: "List an export's backfills, newest first",
-      find: (request) => exportOf(sql, request),
+      find: (request) => requireExport(sql, request),
       query: {
         cursor: parameter("From a page's links.", readCursor),
         limit: limitParameter("Backfills", exportLimits.backfillsPageDefault),
@@ -44,17 +44,17 @@ export function backfillOperations(parts: BackfillParts) {
     }),
     exportOperation("GET /batch_exports/:id/backfills/:backfill_id/", "batch_export:read", {
       summary: "Get a backfill, with its progress",
-      find: (request) => backfillOf(sql, request),
+      find: (request) => requireBackfill(sql, request),
       replies: { 200: reply("The backfill.", backfillModel) },
       answer: ({ found }) => found,
     }),
     exportOperation("POST /batch_exports/:id/backfills/:backfill_id/cancel/", "batch_export:write", {
       summary: "Cancel a backfill and its runs",
-      find: (request) => backfillOf(sql, request),
+      find: (request) => requireBackfill(sql, request),
       replies: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
       answer: async ({ found, ...request }) => {
         if (await cancelBackfill(sql, found.id, new Date(clock.now()))) return { cancelled: true };
-        const { status } = await backfillOf(sql, request);
+        const { status } = await requireBackfill(sql, request);
         throw new Fault("invalid_input", `Cannot cancel a backfill that is in '${status}' status`);
       },
     }),
@@ -69,7 +69,7 @@ function startOperations({ sql, clickhouse, clock, wake }: BackfillParts) {
       "it, one after the other, beginning at once. Without `start_at` it begins with the first data; without " +
       "`end_at` it goes until now, and leaves the interval that has not ended to the schedule of an export that " +
       "is not paused.",
-    find: (request: ExportRequest & { params: { id: string } }) => exportOf(sql, request),
+    find: (request: ExportRequest & { params: { id: string } }) => requireExport(sql, request),
     body: backfillBody,
     answer: async ({ found, body }: { found: StoredExport; body: Parameters<typeof readRange>[0] }) => {
       const now = new Date(clock.now());
@@ -81,7 +81,7 @@ function startOperations({ sql, clickhouse, clock, wake }: BackfillParts) {
         const detail = `There is nothing in this range: the first ${data} is of ${isoText(first)}.`;
         throw new Fault("invalid_input", detail, { attr: "end_at" });
       }
-      const backfill_id = await beginBackfill(sql, found, range, endOfRange(range, found, now), now);
+      const backfill_id = await beginBackfill(sql, found, range, findRangeEnd(range, found, now), now);
       wake();
       return { backfill_id };
     },
@@ -101,10 +101,10 @@ function startOperations({ sql, clickhouse, clock, wake }: BackfillParts) {
   ];
 }
 
-async function backfillOf(
+async function requireBackfill(
   sql: Postgres,
   request: ExportRequest & { params: { id: string; backfill_id: string } },
 ) {
-  const { id } = await exportOf(sql, request);
-  return present(await getBackfill(sql, id, uuidOf(request.params.backfill_id)));
+  const { id } = await requireExport(sql, request);
+  return present(await getBackfill(sql, id, parseUuid(request.params.backfill_id)));
 }

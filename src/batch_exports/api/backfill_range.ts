@@ -4,7 +4,7 @@ import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { wordsIn } from "../../core/words.ts";
 import { excerpt } from "../../http/fields/field_fault.ts";
-import { isoTimeOf } from "../../http/fields/field_time.ts";
+import { toIsoTime } from "../../http/fields/field_time.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type Cadence, type Grid, intervalsIn, openGrid } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
@@ -39,7 +39,7 @@ export function readRange(
  * The end of a backfill of this range. Without an end it runs until now, but leaves the unfinished interval to the
  * schedule, if the schedule will run it.
  */
-export function endOfRange(
+export function findRangeEnd(
   { start, end }: Omit<BackfillRange, "by_timestamp">,
   of: Cadence & Pick<StoredExport, "paused" | "end_at">,
   now: Date,
@@ -81,7 +81,7 @@ function readMoment(value: unknown, grid: Grid, { offset_day }: Cadence): Date |
   if (value === undefined || value === null || value === "") return null;
   const text = typeof value === "string" ? value.trim() : "";
   const isDate = dateOnly.test(text);
-  const time = text.length > 64 ? undefined : isoTimeOf(isDate ? `${text}T00:00` : text);
+  const time = text.length > 64 ? undefined : toIsoTime(isDate ? `${text}T00:00` : text);
   if (time === undefined) {
     throw new Fault("invalid_input", `Input ${excerpt(value)} is not a valid ISO formatted datetime.`);
   }

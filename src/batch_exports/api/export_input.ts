@@ -7,7 +7,7 @@ import { Fault, UserError } from "../../core/fault.ts";
 import { excerpt } from "../../http/fields/field_fault.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { readsOf } from "../../storage/clickhouse/query_options.ts";
+import { toReads } from "../../storage/clickhouse/query_options.ts";
 import { whyNoPattern } from "../../storage/clickhouse/trial.ts";
 import { personKeysIn, refuseUnset } from "../../storage/events/lifted_properties.ts";
 import {
@@ -71,10 +71,11 @@ async function checkOwnPart(
   changes: ExportUpdate,
   stored: StoredExport | undefined,
 ): Promise<Omit<ExportFields, "destination_type" | "destination_config" | "destination_secrets">> {
-  const model = changes.model === undefined && stored ? stored.model : modelOf(changes.model);
-  const interval = changes.interval === undefined && stored ? stored.interval : intervalOf(changes.interval);
-  const native_query = queryOf(changes, stored);
-  const filters = filtersOf(changes, model, stored);
+  const model = changes.model === undefined && stored ? stored.model : checkModel(changes.model);
+  const interval =
+    changes.interval === undefined && stored ? stored.interval : checkInterval(changes.interval);
+  const native_query = chooseQuery(changes, stored);
+  const filters = chooseFilters(changes, model, stored);
   const moment = (name: "last_paused_at" | "start_at" | "end_at") =>
     changes[name] === undefined ? (stored?.[name] ?? null) : changes[name];
   const start_at = moment("start_at");
@@ -120,8 +121,8 @@ async function checkDestinationPart(
     const detail = `"${destination.type}" is not a valid choice. ${reason}.`;
     throw new Fault("invalid_choice", detail, { attr: "destination__type" });
   }
-  const target = kind.hostOf?.(destination.config);
-  const refused = target && (await addresses.resolvedRefusalOf(target.host));
+  const target = kind.findHost?.(destination.config);
+  const refused = target && (await addresses.findResolvedRefusal(target.host));
   if (target && refused !== undefined) {
     throw new Fault("invalid_input", refused, { attr: `destination__config__${target.field}` });
   }
@@ -156,17 +157,17 @@ async function checkFilters(clickhouse: ClickHouse, project_id: number, filters:
   const checked = checkPropertyFilters(filters, "filters");
   const reason = await whyNoPattern(clickhouse, patternsIn(checked));
   if (reason !== undefined) throw new Fault("invalid_input", reason, { attr: "filters" });
-  await refuseUnset(readsOf(clickhouse, project_id).query, project_id, personKeysIn(checked), "filters");
+  await refuseUnset(toReads(clickhouse, project_id).query, project_id, personKeysIn(checked), "filters");
 }
 
 /** Events by default, as in PostHog. */
-function modelOf(model: string | null | undefined): ExportModel {
+function checkModel(model: string | null | undefined): ExportModel {
   if (model === undefined || model === null || model === "") return "events";
   if (model === "events" || model === "persons") return model;
   throw new Fault("invalid_choice", `"${excerpt(model)}" is not a valid choice.`, { attr: "model" });
 }
 
-function intervalOf(interval: string | undefined): string {
+function checkInterval(interval: string | undefined): string {
   if (interval === "hour" || interval === "day" || interval === "week") return interval;
   const minutes = Number(/^every ([1-9]\d{0,3}) minutes$/.exec(interval ?? "")?.[1]);
   if (interval !== undefined && minutes <= exportLimits.minutesMax) return interval;
@@ -174,7 +175,7 @@ function intervalOf(interval: string | undefined): string {
 }
 
 /** The query under either name, the changed one of two; a blank one counts as none. */
-function queryOf(changes: ExportUpdate, stored: StoredExport | undefined): string | null {
+function chooseQuery(changes: ExportUpdate, stored: StoredExport | undefined): string | null {
   const before = stored?.native_query ?? null;
   const named = [changes.native_query, changes.hogql_query].filter((query) => query !== undefined);
   if (named.length === 0) return before;
@@ -182,7 +183,7 @@ function queryOf(changes: ExportUpdate, stored: StoredExport | undefined): strin
   return texts.find((query) => query !== before) ?? texts[0] ?? null;
 }
 
-function filtersOf(changes: ExportUpdate, model: ExportModel, stored: StoredExport | undefined): unknown {
+function chooseFilters(changes: ExportUpdate, model: ExportModel, stored: StoredExport | undefined): unknown {
   const filters = changes.filters === undefined ? (stored?.filters ?? null) : changes.filters;
   if (filters === null) return null;
   if (!Array.isArray(filters)) throw new Fault("invalid_input", "should be an array", { attr: "filters" });

@@ -4,10 +4,10 @@ import { sleep } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { missingReference, notFound } from "../../http/fields/field_fault.ts";
-import { isoOf } from "../../http/fields/field_time.ts";
+import { toIso } from "../../http/fields/field_time.ts";
 import { flagParameter, pageParameters } from "../../http/fields/query.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
-import { operationsOf, projectOperation } from "../../http/operation.ts";
+import { projectOperation, toOperations } from "../../http/operation.ts";
 import { streamedPage } from "../../http/pages/page.ts";
 import { primedTexts } from "../../http/pages/sliced.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
@@ -41,7 +41,13 @@ import {
   withRuns,
 } from "../stores/export_store.ts";
 import { checkExport, type Checks } from "./export_input.ts";
-import { exportOf, exportOperation, type ExportRequest, type OneExportRequest, scopeOf } from "./request.ts";
+import {
+  exportOperation,
+  type ExportRequest,
+  type OneExportRequest,
+  requireExport,
+  toScope,
+} from "./request.ts";
 
 export interface ExportParts extends Omit<Checks, "project_id">, Uses<"sql" | "clock"> {
   /** Tests a project's destination; resolves to the reason why it does not work, or to undefined. */
@@ -62,16 +68,16 @@ function readOperations({ sql, parse }: ExportParts) {
       replies: { 200: reply("The exports.", listSchema(exportModel)) },
       answer: async (request) => {
         const { query, url } = request;
-        const { count, rows } = await listExports(sql, scopeOf(request), query);
-        const shown = await primedTexts(shownBlocks(sql, parse, rows), (one) => JSON.stringify(one));
+        const { count, rows } = await listExports(sql, toScope(request), query);
+        const shown = await primedTexts(shownBlocks(sql, parse, rows), (item) => JSON.stringify(item));
         return await streamedPage(url, query, count, shown);
       },
     }),
     exportOperation("GET /batch_exports/:id/", "batch_export:read", {
       summary: "Get a batch export",
-      find: (request) => exportOf(sql, request),
+      find: (request) => requireExport(sql, request),
       replies: shownOne,
-      answer: ({ found }) => shownOf(sql, parse, found),
+      answer: ({ found }) => toShown(sql, parse, found),
     }),
   ];
 }
@@ -85,7 +91,7 @@ async function* shownBlocks(
   for (let at = 0; at < exports.length; at += limits.rowsShownAtOnceMax) {
     const page = await withRuns(sql, exports.slice(at, at + limits.rowsShownAtOnceMax));
     const shown: BatchExport[] = [];
-    for (const one of page) shown.push(await shownExport(parse, one));
+    for (const item of page) shown.push(await shownExport(parse, item));
     yield shown;
   }
 }
@@ -109,7 +115,7 @@ function createOperations(parts: ExportParts) {
   } as const;
   return [
     projectOperation("POST /batch_exports/", "batch_export:write", { ...make, body: exportBody }),
-    operationsOf("organization")("POST /batch_exports/", "batch_export:write", {
+    toOperations("organization")("POST /batch_exports/", "batch_export:write", {
       ...make,
       body: organizationExportBody,
     }),
@@ -212,18 +218,18 @@ function changeOperations(parts: ExportParts) {
         "`destination.config` is merged into the stored one. When the target of the data changes, secrets " +
         "are required again.",
       put: "Change a batch export; fields without a default are required",
-      find: (request) => exportOf(sql, request),
+      find: (request) => requireExport(sql, request),
       body: exportBody,
       replies: shownOne,
       answer: (request) => change(parts, request, request.body),
     }),
     exportOperation("DELETE /batch_exports/:id/", "batch_export:write", {
       summary: "Delete a batch export and cancel its runs",
-      find: (request) => exportOf(sql, request),
+      find: (request) => requireExport(sql, request),
       replies: gone,
       answer: async ({ found, ...request }) => {
         const now = new Date(clock.now());
-        if (!(await removeExport(sql, scopeOf(request), found.id, now))) throw notFound();
+        if (!(await removeExport(sql, toScope(request), found.id, now))) throw notFound();
       },
     }),
   ];
@@ -239,8 +245,8 @@ async function change(
 ): Promise<BatchExport> {
   const { sql, clock, parse } = parts;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const stored = await exportOf(sql, request);
-    if (Object.keys(changes).length === 0) return await shownOf(sql, parse, stored);
+    const stored = await requireExport(sql, request);
+    if (Object.keys(changes).length === 0) return await toShown(sql, parse, stored);
     const { project_id } = stored;
     const { fields, destination } = await checkExport({ ...parts, project_id }, changes, stored);
     if (changes.destination) await refuseTable(parts, fields, destination, project_id);
@@ -248,13 +254,13 @@ async function change(
     const changed = await withOwnPath(sql, { ...fields, project_id }, stored, (tx, own_names) =>
       updateExport(tx, stored, { ...fields, own_names }, now),
     );
-    if (changed) return await shownOf(sql, parse, changed);
+    if (changed) return await toShown(sql, parse, changed);
   }
-  await exportOf(sql, request);
+  await requireExport(sql, request);
   throw new Fault("conflict", "The export was changed by another request at the same time. Please retry.");
 }
 
-async function shownOf(sql: Postgres, parse: Checks["parse"], stored: StoredExport): Promise<BatchExport> {
+async function toShown(sql: Postgres, parse: Checks["parse"], stored: StoredExport): Promise<BatchExport> {
   const [shown] = await withRuns(sql, [stored]);
   return await shownExport(parse, shown!);
 }
@@ -272,15 +278,15 @@ async function shownExport(
     destination: { type: stored.destination_type, config: stored.destination_config },
     interval: stored.interval,
     paused: stored.paused,
-    created_at: isoOf(stored.created_at),
-    last_updated_at: isoOf(stored.last_updated_at),
+    created_at: toIso(stored.created_at),
+    last_updated_at: toIso(stored.last_updated_at),
     last_paused_at: stored.last_paused_at,
     start_at: stored.start_at,
     end_at: stored.end_at,
     latest_runs: stored.latest_runs,
     native_query: stored.native_query,
     hogql_query: stored.native_query,
-    schema: await schemaOf(parse, stored),
+    schema: await describeSchema(parse, stored),
     filters: stored.filters,
     timezone: stored.timezone,
     offset_day: stored.interval === "week" ? stored.offset_day : null,
@@ -289,7 +295,7 @@ async function shownExport(
 }
 
 /** The columns of its query, as the owner wrote them. */
-async function schemaOf(
+async function describeSchema(
   parse: SqlParser["parse"],
   { native_query, model, project_id }: Pick<ShownExport, "native_query" | "model" | "project_id">,
 ): Promise<BatchExport["schema"]> {

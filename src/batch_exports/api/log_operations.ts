@@ -1,7 +1,7 @@
 // The log lines of exports and runs, over HTTP.
 
 import type { Clock } from "../../core/clock.ts";
-import { present, uuidOf } from "../../http/fields/field_fault.ts";
+import { parseUuid, present } from "../../http/fields/field_fault.ts";
 import { checkChoice } from "../../http/fields/field_rule.ts";
 import {
   momentParameter,
@@ -17,7 +17,7 @@ import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { exportLimits } from "../limits.ts";
 import { type LogEntryLevel, logEntryLevels, logModel } from "../model.ts";
 import { getRun, listLogs, type LogFilter } from "../stores/run_list_store.ts";
-import { exportOf, exportOperation } from "./request.ts";
+import { exportOperation, requireExport } from "./request.ts";
 
 export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
   const query = {
@@ -39,7 +39,7 @@ export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
   return [
     exportOperation("GET /batch_exports/:id/logs/", "batch_export:read", {
       summary: "Read an export's log, newest first",
-      find: (request) => exportOf(sql, request),
+      find: (request) => requireExport(sql, request),
       query: { ...query, instance_id: instanceParameter },
       replies,
       answer: ({ found: { id }, query, url }) =>
@@ -48,8 +48,8 @@ export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
     exportOperation("GET /batch_exports/:id/runs/:run_id/logs/", "batch_export:read", {
       summary: "Read a run's log, newest first",
       find: async (request) => {
-        const { id } = await exportOf(sql, request);
-        return { batch_export_id: id, run: present(await getRun(sql, id, uuidOf(request.params.run_id))) };
+        const { id } = await requireExport(sql, request);
+        return { batch_export_id: id, run: present(await getRun(sql, id, parseUuid(request.params.run_id))) };
       },
       query,
       replies,

@@ -4,7 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { refusal } from "../../http/docs/document.ts";
-import { present, uuidOf } from "../../http/fields/field_fault.ts";
+import { parseUuid, present } from "../../http/fields/field_fault.ts";
 import { limitParameter, momentParameter, parameter } from "../../http/fields/query.ts";
 import { reply } from "../../http/fields/schema.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
@@ -25,7 +25,7 @@ import { setPaused, type StoredExport } from "../stores/export_store.ts";
 import { cancelRun, getRun, isByTimestamp, listRuns, readLastEnd } from "../stores/run_list_store.ts";
 import type { BackfillParts } from "./backfill_operations.ts";
 import { beginBackfill } from "./backfill_range.ts";
-import { exportOf, exportOperation, type ExportRequest } from "./request.ts";
+import { exportOperation, type ExportRequest, requireExport } from "./request.ts";
 
 export function runOperations(parts: BackfillParts) {
   return [...pauseOperations(parts), ...readOperations(parts), ...changeOperations(parts)];
@@ -35,7 +35,7 @@ function readOperations({ sql, clock }: BackfillParts) {
   return [
     exportOperation("GET /batch_exports/:id/runs/", "batch_export:read", {
       summary: "List an export's runs, newest first",
-      find: (request) => exportOf(sql, request),
+      find: (request) => requireExport(sql, request),
       query: runQuery(clock),
       replies: { 200: reply("The runs.", runPageModel) },
       answer: async ({ found, query, url }) => {
@@ -48,7 +48,7 @@ function readOperations({ sql, clock }: BackfillParts) {
     }),
     exportOperation("GET /batch_exports/:id/runs/:run_id/", "batch_export:read", {
       summary: "Get a run",
-      find: (request) => runOf(sql, request),
+      find: (request) => requireRun(sql, request),
       replies: { 200: reply("The run.", runModel) },
       answer: ({ found: { run } }) => run,
     }),
@@ -89,17 +89,17 @@ function changeOperations({ sql, clock, wake }: BackfillParts) {
   return [
     exportOperation("POST /batch_exports/:id/runs/:run_id/cancel/", "batch_export:write", {
       summary: "Cancel a run",
-      find: (request) => runOf(sql, request),
+      find: (request) => requireRun(sql, request),
       replies: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
       answer: async ({ found, ...request }) => {
         if (await cancelRun(sql, found.run.id, new Date(clock.now()))) return { cancelled: true };
-        const { status } = (await runOf(sql, request)).run;
+        const { status } = (await requireRun(sql, request)).run;
         throw new Fault("invalid_input", `Cannot cancel a run that is in '${status}' status`);
       },
     }),
     exportOperation("POST /batch_exports/:id/runs/:run_id/retry/", "batch_export:write", {
       summary: "Run an interval again, as a backfill of its own",
-      find: (request) => runOf(sql, request),
+      find: (request) => requireRun(sql, request),
       replies: { 200: reply("It was started.", startedBackfillModel), 400: refusal(400) },
       answer: async ({ found: { run, stored } }) => {
         if (openStatuses.includes(run.status)) {
@@ -122,19 +122,19 @@ async function runAgain(sql: Postgres, stored: StoredExport, run: Run, now: Date
   return await beginBackfill(sql, of, { start, end, by_timestamp }, end, now);
 }
 
-async function runOf(
+async function requireRun(
   sql: Postgres,
   request: ExportRequest & { params: { id: string; run_id: string } },
 ): Promise<{ stored: StoredExport; run: Run }> {
-  const stored = await exportOf(sql, request);
-  return { stored, run: present(await getRun(sql, stored.id, uuidOf(request.params.run_id))) };
+  const stored = await requireExport(sql, request);
+  return { stored, run: present(await getRun(sql, stored.id, parseUuid(request.params.run_id))) };
 }
 
 function pauseOperations({ sql, clock, wake }: BackfillParts) {
   return [
     exportOperation("POST /batch_exports/:id/pause/", "batch_export:write", {
       summary: "Pause a batch export",
-      find: (request) => exportOf(sql, request),
+      find: (request) => requireExport(sql, request),
       replies: { 200: reply("It is paused.", pausedModel) },
       answer: async ({ found }) => {
         await setPaused(sql, found.id, true, new Date(clock.now()));
@@ -144,7 +144,7 @@ function pauseOperations({ sql, clock, wake }: BackfillParts) {
     exportOperation("POST /batch_exports/:id/unpause/", "batch_export:write", {
       summary: "Resume a batch export",
       description: "Intervals that were missed meanwhile are run only with `backfill`.",
-      find: (request) => exportOf(sql, request),
+      find: (request) => requireExport(sql, request),
       body: unpauseBody,
       replies: { 200: reply("It is resumed.", pausedModel) },
       answer: async ({ found, body: { backfill } }) => {

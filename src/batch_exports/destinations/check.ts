@@ -1,7 +1,7 @@
 // Checks a destination in a request against the fields of its type.
 
 import { Fault } from "../../core/fault.ts";
-import { excerpt, typeNameOf } from "../../http/fields/field_fault.ts";
+import { excerpt, nameType } from "../../http/fields/field_fault.ts";
 import { exportLimits } from "../limits.ts";
 import type { DestinationFields, DestinationKind } from "./destination.ts";
 import { destinations, type DestinationType, destinationTypes } from "./destinations.ts";
@@ -43,9 +43,9 @@ export function readDestination(
 }
 
 function checkType(type: unknown): DestinationType {
-  const known = destinationTypes.find((one) => one === type);
+  const known = destinationTypes.find((name) => name === type);
   if (known) return known;
-  const types = destinationTypes.map((one) => `"${one}"`).join(", ");
+  const types = destinationTypes.map((name) => `"${name}"`).join(", ");
   const detail = `"${excerpt(type)}" is not a valid choice. This server exports to ${types}.`;
   throw new Fault("invalid_choice", detail, { attr: "destination__type" });
 }
@@ -81,7 +81,7 @@ function readSetting(field: Field, value: unknown): unknown {
     case "list":
       if (Array.isArray(value)) return checkNames(value);
   }
-  throw wrong(`Configuration has invalid type: got '${typeNameOf(value)}', expected '${field.kind}'`);
+  throw wrong(`Configuration has invalid type: got '${nameType(value)}', expected '${field.kind}'`);
 }
 
 function checkNames(names: unknown[]): string[] {
@@ -90,7 +90,7 @@ function checkNames(names: unknown[]): string[] {
   }
   return names.map((name) => {
     if (typeof name === "string") return name;
-    throw wrong(`Configuration has invalid type: got '${typeNameOf(name)}', expected 'str'`);
+    throw wrong(`Configuration has invalid type: got '${nameType(name)}', expected 'str'`);
   });
 }
 
@@ -114,7 +114,7 @@ function requireSecretsAgain(
     (name) =>
       fields[name]?.isTarget &&
       name in given &&
-      valueOf(fields, merged, name) !== valueOf(fields, stored.config, name),
+      findSetting(fields, merged, name) !== findSetting(fields, stored.config, name),
   );
   if (changedTarget === undefined) return;
   const secret = Object.keys(stored.secrets).find((name) => !(name in given));
@@ -124,6 +124,6 @@ function requireSecretsAgain(
 }
 
 /** The value of a setting, or its default. */
-function valueOf(fields: DestinationFields, settings: Settings, name: string): unknown {
+function findSetting(fields: DestinationFields, settings: Settings, name: string): unknown {
   return settings[name] ?? fields[name]?.otherwise;
 }

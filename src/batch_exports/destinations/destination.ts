@@ -15,7 +15,7 @@ export interface DestinationParts<Config> {
   /** Checks what the rules of single fields cannot. @param settings without defaults. @throws Fault */
   check?(settings: Settings): void;
   /** The field with the host of the data, and the host; undefined where there is none. */
-  hostOf?(settings: Settings): { field: string; host: string } | undefined;
+  findHost?(settings: Settings): { field: string; host: string } | undefined;
   /** The columns of events, unless the owner selects others. */
   columns: readonly ExportColumn[];
   /** Why this process cannot write to any such destination; undefined when it can. */

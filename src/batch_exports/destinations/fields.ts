@@ -58,7 +58,7 @@ export type FileChoice = ValuesOf<typeof files>;
 export type Settings = Record<string, unknown>;
 
 /** The host of the URL in a field. */
-export function hostOfUrl(
+export function readUrlHost(
   field: string,
 ): (settings: Settings) => { field: string; host: string } | undefined {
   return ({ [field]: url }) => (typeof url === "string" ? { field, host: new URL(url).hostname } : undefined);
@@ -81,7 +81,7 @@ export function missing(name: string): Fault {
 export function checkFileChoice(settings: Settings): void {
   const requested = settings["file_format"] ?? "JSONLines";
   const formats = Object.keys(fileFormats) as FileFormat[];
-  const format = formats.find((one) => one === requested);
+  const format = formats.find((name) => name === requested);
   if (!format) {
     const detail = `File format ${excerpt(requested)} is not supported. Supported file formats are ${listed(formats)}`;
     throw wrong(detail, "destination");
@@ -91,7 +91,7 @@ export function checkFileChoice(settings: Settings): void {
   }
   const compression = settings["compression"] ?? null;
   const { compressions } = fileFormats[format];
-  if (compression === null || compressions.some((one) => one === compression)) return;
+  if (compression === null || compressions.some((name) => name === compression)) return;
   const detail =
     `Compression ${excerpt(compression)} is not supported for file format ${format}. ` +
     `Supported compressions are ${listed(compressions)}`;

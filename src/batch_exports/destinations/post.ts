@@ -3,7 +3,7 @@
 import type { Addresses } from "../../access/address.ts";
 import { type ForeignAnswer, isPassing, postTo } from "../../access/post.ts";
 import { type Clock, sleep } from "../../core/clock.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import { ExportError } from "../failure.ts";
 import { exportLimits } from "../limits.ts";
 import { checkHost } from "../source/statements.ts";
@@ -29,7 +29,7 @@ export async function post(
     const address = await addresses.connectable(url.hostname);
     return await postTo(url, address, body, { method, headers, msMax, abort });
   } catch (thrown) {
-    throw new ExportError(`${url.host} could not be reached: ${reasonOf(thrown)}`, false);
+    throw new ExportError(`${url.host} could not be reached: ${toReason(thrown)}`, false);
   }
 }
 

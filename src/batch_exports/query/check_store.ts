@@ -1,7 +1,7 @@
 // Checks a compiled native_query in the engine, which knows the types. It runs on an empty table.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { refusalOf } from "../../storage/clickhouse/trial.ts";
+import { refuseTrial } from "../../storage/clickhouse/trial.ts";
 import type { ExportModel } from "../export_model.ts";
 import type { CompiledQuery } from "./compile.ts";
 
@@ -24,7 +24,7 @@ export async function queryProblem(
 ): Promise<string | undefined> {
   const shown = columns.map(({ expression_sql, alias }) => `${expression_sql} AS \`${alias}\``).join(", ");
   const from = `FROM (SELECT * FROM format(JSONEachRow, {structure:String}, '{}')) WHERE ${where_sql ?? "1"}`;
-  return await refusalOf(clickhouse, `SELECT ${shown} ${from} LIMIT 1`, {
+  return await refuseTrial(clickhouse, `SELECT ${shown} ${from} LIMIT 1`, {
     ...params,
     structure: structures[model],
   });

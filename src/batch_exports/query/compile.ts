@@ -44,7 +44,7 @@ export async function compileQuery(
     for (const [zone, at] of named) {
       if (!zones.admit(project_id, zone)) throw new SqlProblem(tooManyZones, at);
     }
-    const columns = namesOf(selected).map((alias, i) => ({ expression_sql: expressions[i]!.sql, alias }));
+    const columns = nameColumns(selected).map((alias, i) => ({ expression_sql: expressions[i]!.sql, alias }));
     return { columns, where_sql: expressions[selected.length]?.sql, params: parameters };
   } catch (thrown) {
     return refuseProblem("Invalid HogQL query", thrown);
@@ -58,20 +58,20 @@ export async function writtenColumns(
   owner: QueryOwner,
 ): Promise<{ expression: string; alias: string }[]> {
   const { selected } = await readNativeQuery(parse, text, owner);
-  return namesOf(selected).map((alias, i) => ({ expression: selected[i]!.text, alias }));
+  return nameColumns(selected).map((alias, i) => ({ expression: selected[i]!.text, alias }));
 }
 
 const aliasShape = /^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/;
 /** Columns in the conditions of every statement. */
 const ownNames = new Set(["project_id", "team_id", "_batch", "_row", "_version"]);
 
-function namesOf(selected: readonly SelectedColumn[]): string[] {
+function nameColumns(selected: readonly SelectedColumn[]): string[] {
   const aliases = new Set<string>();
-  return selected.map((column, index) => aliasOf(column, index, aliases));
+  return selected.map((column, index) => nameColumn(column, index, aliases));
 }
 
 /** The alias, or a name made from the expression that is still free. */
-function aliasOf({ node, alias, text }: SelectedColumn, index: number, aliases: Set<string>): string {
+function nameColumn({ node, alias, text }: SelectedColumn, index: number, aliases: Set<string>): string {
   if (alias !== undefined) {
     if (!aliasShape.test(alias)) {
       refuseUnsupported(`the alias "${alias.slice(0, 64)}" must be 1 to 64 letters, digits, _ or $.`);

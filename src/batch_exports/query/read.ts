@@ -32,7 +32,7 @@ export async function readNativeQuery(
   if (tree.node !== "SelectQuery") refuseUnsupported("it must begin with SELECT.");
   checkParts(tree, model);
   const characters = [...repaired];
-  const selected = tree.select.flatMap((one) => selectedOf(one, characters, model));
+  const selected = tree.select.flatMap((item) => selectColumns(item, characters, model));
   if (tree.select.length > exportLimits.columnsMax || selected.length > exportLimits.columnsMax) {
     refuseUnsupported(`more than ${exportLimits.columnsMax} columns.`);
   }
@@ -87,7 +87,7 @@ function refuseOthers(node: object, known: ReadonlySet<string>): void {
 }
 
 /** A star is every column. */
-function selectedOf(
+function selectColumns(
   node: ExpressionNode,
   characters: readonly string[],
   model: ExportModel,
@@ -113,7 +113,7 @@ class ExpressionCheck {
     if (++this.#parts > exportLimits.queryPartsMax) {
       refuseUnsupported(`it has more than ${exportLimits.queryPartsMax} parts.`);
     }
-    for (const one of this.#within(node)) this.expression(one);
+    for (const item of this.#within(node)) this.expression(item);
   }
 
   #within(node: ExpressionNode): readonly ExpressionNode[] {
@@ -166,8 +166,8 @@ class ExpressionCheck {
 /** The list after IN. */
 function checkList(node: ExpressionNode): void {
   const list = node.node === "Tuple" || node.node === "Array" ? node.exprs : [node];
-  if (list.some((one) => one.node === "SelectQuery" || one.node === "SelectSetQuery")) refuseInner();
-  if (list.some((one) => one.node !== "Constant")) {
+  if (list.some((item) => item.node === "SelectQuery" || item.node === "SelectSetQuery")) refuseInner();
+  if (list.some((item) => item.node !== "Constant")) {
     refuseUnsupported("IN takes a list of texts or numbers.");
   }
 }

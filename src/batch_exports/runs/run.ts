@@ -9,7 +9,7 @@
 
 import type { Secrets } from "../../access/secret.ts";
 import { limits } from "../../core/limits.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import { readStoredZone } from "../../storage/clickhouse/zones.ts";
 import { checkPropertyFilters, compilePropertyFilters } from "../../storage/events/property_filter.ts";
@@ -22,7 +22,7 @@ import { isoText } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import type { LogEntryLevel, RunStatus } from "../model.ts";
 import { compileQuery } from "../query/compile.ts";
-import { columnOfType, ownColumns, personColumns } from "../source/columns.ts";
+import { ownColumns, personColumns, toTypedColumn } from "../source/columns.ts";
 import {
   type ExportServices,
   type ExportWork,
@@ -35,12 +35,12 @@ import {
 import {
   chooseMoment,
   copyStatement,
-  countOf,
-  daysOf,
-  describeOf,
+  countExported,
+  describeRows,
   dropCopy,
   type ExportSource,
   type ExportStatement,
+  selectDays,
 } from "../source/store.ts";
 import {
   type AttemptResult,
@@ -82,7 +82,7 @@ export async function attemptRun(run: ClaimedRun, services: RunServices, lease: 
     const storedSecrets = services.secrets.open(run.destination_secrets);
     const destination = openDestination(run.destination_type, run.destination_config, storedSecrets);
     secrets = destination.secrets;
-    const source = await sourceOf(run, destination, services);
+    const source = await buildSource(run, destination, services);
     const refused: ExportWork["refused"] = { count: 0, named: [] };
     const place = readPlace(run);
     let written: readonly string[] = [];
@@ -114,7 +114,7 @@ async function begin(run: ClaimedRun, services: RunServices, tag: string): Promi
   await killStatements(services.clickhouse, tag).catch(() => {});
 }
 
-async function sourceOf(
+async function buildSource(
   run: ClaimedRun,
   destination: Destination,
   { sql, clock, parse, clickhouse: { zones } }: RunServices,
@@ -130,14 +130,14 @@ async function sourceOf(
     exported: model === "persons" ? await readExported(sql, run) : undefined,
     moment: chooseMoment(model, by_timestamp),
     events: destination.events,
-    conditions: filters === null ? [] : [filterOf(filters, run, clock.now())],
+    conditions: filters === null ? [] : [compileFilter(filters, run, clock.now())],
     columns: compiled ? ownColumns(compiled) : model === "persons" ? personColumns : destination.kind.columns,
     compiled,
   };
 }
 
 /** Filters were checked when they were stored. */
-function filterOf(
+function compileFilter(
   filters: unknown,
   { model: rows, project_id, timezone: zone }: ClaimedRun,
   now: number,
@@ -163,17 +163,17 @@ async function withRows(work: UncountedWork, write: (work: ExportWork) => Promis
 }
 
 async function withRowCount(work: UncountedWork): Promise<ExportWork> {
-  const days = (await queryRows<{ day: string }>(work, daysOf(work.source))).map(({ day }) => day);
+  const days = (await queryRows<{ day: string }>(work, selectDays(work.source))).map(({ day }) => day);
   if (days.length === 0) return { ...work, days, rows: 0 };
-  const [counted] = await queryRows<{ rows: string }>(work, countOf(work.source, days));
+  const [counted] = await queryRows<{ rows: string }>(work, countExported(work.source, days));
   return { ...work, days, rows: Number(counted?.rows ?? 0) };
 }
 
 async function convert(work: ExportWork): Promise<ExportWork> {
   const { source, days } = work;
   if (!source.compiled) return work;
-  const types = await queryRows<{ type: string }>(work, describeOf(source, days));
-  const columns = source.columns.map((column, i) => columnOfType(column, types[i]?.type ?? "String"));
+  const types = await queryRows<{ type: string }>(work, describeRows(source, days));
+  const columns = source.columns.map((column, i) => toTypedColumn(column, types[i]?.type ?? "String"));
   return { ...work, source: { ...source, columns } };
 }
 
@@ -256,7 +256,7 @@ async function removeStale(
   } catch (thrown) {
     if (abort.aborted) throw thrown;
     const what = `Files of an earlier attempt could not be removed (${stale.length}, the first is ${stale[0]})`;
-    await writeLine(run, services, "WARNING", `${what}: ${reasonOf(thrown)}`);
+    await writeLine(run, services, "WARNING", `${what}: ${toReason(thrown)}`);
   }
 }
 
@@ -294,7 +294,7 @@ async function writeLine(
 ): Promise<void> {
   const line = { batch_export_id: run.batch_export_id, run_id: run.id, level, message };
   await writeLog(sql, line, clock.now()).catch((thrown: unknown) => {
-    log.debug("a line of an export's log was lost", { message, reason: reasonOf(thrown) });
+    log.debug("a line of an export's log was lost", { message, reason: toReason(thrown) });
   });
 }
 

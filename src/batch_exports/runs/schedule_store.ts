@@ -42,16 +42,16 @@ export async function scheduleRuns(
       ORDER BY row_number() OVER (PARTITION BY e.project_id ORDER BY e.scheduled_until, e.id), e.scheduled_until, e.id
       LIMIT ${exportLimits.exportsPerTickMax}`;
   let created = 0;
-  for (const one of due) {
-    const { run, until, due_at } = decide(one);
+  for (const item of due) {
+    const { run, until, due_at } = decide(item);
     // One transaction each: locks on several exports could deadlock with their deletion.
     created += await sql.begin(async (tx) => {
       // Unless another process advanced it or a request changed it meanwhile.
       const advanced = await tx`
         UPDATE batch_exports SET scheduled_until = ${new Date(until)}, due_at = ${new Date(due_at)}
-        WHERE id = ${one.id} AND NOT deleted AND NOT paused AND xmin::text = ${one.revision}`;
+        WHERE id = ${item.id} AND NOT deleted AND NOT paused AND xmin::text = ${item.revision}`;
       if (advanced.count === 0 || !run) return 0;
-      return await insertRun(tx, { batch_export_id: one.id, backfill_id: null }, run, now);
+      return await insertRun(tx, { batch_export_id: item.id, backfill_id: null }, run, now);
     });
   }
   return created;

@@ -3,14 +3,14 @@
 
 import { unavailable } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import { LeaseQueue } from "../../storage/postgres/lease_queue.ts";
 import { readWatermarks } from "../../storage/watermark.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import type { Destination } from "../destinations/destination.ts";
 import { type DestinationType, probe, unsupportedTypes } from "../destinations/destinations.ts";
 import { shownFailure } from "../failure.ts";
-import { type Grid, intervalsIn, nextDue, nextOfRange, openGrid } from "../interval.ts";
+import { findNextInRange, type Grid, intervalsIn, nextDue, openGrid } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import { chooseMoment, readFirstMoment } from "../source/store.ts";
 import { attemptRun, type RunServices } from "./run.ts";
@@ -109,7 +109,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
       } catch (thrown) {
         this.#services.log.warn("a backfill could not be advanced", {
           backfill: backfill.id,
-          reason: reasonOf(thrown),
+          reason: toReason(thrown),
         });
       }
     }
@@ -123,7 +123,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     // All data is of the unfinished interval: it is exported at once.
     if (backfill.end_at === null && start >= end) end = Math.max(end, backfill.created_at.getTime());
     await setRange(sql, backfill.id, { start, end }, intervalsIn(start, end, grid), clock.now());
-    const run = nextOfRange(backfill.scheduled_until?.getTime() ?? start, end, grid);
+    const run = findNextInRange(backfill.scheduled_until?.getTime() ?? start, end, grid);
     if (run) {
       await advanceBackfill(sql, backfill, run, clock.now());
       return;

@@ -152,7 +152,7 @@ export function ownColumns({ columns }: CompiledQuery): ExportColumn[] {
 }
 
 /** A column once the engine has reported its type: a moment is written as in the models, in UTC. */
-export function columnOfType(column: ExportColumn, type: string): ExportColumn {
+export function toTypedColumn(column: ExportColumn, type: string): ExportColumn {
   // No file has a type for what is always null: it is a text.
   const typed = type.replaceAll("Nothing", "String");
   if (typed !== type) return { ...column, sql: `CAST(${column.sql}, '${typed}')`, type: typed };

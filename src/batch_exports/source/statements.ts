@@ -60,7 +60,7 @@ const queryOptions = { timeoutMs: limits.longStatementMsMax };
 
 /** @throws ExportError, which is final, for a private address. */
 export async function checkHost(addresses: Addresses, host: string): Promise<void> {
-  const refusal = await addresses.resolvedRefusalOf(host);
+  const refusal = await addresses.findResolvedRefusal(host);
   if (refusal !== undefined) throw new ExportError(refusal, true);
 }
 

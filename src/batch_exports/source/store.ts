@@ -63,7 +63,7 @@ export function wrapStatement(
 }
 
 /** The days of the timestamps in the interval: FINAL has to read only these. */
-export function daysOf(source: ExportSource): ExportStatement {
+export function selectDays(source: ExportSource): ExportStatement {
   // Persons are sorted by their ids, so every interval reads all of them.
   if (source.model === "persons") return { text: "SELECT toString(today()) AS day", params: {} };
   const { where, params } = intervalCondition(source);
@@ -71,8 +71,8 @@ export function daysOf(source: ExportSource): ExportStatement {
   return { text: `SELECT DISTINCT ${day} FROM event_rows WHERE ${where} ORDER BY day`, params };
 }
 
-/** All rows of the interval in a layout. `days`: the result of daysOf. */
-export function selectionOf(source: ExportSource, layout: FileLayout, days: readonly string[]): Selection {
+/** All rows of the interval in a layout. `days`: the result of selectDays. */
+export function toSelection(source: ExportSource, layout: FileLayout, days: readonly string[]): Selection {
   const { columns, compiled, model } = source;
   const from = fromText(source, days, true);
   const { params } = from;
@@ -88,10 +88,10 @@ export function selectionOf(source: ExportSource, layout: FileLayout, days: read
   const isTyped = layout === "columns";
   const cellOf = layout === "texts" ? cell : harmlessCell;
   // Computed under names that no column has, so that an alias is not read as a column.
-  const computed = columns.map((one, i) => `${isTyped ? one.sql : cellOf(one)} AS c${i}`);
-  const named = columns.map((one, i) => `c${i} AS ${nameOf(one)}`);
-  const declared = columns.map((one) => `${nameOf(one)} ${isTyped ? one.type : "String"}`);
-  const names = compiled || model === "persons" ? columns.map(nameOf) : columns.slice(0, 1).map(nameOf);
+  const computed = columns.map((item, i) => `${isTyped ? item.sql : cellOf(item)} AS c${i}`);
+  const named = columns.map((item, i) => `c${i} AS ${quoteName(item)}`);
+  const declared = columns.map((item) => `${quoteName(item)} ${isTyped ? item.type : "String"}`);
+  const names = compiled || model === "persons" ? columns.map(quoteName) : columns.slice(0, 1).map(quoteName);
   return {
     select: { text: `SELECT ${named.join(", ")} FROM (SELECT ${computed.join(", ")} ${from.text})`, params },
     structure: declared.join(", "),
@@ -106,19 +106,19 @@ export function inOrder(select: ExportStatement): ExportStatement {
 }
 
 /** The columns of a source, in its order, with the engine's types. */
-export function describeOf(source: ExportSource, days: readonly string[]): ExportStatement {
-  const { select } = selectionOf(source, "columns", days);
+export function describeRows(source: ExportSource, days: readonly string[]): ExportStatement {
+  const { select } = toSelection(source, "columns", days);
   return wrapStatement(select, (rows) => `DESCRIBE TABLE (${rows})`);
 }
 
 /** The number of rows, with the same conditions and interval. */
-export function countOf(source: ExportSource, days: readonly string[]): ExportStatement {
+export function countExported(source: ExportSource, days: readonly string[]): ExportStatement {
   const { text, params } = fromText({ ...source, columns: [] }, days);
   return { text: `SELECT count() AS rows ${text}`, params };
 }
 
 /** The number of rows, and their approximate bytes in the layout. */
-export function sizeOf({ select }: Selection): ExportStatement {
+export function countBytes({ select }: Selection): ExportStatement {
   return wrapStatement(select, (rows) => `SELECT count() AS rows, sum(byteSize(*)) AS bytes FROM (${rows})`);
 }
 
@@ -130,14 +130,14 @@ export function sampleStatement({ select }: Selection, rows: number): ExportStat
 }
 
 /** Which of `files` files have rows, and how many. */
-export function filesOf({ select, identity }: Selection, files: number): ExportStatement {
+export function selectFiles({ select, identity }: Selection, files: number): ExportStatement {
   const file = `${identity} % {files:UInt64} AS file`;
   const text = (rows: string) => `SELECT ${file}, count() AS rows FROM (${rows}) GROUP BY file ORDER BY file`;
   return wrapStatement(select, text, { files });
 }
 
 /** The rows that belong to one of `files` files. */
-export function fileOf({ select, identity }: Selection, files: number, file: string): ExportStatement {
+export function selectFile({ select, identity }: Selection, files: number, file: string): ExportStatement {
   const where = `${identity} % {files:UInt64} = {file:UInt64}`;
   return wrapStatement(select, (rows) => `SELECT * FROM (${rows}) WHERE ${where}`, { files, file });
 }
@@ -213,7 +213,7 @@ function harmlessCell(column: ExportColumn): string {
   return `concat(if(has(${formulaStarts}, substringUTF8(${text}, 1, 1)), '\\'', ''), ${text})`;
 }
 
-function nameOf({ name }: ExportColumn): string {
+function quoteName({ name }: ExportColumn): string {
   return `\`${name}\``;
 }
 
@@ -283,7 +283,9 @@ function personRows(source: ExportSource): ExportStatement {
   const { where, params } = intervalCondition(source);
   const { exported, compiled } = source;
   const isShown = !compiled || JSON.stringify(compiled).includes("is_deleted");
-  const conditions = source.conditions.map((one) => wrapStatement(one, (text) => `is_deleted OR (${text})`));
+  const conditions = source.conditions.map((item) =>
+    wrapStatement(item, (text) => `is_deleted OR (${text})`),
+  );
   const deleted =
     exported && isShown
       ? "(NOT is_deleted OR (toUnixTimestamp64Milli(arrived) < {exported_until:Int64} " +
@@ -300,7 +302,10 @@ function filteredRows(
   conditions: readonly ExportStatement[],
 ): ExportStatement {
   const all = [...clauses, ...conditions.map(({ text }) => `(${text})`)];
-  const merged = Object.assign({}, params, ...conditions.map((one) => one.params)) as Record<string, unknown>;
+  const merged = Object.assign({}, params, ...conditions.map((item) => item.params)) as Record<
+    string,
+    unknown
+  >;
   return { text: `${rows} WHERE ${all.join(" AND ")}`, params: merged };
 }
 

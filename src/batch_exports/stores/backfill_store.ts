@@ -55,7 +55,7 @@ export async function listBackfills(
     FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id
     WHERE b.batch_export_id = ${batch_export_id} AND ${beyond}
     ORDER BY ${order} LIMIT ${limit + 1}`;
-  return await mapInSlices(rows, ({ order_key, ...row }) => ({ row: backfillOf(row), order_key }));
+  return await mapInSlices(rows, ({ order_key, ...row }) => ({ row: toBackfill(row), order_key }));
 }
 
 export async function getBackfill(
@@ -67,7 +67,7 @@ export async function getBackfill(
     SELECT ${columns(sql)}
     FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id
     WHERE b.id = ${id} AND b.batch_export_id = ${batch_export_id}`;
-  return row && backfillOf(row);
+  return row && toBackfill(row);
 }
 
 /** Cancels a backfill and its runs. False when it had ended already. */
@@ -93,7 +93,7 @@ function columns(sql: Postgres) {
      WHERE r.backfill_id = b.id AND r.status NOT IN ('Starting', 'Running', 'FailedRetryable')) AS finished_runs`;
 }
 
-function backfillOf({ total_runs, finished_runs, ...row }: BackfillRow): Backfill {
+function toBackfill({ total_runs, finished_runs, ...row }: BackfillRow): Backfill {
   const done = total_runs === 0 ? 1 : finished_runs / (total_runs ?? 1);
   const progress = { total_runs, finished_runs, progress: total_runs === null ? null : Math.min(1, done) };
   return { ...shownRow(row), progress };

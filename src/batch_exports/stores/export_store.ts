@@ -149,8 +149,8 @@ export async function createExport(
     SELECT ${newUuid()}::uuid, p.id, ${created_by}::integer, ${now}::timestamptz, ${now}::timestamptz,
       ${now}::timestamptz, ${fields.name}::text, ${fields.model}::text, ${fields.interval}::text,
       ${fields.paused}::boolean, ${fields.last_paused_at}::text::timestamptz, ${fields.start_at}::text::timestamptz,
-      ${fields.end_at}::text::timestamptz, ${fields.native_query}::text, ${jsonOf(sql, fields.filters)}::jsonb,
-      ${fields.destination_type}::text, ${jsonOf(sql, fields.destination_config)}::jsonb,
+      ${fields.end_at}::text::timestamptz, ${fields.native_query}::text, ${toJson(sql, fields.filters)}::jsonb,
+      ${fields.destination_type}::text, ${toJson(sql, fields.destination_config)}::jsonb,
       ${fields.destination_secrets}::bytea, ${own_names}::boolean, ${fields.timezone}::text,
       ${fields.offset_day}::integer, ${fields.offset_hour}::integer
     FROM projects p WHERE p.id = ${project_id} AND ${isBelowLimit(sql)}
@@ -192,8 +192,8 @@ export async function updateExport(
       name = ${fields.name}, model = ${fields.model}, "interval" = ${fields.interval}, paused = ${fields.paused},
       last_paused_at = ${last_paused_at}::text::timestamptz, start_at = ${fields.start_at}::text::timestamptz,
       end_at = ${fields.end_at}::text::timestamptz, native_query = ${fields.native_query}::text,
-      filters = ${jsonOf(sql, fields.filters)}::jsonb, destination_type = ${fields.destination_type},
-      destination_config = ${jsonOf(sql, fields.destination_config)}::jsonb,
+      filters = ${toJson(sql, fields.filters)}::jsonb, destination_type = ${fields.destination_type},
+      destination_config = ${toJson(sql, fields.destination_config)}::jsonb,
       destination_secrets = ${fields.destination_secrets}::bytea, own_names = ${fields.own_names ?? stored.own_names},
       timezone = ${fields.timezone}, offset_day = ${fields.offset_day}, offset_hour = ${fields.offset_hour},
       due_at = NULL,
@@ -267,7 +267,7 @@ function within(sql: Postgres, scope: ExportScope) {
 }
 
 /** A missing value is SQL's null, not JSON's. */
-function jsonOf(sql: Postgres | PostgresTransaction, value: unknown) {
+function toJson(sql: Postgres | PostgresTransaction, value: unknown) {
   return value === null || value === undefined ? null : sql.json(value as never);
 }
 

@@ -11,7 +11,7 @@ import { type ColumnFill, cutBlock } from "../../storage/native/native_cut.ts";
 import type { Row } from "../event/row.ts";
 import { type LaneBlock, type LaneKind, plainLane } from "../journal/lane_kind.ts";
 import { journalLimits } from "../journal/limits.ts";
-import { yearOf } from "../journal/segments/partition.ts";
+import { toYear } from "../journal/segments/partition.ts";
 import { captureLimits } from "../limits.ts";
 import { layout } from "../wasm/layout.ts";
 import type { ColumnBatch } from "../wasm/scan_arena.ts";
@@ -23,7 +23,7 @@ const microsType = "DateTime64(6, 'UTC')";
 const eventLane = {
   ...plainLane,
   table: "event_rows",
-  partitionOf: yearOf,
+  toPartition: toYear,
   openBlock: () => new Block(),
   isNative: true,
   isCounted: true,
@@ -78,7 +78,7 @@ export class Block implements LaneBlock<Row> {
     this.#timestamp.i64(row.timestamp);
     this.#createdAt.i64(row.created_at);
     this.#historical.u8(row.historical_migration ? 1 : 0);
-    const identityBytes = hasNoIdentity(row) ? 0 : this.#columnsOfIdentity().append(this.rows, row);
+    const identityBytes = hasNoIdentity(row) ? 0 : this.#identityColumns().append(this.rows, row);
     this.rows++;
     const idBytes = row.distinct_id.to - row.distinct_id.from;
     const textBytes = row.properties.to - row.properties.from + idBytes + this.#namesBytes() - before;
@@ -101,14 +101,14 @@ export class Block implements LaneBlock<Row> {
     copy(this.#createdAt, layout.OUT_CREATED, rows * 8);
     copy(this.#historical, layout.OUT_HISTORICAL, rows);
     const identityBytes = columns.identity
-      ? this.#columnsOfIdentity().appendColumns(this.rows, columns, columns.identity)
+      ? this.#identityColumns().appendColumns(this.rows, columns, columns.identity)
       : 0;
     this.rows += rows;
     const textBytes = columns.propertiesBytes + columns.idsBytes + this.#namesBytes() - before;
     return textBytes + identityBytes + rows * captureLimits.rowBytesGuess;
   }
 
-  #columnsOfIdentity(): IdentityColumns {
+  #identityColumns(): IdentityColumns {
     return (this.#identity ??= new IdentityColumns());
   }
 

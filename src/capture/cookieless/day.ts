@@ -1,7 +1,7 @@
 // Calendar days in time zones, and the days whose events are accepted, with their salts.
 
 import { type Clock, withinMs } from "../../core/clock.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
+import { type Log, toReason } from "../../core/log.ts";
 import { findEngineZone } from "../../storage/clickhouse/zones.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
@@ -116,7 +116,7 @@ export class Salts {
     } catch (thrown) {
       if (!this.#failing) {
         const text = "salts of cookieless events cannot be read from Postgres; known ones keep working";
-        log.warn(text, { known_days: kept.size, reason: reasonOf(thrown) });
+        log.warn(text, { known_days: kept.size, reason: toReason(thrown) });
       }
       this.#failing = true;
     }

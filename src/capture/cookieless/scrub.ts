@@ -1,10 +1,10 @@
 // Rewrites a cookieless event without what identifies its visitor: user agent and address are removed, ids replaced.
 // All other members stay byte by byte.
 
-import { bytesOf, decodeText } from "../../core/bytes.ts";
+import { decodeText, toBytes } from "../../core/bytes.ts";
 import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
-import { field, itemKeys, type KnownKeys, knownKeys, slotOf, slotOfEscaped } from "../scan/event_fields.ts";
+import { field, itemKeys, type KnownKeys, knownKeys, toEscapedSlot, toSlot } from "../scan/event_fields.ts";
 import type { Visitor } from "./visitor.ts";
 
 /** The members of `properties` that matter here. */
@@ -42,7 +42,7 @@ export function readVisitorFacts(bytes: Uint8Array, from: number): VisitorFacts 
   const members = new JsonCursor(bytes, from);
   while (members.next()) {
     const slot = slotIn(partKeys, bytes, members);
-    const name = factNames.find((one) => part[one] === slot);
+    const name = factNames.find((factName) => part[factName] === slot);
     if (name === undefined) continue;
     const { value, end } = members;
     delete found[name];
@@ -87,7 +87,7 @@ function scrubProperties(
   copyObject({ bytes, from, keys: partKeys, added }, out, (slot, value) => {
     if (dropped.has(slot) || (visitor && replaced.has(slot))) return true;
     if (slot === part.distinct_id && visitor) {
-      return () => out.raw(bytesOf(JSON.stringify(visitor.distinct_id)));
+      return () => out.raw(toBytes(JSON.stringify(visitor.distinct_id)));
     }
     const isSet = (slot === part.$set || slot === part.$set_once) && bytes[value] === 0x7b;
     return isSet && (() => scrubSet(bytes, value, out));
@@ -125,12 +125,12 @@ function copyObject(
     if (changed) changed();
   }
   if (added || next === 0x7b) out.u8(next);
-  if (added) out.raw(bytesOf(JSON.stringify(added).slice(1, -1)));
+  if (added) out.raw(toBytes(JSON.stringify(added).slice(1, -1)));
   out.u8(0x7d);
 }
 
 /** The slot among `keys` of the member that is open. */
 function slotIn(keys: KnownKeys, bytes: Uint8Array, { key, keyEnd }: JsonCursor): number {
   const isEscaped = bytes.subarray(key, keyEnd).includes(0x5c);
-  return (isEscaped ? slotOfEscaped : slotOf)(keys, bytes, key, keyEnd);
+  return (isEscaped ? toEscapedSlot : toSlot)(keys, bytes, key, keyEnd);
 }

@@ -12,7 +12,7 @@ import {
   grade,
   gradeIn,
   type Indexed,
-  offsetOf,
+  toOffset,
   trait,
 } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
@@ -20,7 +20,7 @@ import { readString } from "../scan/json_value.ts";
 import { isTaken, mayBeTaken, type SaltsByDay, type Zones } from "./day.ts";
 import { cookielessLimits } from "./limits.ts";
 import { readVisitorFacts, scrub } from "./scrub.ts";
-import { distinctIdPrefix, siteOf, visitorOf } from "./visitor.ts";
+import { distinctIdPrefix, hashVisitor, toSite } from "./visitor.ts";
 
 /** What all cookieless events of a request share. */
 export interface CookielessContext {
@@ -68,7 +68,7 @@ export function readCookieless(
   const isDone =
     !isSentinel && (historical_migration || rangeText(row.distinct_id).startsWith(distinctIdPrefix));
   if (isDone) return scrub(bytes, item, undefined);
-  const refused = refusalOf(row);
+  const refused = findVisitRefusal(row);
   if (refused) return refused;
   if (!context?.enabled) return "cookieless_team_disabled";
   const {
@@ -81,7 +81,7 @@ export function readCookieless(
   if (!$raw_user_agent?.trim()) return "cookieless_missing_user_agent";
   const address = $ip?.trim() || context.address?.();
   if (!address) return "cookieless_missing_ip";
-  const site = siteOf($host ?? "");
+  const site = toSite($host ?? "");
   if (site === undefined) return "cookieless_missing_host";
   const [millis, now] = [timestamp / 1000, received / 1000];
   if (!mayBeTaken(millis, now)) return "cookieless_timestamp_out_of_range";
@@ -93,11 +93,11 @@ export function readCookieless(
   if (!salt || !isTaken(day.date, now)) return "cookieless_timestamp_out_of_range";
   const traits = { project_id: row.project_id, address, site, user_agent: $raw_user_agent };
   const extra = $cookieless_extra.slice(0, cookielessLimits.cookielessExtraCharsMax);
-  return scrub(bytes, item, visitorOf(salt, day, { ...traits, extra }));
+  return scrub(bytes, item, hashVisitor(salt, day, { ...traits, extra }));
 }
 
 /** Cookieless ids are not merged, since they last a day. */
-function refusalOf({ event }: Row): Reason | undefined {
+function findVisitRefusal({ event }: Row): Reason | undefined {
   if (sameName(event, "$create_alias") || sameName(event, "$merge_dangerously"))
     return "cookieless_unsupported_event";
   return sameName(event, "$identify") ? "cookieless_stateless_no_identify" : undefined;
@@ -112,7 +112,7 @@ export function refuseCookieless(index: EventIndex): void {
 /** Whether an index has cookieless events; reads few bytes of each entry. */
 function hasCookieless({ bytes, entries }: Indexed, count: number): boolean {
   for (let which = 0; which < count; which++) {
-    const at = offsetOf(which);
+    const at = toOffset(which);
     if (gradeIn(entries[at + field.traits]!, trait.$cookieless_mode) === grade.sound) return true;
     for (const slot of [field.distinct_id, field.properties_distinct_id]) {
       const [from, to] = [entries[at + slot]!, entries[at + slot + 1]!];

@@ -2,7 +2,7 @@
 // can compute them, or find out whose they are. The only file that knows tldts, which has the list of public suffixes.
 
 import { getDomain } from "tldts";
-import { uuidOfBytes } from "../../core/id.ts";
+import { toUuid } from "../../core/id.ts";
 import type { Day } from "./day.ts";
 
 /** What all events of a visitor on a day share. */
@@ -16,14 +16,14 @@ interface VisitorTraits {
   extra: string;
 }
 
-export type Visitor = ReturnType<typeof visitorOf>;
+export type Visitor = ReturnType<typeof hashVisitor>;
 
 /** The beginning of every distinct id made here. */
 export const distinctIdPrefix = "cookieless_";
 const deviceIdPrefix = "cookielessd_";
 
 /** The ids of a visitor: a hash of the traits, keyed with the day's salt. */
-export function visitorOf(salt: Uint8Array, day: Day, traits: VisitorTraits) {
+export function hashVisitor(salt: Uint8Array, day: Day, traits: VisitorTraits) {
   const { project_id, address, site, user_agent, extra } = traits;
   const text = JSON.stringify([project_id, address, site, user_agent, extra]);
   const hash = new Bun.CryptoHasher("sha256", salt).update(text).digest().subarray(0, hashBytes);
@@ -32,7 +32,7 @@ export function visitorOf(salt: Uint8Array, day: Day, traits: VisitorTraits) {
     distinct_id: `${distinctIdPrefix}${shown}`,
     device_id: `${deviceIdPrefix}${shown}`,
     /** A UUIDv7 of the day's beginning: there is one session a day. */
-    session_id: sessionIdOf(day.from, hash),
+    session_id: makeSessionId(day.from, hash),
   };
 }
 
@@ -42,11 +42,11 @@ const hashBytes = 16;
 const shownChars = 22;
 
 /** A UUIDv7 with this time, and the hash instead of random bits. */
-function sessionIdOf(millis: number, hash: Uint8Array): string {
+function makeSessionId(millis: number, hash: Uint8Array): string {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(millis, 0, 6);
   bytes.set(hash.subarray(0, 10), 6);
-  return uuidOfBytes(bytes, 7);
+  return toUuid(bytes, 7);
 }
 
 /** A DNS name has at most 253 characters, and a port six more. */
@@ -57,7 +57,7 @@ const hostCharsMax = 260;
  * without such a domain (an address, a local name) as it is.
  * `host` is what browsers call location.host. Undefined when it is empty or too long.
  */
-export function siteOf(host: string): string | undefined {
+export function toSite(host: string): string | undefined {
   const trimmed = host.trim().toLowerCase();
   if (trimmed === "" || trimmed.length > hostCharsMax) return undefined;
   const url = URL.canParse(`http://${trimmed}`) ? new URL(`http://${trimmed}`) : undefined;

@@ -12,11 +12,11 @@ import { decodeLimits } from "./limits.ts";
 import { LzString } from "./lz_string.ts";
 import {
   beginsWithData,
+  detectMagic,
   hasZlibHeader,
   type Hint,
   hintsIn,
-  hintsOf,
-  magicOf,
+  readHints,
   type Sent,
 } from "./wrapping.ts";
 
@@ -64,7 +64,7 @@ class Unwrapping {
 
   constructor(wire: Uint8Array, sent: Sent, bounds: DecodeBounds) {
     this.#wire = wire;
-    const { hints, isForm } = hintsOf(sent);
+    const { hints, isForm } = readHints(sent);
     this.#hints = hints;
     this.#isFormExpected = isForm;
     this.#bounds = bounds;
@@ -94,9 +94,9 @@ class Unwrapping {
 
   /** The content of the outermost layer; undefined when no layer is recognized. */
   async #unwrapped(body: Uint8Array): Promise<Uint8Array[] | undefined> {
-    const magic = magicOf(body);
+    const magic = detectMagic(body);
     if (magic) return await this.#inflated(magic, body);
-    const form = await this.#formOf(body);
+    const form = await this.#readForm(body);
     if (form?.data) {
       this.#sentAt ??= form.field("sent_at") ?? form.field("_");
       this.#hints.push(...hintsIn(form.field("compression")));
@@ -146,7 +146,7 @@ class Unwrapping {
   }
 
   /** A form with a `data` field; without a form's Content-Type the body must begin with it. */
-  async #formOf(body: Uint8Array): Promise<Form | undefined> {
+  async #readForm(body: Uint8Array): Promise<Form | undefined> {
     if (!this.#isFormExpected && !beginsWithData(body)) return undefined;
     return await this.#formIn(body, false);
   }
@@ -169,7 +169,8 @@ class Unwrapping {
   async #bareBase64(body: Uint8Array): Promise<Uint8Array[] | undefined> {
     const inner = await this.#fromBase64(body);
     if (!inner) return undefined;
-    if (looksLikeJson(inner) || magicOf(inner) || beginsWithData(inner) || inner[0] === 0x25) return [inner];
+    if (looksLikeJson(inner) || detectMagic(inner) || beginsWithData(inner) || inner[0] === 0x25)
+      return [inner];
     if (inner.length >= 4 && looksLikeBase64(inner)) return [inner];
     this.#drop(inner);
     return body.length <= decodeLimits.unhintedLzBytesMax ? await this.#unpacked(body) : undefined;

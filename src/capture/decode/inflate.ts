@@ -14,7 +14,7 @@ import {
 } from "node:zlib";
 import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
-import { codeOf } from "../../core/log.ts";
+import { toCode } from "../../core/log.ts";
 import { exhausted, type MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { decodeLimits } from "./limits.ts";
 
@@ -114,7 +114,7 @@ function inflateSmall(
   try {
     return now(bytes, { maxOutputLength });
   } catch (thrown) {
-    if (codeOf(thrown) === "ERR_BUFFER_TOO_LARGE") return undefined;
+    if (toCode(thrown) === "ERR_BUFFER_TOO_LARGE") return undefined;
     throw thrown;
   }
 }

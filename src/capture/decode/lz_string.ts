@@ -5,7 +5,7 @@
 // 8 or 16 bits, 2 ends the stream, others are entries of a dictionary that grows by one with every code. An entry is an
 // earlier output and the character after it, so it is in the output already and is stored as start and length.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { toBytes } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
 import type { Fault } from "../../core/fault.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
@@ -165,7 +165,7 @@ export class LzString {
         this.#acquire(unitsMax, written + unitsMax * 3);
         to = Math.min(this.#length, from + unitsMax);
         if (to < this.#length && (units[to - 1]! & 0xfc00) === 0xd800) to++;
-        const bytes = bytesOf(Buffer.from(units.buffer, from * 2, (to - from) * 2).toString("utf16le"));
+        const bytes = toBytes(Buffer.from(units.buffer, from * 2, (to - from) * 2).toString("utf16le"));
         if (written + bytes.length > out.length) throw this.#tooLarge();
         out.set(bytes, written);
         written += bytes.length;

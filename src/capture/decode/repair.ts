@@ -1,7 +1,7 @@
 // Repairs a body that the scan refused: bytes in texts that are not UTF-8, and the words NaN, Infinity and -Infinity.
 // Works slice by slice and writes a copy; whether the rest is JSON is not checked.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { toBytes } from "../../core/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { runInTurns, type Slices } from "../../work/slices.ts";
@@ -151,7 +151,7 @@ for (const byte of [0x22, 0x2d, 0x49, 0x4e]) plainElsewhere[byte] = 0;
 const replacement = new Uint8Array([0xef, 0xbf, 0xbd]);
 const nullWord = new Uint8Array([0x6e, 0x75, 0x6c, 0x6c]);
 
-const words = ["NaN", "Infinity", "-Infinity"].map((word) => bytesOf(word));
+const words = ["NaN", "Infinity", "-Infinity"].map((word) => toBytes(word));
 
 /** The length of NaN, Infinity or -Infinity at `at`; 0 when it is anything else. */
 function wordLength(bytes: Uint8Array, at: number): number {

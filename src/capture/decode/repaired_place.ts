@@ -13,7 +13,7 @@ interface RepairedPlace {
 }
 
 /** The place `at` in the item that begins at `from`; empty when it is too far after it, or -1. */
-export function placeOf(bytes: Uint8Array, from: number, at: number): RepairedPlace {
+export function locateRepair(bytes: Uint8Array, from: number, at: number): RepairedPlace {
   if (at < from || at - from > captureLimits.warningSearchBytesMax) return {};
   const path: (string | number)[] = [];
   const cursor = new JsonCursor(bytes, from);

@@ -11,7 +11,7 @@ export interface Sent {
 export type Hint = "br" | "deflate" | "lz";
 
 /** Hints of a request about how its body is wrapped, the outermost layer's first, and whether it announces a form. */
-export function hintsOf({ request: { headers }, query }: Sent): { hints: Hint[]; isForm: boolean } {
+export function readHints({ request: { headers }, query }: Sent): { hints: Hint[]; isForm: boolean } {
   const encoding = query.get("data") ? null : headers.get("content-encoding");
   const type = headers.get("content-type") ?? "";
   return {
@@ -32,7 +32,7 @@ export function hintsIn(text: string | null): Hint[] {
   return hints;
 }
 
-export function magicOf(bytes: Uint8Array): Method | undefined {
+export function detectMagic(bytes: Uint8Array): Method | undefined {
   const [a, b, c, d] = bytes;
   if (a === 0x1f && b === 0x8b) return "gzip";
   if (a === 0x28 && b === 0xb5 && c === 0x2f && d === 0xfd) return "zstd";

@@ -2,7 +2,7 @@
 // events' segment is finished. A process that finds the segment after a crash reads its names again.
 
 import { JsonCursor } from "../../core/json/json_cursor.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import { ClickHouseError, isTooBig } from "../../storage/clickhouse/clickhouse.ts";
 import type { Uses } from "../../storage/services.ts";
 import { changeKind } from "../event/changes.ts";
@@ -157,7 +157,7 @@ export class DefinitionBook {
       const isRefused = thrown instanceof ClickHouseError && thrown.kind === "refused";
       if (!isRefused && !isTooBig(thrown)) throw thrown;
       if (batches.length > 1) for (const batch of batches) await this.#recoverSome([batch]);
-      else log.error("the names of stored events cannot be read", { reason: reasonOf(thrown) });
+      else log.error("the names of stored events cannot be read", { reason: toReason(thrown) });
     }
   }
 }

@@ -1,6 +1,6 @@
 // What a process knows a definition's name by: a text, and a number of its bytes.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { toBytes } from "../../core/bytes.ts";
 import { wordsIn } from "../../core/words.ts";
 import type { ByteRange } from "../scan/byte_range.ts";
 import { definitionLimits } from "./limits.ts";
@@ -12,7 +12,7 @@ export const passedOver: ReadonlySet<string> = new Set(
 );
 /** They are past no bound. */
 export const passedOverNumbers = [...passedOver].map((name) =>
-  numberOf({ kind: definitionKind.eventProperty, group_type: "", name }),
+  toNameNumber({ kind: definitionKind.eventProperty, group_type: "", name }),
 );
 
 type Named = Pick<Definition, "kind" | "group_type" | "name">;
@@ -21,8 +21,8 @@ export function nameKey({ kind, group_type, name }: Named): string {
   return `${kind}${group_type}\0${name}`;
 }
 
-export function numberOf({ kind, group_type, name }: Named): number {
-  const source = bytesOf(name);
+export function toNameNumber({ kind, group_type, name }: Named): number {
+  const source = toBytes(name);
   return nameNumber(kind, group_type, { source, from: 0, to: source.length });
 }
 

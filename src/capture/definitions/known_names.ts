@@ -2,7 +2,7 @@
 // ClickHouse.
 
 import type { Uses } from "../../storage/services.ts";
-import { nameKey, numberOf, passedOverNumbers } from "./definition_name.ts";
+import { nameKey, passedOverNumbers, toNameNumber } from "./definition_name.ts";
 import { definitionLimits } from "./limits.ts";
 import {
   type Definition,
@@ -48,7 +48,7 @@ export class KnownNames {
     if (!isKnown && project[counted] >= bounds[counted]) return this.#options.unrecorded("too_many", 1);
     if (!isKnown) project[counted]++;
     project.names.set(key, definition.type !== undefined);
-    project.numbers.add(numberOf(definition));
+    project.numbers.add(toNameNumber(definition));
     this.#definitions.push(definition);
   }
 
@@ -74,10 +74,10 @@ export class KnownNames {
     [this.#definitions, this.#pairs] = [[], []];
     try {
       const dropped = new Set<Definition>();
-      for (const project_id of new Set([...definitions, ...pairs].map((one) => one.project_id))) {
+      for (const project_id of new Set([...definitions, ...pairs].map((item) => item.project_id))) {
         await this.#load(project_id, definitions, dropped);
       }
-      const recorded = definitions.filter((one) => !dropped.has(one));
+      const recorded = definitions.filter((item) => !dropped.has(item));
       const most = definitionLimits.insertRowsMax;
       for (let at = 0; at < recorded.length; at += most)
         await insertDefinitions(clickhouse, recorded.slice(at, at + most));
@@ -97,30 +97,32 @@ export class KnownNames {
     if (project.isLoaded) return;
     const known = await readKnown(this.#options.clickhouse, project_id);
     for (const number of known.pairs) project.pairs.add(number);
-    const stored = new Map(known.names.map((one) => [nameKey(one), one]));
+    const stored = new Map(known.names.map((name) => [nameKey(name), name]));
     const counts = { events: 0, properties: 0 };
     for (const { kind } of known.names) counts[kind === definitionKind.event ? "events" : "properties"]++;
-    for (const one of waiting) {
-      if (one.project_id !== project_id || stored.has(nameKey(one))) continue;
-      const counted = one.kind === definitionKind.event ? "events" : "properties";
-      if (counts[counted] >= bounds[counted]) dropped.add(one);
+    for (const item of waiting) {
+      if (item.project_id !== project_id || stored.has(nameKey(item))) continue;
+      const counted = item.kind === definitionKind.event ? "events" : "properties";
+      if (counts[counted] >= bounds[counted]) dropped.add(item);
       else counts[counted]++;
     }
     if (dropped.size > 0) this.#options.unrecorded("too_many", dropped.size);
-    for (const [key, one] of stored) {
-      project.numbers.add(numberOf(one));
-      if (project.names.get(key) !== true) project.names.set(key, one.type !== undefined);
+    for (const [key, item] of stored) {
+      project.numbers.add(toNameNumber(item));
+      if (project.names.get(key) !== true) project.names.set(key, item.type !== undefined);
     }
     Object.assign(project, counts, { isLoaded: true });
   }
 
   /** Forgets the names of the oldest projects when all are too many; they can be read again. */
   #free(): void {
-    let names = this.#projects.values().reduce((sum, one) => sum + one.names.size + one.pairs.size, 0);
-    for (const [project_id, one] of this.#projects) {
+    let names = this.#projects
+      .values()
+      .reduce((sum, project) => sum + project.names.size + project.pairs.size, 0);
+    for (const [project_id, item] of this.#projects) {
       if (names <= definitionLimits.namesMax) return;
       this.#projects.delete(project_id);
-      names -= one.names.size + one.pairs.size;
+      names -= item.names.size + item.pairs.size;
     }
   }
 }

@@ -32,7 +32,7 @@ export function detectType(
   if (alwaysText(key)) return "String";
   if (!showsType(first)) return undefined;
   if (first === 0x74 || first === 0x66) return "Boolean";
-  if (first === 0x22) return typeOfText(textOf(bytes, from, to).trim());
+  if (first === 0x22) return detectTextType(readText(bytes, from, to).trim());
   return isMoment(key, bytes, from, to, now) ? "DateTime" : "Numeric";
 }
 
@@ -42,7 +42,7 @@ function alwaysText(key: string): boolean {
   return key === "$feature_flag_response" || key.startsWith("$survey_response");
 }
 
-function typeOfText(text: string): DetectedType {
+function detectTextType(text: string): DetectedType {
   if (text === "true" || text === "false" || text === "TRUE" || text === "FALSE") return "Boolean";
   return dayFirst.test(text) || mailDate.test(text) ? "DateTime" : "String";
 }
@@ -55,7 +55,7 @@ function isMoment(key: string, bytes: Uint8Array, from: number, to: number, now:
 }
 
 /** The beginning of a text, which is enough for its type. */
-function textOf(bytes: Uint8Array, from: number, to: number): string {
+function readText(bytes: Uint8Array, from: number, to: number): string {
   const isShort = to - from <= definitionLimits.typeBytesMax;
   if (isShort) return JSON.parse(decodeText(bytes, from, to)) as string;
   return decodeText(bytes, from + 1, from + definitionLimits.typeBytesMax);

@@ -16,7 +16,7 @@ export class ShapeCaches {
 
   #free(): void {
     // The sum over all projects is computed only for a new project.
-    let bytes = this.#shapes.values().reduce((sum, one) => sum + one.bytes, 0);
+    let bytes = this.#shapes.values().reduce((sum, shape) => sum + shape.bytes, 0);
     for (const [project_id, shapes] of this.#shapes) {
       if (bytes < definitionLimits.shapesBytesMax) return;
       this.#shapes.delete(project_id);

@@ -1,6 +1,6 @@
 // Names in ClickHouse: written, read back, and read from stored events.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { toBytes } from "../../core/bytes.ts";
 import type { ClickHouse, QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { nativeBlock, type NativeColumns } from "../../storage/native/native_block.ts";
 import { personMode } from "../event/row.ts";
@@ -137,18 +137,18 @@ export async function readShapes(
 }
 
 function namedEvent({ project_id, name, sample, at, pk, pw, values, gt, person_mode }: Shape): NamedEvent {
-  const rangeOf = (text: string) => {
-    const source = bytesOf(text);
+  const toRange = (text: string) => {
+    const source = toBytes(text);
     return { source, from: 0, to: source.length };
   };
-  const keys = pk.map(rangeOf);
-  const source = bytesOf(values.join(""));
+  const keys = pk.map(toRange);
+  const source = toBytes(values.join(""));
   const valueTo: number[] = [];
   for (const value of values) valueTo.push((valueTo.at(-1) ?? 0) + Buffer.byteLength(value));
   return {
     project_id,
-    event: rangeOf(name),
-    properties: rangeOf(sample),
+    event: toRange(name),
+    properties: toRange(sample),
     created_at: Number(at),
     changes: {
       count: keys.length,
@@ -160,6 +160,6 @@ function namedEvent({ project_id, name, sample, at, pk, pw, values, gt, person_m
       valueFrom: Int32Array.from([0, ...valueTo].slice(0, keys.length)),
       valueTo: Int32Array.from(valueTo),
     },
-    groups: { identified: person_mode === personMode.group, types: gt.map(rangeOf) },
+    groups: { identified: person_mode === personMode.group, types: gt.map(toRange) },
   };
 }

@@ -1,6 +1,6 @@
 // Reads one entry of the index into a row, or finds out why it is not stored.
 
-import { bytesOf, decodeText, isTextAt } from "../../core/bytes.ts";
+import { decodeText, isTextAt, toBytes } from "../../core/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import { type CookielessContext, isCookieless, readCookieless } from "../cookieless/visit.ts";
 import type { Repaired } from "../decode/repair.ts";
@@ -13,7 +13,7 @@ import {
   field,
   grade,
   gradeIn,
-  offsetOf,
+  toOffset,
   trait,
 } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
@@ -45,8 +45,8 @@ export interface EventContext {
   isScrubbed?: boolean;
 }
 
-const identifyEvent = bytesOf("$identify");
-const snapshotPrefix = bytesOf("$snapshot");
+const identifyEvent = toBytes("$identify");
+const snapshotPrefix = toBytes("$snapshot");
 /** Overwritten by each isSnapshot(). */
 const name = emptyRange();
 
@@ -124,7 +124,7 @@ function readScrubbed(
   if (typeof event === "string") return event;
   const own = new BodyScanner(event, { allowsNameless: context.allowsNameless ?? false });
   while (!own.advance(captureLimits.sliceBytesMax));
-  const refused = readEvent(own.index, offsetOf(0), { ...context, isScrubbed: true }, row);
+  const refused = readEvent(own.index, toOffset(0), { ...context, isScrubbed: true }, row);
   row.warned |= warned;
   return refused;
 }

@@ -9,11 +9,11 @@ import {
   firstTrait,
   grade,
   gradeIn,
-  gradeOf,
+  gradeValue,
   type Indexed,
   knownKeys,
   noSlot,
-  slotOf,
+  toSlot,
   trait,
   valueKind as wanted,
 } from "../scan/event_fields.ts";
@@ -88,7 +88,7 @@ export function checkEventRule(index: Indexed, at: EntryOffset, row: Row): Reaso
   const profile = gradeIn(traits, trait.$process_person_profile);
   if (profile === grade.wrong) row.warned |= warningBit.invalid_process_person_profile;
   const { source, from, to } = row.event;
-  const slot = slotOf(slots, source, from, to);
+  const slot = toSlot(slots, source, from, to);
   if (slot === noSlot) return undefined;
   const kind = kinds[slot]!;
   if (kind.profile && profile === grade.empty) return "invalid_event_when_process_person_profile_is_false";
@@ -106,7 +106,7 @@ export function checkEventRule(index: Indexed, at: EntryOffset, row: Row): Reaso
 function gradeAt({ bytes, entries }: Indexed, at: EntryOffset, slot: number, what: number): number {
   if (slot >= firstTrait) return gradeIn(entries[at + field.traits]!, slot - firstTrait);
   const [from, to] = [entries[at + slot]!, entries[at + slot + 1]!];
-  return to === 0 ? grade.absent : gradeOf(what, bytes[from]!, to - from);
+  return to === 0 ? grade.absent : gradeValue(what, bytes[from]!, to - from);
 }
 
 function groupKeyIsLong({ bytes, entries }: Indexed, at: EntryOffset): boolean {

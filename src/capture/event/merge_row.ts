@@ -1,6 +1,6 @@
 // Merges as rows of their own lane, which ends in Postgres, and blocks of them.
 
-import { bytesOf, decodeText } from "../../core/bytes.ts";
+import { decodeText, toBytes } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { AnnouncedType } from "../../persons/group_type_store.ts";
@@ -27,7 +27,7 @@ export const mergeLane: LaneKind<MergeBlock> = {
   // In which they are applied in order.
   sink: "postgres",
   table: "merged_ids",
-  partitionOf: () => 0,
+  toPartition: () => 0,
   openBlock: () => new MergeBlock(),
   watermark: "stored",
   segmentBytesMax: captureLimits.mergeSegmentBytesMax,
@@ -58,7 +58,7 @@ export class MergeBlock implements LaneBlock<MergeRow> {
     this.#rows.i64(at);
     this.#rows.i64(created_at);
     for (const text of [from, into]) {
-      const bytes = bytesOf(text);
+      const bytes = toBytes(text);
       this.#rows.u16(bytes.length);
       this.#rows.raw(bytes);
     }
@@ -88,7 +88,7 @@ export async function* readMergeRows(
   let merges: Merge[] = [];
   let rows = 0;
   for (const payload of payloads) {
-    for (const row of rowsOf(payload)) {
+    for (const row of readMerges(payload)) {
       if (row.kind === mergeKind.group_type) types.push({ project_id: row.project_id, name: row.into });
       else merges.push(row);
       if (++rows % limits.mergesAtOnceMax === 0) await yieldToEventLoop();
@@ -100,7 +100,7 @@ export async function* readMergeRows(
   if (merges.length > 0) yield merges;
 }
 
-function* rowsOf(payload: Uint8Array): Generator<Merge, void, undefined> {
+function* readMerges(payload: Uint8Array): Generator<Merge, void, undefined> {
   const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
   let offset = 0;
   const text = (): string => {

@@ -3,7 +3,7 @@
 
 import { wordsIn } from "../../core/words.ts";
 import { captureLimits } from "../limits.ts";
-import { entryLength, offsetOf } from "../scan/event_fields.ts";
+import { entryLength, toOffset } from "../scan/event_fields.ts";
 
 /** Why an event was ignored. Names are PostHog's where it has one. */
 export const reasons = wordsIn(`
@@ -78,7 +78,7 @@ export class Outcomes<Type extends string> {
    * @param index the event's index in the batch.
    * @param entries hold its entry of the scan's index from `at` on.
    */
-  add(index: number, type: Type, entries?: Int32Array, at = offsetOf(0), uuid?: Uint8Array): void {
+  add(index: number, type: Type, entries?: Int32Array, at = toOffset(0), uuid?: Uint8Array): void {
     if (type !== this.#type) {
       this.#count = this.counts.get(type) ?? 0;
       this.#type = type;

@@ -1,6 +1,6 @@
 // A row: one event on its way into the columns. One object is reused for every event.
 
-import { bytesOf, decodeText, hexValue } from "../../core/bytes.ts";
+import { decodeText, hexValue, toBytes } from "../../core/bytes.ts";
 import { readUuid } from "../../core/id.ts";
 import { emptyRange } from "../scan/byte_range.ts";
 import { EventChanges, EventGroups } from "./changes.ts";
@@ -50,7 +50,7 @@ export function emptyRow() {
 export function uuidFromText(source: Uint8Array, from: number, to: number, out: Uint8Array): boolean {
   if (to - from === 36) return readDigits(source, from, to, out);
   const uuid = to - from > 64 ? undefined : readUuid(decodeText(source, from, to));
-  return uuid !== undefined && readDigits(bytesOf(uuid), 0, 36, out);
+  return uuid !== undefined && readDigits(toBytes(uuid), 0, 36, out);
 }
 
 /** Reads the digits of a uuid with dashes. */

@@ -1,7 +1,7 @@
 // The properties of an event as they are stored: each key of an object once, with its last value, as every JSON parser
 // reads them; and with the `$set` and `$set_once` that stood beside them as members.
 
-import { bytesOf, decodeText } from "../../core/bytes.ts";
+import { decodeText, toBytes } from "../../core/bytes.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { type ByteRange, setBytes, setText } from "../scan/byte_range.ts";
 import { alteration, type EntryOffset, field, type Indexed } from "../scan/event_fields.ts";
@@ -12,7 +12,7 @@ import { RepeatedKeys } from "./repeated_keys.ts";
 /** The members of an object by name: the key as it was written, and the text of the value. */
 type Members = Map<string, readonly [key: string, value: string]>;
 
-const emptyObject = bytesOf("{}");
+const emptyObject = toBytes("{}");
 const beside = [
   ["$set", field.own_set, field.$set],
   ["$set_once", field.own_set_once, field.$set_once],
@@ -44,19 +44,19 @@ function completeText(
   const { bytes, entries } = index;
   const own = beside.filter(([, slot]) => isObject(index, at, slot));
   if (!own.some(([, , inner]) => entries[at + inner + 1]! > 0)) {
-    const textOf = (inside: Uint8Array, begin: number, end: number) =>
+    const readText = (inside: Uint8Array, begin: number, end: number) =>
       textOnce(inside, begin, keys) ?? decodeText(inside, begin, end);
     const members = own.map(
-      ([name, slot]) => `"${name}":${textOf(bytes, entries[at + slot]!, entries[at + slot + 1]!)}`,
+      ([name, slot]) => `"${name}":${readText(bytes, entries[at + slot]!, entries[at + slot + 1]!)}`,
     );
-    if (new JsonCursor(source, from).seek()) members.unshift(textOf(source, from, to).slice(1, -1));
+    if (new JsonCursor(source, from).seek()) members.unshift(readText(source, from, to).slice(1, -1));
     return `{${members.join(",")}}`;
   }
   const all = readMembers(source, from);
   for (const [name, slot] of own) {
     const sets = readMembers(bytes, entries[at + slot]!);
     const inner = all.get(name)?.[1] ?? "";
-    const merged = inner.startsWith("{") ? new Map([...readMembers(bytesOf(inner), 0), ...sets]) : sets;
+    const merged = inner.startsWith("{") ? new Map([...readMembers(toBytes(inner), 0), ...sets]) : sets;
     all.set(name, [`"${name}"`, objectText(merged)]);
   }
   return objectText(all);

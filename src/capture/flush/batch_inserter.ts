@@ -89,7 +89,7 @@ export class BatchInserter {
       state.begin();
       this.#stored.push(...present);
       const sent = missing.length > 0 ? await send(missing) : 0;
-      return rowsOf(batches) - rowsOf(missing) + sent;
+      return sumRows(batches) - sumRows(missing) + sent;
     };
     const attempt = async (): Promise<number> => {
       try {
@@ -112,7 +112,7 @@ export class BatchInserter {
     try {
       await this.#options.sender.send(segment, batches);
       this.#stored.push(...batches.map(({ id }) => id));
-      return rowsOf(batches);
+      return sumRows(batches);
     } catch (thrown) {
       const refusal = this.#refusal(thrown);
       if (batches.length === 1) {
@@ -120,7 +120,7 @@ export class BatchInserter {
         return await this.#split(segment, batch!, refusal);
       }
       // Some batches may have been stored before the engine refused another.
-      return await this.#inHalves(halvesOf(batches), (half) =>
+      return await this.#inHalves(halve(batches), (half) =>
         this.#deliver(segment, half, true, (missing) => this.#insertFrom(segment, missing)),
       );
     }
@@ -188,11 +188,11 @@ export class BatchInserter {
   }
 }
 
-function rowsOf(batches: { rows: number }[]): number {
+function sumRows(batches: { rows: number }[]): number {
   return batches.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-function halvesOf<One>(all: One[]): [One[], One[]] {
+function halve<Item>(all: Item[]): [Item[], Item[]] {
   const middle = Math.ceil(all.length / 2);
   return [all.slice(0, middle), all.slice(middle)];
 }

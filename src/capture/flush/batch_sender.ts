@@ -9,7 +9,7 @@ import { type JournalFile, type JournalIo, readWhole, writeWhole } from "../jour
 import type { LaneKind } from "../journal/lane_kind.ts";
 import type { Batch, FileRange, Segment } from "../journal/segments/segment.ts";
 import { insertBatches } from "../store.ts";
-import { areWholeFile, fileRangesOf, type LoadedBatch, readBatches } from "./insert_plan.ts";
+import { areWholeFile, listFileRanges, type LoadedBatch, readBatches } from "./insert_plan.ts";
 import { flushLimits } from "./limits.ts";
 
 /** Sends blocks of a lane; by default, to be stored. */
@@ -48,7 +48,7 @@ export class BatchSender {
     } else if (areWholeFile(this.#io, batches, segment)) {
       // After a failure the engine may still read the file.
       await this.#sendFile(segment.lane, segment.path, () => (segment.isBorrowed = true));
-    } else await this.#sendSpool(segment.lane, this.#copyToSpool(segment.path, fileRangesOf(batches)));
+    } else await this.#sendSpool(segment.lane, this.#copyToSpool(segment.path, listFileRanges(batches)));
   }
 
   async sendLoaded(lane: LaneKind, batches: LoadedBatch[]): Promise<void> {
@@ -73,7 +73,7 @@ export class BatchSender {
       [joined, joinedBytes] = [[], 0];
     };
     for (const segment of segments) {
-      for await (const block of firstColumnsOf(this.#io, segment, last)) {
+      for await (const block of readFirstColumns(this.#io, segment, last)) {
         blocks.push(block);
         bytes += block.length;
         if (bytes >= limits.copyBytesMax) join();
@@ -174,7 +174,7 @@ const headBytes = 2048;
  * order, as an earlier version wrote them, more is read.
  * @throws when the file ends before.
  */
-export async function* firstColumnsOf(
+export async function* readFirstColumns(
   io: JournalIo,
   { path, batches }: Pick<Segment, "path" | "batches">,
   last: string,

@@ -53,7 +53,7 @@ export class Flush {
     const clickhouse = statementsUntil(options.clickhouse, stopping);
     this.#options = { ...options, clickhouse };
     const { journal, backlog, definitions, clock, log } = options;
-    const senderOf = (insert: DerivedInsert, spool: string) => {
+    const openSender = (insert: DerivedInsert, spool: string) => {
       const state = new FlushState(clock);
       this.#states.push(state);
       return new BatchSender(journal.io, clickhouse, `${options.folder}/${spool}`, async (_lane, body) => {
@@ -68,9 +68,12 @@ export class Flush {
         }
       });
     };
-    const [folded, unread] = [senderOf(sessionsOfFolds, "sessions"), senderOf(sessionsOfBlocks, "unread")];
+    const [folded, unread] = [
+      openSender(sessionsOfFolds, "sessions"),
+      openSender(sessionsOfBlocks, "unread"),
+    ];
     const sender = new SessionSender(journal.io, clock, folded, unread, options.onStrays);
-    const days = senderOf(eventDaysOfBlocks, "days");
+    const days = openSender(eventDaysOfBlocks, "days");
     const parts = { journal, clickhouse, backlog, definitions, stopping, clock, log };
     this.#sessions = new SessionDeriver({ ...parts, sender, days });
   }

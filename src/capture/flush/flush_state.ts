@@ -1,7 +1,7 @@
 // Whether a loop of the flush gets answers from ClickHouse, and stores.
 
 import type { Clock } from "../../core/clock.ts";
-import { codeOf } from "../../core/log.ts";
+import { toCode } from "../../core/log.ts";
 import { ClickHouseError, exceedsSharedMemory, isUnanswered } from "../../storage/clickhouse/error.ts";
 import type { FlushTrouble } from "../../storage/engine_watch.ts";
 import { flushLimits } from "./limits.ts";
@@ -33,7 +33,7 @@ export class FlushState {
   }
 
   failed(thrown: unknown): void {
-    this.#code = thrown instanceof ClickHouseError ? thrown.type : codeOf(thrown);
+    this.#code = thrown instanceof ClickHouseError ? thrown.type : toCode(thrown);
     if (!isUnanswered(thrown)) this.#silent = undefined;
     if (exceedsSharedMemory(thrown)) this.#refused ??= this.#clock.elapsed();
     else this.#refused = undefined;

@@ -45,7 +45,7 @@ export function areWholeFile(io: JournalIo, batches: Batch[], segment: Segment):
 }
 
 /** The ranges of the batches' frames in their segment's file, in order; adjacent frames are one range. */
-export function fileRangesOf(batches: Batch[]): FileRange[] {
+export function listFileRanges(batches: Batch[]): FileRange[] {
   const ranges: FileRange[] = [];
   const frames = batches.flatMap((batch) => batch.frames).toSorted((a, b) => a.offset - b.offset);
   for (const { offset, length } of frames) {

@@ -2,7 +2,7 @@
 // folding its blocks, and the days of its events by sending their first columns, of several segments at once. A
 // segment's file stays in the journal until then, so that after a crash the next start does it.
 
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import type { Uses } from "../../storage/services.ts";
 import { retryUntilDone } from "../../work/retry.ts";
 import { Wakeup } from "../../work/wakeup.ts";
@@ -196,7 +196,7 @@ export class SessionDeriver {
       this.#backlogAt = clock.elapsed();
     } catch (thrown) {
       this.#tries.isRefused = wasRefused;
-      log.debug("the backlog of sessions could not be read", { reason: reasonOf(thrown) });
+      log.debug("the backlog of sessions could not be read", { reason: toReason(thrown) });
     }
   }
 }

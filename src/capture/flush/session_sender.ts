@@ -51,7 +51,7 @@ export class SessionSender {
     const file = await this.#io.open(segment.path, "r");
     try {
       fold.begin();
-      for (const frames of windowsOf(segment, fold.input.length)) {
+      for (const frames of cutWindows(segment, fold.input.length)) {
         const [first, last] = [frames[0]!, frames.at(-1)!];
         const length = last.offset + last.length - first.offset;
         const isLong = length > fold.input.length;
@@ -89,7 +89,7 @@ export class SessionSender {
 }
 
 /** The frames of a segment in the order of its file, in runs of at most `bytesMax`; a longer frame is a run alone. */
-function windowsOf({ batches }: Segment, bytesMax: number): Frame[][] {
+function cutWindows({ batches }: Segment, bytesMax: number): Frame[][] {
   const windows: Frame[][] = [];
   let from = 0;
   for (const frame of batches.flatMap(({ frames }) => frames).toSorted((a, b) => a.offset - b.offset)) {

@@ -1,6 +1,6 @@
 // Derives sessions of rows that are in ClickHouse, where it cannot be done of their blocks.
 
-import { type Log, reasonOf } from "../../core/log.ts";
+import { type Log, toReason } from "../../core/log.ts";
 import { ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
 import { isTooBig } from "../../storage/clickhouse/error.ts";
 import type { Uses } from "../../storage/services.ts";
@@ -47,10 +47,10 @@ export class StoredSessions {
         return [];
       } catch (thrown) {
         const error = thrown instanceof ClickHouseError ? thrown : undefined;
-        const about = { reason: reasonOf(thrown) };
+        const about = { reason: toReason(thrown) };
         // Half of the rows helps where it was too much, or where a row is at fault.
         const isOfRows = !error || error.kind === "refused" || error.type === "TIMEOUT" || isTooBig(error);
-        const halves = isOfRows && !stopping.aborted ? halvesOf(rows) : undefined;
+        const halves = isOfRows && !stopping.aborted ? halve(rows) : undefined;
         const isLeftOut = error?.kind === "refused" && this.#leftOut < flushLimits.sessionsLeftOutMax;
         if (!halves && !isLeftOut) throw thrown;
         if (halves) log.warn("deriving sessions failed; retrying in halves", about);
@@ -76,7 +76,7 @@ export class StoredSessions {
 const wholeBatches = { parts: 1, part: 0 };
 
 /** The rows in two halves: of the batches, or of the only one's rows; undefined when they cannot be more than one. */
-function halvesOf({ batches, parts, part }: StoredRows): [StoredRows, StoredRows] | undefined {
+function halve({ batches, parts, part }: StoredRows): [StoredRows, StoredRows] | undefined {
   const middle = batches.length >> 1;
   if (middle > 0) {
     return [
@@ -117,7 +117,7 @@ export class SessionTries {
       } catch (thrown) {
         const isUnreachable = thrown instanceof ClickHouseError && thrown.type === "NETWORK";
         if (!this.#isBounded || isUnreachable || ++failed < flushLimits.sessionTriesMax) throw thrown;
-        this.#options.log.debug("deriving sessions of the backlog failed", { reason: reasonOf(thrown) });
+        this.#options.log.debug("deriving sessions of the backlog failed", { reason: toReason(thrown) });
         return "refused";
       }
     }, this.retrying);
@@ -136,7 +136,7 @@ export class SessionTries {
         if (thrown instanceof ClickHouseError && thrown.kind === "transient" && !isTooBig(thrown))
           throw thrown;
         this.#options.log.info("deriving sessions failed; reading the events back", {
-          reason: reasonOf(thrown),
+          reason: toReason(thrown),
         });
         return false;
       }

@@ -13,7 +13,7 @@ import { journalLimits } from "./limits.ts";
 import type { DiskReserve } from "./quota.ts";
 import { type Damage, Recovery } from "./recovery/recovery.ts";
 import { SealedSegments, SegmentRecycler } from "./segments/sealed_segments.ts";
-import { isOfJournal, type Segment, segmentId } from "./segments/segment.ts";
+import { belongsToJournal, type Segment, segmentId } from "./segments/segment.ts";
 import { foundUsage } from "./segments/segment_reader.ts";
 
 type RowOf<Block extends LaneBlock<LaneRow>> = Parameters<Block["append"]>[0];
@@ -130,14 +130,14 @@ export class Journal {
   }
 
   watermarks(): Watermarks {
-    const stored = this.#storedOf("stored");
+    const stored = this.#countStored("stored");
     let derived = stored;
     for (const segment of this.#underived) derived = Math.min(derived, segment.oldest);
-    return { stored, derived, recordings: this.#storedOf("recordings") };
+    return { stored, derived, recordings: this.#countStored("recordings") };
   }
 
   /** Every row that the lanes of this watermark appended before this time (microseconds) is stored. */
-  #storedOf(name: LaneKind["watermark"]): number {
+  #countStored(name: LaneKind["watermark"]): number {
     let watermark = this.stamp();
     for (const [kind, lane] of this.#lanes) {
       if (kind.watermark !== name) continue;
@@ -305,7 +305,7 @@ export class Journal {
   }
 
   /** The lane of a kind. */
-  laneOf<Block extends LaneBlock<LaneRow>>(kind: LaneKind<Block>): Lane<RowOf<Block>, Block> {
+  getLane<Block extends LaneBlock<LaneRow>>(kind: LaneKind<Block>): Lane<RowOf<Block>, Block> {
     return this.#lanes.get(kind) as unknown as Lane<RowOf<Block>, Block>;
   }
 
@@ -319,7 +319,7 @@ export class Journal {
       log: this.#log,
       segmentBytesMax: Math.min(segmentBytesMax, reserve?.segmentBytesMax ?? segmentBytesMax),
       nextId: () => this.nextId(),
-      isOwnId: (id) => isOfJournal(id, this.#number),
+      isOwnId: (id) => belongsToJournal(id, this.#number),
       acquireRecycled: () => this.#recycler.acquire(kind),
       acquireSpace: (bytes) => reserve?.acquire(bytes),
       hasSpace: (bytes) => reserve?.hasSpace(bytes) ?? true,

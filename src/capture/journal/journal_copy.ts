@@ -2,12 +2,12 @@
 // began and is not stored yet. A segment that is finished meanwhile is omitted, since ClickHouse has it.
 
 import { join } from "node:path";
-import { codeOf } from "../../core/log.ts";
+import { toCode } from "../../core/log.ts";
 import type { JournalIo } from "./journal_io.ts";
 import type { JournalSetup } from "./lane_kind.ts";
 import { Ledger } from "./ledger.ts";
 import { judgeSegment } from "./recovery/verdict.ts";
-import { millisOfSegment, returnedSuffix, type Segment } from "./segments/segment.ts";
+import { readSegmentMillis, returnedSuffix, type Segment } from "./segments/segment.ts";
 import { readSegment } from "./segments/segment_reader.ts";
 
 export interface JournalCopy {
@@ -37,7 +37,7 @@ export async function copyJournal(options: JournalCopy): Promise<void> {
   }
   if (!io.exists(target)) return;
   const ledger = new Ledger(setup, target);
-  ledger.restart(Math.max(lastMillis, ...waiting.map(({ id }) => millisOfSegment(id))), waiting);
+  ledger.restart(Math.max(lastMillis, ...waiting.map(({ id }) => readSegmentMillis(id))), waiting);
   await ledger.close();
   io.remove(join(target, "synced"));
 }
@@ -49,8 +49,8 @@ async function copySegment(options: JournalCopy, name: string): Promise<Segment 
   const [from, to] = [join(folder, name), join(target, name)];
   for (let attempt = 1; ; attempt++) {
     const expected = new Ledger(setup, folder).read().expected.get(name);
-    const before = inodeOf(io, from);
-    if (before === undefined || !(await copied(() => copy(from, to))) || inodeOf(io, from) !== before) {
+    const before = readInode(io, from);
+    if (before === undefined || !(await copied(() => copy(from, to))) || readInode(io, from) !== before) {
       // It was finished, and its file may hold another segment by now.
       io.remove(to);
       return undefined;
@@ -78,11 +78,11 @@ async function copied(copy: () => Promise<unknown>): Promise<boolean> {
     await copy();
     return true;
   } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT") return false;
+    if (toCode(thrown) === "ENOENT") return false;
     throw thrown;
   }
 }
 
-function inodeOf(io: JournalIo, path: string): number | undefined {
+function readInode(io: JournalIo, path: string): number | undefined {
   return io.exists(path) ? io.stat(path).ino : undefined;
 }

@@ -4,7 +4,7 @@
 import fs from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { codeOf } from "../../core/log.ts";
+import { toCode } from "../../core/log.ts";
 import { bootId } from "../../core/machine.ts";
 
 /** An open file. Writes and reads may be short. */
@@ -149,7 +149,7 @@ export function writeDurablyNow(io: JournalIo, path: string, content: string | U
 
 /** Whether a write failed because the disk, or the user's quota, is full. */
 export function isFull(thrown: unknown): boolean {
-  return ["ENOSPC", "EDQUOT"].includes(codeOf(thrown));
+  return ["ENOSPC", "EDQUOT"].includes(toCode(thrown));
 }
 
 /** Opens a segment's file under its name, with its head if it has one: a new file, or the recycled one `spare`. */

@@ -2,7 +2,7 @@
 
 import { nextTurn, sleep } from "../../core/clock.ts";
 import { type Fault, unavailable } from "../../core/fault.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import type { PendingSize } from "./figures.ts";
 import type { LaneBlock, LaneKind, LaneRow } from "./lane_kind.ts";
 import { journalLimits } from "./limits.ts";
@@ -62,7 +62,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
 
   /** Appends a row to its partition's open block. Nothing is promised until commit() resolves. */
   append(row: Row): void {
-    const block = this.#blockOf(this.kind.partitionOf(row.timestamp));
+    const block = this.#readBlock(this.kind.toPartition(row.timestamp));
     const before = block.changes;
     this.#count(row.project_id, 1, block.append(row), block.changes - before);
   }
@@ -72,7 +72,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
    * they have.
    */
   appendMany(partition: number, rows: number, append: (block: Block) => number, project_id: number): void {
-    const block = this.#blockOf(partition);
+    const block = this.#readBlock(partition);
     const before = block.changes;
     this.#count(project_id, rows, append(block), block.changes - before);
   }
@@ -83,7 +83,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     this.usage.add(project_id, bytes, changes);
   }
 
-  #blockOf(partition: number): Block {
+  #readBlock(partition: number): Block {
     let block = this.#open.get(partition);
     if (!block) {
       block = this.#recycled.pop() ?? this.kind.openBlock();
@@ -176,7 +176,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
       isWritten = true;
     } catch (thrown) {
       this.#options.onFailed();
-      const reason = reasonOf(thrown);
+      const reason = toReason(thrown);
       this.#options.log.error("journal write failed; its events were refused", {
         lane: this.kind.name,
         reason,

@@ -40,7 +40,7 @@ export interface LaneKind<Block extends LaneBlock<LaneRow> = LaneBlock<LaneRow>>
   readonly sink: "clickhouse" | "postgres";
   readonly table: string;
   /** The partition of that table for a row of this time, in microseconds since 1970. */
-  partitionOf(this: void, micros: number): number;
+  toPartition(this: void, micros: number): number;
   openBlock(this: void): Block;
   /** Whether its segments are Native blocks of events and nothing else, so that the engine can read them. */
   readonly isNative: boolean;

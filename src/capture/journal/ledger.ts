@@ -7,7 +7,7 @@ import { isFull, type JournalFile, writeDurably, writeDurablyNow } from "./journ
 import { byLane, type JournalSetup } from "./lane_kind.ts";
 import { finishedLine, readLine, sealedLine } from "./ledger_line.ts";
 import { journalLimits } from "./limits.ts";
-import { millisOfSegment, type Segment } from "./segments/segment.ts";
+import { readSegmentMillis, type Segment } from "./segments/segment.ts";
 import { type Extent, SyncedMarks } from "./segments/synced_marks.ts";
 
 export interface Expected extends Extent {
@@ -52,15 +52,15 @@ export class Ledger {
     const finished = known.filter(({ name, extent }) => !extent && name !== "-").map(({ name }) => name);
     for (const name of finished) expected.delete(name);
     const marked = [...marks.extents.values()];
-    const millis = [...marked.map(({ id }) => millisOfSegment(id)), ...known.map((line) => line.millis)];
+    const millis = [...marked.map(({ id }) => readSegmentMillis(id)), ...known.map((line) => line.millis)];
     // Each start writes a first line, and marks only after that.
     const isLost = lines ? lines.length === 0 : marks.exists;
     const newest = byLane(this.#setup, (lane) =>
-      marked.reduce((id, one) => (one.lane === lane && one.id > id ? one.id : id), 0n),
+      marked.reduce((id, mark) => (mark.lane === lane && mark.id > id ? mark.id : id), 0n),
     );
     return {
       finished,
-      lastMillis: millis.reduce((last, one) => Math.max(last, one), 0),
+      lastMillis: millis.reduce((last, value) => Math.max(last, value), 0),
       /** Segments with acknowledged rows that are not finished, by file name. */
       expected,
       /** Lines and marks that cannot be read. */

@@ -14,10 +14,10 @@ export function sealedLine(name: string, millis: number, { bytes, rows }: Extent
 }
 
 function summed(text: string): string {
-  return `${text} ${sumOf(text)}\n`;
+  return `${text} ${computeChecksum(text)}\n`;
 }
 
-function sumOf(text: string): string {
+function computeChecksum(text: string): string {
   return crc32(text).toString(16).padStart(8, "0");
 }
 
@@ -29,7 +29,7 @@ export function readLine(
 ): { name: string; millis: number; extent: Extent | undefined } | undefined {
   const end = line.lastIndexOf(" ");
   const text = line.slice(0, end);
-  if (sumOf(text) !== line.slice(end + 1)) return undefined;
+  if (computeChecksum(text) !== line.slice(end + 1)) return undefined;
   const [, plus, name, millis, bytes, rows] = lineShape.exec(text) ?? [];
   if (name === undefined || (plus === "+") !== (bytes !== undefined)) return undefined;
   const extent = bytes === undefined ? undefined : { bytes: Number(bytes), rows: Number(rows) };

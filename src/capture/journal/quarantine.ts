@@ -1,12 +1,12 @@
 // Quarantine: rows that ClickHouse refuses permanently, each in a file of its own beside the reason, so that they do
 // not block the rows behind them.
 
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import { Pieces } from "../../storage/native/native.ts";
 import { writeDurably } from "./journal_io.ts";
 import type { JournalSetup, LaneKind } from "./lane_kind.ts";
 import { writeFrame } from "./segments/frame.ts";
-import { returnedSuffix, segmentHead, segmentOf } from "./segments/segment.ts";
+import { returnedSuffix, segmentHead, toSegment } from "./segments/segment.ts";
 
 interface Quarantined {
   /** The batch number in hexadecimal; the argument of `journal retry` and `journal discard`. */
@@ -49,7 +49,7 @@ export class Quarantine {
     const note: Quarantined = { id, lane: lane.name, partition, reason, at: now.toISOString() };
     await writeDurably(this.#setup.io, `${this.#folder}/${id}.json`, JSON.stringify(note));
     const out = new Pieces(256);
-    out.raw(segmentHead(this.#setup, lane, segmentOf(refused.batch)));
+    out.raw(segmentHead(this.#setup, lane, toSegment(refused.batch)));
     const head = { batch: refused.batch, partition, rows: 1, oldest: refused.oldest, synced: 0, before: 0 };
     await writeFrame(out, head, (payload) => payload.raw(refused.native));
     await writeDurably(this.#setup.io, `${this.#folder}/${id}.segment`, Buffer.concat(out.list()));
@@ -63,22 +63,22 @@ export class Quarantine {
   /** Returns rows to the journal, which adopts them within seconds, or at the next start. Returns how many. */
   retry(id: string | "all"): number {
     const { io } = this.#setup;
-    return this.#each(id, (one) => {
+    return this.#each(id, (name) => {
       io.makeFolder(this.#journalFolder);
-      io.rename(`${this.#folder}/${one}.segment`, `${this.#journalFolder}/${one}${returnedSuffix}`);
-      io.remove(`${this.#folder}/${one}.json`);
+      io.rename(`${this.#folder}/${name}.segment`, `${this.#journalFolder}/${name}${returnedSuffix}`);
+      io.remove(`${this.#folder}/${name}.json`);
     });
   }
 
   discard(id: string | "all"): number {
-    return this.#each(id, (one) => {
-      for (const ending of ["segment", "json"]) this.#setup.io.remove(`${this.#folder}/${one}.${ending}`);
+    return this.#each(id, (name) => {
+      for (const ending of ["segment", "json"]) this.#setup.io.remove(`${this.#folder}/${name}.${ending}`);
     });
   }
 
   #each(id: string | "all", act: (id: string) => void): number {
-    const chosen = id === "all" ? this.#ids() : this.#ids().filter((one) => one === id);
-    for (const one of chosen) act(one);
+    const chosen = id === "all" ? this.#ids() : this.#ids().filter((name) => name === id);
+    for (const name of chosen) act(name);
     return chosen.length;
   }
 
@@ -98,7 +98,7 @@ export class Quarantine {
       if (note.id !== id) throw new Error("it is another row's");
       return note;
     } catch (thrown) {
-      const reason = `the note ${path} cannot be read: ${reasonOf(thrown)}`;
+      const reason = `the note ${path} cannot be read: ${toReason(thrown)}`;
       const at = io.stat(path.replace(/json$/, "segment")).mtime.toISOString();
       return { id, lane: "unknown", partition: 0, reason, at };
     }

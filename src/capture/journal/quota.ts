@@ -3,7 +3,7 @@
 
 import { statfs } from "node:fs/promises";
 import { Fault } from "../../core/fault.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
+import { type Log, toReason } from "../../core/log.ts";
 import type { PendingSize } from "./figures.ts";
 import { journalLimits } from "./limits.ts";
 
@@ -44,7 +44,7 @@ export class DiskReserve {
   }
 
   get reserveBytes(): number {
-    return reserveOf(this.#figures.totalBytes);
+    return computeReserve(this.#figures.totalBytes);
   }
 
   /** The longest segment: the part it becomes, and a copy that an embedded engine reads, must fit in the reserve. */
@@ -74,7 +74,7 @@ export class DiskReserve {
       this.#isFailing = false;
     } catch (thrown) {
       // Unknown figures refuse nothing: a write that fails is refused then.
-      if (!this.#isFailing) log.warn("the free disk space is unknown", { folder, reason: reasonOf(thrown) });
+      if (!this.#isFailing) log.warn("the free disk space is unknown", { folder, reason: toReason(thrown) });
       this.#isFailing = true;
       return;
     }
@@ -92,7 +92,7 @@ export class DiskReserve {
 }
 
 /** The reserve of a volume of so many bytes. */
-export function reserveOf(totalBytes: number): number {
+export function computeReserve(totalBytes: number): number {
   const wanted = Math.max(journalLimits.diskReserveBytesMin, totalBytes * journalLimits.diskReserveFraction);
   return Math.floor(
     Math.min(wanted, journalLimits.diskReserveBytesMax, totalBytes * journalLimits.diskReserveFractionMax),
@@ -161,9 +161,9 @@ export class CaptureQuota<EventLane extends QuotaLane> {
   /** Whether so many live events of the project are pending that further ones go to the historical lane. */
   isOverLiveQuota(project_id: number): boolean {
     const { usage } = this.#options.lanes.live;
-    const weight = weightOf(usage.of(project_id));
+    const weight = weigh(usage.of(project_id));
     const max = journalLimits.liveBacklogBytesMax;
-    return weight > max / journalLimits.liveFloorDivisor && weight > max - weightOf(usage.total);
+    return weight > max / journalLimits.liveFloorDivisor && weight > max - weigh(usage.total);
   }
 
   recordingRefusal(project_id: number): Fault | undefined {
@@ -194,7 +194,7 @@ export class CaptureQuota<EventLane extends QuotaLane> {
   }
 }
 
-function weightOf({ bytes, changes }: PendingSize): number {
+function weigh({ bytes, changes }: PendingSize): number {
   return bytes + changes * journalLimits.changeWeightBytes;
 }
 

@@ -52,7 +52,7 @@ export class ReceivedBody {
   async receive(source: BodySource, lease: MemoryLease): Promise<void> {
     const { request, query, admit, inflatedBytesMax: bytesMax } = source;
     this.#lease = lease;
-    const wire = source.wire ?? (await this.#wireOf(source, lease));
+    const wire = source.wire ?? (await this.#readWire(source, lease));
     const wireBytes = lease.bytes;
     const bounds = bytesMax === undefined ? { lease, admit } : { lease, admit, bytesMax };
     const { chunks, sent_at } = await decodeBody(wire, { request, query }, bounds);
@@ -124,7 +124,7 @@ export class ReceivedBody {
   }
 
   /** The `data` of the query if there is any, else the body. */
-  async #wireOf({ request, query, options, admit }: BodySource, lease: MemoryLease): Promise<Uint8Array> {
+  async #readWire({ request, query, options, admit }: BodySource, lease: MemoryLease): Promise<Uint8Array> {
     const inQuery = query.get("data");
     if (inQuery) return Buffer.from(inQuery);
     return await receiveBody(request, {

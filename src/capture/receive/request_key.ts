@@ -10,7 +10,7 @@ import { announcedBytes, receiveBody } from "../../work/bodies/upload.ts";
 import { decodeBody } from "../decode/decode.ts";
 import { captureLimits } from "../limits.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
-import { itemKeyOf } from "../scan/event_index.ts";
+import { readItemKey } from "../scan/event_index.ts";
 import { receiveLimits } from "./limits.ts";
 
 const names = ["token", "api_key", "$token"];
@@ -19,7 +19,7 @@ const names = ["token", "api_key", "$token"];
  * The key in the query, or else in the body, however that is wrapped; undefined when there is none.
  * @throws Fault unavailable when there is no memory for the body.
  */
-export async function requestKeyOf(request: Request, memory: MemoryBudget): Promise<string | undefined> {
+export async function readRequestKey(request: Request, memory: MemoryBudget): Promise<string | undefined> {
   const query = new URL(request.url).searchParams;
   const inQuery = names.map((name) => query.get(name)).find((token) => token);
   if (inQuery) return inQuery;
@@ -31,7 +31,7 @@ export async function requestKeyOf(request: Request, memory: MemoryBudget): Prom
       : await receiveBody(request, { bytesMax: limits.keyBodyBytesMax, lease });
     const bounds = { bytesMax: receiveLimits.keyBodyInflatedBytesMax, lease };
     const { chunks } = await decodeBody(wire, { request, query }, bounds);
-    return await keyOfObject(await joined(chunks));
+    return await readObjectKey(await joined(chunks));
   } catch (thrown) {
     if (thrown instanceof Fault && thrown.code !== "unavailable") return undefined;
     throw thrown;
@@ -44,7 +44,7 @@ export async function requestKeyOf(request: Request, memory: MemoryBudget): Prom
  * The key that is a member of the object in `bytes`, where events have it; undefined without one, or when they are no
  * such JSON. Others get their turn between slices.
  */
-export async function keyOfObject(bytes: Uint8Array): Promise<string | undefined> {
+export async function readObjectKey(bytes: Uint8Array): Promise<string | undefined> {
   const scanner = new BodyScanner(bytes, { indexesAll: true }, 0);
   try {
     while (!scanner.advance(captureLimits.sliceBytesMax)) await yieldToEventLoop();
@@ -52,5 +52,5 @@ export async function keyOfObject(bytes: Uint8Array): Promise<string | undefined
     if (!(thrown instanceof Fault)) throw thrown;
     return undefined;
   }
-  return scanner.index.shape === "event" ? itemKeyOf(scanner.index) : undefined;
+  return scanner.index.shape === "event" ? readItemKey(scanner.index) : undefined;
 }

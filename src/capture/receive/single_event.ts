@@ -10,7 +10,7 @@ import type { CaptureOptions, EndpointRules } from "../capture_options.ts";
 import type { EventContext } from "../event/event.ts";
 import type { CommitWaiter } from "../journal/lane.ts";
 import { entryLength, envelope } from "../scan/event_fields.ts";
-import { type Envelope, isHistorical, keyOf } from "../scan/event_index.ts";
+import { type Envelope, isHistorical, readBodyKey } from "../scan/event_index.ts";
 import { aheadMicrosMax } from "../scan/timestamp.ts";
 import { singleKey } from "../wasm/layout.ts";
 import type { ColumnBatch, ScanArena } from "../wasm/scan_arena.ts";
@@ -22,7 +22,7 @@ export interface AnswerOptions extends CaptureOptions, RefusalOptions {
   /** The budget of all request bodies of this process. */
   memory: MemoryBudget;
   /** The client's address, if it is known. */
-  addressOf(request: Request): string | undefined;
+  readAddress(request: Request): string | undefined;
   /** Bounds of an upload; the usual ones by default. */
   uploadBounds?: UploadBounds;
   observeSeconds(value: number): void;
@@ -64,7 +64,7 @@ export class SingleEventWriter implements Envelope {
    * Appends the event of a body shorter than captureLimits.arenaBodyBytesMin; returns its lane, and sets the
    * recipient's project and lane. Undefined, and nothing is appended, when the body is not one plain event of a known
    * project, or has to wait.
-   * @throws Fault as keyOf() and CaptureQuota.chooseLane() do.
+   * @throws Fault as readBodyKey() and CaptureQuota.chooseLane() do.
    */
   append(body: Uint8Array, recipient: SingleEventRequest): EventLane | undefined {
     this.#opened = undefined;
@@ -74,7 +74,7 @@ export class SingleEventWriter implements Envelope {
     arena.copy(body);
     this.#opened = arena.open();
     if (this.#opened !== 1) return undefined;
-    const project_id = keys.find(keyOf(this));
+    const project_id = keys.find(readBodyKey(this));
     if (project_id === undefined) return undefined;
     const historical_migration = isHistorical(this);
     const lane = journal.quota.chooseLane(project_id, historical_migration);

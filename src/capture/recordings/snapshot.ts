@@ -72,7 +72,7 @@ export class SnapshotReader {
     const latest = (context.received + skew + aheadMicrosMax) / 1000;
     this.#walk.open(index.bytes, index.entries[at + field.properties]!, latest);
     while (!this.#walk.advance(sliceBytes)) yield;
-    const row = this.#rowOf(index, { ...context, skew });
+    const row = this.#toRow(index, { ...context, skew });
     if (typeof row !== "string") yield* copyAndHash(row, readUuid(index, at, row.uuid));
     return row;
   }
@@ -89,10 +89,10 @@ export class SnapshotReader {
   }
 
   /** Makes the row from what the walk found. */
-  #rowOf({ bytes }: EventIndex, { project_id, skew }: SnapshotContext): SnapshotRow | Reason {
+  #toRow({ bytes }: EventIndex, { project_id, skew }: SnapshotContext): SnapshotRow | Reason {
     const { sessionId, windowId, source, data, facts } = this.#walk;
-    const textOf = (range: ValueRange) => (range.to === 0 ? "" : textAt(bytes, range));
-    const session_id = textOf(sessionId);
+    const readText = (range: ValueRange) => (range.to === 0 ? "" : textAt(bytes, range));
+    const session_id = readText(sessionId);
     if (session_id === "" || session_id.length > limits.sessionIdCharsMax) return "missing_session_id";
     if (data.to === 0 || facts.events === 0) return "missing_snapshot_data";
     this.#walk.boundTimes(session_id);
@@ -100,9 +100,9 @@ export class SnapshotReader {
       project_id,
       uuid: this.#row.uuid,
       session_id,
-      window_id: textOf(windowId),
+      window_id: readText(windowId),
       distinct_id: this.#row.distinct_id,
-      source: textOf(source).slice(0, recordingLimits.snapshotSourceCharsMax) || "web",
+      source: readText(source).slice(0, recordingLimits.snapshotSourceCharsMax) || "web",
       facts,
       skew,
       data: { source: bytes, from: data.from, to: data.to },
@@ -131,16 +131,16 @@ function* copyAndHash(row: SnapshotRow, hasUuid: boolean): Slices<void> {
   const sliceMax = recordingLimits.snapshotSliceBytesMax;
   const copy = to - from > sliceMax ? Buffer.allocUnsafeSlow(to - from) : undefined;
   if (hasUuid && !copy) return;
-  let [one, other] = [seed, seed ^ 0x5bd1e995n];
+  let [item, other] = [seed, seed ^ 0x5bd1e995n];
   for (let at = from; at < to; at += sliceMax) {
     if (at > from) yield;
     const content = source.subarray(at, Math.min(to, at + sliceMax));
-    if (!hasUuid) [one, other] = [Bun.hash.xxHash64(content, one), Bun.hash.xxHash64(content, other)];
+    if (!hasUuid) [item, other] = [Bun.hash.xxHash64(content, item), Bun.hash.xxHash64(content, other)];
     copy?.set(content, at - from);
   }
   if (!hasUuid) {
     const view = new DataView(row.uuid.buffer, row.uuid.byteOffset, row.uuid.length);
-    view.setBigUint64(0, one, true);
+    view.setBigUint64(0, item, true);
     view.setBigUint64(8, other, true);
   }
   if (!copy) return;

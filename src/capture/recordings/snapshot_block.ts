@@ -2,7 +2,7 @@
 
 import { type LaneKind, plainLane, TableBlock } from "../journal/lane_kind.ts";
 import { journalLimits } from "../journal/limits.ts";
-import { monthOf } from "../journal/segments/partition.ts";
+import { toMonth } from "../journal/segments/partition.ts";
 import { captureLimits } from "../limits.ts";
 import { recordingLimits } from "./limits.ts";
 import type { SnapshotRow } from "./snapshot.ts";
@@ -39,7 +39,7 @@ export const recordingLane: LaneKind<ReturnType<typeof snapshotBlock>> = {
   ...plainLane,
   name: "recordings",
   table: "snapshot_chunks",
-  partitionOf: monthOf,
+  toPartition: toMonth,
   openBlock: snapshotBlock,
   isCounted: true,
   watermark: "recordings",

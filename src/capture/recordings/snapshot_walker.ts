@@ -1,7 +1,7 @@
 // Walks through a snapshot's properties in slices: one pass that finds the session, the recording's events and facts
 // about them. It builds no objects. The scan has checked the bytes, and most of them are skipped.
 
-import { bytesOf, isTextAt } from "../../core/bytes.ts";
+import { isTextAt, toBytes } from "../../core/bytes.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { FactsCollector, type SnapshotFacts } from "./snapshot_facts.ts";
 import { numberAt, readInflatedBytes, type ValueRange } from "./snapshot_values.ts";
@@ -20,7 +20,7 @@ const known = [
   ["type", "timestamp", "data", "cv"],
   ["source", "type", "href", "plugin", "payload", "texts", "attributes", "removes", "adds"],
   ["level"],
-].map((names) => names.map((name) => ({ name, bytes: bytesOf(name) })));
+].map((names) => names.map((name) => ({ name, bytes: toBytes(name) })));
 
 export class SnapshotWalker {
   readonly sessionId: ValueRange = { from: 0, to: 0 };

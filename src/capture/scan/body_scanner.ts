@@ -5,7 +5,7 @@ import { isUtf8 } from "node:buffer";
 import { JsonWalker, malformed, notUtf8, stopped } from "../../core/json/json_walker.ts";
 import { limits } from "../../core/limits.ts";
 import type { ScanArena } from "../wasm/scan_arena.ts";
-import { envelope, envelopeKeys, field, itemKeys, noSlot, propertyKeys, slotOfKey } from "./event_fields.ts";
+import { envelope, envelopeKeys, field, itemKeys, noSlot, propertyKeys, readSlot } from "./event_fields.ts";
 import { EventIndex, type IndexOptions } from "./event_index.ts";
 
 /** States of the scan. */
@@ -296,7 +296,7 @@ export class BodyScanner {
     const keys = inProperties ? propertyKeys : itemKeys;
     for (;;) {
       if (!walk.key()) return false;
-      const slot = slotOfKey(keys, walk);
+      const slot = readSlot(keys, walk);
       if (!inProperties && this.#opensNested(slot)) return true;
       const from = walk.at;
       if (!walk.skip(depth)) {
@@ -317,7 +317,7 @@ export class BodyScanner {
   #opensNested(slot: number): boolean {
     const walk = this.#walk;
     if (this.#level === level.body) {
-      this.#envelopeSlot = slotOfKey(envelopeKeys, walk);
+      this.#envelopeSlot = readSlot(envelopeKeys, walk);
       if (this.#envelopeSlot === envelope.batch) {
         if (this.index.bytes[walk.at] !== 0x5b) throw malformed("batch is not an array");
         this.#openArray("batch");

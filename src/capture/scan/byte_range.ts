@@ -1,6 +1,6 @@
 // A text as a range of bytes: set, compared and cut without a copy.
 
-import { bytesOf, decodeText } from "../../core/bytes.ts";
+import { decodeText, toBytes } from "../../core/bytes.ts";
 
 export interface ByteRange {
   source: Uint8Array;
@@ -21,7 +21,7 @@ export function setBytes(out: ByteRange, source: Uint8Array, from: number, to: n
 }
 
 export function setText(out: ByteRange, text: string): void {
-  const source = bytesOf(text);
+  const source = toBytes(text);
   setBytes(out, source, 0, source.length);
 }
 
@@ -35,10 +35,10 @@ export function cutText(out: ByteRange, charsMax: number): boolean {
   return true;
 }
 
-export function sameBytes(one: ByteRange, other: ByteRange): boolean {
-  if (one.to - one.from !== other.to - other.from) return false;
-  for (let i = one.to - one.from - 1; i >= 0; i--) {
-    if (one.source[one.from + i] !== other.source[other.from + i]) return false;
+export function sameBytes(left: ByteRange, right: ByteRange): boolean {
+  if (left.to - left.from !== right.to - right.from) return false;
+  for (let i = left.to - left.from - 1; i >= 0; i--) {
+    if (left.source[left.from + i] !== right.source[right.from + i]) return false;
   }
   return true;
 }

@@ -1,6 +1,6 @@
 // Which members of a body are indexed, and where the scan records them.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { toBytes } from "../../core/bytes.ts";
 import type { JsonWalker } from "../../core/json/json_walker.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
 import { appendText } from "./json_value.ts";
@@ -54,7 +54,7 @@ export const entryLength = 48;
 /** Where an entry begins in the index's numbers. The brand distinguishes it from an entry's number, counted from 0. */
 export type EntryOffset = number & { readonly entryOffset: true };
 
-export function offsetOf(which: number): EntryOffset {
+export function toOffset(which: number): EntryOffset {
   return (which * entryLength) as EntryOffset;
 }
 
@@ -101,7 +101,7 @@ for (const which of [trait.$process_person_profile, trait.$ignore_sent_at, trait
 }
 
 /** The grade of a raw value that should be of a kind: it begins with the byte `first` and is `size` bytes long. */
-export function gradeOf(wanted: number, first: number, size: number): number {
+export function gradeValue(wanted: number, first: number, size: number): number {
   const mayBeText = wanted === valueKind.text || wanted === valueKind.text_or_number;
   if (first === 0x22 && mayBeText) return size > 2 ? grade.sound : grade.empty;
   if (first === 0x6e) return grade.absent;
@@ -141,7 +141,7 @@ export function knownKeys(slots: Record<string, number>): KnownKeys {
   const byLength: KnownKey[][] = Array.from({ length: lengthMax + 1 }, () => []);
   const second = new Uint8Array((lengthMax + 1) * 256);
   for (const [text, slot] of Object.entries(slots)) {
-    const name = bytesOf(text);
+    const name = toBytes(text);
     byLength[name.length]!.push({ name, slot });
     second[name.length * 256 + name[1]!] = 1;
   }
@@ -179,7 +179,7 @@ export const envelopeKeys = knownKeys({
 });
 
 /** The slot of the key whose bytes lie from `from` to `to`; noSlot for one that does not matter. */
-export function slotOf({ byLength, second }: KnownKeys, bytes: Uint8Array, from: number, to: number): number {
+export function toSlot({ byLength, second }: KnownKeys, bytes: Uint8Array, from: number, to: number): number {
   const length = to - from;
   // Past the longest key the table has nothing at all.
   if (second[length * 256 + bytes[from + 1]!] !== 1) return noSlot;
@@ -193,17 +193,17 @@ export function slotOf({ byLength, second }: KnownKeys, bytes: Uint8Array, from:
 }
 
 /** The slot of the key that the walker has just read. */
-export function slotOfKey(keys: KnownKeys, { bytes, keyFrom, keyTo, escapes }: JsonWalker): number {
-  return (escapes > 0 ? slotOfEscaped : slotOf)(keys, bytes, keyFrom, keyTo);
+export function readSlot(keys: KnownKeys, { bytes, keyFrom, keyTo, escapes }: JsonWalker): number {
+  return (escapes > 0 ? toEscapedSlot : toSlot)(keys, bytes, keyFrom, keyTo);
 }
 
 /** A key written with escapes ("\u0065vent") is the same key: it is decoded first. */
-export function slotOfEscaped(keys: KnownKeys, bytes: Uint8Array, from: number, to: number): number {
+export function toEscapedSlot(keys: KnownKeys, bytes: Uint8Array, from: number, to: number): number {
   // The longest spelling of a byte is an escape of six characters: a longer key matches no name.
   if (to - from >= keys.byLength.length * 6) return noSlot;
   plainKey.length = 0;
   appendText(bytes, from, to, plainKey);
-  return slotOf(keys, plainKey.bytes, 0, plainKey.length);
+  return toSlot(keys, plainKey.bytes, 0, plainKey.length);
 }
 
 /** Overwritten by every key with escapes. */

@@ -20,10 +20,10 @@ import {
   firstIdentity,
   firstPropertyIdentity,
   firstTrait,
-  gradeOf,
+  gradeValue,
   keySlot,
   noSlot,
-  offsetOf,
+  toOffset,
   valueKindOf,
 } from "./event_fields.ts";
 
@@ -264,7 +264,7 @@ export class EventIndex {
   #ignore(reason: Reason): void {
     if (this.isSecondPass) return;
     const start = this.count * entryLength;
-    this.ignored.add(this.#entries[start + field.ordinal]!, reason, this.#entries, offsetOf(this.count));
+    this.ignored.add(this.#entries[start + field.ordinal]!, reason, this.#entries, toOffset(this.count));
   }
 
   ignoreItem(): void {
@@ -318,7 +318,7 @@ export class EventIndex {
     const { entries } = this;
     const traitsAt = this.count * entryLength + field.traits;
     const others = entries[traitsAt]! & ~(3 << (trait * 2));
-    entries[traitsAt] = others | (gradeOf(valueKindOf[trait]!, first, size) << (trait * 2));
+    entries[traitsAt] = others | (gradeValue(valueKindOf[trait]!, first, size) << (trait * 2));
   }
 }
 
@@ -332,16 +332,16 @@ export type Envelope = Pick<
  * The key of a body: a batch's own wins over its items'; otherwise all items must name the same.
  * @throws Fault missing_api_key or invalid_api_key (401), invalid_payload when there is no event at all.
  */
-export function keyOf(index: Envelope): string {
+export function readBodyKey(index: Envelope): string {
   if (index.shape === "other")
     throw new Fault("invalid_payload", "Malformed request data: expected an object or an array.");
   if (index.items === 0) throw new Fault("invalid_payload", "The request holds no event.");
-  const ownKey = textOf(index, index.member("api_key"));
+  const ownKey = readText(index, index.member("api_key"));
   if (ownKey) return ownKey;
   if (index.itemKeysDiffer) {
     throw new Fault("invalid_api_key", "The events of one request must all name the same project API key.");
   }
-  const itemKey = textOf(index, index.itemKey);
+  const itemKey = readText(index, index.itemKey);
   if (itemKey) return itemKey;
   throw new Fault(
     "missing_api_key",
@@ -350,13 +350,13 @@ export function keyOf(index: Envelope): string {
 }
 
 /** The key that the items name first. */
-export function itemKeyOf(index: Envelope): string | undefined {
-  return textOf(index, index.itemKey);
+export function readItemKey(index: Envelope): string | undefined {
+  return readText(index, index.itemKey);
 }
 
 /** The key that decides the project of a body, if what is indexed so far is certain to have it. */
-export function earlyKeyOf(index: Envelope): string | undefined {
-  return textOf(index, index.shape === "array" ? index.itemKey : index.member("api_key"));
+export function readEarlyKey(index: Envelope): string | undefined {
+  return readText(index, index.shape === "array" ? index.itemKey : index.member("api_key"));
 }
 
 /** True when the body is one object that has neither a `batch` nor an `event`. */
@@ -365,7 +365,7 @@ export function isNoBatch({ shape, count, ignored }: EventIndex): boolean {
 }
 
 /** The text of a raw JSON string, trimmed; undefined for any other value, and for an empty one. */
-function textOf({ bytes }: Pick<Envelope, "bytes">, [from, to]: RawRange = none): string | undefined {
+function readText({ bytes }: Pick<Envelope, "bytes">, [from, to]: RawRange = none): string | undefined {
   if (to === 0 || bytes[from] !== 0x22) return undefined;
   const bucket = (bytes[to - 2]! + 31 * bytes[to - 3]! + 17 * (to - from)) % recentKeys.length;
   const recent = recentKeys[bucket];

@@ -90,7 +90,7 @@ export function readCompact(bytes: Uint8Array, from: number, to: number, out: By
 }
 
 /** The raw value of a member of the object at `from`, the last of that name; undefined without one. */
-export function memberOf(bytes: Uint8Array, from: number, name: Uint8Array): [number, number] | undefined {
+export function readMember(bytes: Uint8Array, from: number, name: Uint8Array): [number, number] | undefined {
   let found: [number, number] | undefined;
   const members = new JsonCursor(bytes, from);
   while (members.next()) {

@@ -1,7 +1,7 @@
 // Answers POST requests of the v1 capture protocol: key, clock and SDK are in headers, and the reply has a result for
 // each event. The batch is translated to one for /batch, and goes through the same pipeline.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { toBytes } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
 import { Fault, type FaultCode } from "../../core/fault.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
@@ -85,9 +85,9 @@ async function captureBatch(
   await body.replace([bytes]);
   if (body.bytes.buffer !== bytes.buffer) free(bytes, true);
   lease.resize(body.bytes.length + likelyIndexBytes(body.bytes.length) + uuidBytes);
-  const address = () => options.addressOf(request);
+  const address = () => options.readAddress(request);
   // By the client's own clock, in microseconds since 1970; NaN when it is unknown.
-  const sentText = bytesOf(request.headers.get("posthog-request-timestamp") ?? "");
+  const sentText = toBytes(request.headers.get("posthog-request-timestamp") ?? "");
   const sent_at = readIso(sentText, 0, sentText.length);
   const sent = { body, sent_at, allowsNameless: false, isVerbose: true, address, lease, refused, warnings };
   const { project_id, ignored } = await capture(sent, options);

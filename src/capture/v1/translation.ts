@@ -10,7 +10,7 @@ import type { Slices } from "../../work/slices.ts";
 import type { Reason } from "../event/outcome.ts";
 import { uuidFromText, uuidText } from "../event/row.ts";
 import { captureLimits } from "../limits.ts";
-import { field, offsetOf, slotOf } from "../scan/event_fields.ts";
+import { field, toOffset, toSlot } from "../scan/event_fields.ts";
 import { type EventIndex, isHistorical } from "../scan/event_index.ts";
 import { addedNameBytesMax, addedNames, besideKeys, readAdded } from "./added_properties.ts";
 
@@ -90,7 +90,7 @@ export class Translation {
 
   #range(nth: number, slot: number): readonly [from: number, to: number] {
     const { entries } = this.#index;
-    const at = offsetOf(nth) + slot;
+    const at = toOffset(nth) + slot;
     return [entries[at]!, entries[at + 1]!];
   }
 
@@ -133,7 +133,7 @@ export class Translation {
       if (isProperties) members.jump(propertiesEnd);
       else members.skip();
       const { key, keyEnd, value, end } = members;
-      const slot = slotOf(besideKeys, this.#source, key, keyEnd);
+      const slot = toSlot(besideKeys, this.#source, key, keyEnd);
       if (slot >= 0) {
         this.#ranges[slot] = value;
         this.#ranges[slot + 1] = end;

@@ -1,7 +1,7 @@
 // A warning as a row, and the columns of such rows until they are sealed into a frame.
 
 import { type LaneKind, plainLane, TableBlock } from "../journal/lane_kind.ts";
-import { monthOf } from "../journal/segments/partition.ts";
+import { toMonth } from "../journal/segments/partition.ts";
 import { warningLimits } from "./limits.ts";
 
 export interface WarningRow {
@@ -33,7 +33,7 @@ export const warningLane: LaneKind<ReturnType<typeof warningBlock>> = {
   ...plainLane,
   name: "warnings",
   table: "ingestion_warnings",
-  partitionOf: monthOf,
+  toPartition: toMonth,
   openBlock: warningBlock,
   segmentBytesMax: warningLimits.warningSegmentBytesMax,
 };

@@ -74,7 +74,7 @@ export class WarningBook {
         );
       }
     }
-    const listed = listing.some((one) => typeof one !== "number") ? await Promise.all(listing) : listing;
+    const listed = listing.some((item) => typeof item !== "number") ? await Promise.all(listing) : listing;
     if (listed.some((rows) => rows !== 0)) await this.#commit();
   }
 
@@ -94,7 +94,7 @@ export class WarningBook {
 
   /** Adds what another process did not list. */
   countUnlisted(unlisted: readonly Unlisted[]): void {
-    for (const one of unlisted) this.#own.add(one);
+    for (const item of unlisted) this.#own.add(item);
   }
 
   /** Writes warnings of merges and types of groups that were refused; their events are kept. */
@@ -114,7 +114,7 @@ export class WarningBook {
   /** Writes warnings of events that lie outside of their sessions, as of their arrival: they are folded later. */
   recordStrays(strays: readonly StrayEvent[]): void {
     for (const { session_id, event_timestamp: micros, ...row } of strays) {
-      this.#warn("event_outside_session", row, { session_id, event_timestamp: isoOf(micros / 1000) });
+      this.#warn("event_outside_session", row, { session_id, event_timestamp: toIso(micros / 1000) });
     }
     if (strays.length > 0) void this.#commit();
   }
@@ -126,7 +126,7 @@ export class WarningBook {
     if (!spike) return;
     const { start, baseline } = spike;
     this.#options.spiked();
-    this.#options.log.warn("a spike of live events", { project_id, start: isoOf(start), baseline });
+    this.#options.log.warn("a spike of live events", { project_id, start: toIso(start), baseline });
     this.#spike("spike_detected", spike, start);
     void this.#commit();
   }
@@ -166,8 +166,8 @@ export class WarningBook {
     const message =
       `More than ${warningLimits.spikeFactor} times the usual number of live events in a minute, and more than ` +
       `${warningLimits.spikeEventsMin}. All of them are stored.`;
-    const ends = end === undefined ? null : isoOf(end);
-    const details = { message, start: isoOf(start), end: ends, peak, baseline };
+    const ends = end === undefined ? null : toIso(end);
+    const details = { message, start: toIso(start), end: ends, peak, baseline };
     this.#append({ project_id, type, timestamp: at * 1000 }, details);
   }
 
@@ -196,6 +196,6 @@ export class WarningBook {
   }
 }
 
-function isoOf(millis: number): string {
+function toIso(millis: number): string {
   return new Date(millis).toISOString();
 }

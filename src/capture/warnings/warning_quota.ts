@@ -13,7 +13,7 @@ export function periodMinutes(type: string): number {
 }
 
 /** The period of a type that holds `now` (microseconds), by its first minute since 1970. */
-export function periodOf(type: string, now: number): number {
+export function toPeriod(type: string, now: number): number {
   const minutes = periodMinutes(type);
   return Math.floor(now / minuteMicros / minutes) * minutes;
 }
@@ -44,7 +44,7 @@ export class WarningQuota implements WarningLimiter {
   #past: Unlisted[] = [];
 
   admit(project_id: number, type: string, count: number, now: number): number {
-    const minute = periodOf(type, now);
+    const minute = toPeriod(type, now);
     const key = `${project_id} ${type}`;
     let entry = this.#open.get(key);
     if (entry && entry.minute !== minute) {
@@ -65,8 +65,8 @@ export class WarningQuota implements WarningLimiter {
 
   add({ project_id, type, minute, count }: Unlisted): void {
     const entry = this.#open.get(`${project_id} ${type}`);
-    const isSame = (one: Unlisted) =>
-      one.project_id === project_id && one.type === type && one.minute === minute;
+    const isSame = (unlisted: Unlisted) =>
+      unlisted.project_id === project_id && unlisted.type === type && unlisted.minute === minute;
     const known = entry?.minute === minute ? entry : this.#past.find(isSame);
     if (known) known.count += count;
     else this.#past.push({ project_id, type, minute, count });
@@ -74,7 +74,7 @@ export class WarningQuota implements WarningLimiter {
 
   drain(now: number): Unlisted[] {
     for (const [key, entry] of this.#open)
-      if (entry.minute !== periodOf(entry.type, now)) this.#retire(key, entry);
+      if (entry.minute !== toPeriod(entry.type, now)) this.#retire(key, entry);
     return this.#past.splice(0);
   }
 

@@ -1,15 +1,15 @@
 // The texts of warnings: why an event was ignored, altered or warned about, with the values that a person needs to act.
 
-import { bytesOf, decodeText } from "../../core/bytes.ts";
+import { decodeText, toBytes } from "../../core/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import type { Repaired } from "../decode/repair.ts";
-import { placeOf } from "../decode/repaired_place.ts";
+import { locateRepair } from "../decode/repaired_place.ts";
 import type { Example, Reason, Warning } from "../event/outcome.ts";
 import { uuidText } from "../event/row.ts";
 import { captureLimits } from "../limits.ts";
 import { emptyRange, rangeText } from "../scan/byte_range.ts";
 import { field } from "../scan/event_fields.ts";
-import { memberOf, readCompact } from "../scan/json_value.ts";
+import { readCompact, readMember } from "../scan/json_value.ts";
 import { warningLimits } from "./limits.ts";
 import type { WarningRow } from "./warning.ts";
 
@@ -129,7 +129,7 @@ export function warningText(
   if (repaired && entry && (type === "invalid_utf8_replaced" || type === "invalid_number_replaced")) {
     const kind = type === "invalid_utf8_replaced" ? "text" : "number";
     const [from, to] = [entry[field.item]!, entry[field.item + 1]!];
-    Object.assign(details, placeOf(bytes, from, repaired.offsetIn(from, to, kind)));
+    Object.assign(details, locateRepair(bytes, from, repaired.offsetIn(from, to, kind)));
   }
   const name = quoted[type];
   if (name) Object.assign(details, { field: name, value: raw(name) });
@@ -154,12 +154,12 @@ export function warningText(
   };
 }
 
-const messageKey = bytesOf("$$client_ingestion_warning_message");
+const messageKey = toBytes("$$client_ingestion_warning_message");
 
 function clientsMessage(bytes: Uint8Array, entry: Int32Array): string | undefined {
   const [from, to] = [entry[field.properties]!, entry[field.properties + 1]!];
   if (bytes[from] !== 0x7b || to - from > captureLimits.warningSearchBytesMax) return undefined;
-  const found = memberOf(bytes, from, messageKey);
+  const found = readMember(bytes, from, messageKey);
   return found && bytes[found[0]] === 0x22
     ? plainText(rawText(bytes, ...found, warningLimits.clientMessageCharsMax))
     : undefined;

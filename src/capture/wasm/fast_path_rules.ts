@@ -23,8 +23,8 @@ export const unusualNames: Readonly<Record<string, number>> = {
   ...Object.fromEntries(
     Object.entries(rulesByName).map(([name, { needs, profile }]) => {
       const [need] = needs;
-      const one = !profile && needs.length === 1 && need !== undefined && need[0] >= firstTrait;
-      return [name, one ? 1 + need[0] - firstTrait : 0];
+      const item = !profile && needs.length === 1 && need !== undefined && need[0] >= firstTrait;
+      return [name, item ? 1 + need[0] - firstTrait : 0];
     }),
   ),
   $identify: named.$identify,

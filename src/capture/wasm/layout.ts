@@ -118,7 +118,7 @@ const sizes = {
 } as const;
 
 /** The address of each. */
-export const layout = addressesOf(sizes, "BODY");
+export const layout = assignAddresses(sizes, "BODY");
 
 /** Bytes after a body that may be read, and are no JSON. */
 export const paddingBytes = 64;
@@ -132,7 +132,7 @@ export function entriesAt(bodyBytesMax: number): number {
 }
 
 /** The addresses of areas, one after the other from `first` on, by their bytes; the name `end` is the address after. */
-export function addressesOf<Name extends string, End extends string>(
+export function assignAddresses<Name extends string, End extends string>(
   areas: Readonly<Record<Name, number>>,
   end: End,
   first = 0,

@@ -2,7 +2,7 @@
 
 import type { Outcomes, Warning } from "../event/outcome.ts";
 import type { Row } from "../event/row.ts";
-import { field, offsetOf } from "../scan/event_fields.ts";
+import { field, toOffset } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { layout } from "./layout.ts";
 import type { ColumnBatch, ScanArena } from "./scan_arena.ts";
@@ -16,9 +16,9 @@ export function recordPlainWarnings(
 ): void {
   for (let i = 0; i < fast.warnedCount; i++) {
     const pair = fast.warnedAt(i);
-    const at = offsetOf(first + (pair & 0xffff));
+    const at = toOffset(first + (pair & 0xffff));
     const from = layout.OUT_UUID + (pair >>> 16) * 16;
     for (let byte = 0; byte < 16; byte++) uuid[byte] = bytes[from + byte]!;
-    warned.add(index.entries[at + field.ordinal]!, fast.warningOf(pair & 0xffff), index.entries, at, uuid);
+    warned.add(index.entries[at + field.ordinal]!, fast.readWarning(pair & 0xffff), index.entries, at, uuid);
   }
 }

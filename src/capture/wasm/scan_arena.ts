@@ -257,7 +257,7 @@ export class ScanArena {
   }
 
   /** The warning of an entry, by its number within the slice. */
-  warningOf(nth: number): Warning {
+  readWarning(nth: number): Warning {
     return needWarnings[this.#bytes[layout.LACKS_NEED + nth]!]!;
   }
 

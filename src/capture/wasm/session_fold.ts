@@ -3,7 +3,7 @@
 // reader might see something else stays as it is, among those that are unread.
 
 import { readFileSync } from "node:fs";
-import { bytesOf } from "../../core/bytes.ts";
+import { toBytes } from "../../core/bytes.ts";
 import { columnOffsets, numberedNamesAt } from "../../storage/native/column_offsets.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
 import { knownKeys } from "../scan/event_fields.ts";
@@ -57,7 +57,7 @@ const wanted = [
 ] as const;
 
 /** What `counted` has of an event beside its hash: the same numbers as src/storage/events/sessions.ts has. */
-const kinds = ["$pageview", "$autocapture", "$screen"].map(bytesOf);
+const kinds = ["$pageview", "$autocapture", "$screen"].map(toBytes);
 
 let compiled: WebAssembly.Module | undefined;
 
@@ -79,8 +79,8 @@ export class SessionFold {
     const pages = Math.ceil((foldLayout.END + paddingBytes) / 65_536);
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
     const bytes = new Uint8Array(memory.buffer);
-    const numberOf = (from: number, to: number) => Number(String.fromCharCode(...bytes.subarray(from, to)));
-    const instance = new WebAssembly.Instance(compiled, { env: { memory, numberOf } });
+    const readNumber = (from: number, to: number) => Number(String.fromCharCode(...bytes.subarray(from, to)));
+    const instance = new WebAssembly.Instance(compiled, { env: { memory, readNumber } });
     this.#wasm = instance.exports as unknown as FoldExports;
     this.#bytes = bytes;
     this.#words = new Uint32Array(memory.buffer);
@@ -112,7 +112,7 @@ export class SessionFold {
     const { rows, offsets } = columnOffsets(block, wanted);
     if (rows === 0) return;
     const { names, indexesAt, indexBytes } = numberedNamesAt(block, offsets.event.from);
-    for (const [number, name] of names.entries()) this.#bytes[foldLayout.KINDS + number] = kindOf(name);
+    for (const [number, name] of names.entries()) this.#bytes[foldLayout.KINDS + number] = findKind(name);
     const base = foldLayout.BLOCK + from;
     const at = (name: (typeof wanted)[number]) => base + offsets[name].from;
     const { KINDS } = foldLayout;
@@ -131,7 +131,7 @@ export class SessionFold {
       return {
         uuid: uuid + row * 16,
         project: project + row * 4,
-        event: names[indexOf(this.#bytes, indexes, indexBytes, row)]!,
+        event: names[readIndex(this.#bytes, indexes, indexBytes, row)]!,
         timestamp: timestamp + row * 8,
         created: created + row * 8,
         id: [id!, idLength!],
@@ -188,14 +188,14 @@ export class SessionFold {
   }
 }
 
-function kindOf(name: Uint8Array): number {
+function findKind(name: Uint8Array): number {
   for (const [which, kind] of kinds.entries()) {
     if (kind.length === name.length && kind.every((byte, i) => byte === name[i])) return which + 1;
   }
   return 0;
 }
 
-function indexOf(bytes: Uint8Array, from: number, width: number, row: number): number {
+function readIndex(bytes: Uint8Array, from: number, width: number, row: number): number {
   let index = 0;
   for (let byte = width - 1; byte >= 0; byte--) index = index * 256 + bytes[from + row * width + byte]!;
   return index;

@@ -4,7 +4,7 @@
 import { limits } from "../../core/limits.ts";
 import { adNames } from "../../storage/events/session_property.ts";
 import { sessionNames } from "../../storage/events/sessions.ts";
-import { addressesOf, layout, paddingBytes } from "./layout.ts";
+import { assignAddresses, layout, paddingBytes } from "./layout.ts";
 
 /** What is read of an event's properties; the index of a name is its slot. */
 export const foldedNames: readonly string[] = [...sessionNames, ...adNames];
@@ -45,4 +45,4 @@ const sizes = {
 } as const;
 
 /** The address of each. */
-export const foldLayout = addressesOf(sizes, "END", layout.NAME_TABLE);
+export const foldLayout = assignAddresses(sizes, "END", layout.NAME_TABLE);

@@ -6,7 +6,7 @@ import type { MergeAppender, MergeRow } from "../event/merge_row.ts";
 import { CommitWaiters } from "../journal/lane.ts";
 import { captureLimits } from "../limits.ts";
 import type { SharedBook } from "../warnings/warning_book.ts";
-import { minuteMicros, periodOf, type Unlisted } from "../warnings/warning_quota.ts";
+import { minuteMicros, toPeriod, type Unlisted } from "../warnings/warning_quota.ts";
 import { workerLimits } from "./limits.ts";
 
 export class PrimaryClient implements SharedBook {
@@ -33,7 +33,7 @@ export class PrimaryClient implements SharedBook {
     const minute = Math.floor(now / minuteMicros);
     if (minute !== this.#minute) this.#beginMinute(minute);
     const full = this.#full.get(`${project_id} ${type}`);
-    if (!full) return this.#admit({ project_id, type, minute: periodOf(type, now), count });
+    if (!full) return this.#admit({ project_id, type, minute: toPeriod(type, now), count });
     full.count += count;
     return 0;
   }
@@ -42,7 +42,7 @@ export class PrimaryClient implements SharedBook {
   drain(): Unlisted[] {
     const unlisted = [...this.#full.values()].filter(({ count }) => count > 0);
     if (unlisted.length > 0) this.#link.send("unlisted", unlisted);
-    for (const one of unlisted) one.count = 0;
+    for (const item of unlisted) item.count = 0;
     return [];
   }
 

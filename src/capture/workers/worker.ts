@@ -9,7 +9,7 @@ import { openClientAddress, openProxies } from "../../access/client_address.ts";
 import { openProjectKeys } from "../../access/project_keys.ts";
 import { systemClock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import { type Log, type LogLevel, openLog, reasonOf } from "../../core/log.ts";
+import { type Log, type LogLevel, openLog, toReason } from "../../core/log.ts";
 import { forwardTo } from "../../http/forward.ts";
 import { listen, openApplication } from "../../http/listen.ts";
 import { followProcess } from "../../http/metrics/process_metrics.ts";
@@ -92,7 +92,7 @@ async function open(config: WorkerConfig, link: Rpc, metrics: CaptureMetrics, lo
     ...config,
     memory,
     ...capture.parts,
-    addressOf: (request) => clientAddress(peers.of(request), request.headers),
+    readAddress: (request) => clientAddress(peers.of(request), request.headers),
     keys,
     clock: systemClock,
     ack: config.captureAck,
@@ -108,7 +108,7 @@ function workerRoutes(inside: string, log: Log, capture: Omit<AnswerOptions, "fa
   const app = openApplication();
   const problem = openProblems({ log, routes: () => app.routes });
   const failed: AnswerOptions["failed"] = (error, request) => problem({ error, code: "UNKNOWN", request });
-  const forward = forwardTo(inside, capture.addressOf);
+  const forward = forwardTo(inside, capture.readAddress);
   return app
     .onError((failure) => problem(failure))
     .wrap((handle, request) => (isCapture(request) ? handle : forward))
@@ -161,11 +161,11 @@ async function main(): Promise<void> {
     await close(working);
     process.exit(0);
   })();
-  reading.catch((thrown: unknown) => endProcess(reasonOf(thrown)));
+  reading.catch((thrown: unknown) => endProcess(toReason(thrown)));
   const write = (line: string) => link.send("log", line);
   const log = openLog({ level: config.logLevel, format: "json", write });
   working = await open(config, link, metrics, log);
   link.send("ready");
 }
 
-await main().catch((thrown: unknown) => endProcess(reasonOf(thrown)));
+await main().catch((thrown: unknown) => endProcess(toReason(thrown)));

@@ -16,7 +16,7 @@ import { WorkerProcess } from "./worker_process.ts";
 
 interface WorkerPoolOptions {
   /** How many, worker 1 included. */
-  workers: ReturnType<typeof workersOf>;
+  workers: ReturnType<typeof countWorkers>;
   /** Worker 1's own. */
   capture: OpenedCapture;
   metrics: Metrics;
@@ -46,7 +46,7 @@ export class WorkerPool {
     const answers = this.#answers();
     const isFlushing = () => this.#flushing;
     this.#members = Array.from({ length: count - 1 }, (_, i) => {
-      const own = configOf(config, i + 2);
+      const own = toWorkerConfig(config, i + 2);
       return new WorkerProcess({ config: own, answers, isFlushing, log });
     });
     const read = async () => void (await this.read());
@@ -111,7 +111,7 @@ export class WorkerPool {
 }
 
 /** Only what a worker needs: the rest of the configuration has secrets. */
-function configOf(common: CommonConfig, number: number): WorkerConfig {
+function toWorkerConfig(common: CommonConfig, number: number): WorkerConfig {
   const { dataDir, databaseUrl, postgres, clickhouseUrl, embedded, host, port, inside, captureAck } = common;
   const { flushIntervalMs, journalBytesMax, workers, bodyBytesMax, idleTimeoutSeconds, trustedProxies } =
     common;
@@ -124,7 +124,11 @@ function configOf(common: CommonConfig, number: number): WorkerConfig {
 }
 
 /** How many workers to start: as many as `requested`, by default as the machine has cores for. */
-export function workersOf(requested: number | undefined, cores = coresHere(), platform = process.platform) {
+export function countWorkers(
+  requested: number | undefined,
+  cores = coresHere(),
+  platform = process.platform,
+) {
   const { workersByDefaultMax, coresPerWorker } = workerLimits;
   const fitting = Math.max(1, Math.min(workersByDefaultMax, Math.floor(cores / coresPerWorker)));
   /** Why, for the log. */

@@ -4,7 +4,7 @@
 import { fileURLToPath } from "node:url";
 import { sleep } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
+import { type Log, toReason } from "../../core/log.ts";
 import { countedBy, type MetricsRead } from "../../http/metrics/metrics.ts";
 import { type Child, type ChildPlan, type ChildProcess, startChild } from "../../storage/embedded/child.ts";
 import { type FlushTrouble, noTrouble } from "../../storage/engine_watch.ts";
@@ -98,7 +98,7 @@ export class WorkerProcess {
         break;
       } catch (thrown) {
         const level = attempt % 20 === 0 ? "warn" : "debug";
-        this.#options.log[level](`${this.#name} is tried again`, { attempt, reason: reasonOf(thrown) });
+        this.#options.log[level](`${this.#name} is tried again`, { attempt, reason: toReason(thrown) });
         tried();
         await sleep(Math.min(firstPauseMs * 2 ** Math.min(attempt, 20), limits.childRestartMsMax));
       }
@@ -157,7 +157,7 @@ export class WorkerProcess {
     if (bytes === 0) return;
     const before = this.#last["sluice_journal_pending_events"]?.lines[0]?.[1] ?? 0;
     // The number of events is known only when they are read.
-    this.#last = { ...this.#last, ...pendingOf(Math.max(before, 1), bytes) };
+    this.#last = { ...this.#last, ...toPendingGauges(Math.max(before, 1), bytes) };
   }
 
   async #stopRequests(): Promise<void> {
@@ -183,7 +183,7 @@ function leftBytes(folder: string): number {
   }
 }
 
-function pendingOf(events: number, bytes: number): MetricsRead {
+function toPendingGauges(events: number, bytes: number): MetricsRead {
   const gauge = (name: string, value: number): MetricsRead => ({
     [name]: { kind: "gauge", lines: [[name, value]] },
   });

@@ -4,7 +4,7 @@
 import { setTimeout } from "node:timers/promises";
 import { withinMs } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
-import { codeOf, reasonOf } from "../../core/log.ts";
+import { toCode, toReason } from "../../core/log.ts";
 import { backupLimits } from "./limits.ts";
 
 export interface BucketAccess {
@@ -88,7 +88,7 @@ export class BackupBucket {
     const key = this.#prefix + path;
     return await this.#retried(key, async () => {
       const bytes = await this.#read(key, bytesMax).catch((thrown: unknown) => {
-        if (codeOf(thrown) === "NoSuchKey") return undefined;
+        if (toCode(thrown) === "NoSuchKey") return undefined;
         throw thrown;
       });
       if (bytes) check(bytes);
@@ -169,9 +169,9 @@ export class BackupBucket {
         return await withinMs(request(), backupLimits.requestMsMax);
       } catch (thrown) {
         if (thrown instanceof UserError) throw thrown;
-        const code = codeOf(thrown);
+        const code = toCode(thrown);
         if (lasting.test(code) || attempt === backupLimits.requestsMax)
-          throw new UserError(`${this.#named(key)}: ${code === "" ? "" : `${code}: `}${reasonOf(thrown)}`);
+          throw new UserError(`${this.#named(key)}: ${code === "" ? "" : `${code}: `}${toReason(thrown)}`);
         await setTimeout(backupLimits.requestPauseMs * 2 ** (attempt - 1));
       }
     }

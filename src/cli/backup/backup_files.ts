@@ -40,7 +40,7 @@ export async function writeSummed(
 }
 
 /** The file's bytes; the same memory is used for every chunk. */
-export async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
+export async function* readChunks(path: string): AsyncGenerator<Uint8Array> {
   await using file = await open(path, "r");
   // Most files are small, and there are many: a full buffer for each would wait for the garbage collector.
   const { size } = await file.stat();
@@ -53,7 +53,7 @@ export async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
 }
 
 export async function copyFile(from: string, to: string, isFurther = false): Promise<Written> {
-  return await writeSummed(chunksOf(from), to, isFurther);
+  return await writeSummed(readChunks(from), to, isFurther);
 }
 
 /** The paths of all files below a folder, relative to it; none when there is no such folder. */
@@ -92,7 +92,7 @@ export async function summed(path: string): Promise<Written> {
   if (!(await lstat(path)).isFile()) throw new UserError(`${path} is no file`);
   const hasher = new Bun.CryptoHasher("sha256");
   let bytes = 0;
-  for await (const chunk of chunksOf(path)) {
+  for await (const chunk of readChunks(path)) {
     hasher.update(chunk);
     bytes += chunk.length;
   }

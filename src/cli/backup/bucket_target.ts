@@ -4,7 +4,7 @@ import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import type { BackupBucket } from "./backup_bucket.ts";
-import { backupParts, chunksOf, listName, manifestName, writeSummed } from "./backup_files.ts";
+import { backupParts, listName, manifestName, readChunks, writeSummed } from "./backup_files.ts";
 import { checkList, listedFiles, partPath, refuseForeign, type WrittenParts } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
 import { type BackupTarget, type Manifest, noBackup, parseManifest } from "./target.ts";
@@ -15,10 +15,10 @@ export function bucketTarget(bucket: BackupBucket, folder: string): BackupTarget
   const memory = new Uint8Array(backupLimits.objectBytes);
   const write = async function* (file: string, chunks: AsyncIterable<Uint8Array>): WrittenParts {
     let number = 0;
-    for await (const bytes of portionsOf(chunks, memory)) {
+    for await (const bytes of cutPortions(chunks, memory)) {
       const path = partPath(file, number++);
       await bucket.put(path, bytes);
-      yield [path, { bytes: bytes.length, sum: sumOf(bytes) }];
+      yield [path, { bytes: bytes.length, sum: computeChecksum(bytes) }];
     }
   };
   return {
@@ -30,7 +30,7 @@ export function bucketTarget(bucket: BackupBucket, folder: string): BackupTarget
       await mkdir(folder, { recursive: true, mode: 0o700 });
     },
     adopt: async function* (file) {
-      yield* write(file, chunksOf(join(folder, file)));
+      yield* write(file, readChunks(join(folder, file)));
       await rm(join(folder, file));
     },
     finish: async (manifest) => {
@@ -45,7 +45,7 @@ export function bucketTarget(bucket: BackupBucket, folder: string): BackupTarget
 }
 
 /** The bytes in portions that fill `memory`, the last one shorter; an empty one when there are none. */
-async function* portionsOf(chunks: AsyncIterable<Uint8Array>, memory: Uint8Array) {
+async function* cutPortions(chunks: AsyncIterable<Uint8Array>, memory: Uint8Array) {
   let [length, count] = [0, 0];
   for await (const chunk of chunks) {
     for (let done = 0; done < chunk.length;) {
@@ -84,7 +84,7 @@ export async function fetchFiles(bucket: BackupBucket, { files }: Manifest, fold
   for await (const { path, sum } of listedFiles(folder, "", bucket.name)) {
     const bytes = await bucket.get(path, Math.min(bytesLeft, backupLimits.objectBytes), (got) => {
       // Retried.
-      if (sumOf(got) !== sum) throw new Error("it is not as it was written");
+      if (computeChecksum(got) !== sum) throw new Error("it is not as it was written");
     });
     if (!bytes) throw new UserError(`${bucket.name} is damaged: ${path} is missing`);
     bytesLeft -= bytes.length;
@@ -96,6 +96,6 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-function sumOf(bytes: Uint8Array): string {
+function computeChecksum(bytes: Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 }

@@ -44,7 +44,7 @@ export async function withoutViews(clickhouse: ClickHouse, work: () => Promise<v
 }
 
 /** Copies a table that has no other writer; resolves to the number of rows. */
-export async function copyRowsOf(table: string, from: ClickHouse, to: ClickHouse): Promise<number> {
+export async function copyTable(table: string, from: ClickHouse, to: ClickHouse): Promise<number> {
   // A part that was merged meanwhile could not be read to its end.
   await from.command("SYSTEM STOP MERGES {table:Identifier}", { table });
   const parts = await from.query<{ part: string; rows: string; bytes: string }>(
@@ -54,9 +54,9 @@ export async function copyRowsOf(table: string, from: ClickHouse, to: ClickHouse
   );
   let copied = 0;
   for (const { part, rows, bytes } of parts) {
-    const one = { part, rows: Number(rows), bytes: Number(bytes) };
-    await copyPart(table, one, from, to);
-    copied += one.rows;
+    const item = { part, rows: Number(rows), bytes: Number(bytes) };
+    await copyPart(table, item, from, to);
+    copied += item.rows;
   }
   return copied;
 }

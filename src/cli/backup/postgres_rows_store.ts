@@ -4,7 +4,7 @@
 // connection when the last rows of one arrive faster than they are consumed.
 
 import { UserError } from "../../core/fault.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { storeLocks } from "../../storage/postgres/store_locks.ts";
 import { backupLimits } from "./limits.ts";
@@ -77,7 +77,7 @@ interface Column {
 }
 
 /** Those that are not generated, in their order. */
-async function columnsOf(sql: Postgres | PostgresTransaction, table: string): Promise<Column[]> {
+async function readColumns(sql: Postgres | PostgresTransaction, table: string): Promise<Column[]> {
   return await sql<Column[]>`
     SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
     WHERE attrelid = ${quote(table)}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
@@ -86,7 +86,7 @@ async function columnsOf(sql: Postgres | PostgresTransaction, table: string): Pr
 
 /** A table's lines, many in a chunk. */
 export async function* copyOut(connection: HeldConnection, table: string): AsyncGenerator<Uint8Array> {
-  const columns = await columnsOf(connection, table);
+  const columns = await readColumns(connection, table);
   yield Buffer.from(`${JSON.stringify(columns.map(({ name }) => name))}\n`);
   const values = columns.map(({ name }) => `${quote(name)}::text`).join(", ");
   const text = `SELECT json_build_array(${values})::text AS line FROM ${quote(table)}`;
@@ -116,13 +116,13 @@ export async function copyIn(
 }
 
 async function fill(transaction: PostgresTransaction, table: string, chunks: AsyncIterable<Uint8Array>) {
-  const columns = await columnsOf(transaction, table);
+  const columns = await readColumns(transaction, table);
   const names = columns.map(({ name }) => quote(name)).join(", ");
   const values = columns.map(({ type }, i) => `(r.value ->> ${i})::${type}`).join(", ");
   const text = `INSERT INTO ${quote(table)} (${names}) OVERRIDING SYSTEM VALUE
     SELECT ${values} FROM json_array_elements($1::text::json) AS r(value)`;
   let head = true;
-  for await (const lines of linesOf(chunks)) {
+  for await (const lines of readLines(chunks)) {
     const rows = head ? lines.slice(1) : lines;
     if (head && lines[0] !== JSON.stringify(columns.map(({ name }) => name))) {
       throw new UserError(`the rows of ${table} have other columns than the table`);
@@ -131,14 +131,14 @@ async function fill(transaction: PostgresTransaction, table: string, chunks: Asy
     for (let at = 0; at < rows.length; at += backupLimits.rowsAtOnce) {
       const some = rows.slice(at, at + backupLimits.rowsAtOnce);
       await transaction.unsafe(text, [`[${some.join(",")}]`]).catch((thrown) => {
-        throw new UserError(`Postgres does not take the rows of ${table}: ${reasonOf(thrown)}`);
+        throw new UserError(`Postgres does not take the rows of ${table}: ${toReason(thrown)}`);
       });
     }
   }
 }
 
 /** The whole lines of each chunk. */
-async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
+async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of chunks) {

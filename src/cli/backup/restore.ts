@@ -10,10 +10,10 @@ import { readVersion } from "../../core/version.ts";
 import { mirrorMerges } from "../../persons/mirror_store.ts";
 import { readPostgresId, writeClickHouseId } from "../../storage/identity.ts";
 import { ownDataDir, refuseHalfRestored, restoringPath } from "../../storage/lock.ts";
-import { filesOfMigrations, migrate } from "../../storage/migrate.ts";
+import { listMigrationFiles, migrate } from "../../storage/migrate.ts";
 import { openStores, type Stores } from "../../storage/stores.ts";
 import { BackupBucket, type BucketAccess, readBucketAddress } from "./backup_bucket.ts";
-import { chunksOf, copyFile, syncTree } from "./backup_files.ts";
+import { copyFile, readChunks, syncTree } from "./backup_files.ts";
 import { fetchFiles, fetchManifest } from "./bucket_target.ts";
 import { attach, deriveSince, detachedFolder, listPartTables } from "./clickhouse_parts_store.ts";
 import { checkFiles, type ListedFile, listedFiles, refuseForeign } from "./file_list.ts";
@@ -83,8 +83,8 @@ interface Filling {
 
 async function fill(filling: Filling, manifest: Manifest): Promise<void> {
   const { dataDir, folder, log } = filling;
-  for await (const one of listedFiles(folder, "data/")) {
-    await copyOne(filling, one, join(dataDir, one.file.slice("data/".length)));
+  for await (const item of listedFiles(folder, "data/")) {
+    await copyOne(filling, item, join(dataDir, item.file.slice("data/".length)));
   }
   await using stores = await openStores({ dataDir, log, requireReachable: true });
   await fillStores(filling, stores, manifest);
@@ -115,18 +115,18 @@ async function fillStores(filling: Filling, stores: Stores, manifest: Manifest):
   await migrate(stores, {
     log,
     alone: true,
-    postgresDir: await migrationsOf(files, "postgres", manifest),
-    clickhouseDir: await migrationsOf(files, "clickhouse", manifest),
+    postgresDir: await readBackupMigrations(files, "postgres", manifest),
+    clickhouseDir: await readBackupMigrations(files, "clickhouse", manifest),
   });
   await rm(files, { recursive: true });
-  await copyIn(sql, rowsOf(folder), manifest.sequences);
+  await copyIn(sql, readTables(folder), manifest.sequences);
   await writeClickHouseId(clickhouse, await readPostgresId(sql));
   const tables = new Map((await listPartTables(clickhouse)).map((table) => [table.name, table]));
-  for await (const one of listedFiles(folder, "clickhouse/")) {
-    const [, name = "", ...rest] = one.file.split("/");
+  for await (const item of listedFiles(folder, "clickhouse/")) {
+    const [, name = "", ...rest] = item.file.split("/");
     const table = tables.get(name);
     if (!table) throw new UserError(`${folder} has rows of ${name}, a table that does not exist`);
-    await copyOne(filling, one, join(detachedFolder(dataDir, table), ...rest));
+    await copyOne(filling, item, join(detachedFolder(dataDir, table), ...rest));
   }
   for (const table of tables.values()) await attach(clickhouse, dataDir, table);
   await mirrorMerges(sql, clickhouse);
@@ -134,17 +134,19 @@ async function fillStores(filling: Filling, stores: Stores, manifest: Manifest):
 }
 
 /** A folder with the migrations that the backup's stores had: later ones are applied by the next start. */
-async function migrationsOf(folder: string, store: "postgres" | "clickhouse", manifest: Manifest) {
+async function readBackupMigrations(folder: string, store: "postgres" | "clickhouse", manifest: Manifest) {
   const storeFolder = join(folder, store);
   await mkdir(storeFolder, { recursive: true, mode: 0o700 });
-  for (const path of filesOfMigrations(store, manifest[store])) {
+  for (const path of listMigrationFiles(store, manifest[store])) {
     await copyPlain(path, join(storeFolder, basename(path)));
     await chmod(join(storeFolder, basename(path)), 0o600);
   }
   return storeFolder;
 }
 
-async function* rowsOf(folder: string): AsyncGenerator<{ table: string; chunks: AsyncIterable<Uint8Array> }> {
+async function* readTables(
+  folder: string,
+): AsyncGenerator<{ table: string; chunks: AsyncIterable<Uint8Array> }> {
   const tables = new Map<string, string[]>();
   for await (const { path, file } of listedFiles(folder, "postgres/")) {
     tables.set(file, [...(tables.get(file) ?? []), join(folder, path)]);
@@ -153,5 +155,5 @@ async function* rowsOf(folder: string): AsyncGenerator<{ table: string; chunks: 
 }
 
 async function* inTurn(paths: readonly string[]): AsyncGenerator<Uint8Array> {
-  for (const path of paths) yield* chunksOf(path);
+  for (const path of paths) yield* readChunks(path);
 }

@@ -5,8 +5,8 @@ import { mkdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import { readSummedJson, summedJson } from "../../core/json/summed_json.ts";
-import { reasonOf } from "../../core/log.ts";
-import { type AppliedMigration, filesOfMigrations } from "../../storage/migrate.ts";
+import { toReason } from "../../core/log.ts";
+import { type AppliedMigration, listMigrationFiles } from "../../storage/migrate.ts";
 import { backupParts, manifestName, summed, syncTree, writeSummed } from "./backup_files.ts";
 import type { FileTotals, WrittenParts } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
@@ -111,7 +111,7 @@ export function parseManifest(text: string, source: string, version: string): Ma
   try {
     read = readSummedJson(text);
   } catch (thrown) {
-    throw new UserError(`${source}/${manifestName} is damaged: ${reasonOf(thrown)}`);
+    throw new UserError(`${source}/${manifestName} is damaged: ${toReason(thrown)}`);
   }
   const { format, ...manifest } = read;
   if (format !== backupFormat) {
@@ -123,6 +123,6 @@ export function parseManifest(text: string, source: string, version: string): Ma
       `${source} was made by version ${found.version}, newer than this program (${version}); run that one`,
     );
   }
-  for (const store of ["postgres", "clickhouse"] as const) filesOfMigrations(store, found[store]);
+  for (const store of ["postgres", "clickhouse"] as const) listMigrationFiles(store, found[store]);
   return found;
 }

@@ -9,7 +9,7 @@ import { copyJournal } from "../../capture/journal/journal_copy.ts";
 import { leftBehind } from "../../capture/workers/worker_pool.ts";
 import type { Clock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import { readVersion } from "../../core/version.ts";
 import { readPostgresId } from "../../storage/identity.ts";
 import { appliedMigrations } from "../../storage/migrate.ts";
@@ -24,7 +24,7 @@ import {
   folderCollection,
   removeOlder,
 } from "./backup_collection.ts";
-import { chunksOf, copyFile, filesBelow } from "./backup_files.ts";
+import { copyFile, filesBelow, readChunks } from "./backup_files.ts";
 import { freeze, frozenParts, listPartTables, stagingFolder, thaw } from "./clickhouse_parts_store.ts";
 import { FileList } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
@@ -68,7 +68,7 @@ export async function writeBackup(options: BackupOptions) {
   const location = name === "" ? target : `${target.replace(/\/$/, "")}/${name}`;
   if (kept === undefined) return { manifest, location, removed: 0 };
   const removed = await removeOlder(collection, name, kept).catch((thrown: unknown) => {
-    throw new UserError(`${location} is complete, but older ones could not be removed: ${reasonOf(thrown)}`);
+    throw new UserError(`${location} is complete, but older ones could not be removed: ${toReason(thrown)}`);
   });
   return { manifest, location, removed };
 }
@@ -137,7 +137,7 @@ async function fill(source: Source, target: BackupTarget): Promise<Manifest> {
     for (const { part, path } of await frozenParts(dataDir, table)) {
       for await (const name of filesBelow(path)) {
         const file = `clickhouse/${table.name}/${part}/${name}`;
-        await list.add(file, target.write(file, chunksOf(join(path, name))));
+        await list.add(file, target.write(file, readChunks(join(path, name))));
       }
     }
   }
@@ -170,11 +170,11 @@ async function copyData(dataDir: string, target: string): Promise<void> {
 async function copyNew(dataDir: string, target: string, name: string): Promise<void> {
   const from = join(dataDir, name);
   const isFolder = lstatSync(from, { throwIfNoEntry: false })?.isDirectory();
-  const names = isFolder ? readdirSync(from).map((one) => join(name, one)) : existsSync(from) ? [name] : [];
-  for (const one of names) {
-    const to = join(target, one);
-    if (existsSync(to) || one.endsWith(".part")) continue;
-    await copyFile(join(dataDir, one), to).catch(async (thrown: NodeJS.ErrnoException) => {
+  const names = isFolder ? readdirSync(from).map((text) => join(name, text)) : existsSync(from) ? [name] : [];
+  for (const text of names) {
+    const to = join(target, text);
+    if (existsSync(to) || text.endsWith(".part")) continue;
+    await copyFile(join(dataDir, text), to).catch(async (thrown: NodeJS.ErrnoException) => {
       if (thrown.code !== "ENOENT") throw thrown;
       await rm(to, { force: true });
     });

@@ -79,7 +79,7 @@ export class Body {
     return this.#bytes.subarray(this.#head.length, this.#length);
   }
 
-  originOf(row: number): { file: number; line: number } {
+  findOrigin(row: number): { file: number; line: number } {
     return { file: this.#files[row]!, line: this.#lines[row]! };
   }
 

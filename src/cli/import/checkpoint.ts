@@ -5,7 +5,7 @@ import { rm } from "node:fs/promises";
 import { systemIo, writeDurably } from "../../capture/journal/journal_io.ts";
 import { UserError } from "../../core/fault.ts";
 import { jsonIn } from "../../core/json/dictionary.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import type { Body } from "./body.ts";
 import { addCounts, type ImportCounts, noCounts } from "./counts.ts";
 import type { TimeRules } from "./formats/timestamp.ts";
@@ -58,7 +58,7 @@ export class Checkpoint {
   static async open(path: string | undefined, identity: ImportInputs, nowMs: number): Promise<Checkpoint> {
     const found = path === undefined ? undefined : await readState(path);
     if (found !== undefined) {
-      const difference = differenceOf(found.identity, identity);
+      const difference = findDifference(found.identity, identity);
       if (difference === undefined) return new Checkpoint(path, found, true);
       throw new UserError(
         `${path} is the checkpoint of another import: ${difference}; remove it to begin anew`,
@@ -158,12 +158,12 @@ async function replaceFile(path: string, text: string): Promise<void> {
     await writeDurably(systemIo, path, text);
   } catch (thrown) {
     throw new UserError(
-      `cannot write the checkpoint ${path} (${reasonOf(thrown)}); --state puts it elsewhere`,
+      `cannot write the checkpoint ${path} (${toReason(thrown)}); --state puts it elsewhere`,
     );
   }
 }
 
-function differenceOf(was: ImportInputs, is: ImportInputs): string | undefined {
+function findDifference(was: ImportInputs, is: ImportInputs): string | undefined {
   const names = (identity: ImportInputs): string => identity.files.map((file) => file.path).join(" ");
   if (names(was) !== names(is)) return `it read ${names(was)}`;
   const changed = is.files.find((file, index) => {

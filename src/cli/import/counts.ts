@@ -26,7 +26,7 @@ export function addCounts(to: ImportCounts, from: ImportCounts): void {
   }
 }
 
-export function totalOf(counts: Readonly<Record<string, number>>): number {
+export function sumCounts(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 

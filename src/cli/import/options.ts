@@ -36,26 +36,26 @@ export function readImportOptions(args: string[], config: Config) {
     ["host", "api-key", "format", "dates", "concurrency", "state"],
     ["dry-run", "no-wait", "json"],
   );
-  const textOf = (name: string): string | undefined => values[name] as string | undefined;
+  const readText = (name: string): string | undefined => values[name] as string | undefined;
   if (files.length === 0) throw wrong("name at least one FILE, or - for standard input");
   const twice = files.find((path, index) => files.indexOf(path) !== index);
   if (twice !== undefined) throw wrong(`${twice} is named twice; its events would be imported twice`);
   const dryRun = values["dry-run"] === true;
-  const apiKey = textOf("api-key") ?? config.bootstrapProjectApiKey ?? "";
+  const apiKey = readText("api-key") ?? config.bootstrapProjectApiKey ?? "";
   if (apiKey === "" && !dryRun)
     throw wrong("set the project's key with --api-key or BOOTSTRAP_PROJECT_API_KEY");
-  const state = textOf("state") ?? (files[0] === standardInput ? undefined : `${files[0]}.sluice-import`);
+  const state = readText("state") ?? (files[0] === standardInput ? undefined : `${files[0]}.sluice-import`);
   if (state !== undefined && files.includes(state))
     throw wrong("--state names a file that is to be imported");
   return {
     files,
     /** Without a slash at its end. */
-    host: readHost(textOf("host") ?? `http://127.0.0.1:${config.port}`),
+    host: readHost(readText("host") ?? `http://127.0.0.1:${config.port}`),
     /** Empty only in a dry run. */
     apiKey,
-    format: readFormat(textOf("format") ?? "auto"),
-    dates: readDates(textOf("dates")),
-    concurrency: readConcurrency(textOf("concurrency") ?? "4"),
+    format: readFormat(readText("format") ?? "auto"),
+    dates: readDates(readText("dates")),
+    concurrency: readConcurrency(readText("concurrency") ?? "4"),
     /** The checkpoint's file; undefined: none. */
     state,
     dryRun,
@@ -140,14 +140,14 @@ async function readStored(host: string): Promise<{ until: number; now: number } 
     if (reply.status >= 500) return undefined;
     if (!reply.ok) return "unknown";
     const times = JSON.parse(text) as { stored_until?: unknown; now?: unknown };
-    const [until, now] = [momentOf(times.stored_until), momentOf(times.now)];
+    const [until, now] = [parseMoment(times.stored_until), parseMoment(times.now)];
     return Number.isFinite(until) && Number.isFinite(now) ? { until, now } : "unknown";
   } catch (thrown) {
     return thrown instanceof SyntaxError ? "unknown" : undefined;
   }
 }
 
-function momentOf(text: unknown): number {
+function parseMoment(text: unknown): number {
   return typeof text === "string" ? Date.parse(text) : Number.NaN;
 }
 

@@ -72,7 +72,7 @@ export class Reporter {
   update(progress: Progress): void {
     const { clock, terminal, draw } = this.#options;
     const now = clock.elapsed();
-    const part = this.#partOf(progress);
+    const part = this.#findPart(progress);
     if (terminal) {
       if (now - this.#shownMs < drawGapMs) return;
       draw(`${clearLine}${this.#bar(part)}${this.#text(progress, part, now)}`);
@@ -97,7 +97,7 @@ export class Reporter {
       this.print("… and more that the server ignored, counted below");
   }
 
-  #partOf(progress: Progress): number | undefined {
+  #findPart(progress: Progress): number | undefined {
     const total = this.#options.bytesTotal;
     if (total === undefined || total === 0) return undefined;
     // Of the bytes read, the part whose records have an outcome: 100 % means that all is sent.

@@ -3,18 +3,18 @@
 
 import { UserError } from "../../core/fault.ts";
 import { hashKey } from "../../core/id.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import { Bodies, type Body } from "./body.ts";
 import { Checkpoint, type ImportInputs } from "./checkpoint.ts";
-import { addCounts, type ImportCounts, noCounts, totalOf } from "./counts.ts";
+import { addCounts, type ImportCounts, noCounts, sumCounts } from "./counts.ts";
 import { Converter } from "./formats/convert.ts";
-import { detectFileKind, readerOf } from "./formats/detect.ts";
+import { chooseReader, detectFileKind } from "./formats/detect.ts";
 import type { RecordOutcome } from "./formats/record.ts";
 import { UuidSource } from "./formats/uuid_source.ts";
 import { type ImportOptions, type ImportParts, type Readability, waitUntilReadable } from "./options.ts";
 import { Reporter } from "./progress.ts";
 import type { FileRecord } from "./reading/file_record.ts";
-import { fileBytesOf, openSource, standardInput } from "./reading/source.ts";
+import { measureFile, openSource, standardInput } from "./reading/source.ts";
 import { Sender, Stopped } from "./sender.ts";
 
 export interface ImportEnd {
@@ -32,8 +32,8 @@ export interface ImportEnd {
  * @throws UserError for what is wrong before.
  */
 export async function runImport(options: ImportOptions, parts: ImportParts): Promise<ImportEnd> {
-  const sizes = await Promise.all(options.files.map(fileBytesOf));
-  const inputs = await inputsOf(options, sizes, parts);
+  const sizes = await Promise.all(options.files.map(measureFile));
+  const inputs = await readInputs(options, sizes, parts);
   const path = options.dryRun ? undefined : options.state;
   const checkpoint = await Checkpoint.open(path, inputs, parts.clock.now());
   const bytesTotal = sizes.includes(undefined)
@@ -45,7 +45,7 @@ export async function runImport(options: ImportOptions, parts: ImportParts): Pro
   return await new Import(options, parts, checkpoint, reporter).run();
 }
 
-async function inputsOf(
+async function readInputs(
   options: ImportOptions,
   sizes: readonly (number | undefined)[],
   { bodyLimits }: ImportParts,
@@ -117,7 +117,7 @@ class Import {
     addCounts(counts, this.#checkpoint.counts);
     addCounts(counts, this.#unsent);
     const checkpoint = this.#saved ? this.#checkpoint.path : undefined;
-    const reason = this.#failure === undefined ? undefined : reasonOf(this.#failure);
+    const reason = this.#failure === undefined ? undefined : toReason(this.#failure);
     const failure = this.#failure instanceof Stopped ? "interrupted" : reason;
     return { counts, failure, checkpoint, readable };
   }
@@ -149,7 +149,7 @@ class Import {
     const name = path === standardInput ? "standard input" : path;
     const kind = detectFileKind(head, whole, this.#options.format, name);
     this.#reporter.print(`${name}: ${kind.dialect === "batch" ? "" : `${kind.dialect}, `}${kind.layout}`);
-    const reader = readerOf(kind);
+    const reader = chooseReader(kind);
     const rules = { nowMs: this.#checkpoint.startedAtMs, dates: this.#options.dates };
     const converter = new Converter(kind, this.#identity, rules);
     await this.#append(reader.read(head), converter, file);
@@ -238,7 +238,7 @@ class Import {
   #update(): void {
     const { sent } = this.#checkpoint.counts;
     const settled =
-      sent + this.#checkpoint.counts.rejected + this.#unsent.rejected + totalOf(this.#unsent.skipped);
+      sent + this.#checkpoint.counts.rejected + this.#unsent.rejected + sumCounts(this.#unsent.skipped);
     this.#reporter.update({ bytes: this.#bytes, records: this.#records, sent, settled });
   }
 

@@ -2,7 +2,7 @@
 // uuids. Every row is counted.
 
 import { UserError } from "../../core/fault.ts";
-import { codeOf, reasonOf } from "../../core/log.ts";
+import { toCode, toReason } from "../../core/log.ts";
 import type { Body } from "./body.ts";
 import { addCounts, type ImportCounts, noCounts } from "./counts.ts";
 import { importLimits } from "./limits.ts";
@@ -36,13 +36,13 @@ export class Sender {
     const verdict = await this.#attempts(body, from, to);
     if (verdict.is === "taken") {
       for (const { index, reason } of verdict.ignored) {
-        const { file, line } = body.originOf(from + index);
+        const { file, line } = body.findOrigin(from + index);
         reporter.ignore(files[file]!, line, reason);
       }
       return verdict.counts;
     }
     if (to - from === 1) {
-      const { file, line } = body.originOf(from);
+      const { file, line } = body.findOrigin(from);
       reporter.reject(files[file]!, line, `the server answered ${verdict.reason}`);
       return { ...noCounts(), rejected: 1 };
     }
@@ -83,12 +83,12 @@ export class Sender {
         signal: AbortSignal.timeout(importLimits.requestMsMax),
       });
       this.#reached = true;
-      return verdictOf(
+      return judgeReply(
         { status: response.status, headers: response.headers, body: await response.text() },
         rows,
       );
     } catch (thrown) {
-      const reason = failureOf(thrown);
+      const reason = describeFailure(thrown);
       if (this.#reached || !isUnreachable(thrown)) return { is: "later", reason, waitMs: 0 };
       throw new UserError(`no server answers at ${host} (${reason}); start it, or set --host`);
     }
@@ -101,14 +101,14 @@ const failures: Readonly<Record<string, string>> = {
   ECONNRESET: "the connection was closed",
 };
 
-function failureOf(thrown: unknown): string {
+function describeFailure(thrown: unknown): string {
   if ((thrown as Error).name === "TimeoutError") return `no answer in ${importLimits.requestMsMax / 1000} s`;
-  return failures[codeOf(thrown)] ?? reasonOf(thrown);
+  return failures[toCode(thrown)] ?? toReason(thrown);
 }
 
 /** Whether no server listens there. Before the first answer this is not retried: the address is likely wrong. */
 function isUnreachable(thrown: unknown): boolean {
-  const code = codeOf(thrown);
+  const code = toCode(thrown);
   return code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "ERR_INVALID_URL";
 }
 
@@ -133,10 +133,10 @@ interface ServerReply {
 }
 
 /** `rows`: how many rows the body had. */
-export function verdictOf(answer: ServerReply, rows: number): ReplyVerdict {
+export function judgeReply(answer: ServerReply, rows: number): ReplyVerdict {
   const { status } = answer;
-  if (status === 200) return verdictOfAccepted(answer, rows);
-  const reason = `${status}${detailOf(answer)}`;
+  if (status === 200) return judgeAccepted(answer, rows);
+  const reason = `${status}${readDetail(answer)}`;
   if (status === 413) return { is: "too large", reason };
   if (status === 408 || status === 429 || status >= 500) {
     return { is: "later", reason, waitMs: retryAfterMs(answer.headers.get("retry-after")) };
@@ -144,7 +144,7 @@ export function verdictOf(answer: ServerReply, rows: number): ReplyVerdict {
   return { is: "refused", reason };
 }
 
-function verdictOfAccepted(answer: ServerReply, rows: number): ReplyVerdict {
+function judgeAccepted(answer: ServerReply, rows: number): ReplyVerdict {
   const reply = jsonObject(answer.body);
   if (reply === undefined || !(reply["status"] === 1 || /^ok$/i.test(String(reply["status"])))) {
     return {
@@ -175,7 +175,7 @@ function verdictOfAccepted(answer: ServerReply, rows: number): ReplyVerdict {
 }
 
 /** `: ` and the server's detail on one line, or the target of a redirect. */
-function detailOf(answer: ServerReply): string {
+function readDetail(answer: ServerReply): string {
   const target = answer.headers.get("location");
   if (answer.status >= 300 && answer.status < 400 && target)
     return `: it points to ${target}; use that as --host`;

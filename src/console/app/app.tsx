@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { localZone } from "./clock.ts";
 import { pageAt, pagesFor } from "./pages.tsx";
 import { type ListReply, openApi } from "./session/api.ts";
-import { hrefOf, navigate, type Route, useRoute } from "./session/route.ts";
+import { buildHref, navigate, type Route, useRoute } from "./session/route.ts";
 import { allows, type ProjectRow, type Session, SessionContext } from "./session/session.ts";
 import { Entrance, type Signed, SignIn, type SigningIn, useSignIn } from "./session/sign_in.tsx";
 import { useLoaded } from "./session/use_loaded.ts";
@@ -135,7 +135,7 @@ function TopBar({ session, page, isStray }: Pick<FrameProps, "session" | "isStra
   const { project, projects } = session;
   return (
     <header class="top">
-      <a class="brand" href={hrefOf(project.id, "")}>
+      <a class="brand" href={buildHref(project.id, "")}>
         <img src="/console/assets/icon.svg" alt="Sluice" width="24" height="24" />
         <span aria-hidden="true">Sluice</span>
       </a>
@@ -145,7 +145,7 @@ function TopBar({ session, page, isStray }: Pick<FrameProps, "session" | "isStra
       <select
         id="project"
         value={isStray ? "" : project.id}
-        onChange={(event) => navigate(hrefOf(Number(event.currentTarget.value), page))}
+        onChange={(event) => navigate(buildHref(Number(event.currentTarget.value), page))}
       >
         {isStray && <option value="">Not found</option>}
         {projects.map(({ id, name }) => (
@@ -185,7 +185,7 @@ function Menu({ project, groups, current }: MenuProps) {
                 icon && (
                   <li key={name}>
                     <a
-                      href={hrefOf(project, name)}
+                      href={buildHref(project, name)}
                       {...(name === current && { "aria-current": "page" as const })}
                     >
                       <svg class="icon" viewBox="0 0 24 24" width="17" height="17" aria-hidden="true">

@@ -4,11 +4,11 @@
 import { render } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type eventWithTime, Replayer, type ReplayPlugin } from "rrweb";
-import { messageOf, refusalOf, sendRequest } from "./session/api.ts";
+import { readRefusal, sendRequest, toMessage } from "./session/api.ts";
 import { readPlayable } from "./session_recordings/playable.ts";
 import { canvasPicture, externalIn, isPicture, removeRequests } from "./session_recordings/recorded_pages.ts";
 import {
-  beginOf,
+  findBegin,
   type PlayerMessage,
   readSnapshots,
   type RecordedEvent,
@@ -37,9 +37,9 @@ export function PlayerPage() {
       const show = (found: Shown) => {
         setShown(found);
         const seconds = Number(new URLSearchParams(location.search).get("t"));
-        if (seconds > 0) setSeek({ at: beginOf(found.windows) + seconds * 1000 });
+        if (seconds > 0) setSeek({ at: findBegin(found.windows) + seconds * 1000 });
       };
-      readShared().then(show, (thrown: unknown) => setProblem(messageOf(thrown)));
+      readShared().then(show, (thrown: unknown) => setProblem(toMessage(thrown)));
       return whenRevoked(() => {
         setShown(undefined);
         setProblem(revoked);
@@ -102,7 +102,7 @@ async function readShared(): Promise<Shown> {
   return await readSnapshots(`${sharedBase()}snapshots/`, async (path) => {
     const reply = await sendRequest(path, { headers: { accept: "application/json" } });
     if (!reply.ok) {
-      const refusal = await refusalOf(reply);
+      const refusal = await readRefusal(reply);
       throw refusal.status === 404 ? new Error(revoked) : refusal;
     }
     return await reply.json();
@@ -111,7 +111,7 @@ async function readShared(): Promise<Shown> {
 
 /** One window of the browser at a time. */
 function Windowed({ shown: { windows, isWhole }, seek }: { shown: Shown; seek: Seek }) {
-  const longest = [...windows].toSorted(([, one], [, other]) => other.length - one.length);
+  const longest = [...windows].toSorted(([, item], [, other]) => other.length - item.length);
   const [chosen, setChosen] = useState(longest[0]?.[0] ?? "");
   const { events, notices } = useMemo(() => readPlayable(windows.get(chosen) ?? []), [windows, chosen]);
   return (
@@ -149,10 +149,10 @@ const hostsMax = 5;
 function NotLoaded({ events }: { events: readonly RecordedEvent[] }) {
   const hosts = useMemo(() => externalIn(events, loadedHosts), [events]);
   if (hosts.length === 0) return null;
-  const counted = (count: number, one: string) => (count === 1 ? `1 ${one}` : `${count} ${one}s`);
+  const counted = (count: number, name: string) => (count === 1 ? `1 ${name}` : `${count} ${name}s`);
   const texts = hosts.slice(0, hostsMax).map(({ host, images, styles, fonts }) => {
     const kinds = [[images, "image"] as const, [styles, "style sheet"] as const, [fonts, "font"] as const];
-    const parts = kinds.flatMap(([count, one]) => (count > 0 ? [counted(count, one)] : []));
+    const parts = kinds.flatMap(([count, name]) => (count > 0 ? [counted(count, name)] : []));
     return `${parts.join(" and ")} of ${host}`;
   });
   return (

@@ -3,10 +3,10 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { ResultType } from "../../query/result.ts";
-import { type Layouts, shapesOf } from "./dashboards/layout.ts";
+import { type Layouts, toShapes } from "./dashboards/layout.ts";
 import { ResultView } from "./explore/result_view.tsx";
 import { type QueryDrawing, readResults } from "./explore/results.ts";
-import { messageOf, refusalOf, sendRequest } from "./session/api.ts";
+import { readRefusal, sendRequest, toMessage } from "./session/api.ts";
 import { ZoneContext } from "./session/zone.ts";
 import { timeText } from "./ui/format.ts";
 import { ErrorText } from "./ui/parts.tsx";
@@ -76,7 +76,7 @@ function Board({ board: { kind, description, timezone, computed_at, tiles } }: {
       </p>
       {tiles.length === 0 && <p class="notice">There are no insights on this dashboard.</p>}
       <div class="tiles">
-        {shapesOf(tiles).map(({ id, isWide, isTall }) => {
+        {toShapes(tiles).map(({ id, isWide, isTall }) => {
           const tile = known.get(id)!;
           return (
             <section key={id} class={isWide || isAlone ? "card wide" : "card"}>
@@ -130,7 +130,7 @@ function followBoard(
       show((await reply.json()) as SharedBoard);
       return true;
     }
-    if (reply.status !== 404) throw await refusalOf(reply);
+    if (reply.status !== 404) throw await readRefusal(reply);
     show();
     showProblem("This link is not valid, or was revoked.");
     return false;
@@ -143,7 +143,7 @@ function followBoard(
       if (goesOn) showProblem("");
     } catch (thrown) {
       if (leaving.signal.aborted) return;
-      showProblem(messageOf(thrown));
+      showProblem(toMessage(thrown));
     }
     if (goesOn) timer = setTimeout(() => void again(), checkMs);
   };

@@ -6,24 +6,24 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export function fieldsOf(value: unknown): Fields {
+export function toFields(value: unknown): Fields {
   return isFields(value) ? value : {};
 }
 
-export function listOf(value: unknown): readonly unknown[] {
+export function toList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-export function textOf(value: unknown): string {
+export function toText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-export function numberOf(value: unknown): number | undefined {
+export function toNumber(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
 /** A saved query without the nodes around it. */
-export function sourceOf(query: unknown): Fields {
-  const outer = fieldsOf(query);
-  return "source" in outer ? fieldsOf(outer["source"]) : outer;
+export function toSource(query: unknown): Fields {
+  const outer = toFields(query);
+  return "source" in outer ? toFields(outer["source"]) : outer;
 }

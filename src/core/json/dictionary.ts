@@ -6,16 +6,16 @@ export function isDictionary(value: unknown): value is Record<string, unknown> {
 }
 
 /** The members of an object; none of any other value. */
-export function membersOf(value: unknown): Record<string, unknown> {
+export function toMembers(value: unknown): Record<string, unknown> {
   return isDictionary(value) ? value : {};
 }
 
 /** A JSON value with each text and name in it changed. */
 export function mapTexts(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === "string") return change(value);
-  if (Array.isArray(value)) return value.map((one) => mapTexts(one, change));
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));
   if (!isDictionary(value)) return value;
-  const members = Object.entries(value).map(([name, one]) => [change(name), mapTexts(one, change)]);
+  const members = Object.entries(value).map(([name, item]) => [change(name), mapTexts(item, change)]);
   return Object.fromEntries(members);
 }
 

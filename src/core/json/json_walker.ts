@@ -341,17 +341,17 @@ export function pastEscape(bytes: Uint8Array, at: number): number {
 }
 
 function pastUnicode(bytes: Uint8Array, at: number): number {
-  const code = hexOf(bytes, at + 2);
+  const code = parseHex(bytes, at + 2);
   if (code < 0xd800 || code > 0xdfff) return code === 0 ? -(at + 6) : at + 6;
   if (code < 0xdc00 && bytes[at + 6] === 0x5c && bytes[at + 7] === 0x75) {
-    const low = hexOf(bytes, at + 8);
+    const low = parseHex(bytes, at + 8);
     if (low >= 0xdc00 && low <= 0xdfff) return at + 12;
   }
   return -(at + 6);
 }
 
 /** The value of the four hex digits that must be at `at`. */
-function hexOf(bytes: Uint8Array, at: number): number {
+function parseHex(bytes: Uint8Array, at: number): number {
   let code = 0;
   for (let i = at; i < at + 4; i++) {
     const value = i < bytes.length ? hexValue[bytes[i]!]! : 255;

@@ -5,7 +5,7 @@ import { isDictionary } from "./dictionary.ts";
 
 /** The object's text with a further member `sum`, the CRC-32 of the text without it. */
 export function summedJson(content: Readonly<Record<string, unknown>>): string {
-  return JSON.stringify({ ...content, sum: sumOf(content) });
+  return JSON.stringify({ ...content, sum: computeChecksum(content) });
 }
 
 /**
@@ -17,10 +17,10 @@ export function readSummedJson(text: string): Record<string, unknown> {
   const read: unknown = JSON.parse(text);
   if (!isDictionary(read)) throw new Error("it is no object");
   const { sum, ...content } = read;
-  if (sum !== sumOf(content)) throw new Error("its sum is wrong");
+  if (sum !== computeChecksum(content)) throw new Error("its sum is wrong");
   return content;
 }
 
-function sumOf(content: Readonly<Record<string, unknown>>): string {
+function computeChecksum(content: Readonly<Record<string, unknown>>): string {
   return crc32(JSON.stringify(content)).toString(16).padStart(8, "0");
 }

@@ -3,7 +3,7 @@
 import Type from "typebox";
 import type { FaultCode } from "../../core/fault.ts";
 import { problems } from "../problem.ts";
-import { exampleOf, type JsonSchema } from "./example.ts";
+import { type JsonSchema, makeExample } from "./example.ts";
 import { hoisted, modelNamed, type Models } from "./models.ts";
 
 export interface ApiDocument {
@@ -88,7 +88,7 @@ export function completeDocument(document: ApiDocument): ApiDocument {
   }
   for (const { operation } of operations) addExamples(operation, models);
   const tags = [...new Set(operations.flatMap(({ operation }) => operation.tags ?? []))];
-  const schemas = Object.entries(models).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const schemas = Object.entries(models).toSorted(([text], [other]) => (text < other ? -1 : 1));
   return {
     ...document,
     openapi: "3.1.0",
@@ -114,7 +114,7 @@ function problem(status: Refusal): [name: string, reply: ApiReply] {
 }
 
 function completeOperation(method: string, path: string, operation: ApiOperation): void {
-  operation.operationId = operationIdOf(method, path, answersList(operation));
+  operation.operationId = nameOperation(method, path, answersList(operation));
   for (const parameter of operation.parameters ?? []) {
     const text = parameter.in === "path" ? homes[parameter.name] : undefined;
     if (text !== undefined) parameter.description ??= text;
@@ -146,11 +146,11 @@ const homes: Record<string, string> = {
 };
 
 function answersList(operation: ApiOperation): boolean {
-  const { type, properties } = answerOf(operation);
+  const { type, properties } = findAnswer(operation);
   return type === "array" || properties?.["results"] !== undefined;
 }
 
-function answerOf({ responses }: ApiOperation): JsonSchema {
+function findAnswer({ responses }: ApiOperation): JsonSchema {
   const reply = responses["200"];
   const content = reply && "content" in reply ? reply.content : undefined;
   return content?.["application/json"]?.schema ?? {};
@@ -158,10 +158,10 @@ function answerOf({ responses }: ApiOperation): JsonSchema {
 
 function hoistModels(method: string, operation: ApiOperation, models: Models): void {
   for (const media of Object.values(operation.requestBody?.content ?? {})) {
-    media.example ??= exampleOf(media.schema ?? {});
+    media.example ??= makeExample(media.schema ?? {});
     if (media.schema) asRequest(method, media.schema);
   }
-  for (const media of mediaOf(operation)) if (media.schema) media.schema = hoisted(media.schema, models);
+  for (const media of listMedia(operation)) if (media.schema) media.schema = hoisted(media.schema, models);
 }
 
 /**
@@ -181,12 +181,12 @@ function asRequest(method: string, schema: JsonSchema): void {
 }
 
 function addExamples(operation: ApiOperation, models: Models): void {
-  for (const media of mediaOf(operation)) {
-    if (media.schema && !("example" in media)) media.example = exampleOf(media.schema, models);
+  for (const media of listMedia(operation)) {
+    if (media.schema && !("example" in media)) media.example = makeExample(media.schema, models);
   }
 }
 
-function mediaOf({ requestBody, responses }: ApiOperation): Content[string][] {
+function listMedia({ requestBody, responses }: ApiOperation): Content[string][] {
   const replies = Object.values(responses).map((reply) => ("content" in reply ? reply.content : undefined));
   return [requestBody?.content, ...replies].flatMap((content) => Object.values(content ?? {}));
 }
@@ -215,7 +215,7 @@ const ofProjects = new Set(["reset_token"]);
  * elsewhere begin with their home: `environments_batch_exports_runs_list`.
  * @param isList whether the answer is a list.
  */
-function operationIdOf(method: string, path: string, isList: boolean): string {
+function nameOperation(method: string, path: string, isList: boolean): string {
   const words = path
     .split("/")
     .filter((word) => word !== "" && word !== "api" && !word.startsWith("{"))

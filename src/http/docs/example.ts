@@ -30,14 +30,14 @@ export interface JsonSchema {
  * The author's example, or the simplest value that fits.
  * @param models the models that references name.
  */
-export function exampleOf(schema: JsonSchema, models: Record<string, JsonSchema> = {}): unknown {
+export function makeExample(schema: JsonSchema, models: Record<string, JsonSchema> = {}): unknown {
   if (schema.example !== undefined) return schema.example;
   if (schema.examples?.length) return schema.examples[0];
   for (const given of [schema.const, schema.default, schema.enum?.[0]]) if (given !== undefined) return given;
-  const inner = (schema: JsonSchema) => exampleOf(schema, models);
+  const inner = (schema: JsonSchema) => makeExample(schema, models);
   if (schema.$ref !== undefined) return inner(models[schema.$ref.split("/").at(-1) ?? ""] ?? {});
   const options = schema.anyOf ?? schema.oneOf;
-  if (options?.length) return inner(options.find((one) => one.type !== "null") ?? options[0]!);
+  if (options?.length) return inner(options.find((option) => option.type !== "null") ?? options[0]!);
   if (schema.allOf) return Object.assign({}, ...schema.allOf.map(inner)) as unknown;
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
   return examplesByType[type ?? ""]?.(schema, inner) ?? null;

@@ -52,17 +52,17 @@ function withInner(schema: JsonSchema, models: Models): JsonSchema {
  */
 export function plainNullable(schema: JsonSchema): JsonSchema {
   const { anyOf, ...rest } = schema;
-  const one = orNull(anyOf);
-  if (!one) return schema;
-  if (one.$ref !== undefined) return { ...rest, oneOf: [one, { type: "null" }] };
+  const item = orNull(anyOf);
+  if (!item) return schema;
+  if (item.$ref !== undefined) return { ...rest, oneOf: [item, { type: "null" }] };
   // Anything: null too.
-  if (typeof one.type !== "string") return { ...one, ...rest };
-  const both = { ...one, ...rest, type: [one.type, "null"] };
-  return one.enum ? { ...both, enum: [...one.enum, null] } : both;
+  if (typeof item.type !== "string") return { ...item, ...rest };
+  const both = { ...item, ...rest, type: [item.type, "null"] };
+  return item.enum ? { ...both, enum: [...item.enum, null] } : both;
 }
 
 /** What may be null, in a union of it and null. */
 function orNull(anyOf: JsonSchema[] | undefined): JsonSchema | undefined {
-  const [one, other, ...more] = anyOf ?? [];
-  return more.length === 0 && other?.type === "null" ? one : undefined;
+  const [item, other, ...more] = anyOf ?? [];
+  return more.length === 0 && other?.type === "null" ? item : undefined;
 }

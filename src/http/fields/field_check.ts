@@ -4,7 +4,7 @@
 import type { TObject } from "typebox";
 import { isDictionary } from "../../core/json/dictionary.ts";
 import type { CreateInput, UpdateInput } from "./field.ts";
-import { excerpt, fieldFault, type FieldPath, typeNameOf } from "./field_fault.ts";
+import { excerpt, fieldFault, type FieldPath, nameType } from "./field_fault.ts";
 import {
   checkChoice,
   checkEmpty,
@@ -42,7 +42,7 @@ export function checkFields<Schema extends TObject, For extends Purpose = "make"
 
 function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpose): Record<string, unknown> {
   if (!isDictionary(value)) {
-    const detail = `Invalid data. Expected a dictionary, but got ${typeNameOf(value)}.`;
+    const detail = `Invalid data. Expected a dictionary, but got ${nameType(value)}.`;
     throw fieldFault("invalid_input", detail, path.length > 0 ? [...path, "non_field_errors"] : []);
   }
   const checked: Record<string, unknown> = {};
@@ -116,19 +116,19 @@ function checkString(rule: Rule, value: unknown, path: FieldPath): string {
 
 function checkList(rule: Rule, value: unknown, path: FieldPath, purpose: Purpose): unknown[] {
   if (!Array.isArray(value)) {
-    throw fieldFault("not_a_list", `Expected a list of items but got type "${typeNameOf(value)}".`, path);
+    throw fieldFault("not_a_list", `Expected a list of items but got type "${nameType(value)}".`, path);
   }
   const { minItems = 0, maxItems = Infinity, items = {} } = rule;
   if (value.length < minItems) throw fieldFault("empty", "This list may not be empty.", path);
   if (value.length > maxItems) {
     throw fieldFault("max_length", `Ensure this field has no more than ${maxItems} elements.`, path);
   }
-  return value.map((one: unknown, i) => checkValue(items, one, [...path, String(i)], purpose));
+  return value.map((item: unknown, i) => checkValue(items, item, [...path, String(i)], purpose));
 }
 
 function checkDictionary(value: unknown, path: FieldPath): unknown {
   if (!isDictionary(value)) {
-    const detail = `Expected a dictionary of items but got type "${typeNameOf(value)}".`;
+    const detail = `Expected a dictionary of items but got type "${nameType(value)}".`;
     throw fieldFault("not_a_dict", detail, path);
   }
   return checkJson(value, path);
@@ -137,11 +137,11 @@ function checkDictionary(value: unknown, path: FieldPath): unknown {
 /** The rule without its null, and whether it has one. */
 export function plainRule(rule: Rule): { rule: Rule; isNullable: boolean } {
   if (!rule.anyOf) return { rule, isNullable: false };
-  const others = rule.anyOf.filter((one) => one.type !== "null");
+  const others = rule.anyOf.filter((item) => item.type !== "null");
   const isNullable = others.length < rule.anyOf.length;
   const [only] = others;
   if (only && others.length === 1) return { rule: only, isNullable };
-  return { rule: { enum: others.map((one) => one.const) }, isNullable };
+  return { rule: { enum: others.map((other) => other.const) }, isNullable };
 }
 
 /** Whether any JSON value is valid. */

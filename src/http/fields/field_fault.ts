@@ -18,7 +18,7 @@ export function missingReference(attr: string, id: number | string): Fault {
 }
 
 /** The type of a value, in the API's words. */
-export function typeNameOf(value: unknown): string {
+export function nameType(value: unknown): string {
   if (value === null) return "NoneType";
   if (Array.isArray(value)) return "list";
   if (typeof value === "string") return "str";
@@ -44,10 +44,10 @@ function quoted(value: unknown, depthMax: number): string {
   if (Array.isArray(value))
     return `[${value
       .slice(0, 100)
-      .map((one) => quoted(one, depthMax - 1))
+      .map((item) => quoted(item, depthMax - 1))
       .join(", ")}]`;
   const members = Object.entries(value).slice(0, 100);
-  return `{${members.map(([name, one]) => `'${name}': ${quoted(one, depthMax - 1)}`).join(", ")}}`;
+  return `{${members.map(([name, item]) => `'${name}': ${quoted(item, depthMax - 1)}`).join(", ")}}`;
 }
 
 export function notFound(detail = "Not found."): Fault {
@@ -61,21 +61,21 @@ export function present<Found>(found: Found | undefined, detail?: string): Found
 }
 
 /** The number of a row. @throws Fault not_found for what can be no 32-bit id. */
-export function rowIdOf(param: string, detail?: string): number {
+export function parseRowId(param: string, detail?: string): number {
   const id = /^[1-9]\d{0,9}$/.test(param) ? Number(param) : Infinity;
   if (id > 2_147_483_647) throw notFound(detail);
   return id;
 }
 
 /** A UUID in small letters. @throws Fault not_found for what is none. */
-export function uuidOf(param: string, detail?: string): string {
+export function parseUuid(param: string, detail?: string): string {
   if (!isUuid(param)) throw notFound(detail);
   return param.toLowerCase();
 }
 
 /** The insight that a path names: digits are its id, anything else its short id. @throws Fault not_found */
-export function insightNameOf(param: string): number | string {
-  if (/^\d*$/.test(param)) return rowIdOf(param);
+export function parseInsightName(param: string): number | string {
+  if (/^\d*$/.test(param)) return parseRowId(param);
   if (!/^[0-9A-Za-z]{8,12}$/.test(param)) throw notFound();
   return param;
 }

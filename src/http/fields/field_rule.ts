@@ -7,8 +7,8 @@ import { limits } from "../../core/limits.ts";
 import { trimmed, withoutLast } from "../../core/trim.ts";
 import { toEngineZone } from "../../storage/clickhouse/zones.ts";
 import { httpLimits } from "../limits.ts";
-import { excerpt, fieldFault, type FieldPath, typeNameOf } from "./field_fault.ts";
-import { isoTimeOf } from "./field_time.ts";
+import { excerpt, fieldFault, type FieldPath, nameType } from "./field_fault.ts";
+import { toIsoTime } from "./field_time.ts";
 
 export interface Rule {
   type?: string;
@@ -131,7 +131,7 @@ function withinBounds(number: number, minimum: number, maximum: number, path: Fi
 export function checkReference(value: unknown, path: FieldPath): number {
   const number = typeof value === "string" && value.length > numberCharsMax ? undefined : integerIn(value);
   if (number === undefined) {
-    const detail = `Incorrect type. Expected pk value, received ${typeNameOf(value)}.`;
+    const detail = `Incorrect type. Expected pk value, received ${nameType(value)}.`;
     throw fieldFault("incorrect_type", detail, path);
   }
   if (number < 1 || number > 2_147_483_647) {
@@ -169,9 +169,9 @@ const wrongTime =
   "Datetime has wrong format. Use one of these formats instead: " +
   "YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z].";
 
-/** The moment as isoTimeOf() spells it. @throws Fault */
+/** The moment as toIsoTime() spells it. @throws Fault */
 export function checkMoment(value: unknown, path: FieldPath): string {
-  const time = typeof value === "string" && value.length <= 64 ? isoTimeOf(value) : undefined;
+  const time = typeof value === "string" && value.length <= 64 ? toIsoTime(value) : undefined;
   if (time === undefined) throw fieldFault("invalid_input", wrongTime, path);
   return time;
 }
@@ -188,7 +188,7 @@ export function checkUuid(value: unknown, path: FieldPath): string {
 /** @throws Fault for what is none of the choices. */
 export function checkChoice(choices: readonly unknown[], value: unknown, path: FieldPath): unknown {
   const word = typeof value === "string" ? value : excerpt(value);
-  const choice = choices.find((one) => String(one) === word);
+  const choice = choices.find((item) => String(item) === word);
   if (choice === undefined) throw notAChoice(value, path);
   return choice;
 }

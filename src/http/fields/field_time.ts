@@ -11,7 +11,7 @@ const spelling = new RegExp(String.raw`^${day}[T ]${hour}\s*${zone}$`);
  * The moment as ISO 8601 in UTC, with microseconds only when there are some; undefined when the text is no date and
  * time. A text without a zone is in UTC.
  */
-export function isoTimeOf(text: string): string | undefined {
+export function toIsoTime(text: string): string | undefined {
   const match = spelling.exec(text.trim());
   if (!match) return undefined;
   const numbers = match.slice(1, 7).map((digits = "0") => Number(digits)) as [number, number, number];
@@ -29,16 +29,16 @@ export function isoTimeOf(text: string): string | undefined {
 }
 
 /** A moment as every reply spells it: with microseconds, or without a fraction that would be zero. */
-export function isoOf(at: Date): string {
+export function toIso(at: Date): string {
   const text = at.toISOString();
   return text.endsWith(".000Z") ? `${text.slice(0, -5)}Z` : `${text.slice(0, -1)}000Z`;
 }
 
-/** A row of a store as its reply shows it, moments as isoOf() spells them. */
+/** A row of a store as its reply shows it, moments as toIso() spells them. */
 export function shownRow<Row extends object>(row: Row): Shown<Row> {
   const members = Object.entries(row).map(([name, value]) => [
     name,
-    value instanceof Date ? isoOf(value) : value,
+    value instanceof Date ? toIso(value) : value,
   ]);
   return Object.fromEntries(members) as Shown<Row>;
 }
@@ -58,7 +58,7 @@ export function isoWithFraction(moment: string): string {
 }
 
 /** As isoWithFraction(), without a fraction of zero. */
-export function isoOfStored(moment: string): string {
+export function formatStored(moment: string): string {
   const point = moment.indexOf(".");
   const isZero = point >= 0 && point < moment.length - 1 && withoutLast(moment, "0").length === point + 1;
   return isoWithFraction(isZero ? moment.slice(0, point) : moment);

@@ -36,7 +36,7 @@ export function textsParameter(
       throw fieldFault("blank", "This list may not be empty.", [name]);
     }
     const rule = { minLength: 1, maxLength, "x-exact": true };
-    return items.map((one, i) => checkText(rule, one, [`${name}__${i}`]));
+    return items.map((item, i) => checkText(rule, item, [`${name}__${i}`]));
   };
   return {
     ...parameter(`${description} A JSON list, one of them, or several parameters.`, read),
@@ -53,7 +53,7 @@ function listParameter<Item>(
   const read = (query: URLSearchParams, name: string) => {
     const items = query.getAll(name).flatMap((text) => itemsIn(text, name));
     if (items.length > itemsMax) throw tooMany(itemsMax, name);
-    return items.length === 0 ? undefined : items.map((one) => check(one, [name]));
+    return items.length === 0 ? undefined : items.map((item) => check(item, [name]));
   };
   return { ...parameter(description, read), optional: true };
 }

@@ -5,7 +5,7 @@ import { Elysia } from "elysia";
 import { type Clock, withinMs } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { codeOf, type Log, reasonOf, silentLog } from "../../core/log.ts";
+import { type Log, silentLog, toCode, toReason } from "../../core/log.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
 import { readSilences } from "../../storage/watermark.ts";
@@ -136,7 +136,7 @@ export function openReadiness(checks: HealthOptions["checks"], checkMsMax: numbe
       reported.set(part, amiss);
       return { part, ok: true, ...(amiss !== "" && { amiss }) };
     } catch (reason) {
-      if (!unwell.has(part)) log.warn("a part does not answer", { part, reason: reasonOf(reason) });
+      if (!unwell.has(part)) log.warn("a part does not answer", { part, reason: toReason(reason) });
       unwell.add(part);
       return { part, ok: false, error: shownCode(reason) };
     }
@@ -166,6 +166,6 @@ export function followSilence(registry: Registry, sql: Postgres, clock: Clock): 
 }
 
 function shownCode(reason: unknown): string {
-  const code = codeOf(reason);
+  const code = toCode(reason);
   return /^[A-Z0-9_]{1,40}$/.test(code) ? code : "FAILED";
 }

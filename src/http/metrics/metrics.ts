@@ -88,7 +88,7 @@ export class Registry {
   counters<Value extends string>(name: string, help: string, label: string, values?: readonly Value[]) {
     const counters = new Counters<Value>(label, values);
     const read = (): MetricLines["lines"] =>
-      [...counters.byValue].map(([value, counter]) => [lineOf(name, { [label]: value }), counter.value]);
+      [...counters.byValue].map(([value, counter]) => [formatLine(name, { [label]: value }), counter.value]);
     this.#register(name, { kind: "counter", help, read });
     return counters;
   }
@@ -100,13 +100,13 @@ export class Registry {
 
   /** A gauge that is always 1; its labels carry the information. */
   constant(name: string, help: string, labels: Readonly<Record<string, string>>): void {
-    this.#register(name, { kind: "gauge", help, read: () => [[lineOf(name, labels), 1]] });
+    this.#register(name, { kind: "gauge", help, read: () => [[formatLine(name, labels), 1]] });
   }
 
   /** One gauge for each value of a label; `read` returns them whenever they are shown. */
   gauges(name: string, help: string, label: string, read: () => Iterable<[value: string, now: number]>) {
     const lines = (): MetricLines["lines"] =>
-      Array.from(read(), ([value, now]) => [lineOf(name, { [label]: value }), now]);
+      Array.from(read(), ([value, now]) => [formatLine(name, { [label]: value }), now]);
     this.#register(name, { kind: "gauge", help, read: lines });
   }
 
@@ -179,7 +179,7 @@ export function countedBy(ended: MetricsRead, before: MetricsRead): MetricsRead 
   return kept;
 }
 
-function lineOf(name: string, labels: Readonly<Record<string, string>>): string {
+function formatLine(name: string, labels: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(labels).map(([label, value]) => {
     return `${label}="${value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"')}"`;
   });

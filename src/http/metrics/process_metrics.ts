@@ -56,7 +56,7 @@ function openFiles(proc: string): number | undefined {
 function openFilesMax(proc: string): number | undefined {
   try {
     const text = readFileSync(`${proc}/limits`, "utf8");
-    const line = text.split("\n").find((one) => one.startsWith("Max open files"));
+    const line = text.split("\n").find((name) => name.startsWith("Max open files"));
     const soft = line?.slice("Max open files".length).trim().split(" ", 1)[0];
     return soft === undefined || soft === "unlimited" ? undefined : Number(soft);
   } catch {

@@ -2,7 +2,7 @@
 // read twice, for the names of the columns and for the rows, so that a block of it is in memory at a time.
 
 import type { TObject } from "typebox";
-import { bytesOf } from "../../core/bytes.ts";
+import { toBytes } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
@@ -48,8 +48,8 @@ export async function csvReply({ url, name, model, page: requested, read }: CsvP
   const fixed = Object.keys(model.properties).filter((column) => column !== "properties");
   const named = await propertyNames((await read(page)).rows);
   const { count, rows } = await read(page);
-  const header = csvLineOf([...fixed, ...named.map((own) => `properties.${own}`)].map(cellOfText));
-  return await streamedReply(bytesOf(header), linesOf(rows, fixed, named), new Uint8Array(0), {
+  const header = formatCsvLine([...fixed, ...named.map((own) => `properties.${own}`)].map(formatTextCell));
+  return await streamedReply(toBytes(header), formatLines(rows, fixed, named), new Uint8Array(0), {
     "content-type": "text/csv; charset=utf-8",
     "content-disposition": `attachment; filename="${name}.csv"`,
     "x-total-count": String(count),
@@ -82,7 +82,7 @@ async function propertyNames(rows: Rows["rows"]): Promise<string[]> {
   return [...names].toSorted();
 }
 
-async function* linesOf(rows: Rows["rows"], fixed: readonly string[], named: readonly string[]) {
+async function* formatLines(rows: Rows["rows"], fixed: readonly string[], named: readonly string[]) {
   const columns = new Set(named);
   let text = "";
   for await (const { members, properties } of rowsIn(rows)) {
@@ -90,12 +90,12 @@ async function* linesOf(rows: Rows["rows"], fixed: readonly string[], named: rea
     // complete.
     for (const name of properties.keys()) if (!columns.has(name)) throw new Error("a row has a new property");
     const fixedCells = fixed.map((column) => members.get(column) ?? "");
-    text += csvLineOf([...fixedCells, ...named.map((name) => properties.get(name) ?? "")]);
+    text += formatCsvLine([...fixedCells, ...named.map((name) => properties.get(name) ?? "")]);
     if (text.length < limits.replySliceBytes) continue;
-    yield bytesOf(text);
+    yield toBytes(text);
     text = "";
   }
-  if (text !== "") yield bytesOf(text);
+  if (text !== "") yield toBytes(text);
 }
 
 interface CsvRow {
@@ -122,10 +122,10 @@ async function* rowsIn(chunks: Rows["rows"]): AsyncGenerator<CsvRow, void> {
 function rowAt(bytes: Buffer, from: number): CsvRow {
   const members = new Map<string, string>();
   let properties = new Map<string, string>();
-  for (const { name, value, end } of membersOf(bytes, from)) {
+  for (const { name, value, end } of listMembers(bytes, from)) {
     if (name === "properties") {
       properties = new Map(
-        membersOf(bytes, value).map((one) => [one.name, cellAt(bytes, one.value, one.end)]),
+        listMembers(bytes, value).map((item) => [item.name, cellAt(bytes, item.value, item.end)]),
       );
     } else {
       members.set(name, cellAt(bytes, value, end));
@@ -134,7 +134,7 @@ function rowAt(bytes: Buffer, from: number): CsvRow {
   return { members, properties };
 }
 
-function membersOf(bytes: Buffer, from: number): { name: string; value: number; end: number }[] {
+function listMembers(bytes: Buffer, from: number): { name: string; value: number; end: number }[] {
   const found = [];
   const members = new JsonCursor(bytes, from);
   while (members.next()) {
@@ -145,17 +145,17 @@ function membersOf(bytes: Buffer, from: number): { name: string; value: number; 
 }
 
 function cellAt(bytes: Buffer, from: number, end: number): string {
-  return cellOf(bytes.toString("utf8", from, end));
+  return formatCell(bytes.toString("utf8", from, end));
 }
 
 /** A cell from JSON: a text as it is, null as "", anything else as its JSON, so that numbers keep all their digits. */
-export function cellOf(json: string): string {
+export function formatCell(json: string): string {
   if (json === "null") return "";
-  return json.startsWith('"') ? cellOfText(JSON.parse(json) as string) : quoted(json);
+  return json.startsWith('"') ? formatTextCell(JSON.parse(json) as string) : quoted(json);
 }
 
 /** A spreadsheet computes a text that begins like a formula: an apostrophe before it makes it a text. */
-export function cellOfText(text: string): string {
+export function formatTextCell(text: string): string {
   return quoted(formulaStarts.has(text.charAt(0)) ? `'${text}` : text);
 }
 
@@ -165,6 +165,6 @@ function quoted(text: string): string {
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-export function csvLineOf(cells: readonly string[]): string {
+export function formatCsvLine(cells: readonly string[]): string {
   return `${cells.join(",")}\r\n`;
 }

@@ -11,7 +11,7 @@ export function wantedFormat<Format extends string>(
 ): Format | "json" {
   if (named !== undefined) return named;
   const listed = (request.headers.get("accept") ?? "").toLowerCase().split(",");
-  const accepted = listed.filter((one) => !refused.test(one)).map((one) => one.split(";", 1)[0]!.trim());
+  const accepted = listed.filter((name) => !refused.test(name)).map((name) => name.split(";", 1)[0]!.trim());
   const accepts = (type: string) => accepted.includes(type);
   if (accepts("application/json")) return "json";
   return (Object.keys(types) as Format[]).find((format) => types[format].some(accepts)) ?? "json";

@@ -14,14 +14,14 @@ export abstract class WrittenJson {
  */
 export function* jsonChunks(value: unknown, levels: number): JsonChunks {
   if (value instanceof WrittenJson) yield* value.jsonChunks();
-  else if (levels > 0 && Array.isArray(value)) yield* elementsOf(value, levels - 1);
-  else if (levels > 0 && isPlain(value)) yield* membersOf(value, levels - 1);
+  else if (levels > 0 && Array.isArray(value)) yield* writeElements(value, levels - 1);
+  else if (levels > 0 && isPlain(value)) yield* writeMembers(value, levels - 1);
   else yield JSON.stringify(value) ?? "null";
 }
 
 type JsonChunks = Generator<string | Uint8Array, undefined>;
 
-function* elementsOf(list: readonly unknown[], levels: number): JsonChunks {
+function* writeElements(list: readonly unknown[], levels: number): JsonChunks {
   yield "[";
   for (const [i, element] of list.entries()) {
     if (i > 0) yield ",";
@@ -30,7 +30,7 @@ function* elementsOf(list: readonly unknown[], levels: number): JsonChunks {
   yield "]";
 }
 
-function* membersOf(value: Readonly<Record<string, unknown>>, levels: number): JsonChunks {
+function* writeMembers(value: Readonly<Record<string, unknown>>, levels: number): JsonChunks {
   let before = "{";
   for (const [name, member] of Object.entries(value)) {
     // JSON.stringify omits these members.
@@ -63,7 +63,7 @@ export async function partsWithin(
       yield text;
     }
   };
-  const parts = await partsOf(within(), (added) => void (bytes += added), partBytes);
+  const parts = await collectParts(within(), (added) => void (bytes += added), partBytes);
   return bytes > bytesMax ? undefined : parts;
 }
 
@@ -71,7 +71,7 @@ export async function partsWithin(
  * The texts as bytes, joined to parts of about `partBytes`.
  * @param add is called with the bytes of each part before it is kept.
  */
-export async function partsOf(
+export async function collectParts(
   texts: Iterable<string | Uint8Array>,
   add: (bytes: number) => void,
   partBytes: number = limits.replySliceBytes,

@@ -1,9 +1,9 @@
 // Lists, a page at a time: links to the neighbouring pages, and how many rows fit on a page.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { toBytes } from "../../core/bytes.ts";
 import { Fault } from "../../core/fault.ts";
 import { withoutLast } from "../../core/trim.ts";
-import { portionsOf } from "../../storage/portions.ts";
+import { cutPortions } from "../../storage/portions.ts";
 import type { Counted } from "../../storage/postgres/rows.ts";
 import { fieldFault } from "../fields/field_fault.ts";
 import { numberParameter, pageParameters } from "../fields/query.ts";
@@ -59,9 +59,9 @@ export async function streamedPage(
 ): Promise<Response> {
   const head = JSON.stringify({ count, ...pageLinks(url, page, count) });
   return await streamedReply(
-    bytesOf(`${head.slice(0, -1)},"results":[`),
+    toBytes(`${head.slice(0, -1)},"results":[`),
     withoutComma(results),
-    bytesOf("]}"),
+    toBytes("]}"),
   );
 }
 
@@ -107,8 +107,8 @@ export function fitting(sizes: readonly number[], bytesMax: number): number | un
 }
 
 /** The list in blocks of at most httpLimits.pageBlockBytes, or of a single longer element. */
-export function blocksOf<One>(list: readonly One[], sizeOf: (one: One) => number): One[][] {
-  return portionsOf(list, sizeOf, httpLimits.pageBlockBytes);
+export function cutBlocks<Item>(list: readonly Item[], measure: (item: Item) => number): Item[][] {
+  return cutPortions(list, measure, httpLimits.pageBlockBytes);
 }
 
 export function numberedPageParameters(rows: string) {

@@ -5,7 +5,7 @@ import { limits } from "../../core/limits.ts";
 import { primed } from "../../work/slices.ts";
 import { httpLimits } from "../limits.ts";
 import { heldReplies, type HeldReply } from "./held_replies.ts";
-import { jsonChunks, partsOf } from "./json_parts.ts";
+import { collectParts, jsonChunks } from "./json_parts.ts";
 import { LongReply } from "./long_reply.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -49,8 +49,8 @@ export async function streamedReply(
   }
   const slices = async function* () {
     await using rest = middle;
-    yield* slicesOf(begun);
-    for await (const chunk of rest) yield* slicesOf([chunk]);
+    yield* cutSlices(begun);
+    for await (const chunk of rest) yield* cutSlices([chunk]);
     yield tail;
   };
   return sentAsRead(slices(), { headers });
@@ -89,7 +89,7 @@ export async function slicedTexts(
 ): Promise<Response> {
   const held = heldReplies.open();
   try {
-    const parts = await partsOf(texts, (bytes) => held.add(bytes));
+    const parts = await collectParts(texts, (bytes) => held.add(bytes));
     const init = { headers, status };
     if (held.bytes > httpLimits.replyWholeBytesMax) return sentAsRead(heldSlices(parts, held), init, held);
     held.close();
@@ -103,12 +103,12 @@ export async function slicedTexts(
 /** Parts that are held, in slices: what was sent is freed part by part. */
 export function* heldSlices(parts: Uint8Array[], held: HeldReply): Generator<Uint8Array, undefined> {
   for (let part = parts.shift(); part; part = parts.shift()) {
-    yield* slicesOf([part]);
+    yield* cutSlices([part]);
     held.free(part.length);
   }
 }
 
-function* slicesOf(parts: readonly Uint8Array[]): Generator<Uint8Array, undefined> {
+function* cutSlices(parts: readonly Uint8Array[]): Generator<Uint8Array, undefined> {
   for (const part of parts) {
     for (let at = 0; at < part.length; at += limits.replySliceBytes) {
       yield part.subarray(at, at + limits.replySliceBytes);
@@ -120,15 +120,15 @@ function* slicesOf(parts: readonly Uint8Array[]): Generator<Uint8Array, undefine
  * Rows as JSON texts, each with a comma before it, in slices; yields to the event loop in between. The first block is
  * read before this resolves, so that its failure can still set the status.
  */
-export async function primedTexts<Row>(blocks: AsyncGenerator<Row[], void>, textOf: (row: Row) => string) {
-  return await primed(textsOf(blocks, textOf));
+export async function primedTexts<Row>(blocks: AsyncGenerator<Row[], void>, toText: (row: Row) => string) {
+  return await primed(joinTexts(blocks, toText));
 }
 
-async function* textsOf<Row>(blocks: AsyncGenerator<Row[], void>, textOf: (row: Row) => string) {
+async function* joinTexts<Row>(blocks: AsyncGenerator<Row[], void>, toText: (row: Row) => string) {
   for await (const rows of blocks) {
     let text = "";
     for (const row of rows) {
-      text += `,${textOf(row)}`;
+      text += `,${toText(row)}`;
       if (text.length < limits.replySliceBytes) continue;
       yield Buffer.from(text);
       text = "";

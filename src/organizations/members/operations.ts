@@ -3,13 +3,13 @@
 import { checkChoice } from "../../http/fields/field_rule.ts";
 import { pageParameters, parameter } from "../../http/fields/query.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
-import { type OperationRequest, operationsOf } from "../../http/operation.ts";
+import { type OperationRequest, toOperations } from "../../http/operation.ts";
 import { pageReply } from "../../http/pages/page.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { memberBody, memberModel, memberOrders } from "./model.ts";
 import { changeMember, findMember, getMember, listMembers, removeMember } from "./store.ts";
 
-const operation = operationsOf("organization");
+const operation = toOperations("organization");
 const shownOne = { 200: reply("The member.", memberModel) };
 
 const order = parameter(

@@ -7,7 +7,7 @@ import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { type Counted, countedPage, userJson } from "../../storage/postgres/rows.ts";
-import { endOfReach } from "../store.ts";
+import { writeReachEnd } from "../store.ts";
 import { type Member, type Membership, requireMayChange, requireMayRemove } from "./model.ts";
 
 type MemberRow = Stored<Member, "joined_at" | "updated_at" | "last_login">;
@@ -96,7 +96,7 @@ export async function removeMember(sql: Postgres, change: MemberChange): Promise
       DELETE FROM organization_invites
       WHERE organization_id = ${organization_id} AND created_by_id = ${user_id}`;
     await tx`
-      WITH doomed AS (SELECT ${organization_id}::uuid AS id), ${endOfReach(tx, user_id)} SELECT FROM doomed`;
+      WITH doomed AS (SELECT ${organization_id}::uuid AS id), ${writeReachEnd(tx, user_id)} SELECT FROM doomed`;
     await tx`
       DELETE FROM personal_api_keys WHERE user_id = ${user_id}
         AND NOT EXISTS (SELECT FROM organization_memberships WHERE user_id = ${user_id})`;

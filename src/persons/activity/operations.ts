@@ -1,11 +1,11 @@
 // Changes of persons over HTTP. PostHog counts the pages of this list from 1.
 
-import { present, uuidOf } from "../../http/fields/field_fault.ts";
-import { isoOf } from "../../http/fields/field_time.ts";
+import { parseUuid, present } from "../../http/fields/field_fault.ts";
+import { toIso } from "../../http/fields/field_time.ts";
 import { reply } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { numberedPage, numberedPageParameters, numberedReply, type Page } from "../../http/pages/page.ts";
-import { readsOf } from "../../storage/clickhouse/query_options.ts";
+import { toReads } from "../../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { activityPageModel, type PersonActivity } from "../model.ts";
 import { type CountedParts, nobody } from "../parts.ts";
@@ -31,9 +31,9 @@ export function activityOperations({ sql, clickhouse }: CountedParts) {
       query: pageQuery,
       replies,
       find: async ({ project, params }) => {
-        const uuid = uuidOf(params.uuid, nobody);
+        const uuid = parseUuid(params.uuid, nobody);
         const { count } = await listActivity(sql, project.id, uuid, { limit: 1, offset: 0 });
-        if (count === 0) present(await findMainId(readsOf(clickhouse, project.id), uuid), nobody);
+        if (count === 0) present(await findMainId(toReads(clickhouse, project.id), uuid), nobody);
         return uuid;
       },
       answer: ({ project, found: uuid, query, url }) =>
@@ -65,6 +65,6 @@ function shownActivity(row: ActivityRow): PersonActivity {
     scope: "Person",
     item_id: person_id,
     detail: { name: person_id, changes },
-    created_at: isoOf(created_at),
+    created_at: toIso(created_at),
   };
 }

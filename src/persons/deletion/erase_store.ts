@@ -1,7 +1,7 @@
 // Deletes persons in both stores. Every step may be repeated.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { sessionsOfStored } from "../../storage/events/sessions.ts";
+import { insertStoredSessions } from "../../storage/events/sessions.ts";
 import { arrayText, type Postgres } from "../../storage/postgres/postgres.ts";
 import { type ListedIds, withListedIds } from "../mirror_store.ts";
 
@@ -37,7 +37,7 @@ export async function erase(sql: Postgres, clickhouse: ClickHouse, erasure: Eras
       WHERE d.deletion_id = ANY (${ids}::text::bigint[]) AND m.project_id = ${project_id}
         AND m.distinct_id = d.distinct_id AND m.created_at <= ${ordered_at}::bigint`;
   }
-  await withListedIds(clickhouse, project_id, idsOf(sql, ids), async (listed) => {
+  await withListedIds(clickhouse, project_id, readIds(sql, ids), async (listed) => {
     const params = { version: next?.version, at: ordered_at };
     if (!keep_person) await recordDeleted(sql, erasure, listed);
     await eraseListed(erasure, listed, params);
@@ -50,7 +50,7 @@ export async function erase(sql: Postgres, clickhouse: ClickHouse, erasure: Eras
 /** Lists the persons' ids as deleted, which hides their rows until they are removed. */
 export async function listDeleted(sql: Postgres, clickhouse: ClickHouse, erasure: Erasure): Promise<void> {
   const { project_id, ids, ordered_at } = erasure;
-  await withListedIds(clickhouse, project_id, idsOf(sql, arrayText(ids)), async (listed) => {
+  await withListedIds(clickhouse, project_id, readIds(sql, arrayText(ids)), async (listed) => {
     await recordDeleted(sql, erasure, listed);
     await insertDeleted(listed, { at: ordered_at });
   });
@@ -78,7 +78,7 @@ async function recordDeleted(
   );
 }
 
-function idsOf(sql: Postgres, ids: string) {
+function readIds(sql: Postgres, ids: string) {
   return sql<{ distinct_id: string }[]>`
     SELECT DISTINCT distinct_id FROM person_deletion_ids WHERE deletion_id = ANY (${ids}::text::bigint[])`;
 }
@@ -125,5 +125,5 @@ async function eraseListed(
   // Some of the rows deleted above belong to events that stay.
   if (!keep_person)
     await command(`INSERT INTO event_feed (${fed}) SELECT ${fed} FROM event_rows WHERE ${later}`, params);
-  if (delete_events) await command(sessionsOfStored(later), params);
+  if (delete_events) await command(insertStoredSessions(later), params);
 }

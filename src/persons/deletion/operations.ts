@@ -5,11 +5,11 @@ import { fieldFault, notFound } from "../../http/fields/field_fault.ts";
 import { flagParameter } from "../../http/fields/query.ts";
 import { gone, reply } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";
-import { type ProjectReads, readsOf } from "../../storage/clickhouse/query_options.ts";
+import { type ProjectReads, toReads } from "../../storage/clickhouse/query_options.ts";
 import { ownPersonId } from "../identity.ts";
 import { bulkDeletionBody, bulkDeletionModel } from "../model.ts";
-import { type CountedParts, mainIdOf, nobody } from "../parts.ts";
-import { findMainsOfPersons, findSeenMains } from "../reading/main_id_store.ts";
+import { type CountedParts, nobody, requireMainId } from "../parts.ts";
+import { findPersonMains, findSeenMains } from "../reading/main_id_store.ts";
 import type { DeletionScope } from "./erase_store.ts";
 import { orderDeletions } from "./store.ts";
 
@@ -28,10 +28,10 @@ export function deletionOperations(parts: CountedParts) {
         ),
         keep_person: flagParameter("true: only events or recordings are deleted, not the person."),
       },
-      find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
+      find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
       replies: gone,
       answer: async ({ access, project, found: main_id, query }) => {
-        const deleted = await deleteMains(parts, access, project.id, [main_id], scopeOf(query));
+        const deleted = await deleteMains(parts, access, project.id, [main_id], toScope(query));
         if (deleted.size === 0) throw notFound(nobody);
       },
     }),
@@ -43,9 +43,9 @@ export function deletionOperations(parts: CountedParts) {
       body: bulkDeletionBody,
       replies: { 202: reply("What was found and deleted.", bulkDeletionModel) },
       answer: async ({ access, project, body }) => {
-        const requested = await findRequested(readsOf(clickhouse, project.id), body);
+        const requested = await findRequested(toReads(clickhouse, project.id), body);
         const mains = [...new Set(requested.mains.values())];
-        const scope = scopeOf(body);
+        const scope = toScope(body);
         const deleted = await deleteMains(parts, access, project.id, mains, scope);
         const uuids = mains.map((main) => ownPersonId(project.id, main));
         return {
@@ -64,7 +64,7 @@ export function deletionOperations(parts: CountedParts) {
 }
 
 /** By default recordings are deleted with the events. */
-function scopeOf({
+function toScope({
   delete_events = false,
   delete_recordings = delete_events,
   keep_person = false,
@@ -104,7 +104,7 @@ async function findRequested(
   if (wanted.length === 0) {
     throw fieldFault("invalid_input", "You need to specify either distinct_ids or ids.", []);
   }
-  const mains = await (ids ? findMainsOfPersons(reads, wanted) : findSeenMains(reads, wanted));
+  const mains = await (ids ? findPersonMains(reads, wanted) : findSeenMains(reads, wanted));
   const missing = wanted.filter((id) => !mains.has(id));
   return {
     mains,

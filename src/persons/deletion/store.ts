@@ -89,7 +89,7 @@ export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse, sto
     ${dueOrders(sql)}
     ORDER BY id LIMIT ${personLimits.deletionsAtOnce}`;
   let finished = 0;
-  for (const orders of Map.groupBy(due, requestOf).values()) {
+  for (const orders of Map.groupBy(due, toRequest).values()) {
     stopping?.throwIfAborted();
     const ids = orders.map(({ id }) => id);
     await erase(sql, clickhouse, { ...orders[0]!, ids });
@@ -105,7 +105,7 @@ export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse, sto
 }
 
 /** The common fields of one request's orders, which are carried out together. */
-function requestOf(order: Omit<Erasure, "ids">) {
+function toRequest(order: Omit<Erasure, "ids">) {
   const { project_id, ordered_at, delete_events, delete_recordings, keep_person } = order;
   return [project_id, ordered_at, delete_events, delete_recordings, keep_person].join();
 }

@@ -5,7 +5,7 @@ import { excerpt, fieldFault, present } from "../../http/fields/field_fault.ts";
 import { reply, valuesQuery } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { readsUntil } from "../../storage/clickhouse/clickhouse.ts";
-import { readsOf } from "../../storage/clickhouse/query_options.ts";
+import { toReads } from "../../storage/clickhouse/query_options.ts";
 import { type Changed, recordChange } from "../activity/store.ts";
 import { personLimits } from "../limits.ts";
 import {
@@ -17,7 +17,7 @@ import {
   successModel,
   updatePropertyBody,
 } from "../model.ts";
-import { type CountedParts, mainIdOf, nobody } from "../parts.ts";
+import { type CountedParts, nobody, requireMainId } from "../parts.ts";
 import { listPersonValues } from "../reading/current_store.ts";
 import { readPersons } from "../reading/store.ts";
 
@@ -32,28 +32,28 @@ export function propertyOperations(parts: CountedParts) {
       query: valuesQuery,
       replies: { 200: reply("The twenty most frequent values.", personValuesModel) },
       answer: async ({ project, query: { key, value: search }, request }) => {
-        const reads = readsOf(readsUntil(parts.clickhouse, request.signal), project.id);
+        const reads = toReads(readsUntil(parts.clickhouse, request.signal), project.id);
         return { results: await listPersonValues(reads, key, search), refreshing: false };
       },
     }),
     projectOperation("PATCH /persons/:uuid/", "person:write", {
       summary: "Set properties of a person",
       description: changeDescription,
-      find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
+      find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
       body: personChangeBody,
       replies: { 200: reply("The person.", personModel) },
       answer: async ({ access, project, found: main_id, body: { properties = {} } }) => {
         checkChange(properties, "properties");
         if (Object.keys(properties).length > 0)
           await change(parts, { access, project_id: project.id, main_id }, { $set: properties });
-        const [person] = await readPersons(readsOf(parts.clickhouse, project.id), [main_id]);
+        const [person] = await readPersons(toReads(parts.clickhouse, project.id), [main_id]);
         return personReply(present(person, nobody));
       },
     }),
     projectOperation("POST /persons/:uuid/update_property/", "person:write", {
       summary: "Set one property of a person",
       description: changeDescription,
-      find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
+      find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
       body: updatePropertyBody,
       replies: { 202: { description: "It is set." } },
       answer: async ({ access, project, found: main_id, body: { key, value } }) => {
@@ -65,7 +65,7 @@ export function propertyOperations(parts: CountedParts) {
     projectOperation("POST /persons/:uuid/delete_property/", "person:write", {
       summary: "Remove one property of a person",
       description: changeDescription,
-      find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
+      find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
       body: deletePropertyBody,
       replies: { 201: reply("It is removed, or did not exist.", successModel) },
       answer: async ({ access, project, found: main_id, body: { $unset } }) => {
@@ -125,12 +125,12 @@ function checkPropertyKey(key: string, attr: string): void {
 function checkNumbers(value: unknown, key: string, attr: string): void {
   const waiting = [value];
   while (waiting.length > 0) {
-    const one = waiting.pop();
-    if (typeof one === "number" && Number.isInteger(one) && !Number.isSafeInteger(one)) {
+    const item = waiting.pop();
+    if (typeof item === "number" && Number.isInteger(item) && !Number.isSafeInteger(item)) {
       const detail = `A number in "${excerpt(key)}" is too large to be stored exactly: send it as text.`;
       throw fieldFault("invalid_input", detail, [attr]);
     }
-    if (typeof one === "object" && one !== null)
-      for (const member of Object.values(one)) waiting.push(member);
+    if (typeof item === "object" && item !== null)
+      for (const member of Object.values(item)) waiting.push(member);
   }
 }

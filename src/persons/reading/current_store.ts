@@ -43,18 +43,18 @@ interface Holding {
 /** A statement with the main ids of the persons of whom the current value of one of these keys satisfies `holds`. */
 export function mainsHolding({ keys, holds }: Holding): string {
   const candidates = `SELECT distinct_id FROM (
-      SELECT distinct_id, w.3 AS op, ${valueOf("w.4")} FROM person_props WHERE ${ofProject} AND ${keys}
+      SELECT distinct_id, w.3 AS op, ${selectValue("w.4")} FROM person_props WHERE ${ofProject} AND ${keys}
     ) WHERE op != 2 AND ${holds}`;
   const ids = `SELECT distinct_id FROM (${candidates}) UNION ALL
     SELECT distinct_id FROM merged_ids FINAL WHERE ${ofProject} AND main_id IN (
       SELECT main_id FROM merged_ids FINAL WHERE ${ofProject} AND distinct_id IN (${candidates})
     )`;
   return `SELECT main FROM (
-      SELECT main, ${valueOf("current")} FROM (${currentValues(keys, ids)})
+      SELECT main, ${selectValue("current")} FROM (${currentValues(keys, ids)})
     ) WHERE ${holds}`;
 }
 
-function valueOf(text: string): string {
+function selectValue(text: string): string {
   return `${text} AS value, concat('{', toJSONString(toString(key)), ':', value, '}') AS properties, key`;
 }
 

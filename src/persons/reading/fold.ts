@@ -97,7 +97,7 @@ function toChange({ at, tie, op, value }: StoredChange, merged: number | undefin
   return { rank, entry, at: micros, op, value };
 }
 
-function compare(one: Order, other: Order): number {
-  for (const [i, own] of one.entries()) if (own !== other[i]) return own > other[i]! ? 1 : -1;
+function compare(left: Order, right: Order): number {
+  for (const [i, own] of left.entries()) if (own !== right[i]) return own > right[i]! ? 1 : -1;
   return 0;
 }

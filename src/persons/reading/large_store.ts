@@ -10,7 +10,7 @@ import { ofProject, rankedChanges, withMains } from "./current_store.ts";
 import { type CurrentValue, type Person, writeProperties } from "./fold.ts";
 
 /** All distinct ids of the persons whose main ids the SQL expression lists. */
-function idsOf(mains: string): string {
+function selectIds(mains: string): string {
   return `(SELECT distinct_id FROM merged_ids FINAL WHERE ${ofProject} AND main_id IN ${mains}
     UNION ALL SELECT arrayJoin(${mains}))`;
 }
@@ -18,14 +18,15 @@ function idsOf(mains: string): string {
 const wanted = "{mains:Array(String)}";
 
 /** Rows of the persons' ids in a table, each with its main id. */
-function rowsOf(columns: string, table: string, groupBy: string): string {
-  return `SELECT ${columns} FROM ${table} WHERE ${ofProject} AND distinct_id IN ${idsOf(wanted)} GROUP BY ${groupBy}`;
+function selectRows(columns: string, table: string, groupBy: string): string {
+  return `SELECT ${columns} FROM ${table} WHERE ${ofProject}
+    AND distinct_id IN ${selectIds(wanted)} GROUP BY ${groupBy}`;
 }
 
 const ofMains = `main_id IN ${wanted}`;
 
 const changes = rankedChanges(
-  rowsOf("distinct_id, key, kind, max(w) AS w", "person_props", "distinct_id, key, kind"),
+  selectRows("distinct_id, key, kind, max(w) AS w", "person_props", "distinct_id, key, kind"),
   ofMains,
 );
 
@@ -76,7 +77,8 @@ async function readNow(reads: ProjectReads, mains: readonly string[]): Promise<M
     reads.query<{ main: string; ids: string; shown: [number, string][]; first: string; merged: number }>(
       `SELECT main, count() AS ids, min(first) AS first, max(main_id != '') AS merged,
          groupArraySorted(${personLimits.distinctIdsShownMax})((distinct_id != main, distinct_id)) AS shown
-       FROM (${withMains(rowsOf("distinct_id, min(first) AS first", "seen", "distinct_id"), ofMains)}) GROUP BY main`,
+       FROM (${withMains(selectRows("distinct_id, min(first) AS first", "seen", "distinct_id"), ofMains)})
+       GROUP BY main`,
       { mains },
       options,
     ),
@@ -105,11 +107,11 @@ async function readNow(reads: ProjectReads, mains: readonly string[]): Promise<M
 /**
  * Bytes of stored changes of each person, by main id. Rows that ClickHouse has not merged yet are counted separately.
  */
-export async function sizesOf(reads: ProjectReads, mains: readonly string[]): Promise<Map<string, number>> {
+export async function readSizes(reads: ProjectReads, mains: readonly string[]): Promise<Map<string, number>> {
   const sizes = "distinct_id, sum(length(w.4) + length(key)) AS bytes";
   const rows = await reads.query<{ main: string; bytes: string }>(
     `SELECT main, sum(bytes) AS bytes FROM (
-       ${withMains(rowsOf(sizes, "person_props", "distinct_id"), ofMains)}
+       ${withMains(selectRows(sizes, "person_props", "distinct_id"), ofMains)}
      ) GROUP BY main`,
     { mains },
   );
@@ -131,7 +133,7 @@ export async function listDistinctIds(
   { limit, offset }: { limit: number; offset: number },
 ): Promise<{ count: number; distinct_ids: string[] }> {
   const params = { mains: [main_id] };
-  const from = `FROM seen WHERE ${ofProject} AND distinct_id IN ${idsOf(wanted)}`;
+  const from = `FROM seen WHERE ${ofProject} AND distinct_id IN ${selectIds(wanted)}`;
   const [counted, rows] = await Promise.all([
     reads.query<{ count: string }>(`SELECT uniqExact(distinct_id) AS count ${from}`, params),
     reads.query<{ distinct_id: string }>(

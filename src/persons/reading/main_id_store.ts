@@ -4,11 +4,11 @@ import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
 
 /** The main id of the person of a uuid; undefined when there is none, or when it was merged into another. */
 export async function findMainId(reads: ProjectReads, uuid: string): Promise<string | undefined> {
-  return (await findMainsOfPersons(reads, [uuid])).get(uuid);
+  return (await findPersonMains(reads, [uuid])).get(uuid);
 }
 
 /** The main ids of persons by their uuids, in small letters. One that was merged into another is absent. */
-export async function findMainsOfPersons(reads: ProjectReads, uuids: readonly string[]) {
+export async function findPersonMains(reads: ProjectReads, uuids: readonly string[]) {
   const rows = await reads.query<{ uuid: string; distinct_id: string }>(
     `SELECT DISTINCT toString(own_person_id) AS uuid, distinct_id FROM seen
      WHERE project_id = {project_id:UInt32} AND own_person_id IN {uuids:Array(UUID)}`,

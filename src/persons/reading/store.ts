@@ -3,13 +3,13 @@
 
 import { byBytes } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { blocksOf, checkFits } from "../../http/pages/page.ts";
+import { checkFits, cutBlocks } from "../../http/pages/page.ts";
 import { type QueryOptions, unlessTooBig } from "../../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, wholePageOptions } from "../../storage/clickhouse/query_options.ts";
 import { ownPersonId } from "../identity.ts";
 import { personLimits } from "../limits.ts";
 import { foldProperties, type Person, type StoredChange } from "./fold.ts";
-import { readLarge, sizesOf } from "./large_store.ts";
+import { readLarge, readSizes } from "./large_store.ts";
 
 interface MergedId {
   distinct_id: string;
@@ -132,7 +132,7 @@ async function foldPersons(
 ): Promise<Map<string, Person>> {
   const mainOf = new Map(mains.map((main) => [main, main]));
   for (const { distinct_id, main_id } of merged) mainOf.set(distinct_id, main_id);
-  const mergedAt = new Map(merged.map((one) => [one.distinct_id, Number(one.merged_at)]));
+  const mergedAt = new Map(merged.map((mergedId) => [mergedId.distinct_id, Number(mergedId.merged_at)]));
   const seen = kept.filter(({ kind }) => kind === idKind);
   const changes = kept.filter(({ kind }) => kind !== idKind);
   const identified = new Set(merged.map(({ main_id }) => main_id));
@@ -184,7 +184,7 @@ async function* blocksInTurn(reads: ProjectReads, mains: readonly string[]): Asy
  * The persons of the distinct ids on a page, by distinct id; ids without a person are absent.
  * @throws Fault with attr `limit` when their properties exceed httpLimits.pageBytesMax.
  */
-export async function findPersonsOfPage(reads: ProjectReads, distinct_ids: readonly string[]) {
+export async function findPagePersons(reads: ProjectReads, distinct_ids: readonly string[]) {
   const whole = await unlessTooBig(findPersons(reads, distinct_ids));
   if (whole) return whole;
   const found = new Map<string, Person>();
@@ -196,8 +196,8 @@ export async function findPersonsOfPage(reads: ProjectReads, distinct_ids: reado
 
 /** @throws Fault when all of them, with at most `personBytesMax` of each, exceed a page. */
 async function fittingBlocks(reads: ProjectReads, ids: readonly string[]): Promise<string[][]> {
-  const bytes = await sizesOf(reads, ids);
-  const sizeOf = (id: string) => bytes.get(id) ?? 0;
-  checkFits(ids.map((id) => Math.min(sizeOf(id), personLimits.personBytesMax)));
-  return blocksOf(ids, sizeOf);
+  const bytes = await readSizes(reads, ids);
+  const readSize = (id: string) => bytes.get(id) ?? 0;
+  checkFits(ids.map((id) => Math.min(readSize(id), personLimits.personBytesMax)));
+  return cutBlocks(ids, readSize);
 }

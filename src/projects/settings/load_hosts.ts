@@ -13,7 +13,7 @@ export const loadHostsNotes = {
 
 /** @throws Fault for text that is not the name of a host on the internet. */
 export function checkLoadHosts(hosts: readonly string[] = []): void {
-  const wrong = hosts.findIndex((one) => !isPublicHost(one));
+  const wrong = hosts.findIndex((text) => !isPublicHost(text));
   if (wrong < 0) return;
   const detail = "Expected the name of a host on the internet in lower case, like cdn.example.com.";
   throw fieldFault("invalid_input", detail, ["session_recording_load_hosts", String(wrong)]);

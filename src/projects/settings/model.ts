@@ -130,10 +130,10 @@ type FactName = keyof typeof facts;
 
 function factField({ values: [value], why }: Fact): TSchema {
   const description = `Always \`${JSON.stringify(value)}\`: ${why}`;
-  return Type.Unknown({ default: value, description, "x-shown": shapeOf(value) });
+  return Type.Unknown({ default: value, description, "x-shown": describeShape(value) });
 }
 
-function shapeOf(value: unknown): object {
+function describeShape(value: unknown): object {
   if (typeof value === "boolean") return { type: "boolean" };
   if (typeof value === "number") return { type: "integer" };
   return Array.isArray(value) ? { type: "array", items: { type: "string" } } : {};
@@ -180,7 +180,7 @@ export function checkSettings(fields: object): void {
   checkLoadHosts((fields as Partial<KeptSettings>).session_recording_load_hosts);
   for (const [name, { values, why }] of Object.entries<Fact>(facts)) {
     if (sent[name] === undefined) continue;
-    const isTrue = values.some((one) => JSON.stringify(one) === JSON.stringify(sent[name]));
+    const isTrue = values.some((value) => JSON.stringify(value) === JSON.stringify(sent[name]));
     if (!isTrue) {
       const detail = `Only ${JSON.stringify(values[0])} is accepted: it would have no effect. ${why}`;
       throw new Fault("invalid_input", detail, { attr: name });

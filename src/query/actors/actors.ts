@@ -5,7 +5,7 @@ import { isDictionary } from "../../core/json/dictionary.ts";
 import { limits } from "../../core/limits.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { funnelsKind } from "../funnel/funnel.ts";
-import { type Fields, fieldsOf, queryFields, type QueryKind, queryKind } from "../kind.ts";
+import { checkKindFields, type Fields, queryFields, type QueryKind, queryKind } from "../kind.ts";
 import { lifecycleKind } from "../lifecycle/lifecycle.ts";
 import { behindName } from "../parts/behind_store.ts";
 import {
@@ -15,7 +15,7 @@ import {
   parsedProperties,
   readExpressions,
 } from "../parts/expressions.ts";
-import { type FigureRef, filtersOf, isGiven, type PersonStatement } from "../parts/figure.ts";
+import { type FigureRef, isGiven, type PersonStatement, readNodeFilters } from "../parts/figure.ts";
 import { figureFields } from "../parts/model.ts";
 import { pathsKind } from "../paths/paths.ts";
 import { retentionKind } from "../retention/retention.ts";
@@ -88,10 +88,10 @@ const searched =
   "arrayExists(one -> one ilike {search}, distinct_ids)";
 
 function check(query: ActorsQuery, attr: string) {
-  const filters = filtersOf(query, attr);
-  if (!areOfPersons(filters))
+  const filters = readNodeFilters(query, attr);
+  if (!arePersonFilters(filters))
     refuseInput("Persons can only be filtered by their own properties.", `${attr}__properties`);
-  const behind = behindOf(query.source, `${attr}__source`);
+  const behind = readBehind(query.source, `${attr}__source`);
   return {
     attr,
     query: { ...query, filterTestAccounts: behind?.filtersTestAccounts ?? null },
@@ -101,9 +101,9 @@ function check(query: ActorsQuery, attr: string) {
   };
 }
 
-function areOfPersons(filters: readonly PropertyFilter[]): boolean {
-  return filters.every((one) =>
-    "key" in one ? one.type === "person" || one.type === "hogql" : areOfPersons(one.values),
+function arePersonFilters(filters: readonly PropertyFilter[]): boolean {
+  return filters.every((filter) =>
+    "key" in filter ? filter.type === "person" || filter.type === "hogql" : arePersonFilters(filter.values),
   );
 }
 
@@ -127,15 +127,15 @@ const kinds: Readonly<Record<string, Readonly<Record<string, QueryKind>>>> = {
 };
 
 /** undefined: of no query. @throws Fault for what is none, named below `attr`. */
-function behindOf(source: unknown, attr: string): Behind | undefined {
+function readBehind(source: unknown, attr: string): Behind | undefined {
   if (!isGiven(source) || (isDictionary(source) && Object.keys(source).length === 0)) return undefined;
   const fields = queryFields(source, attr);
-  const [name, answered] = oneOf(kinds, fields["kind"], `${attr}__kind`);
+  const [name, answered] = findNamed(kinds, fields["kind"], `${attr}__kind`);
   const model = figureModels[name as keyof typeof figureModels];
-  const { source: inner, ...figure } = fieldsOf(model, fields, attr) as Fields;
+  const { source: inner, ...figure } = checkKindFields(model, fields, attr) as Fields;
   const at = `${attr}__source`;
   const query = queryFields(inner, at);
-  const [kindName, kind] = oneOf(answered, query["kind"], `${at}__kind`);
+  const [kindName, kind] = findNamed(answered, query["kind"], `${at}__kind`);
   const { persons, filtersTestAccounts } = kind.check(query, at);
   const { takes, of } = persons!;
   for (const field of figureFields) {
@@ -148,7 +148,11 @@ function behindOf(source: unknown, attr: string): Behind | undefined {
   };
 }
 
-function oneOf<Value>(list: Readonly<Record<string, Value>>, name: unknown, attr: string): [string, Value] {
+function findNamed<Value>(
+  list: Readonly<Record<string, Value>>,
+  name: unknown,
+  attr: string,
+): [string, Value] {
   if (typeof name === "string" && Object.hasOwn(list, name)) return [name, list[name]!];
   const text = String(name).slice(0, 100);
   const known = Object.keys(list).join(", ");

@@ -4,7 +4,7 @@
 
 import { type Access, covers, requireScopes, type Scope } from "../../access/scope.ts";
 import { Fault, unavailable } from "../../core/fault.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import { storeFault } from "../../http/problem.ts";
 import type { Uses } from "../../storage/services.ts";
 import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
@@ -85,7 +85,7 @@ export class BackgroundQueries {
     const { sql, clock, log } = this.#parts;
     const project = await queriedProject(sql, project_id);
     if (this.#closed || !project) throw new Fault("not_found", "Project not found.");
-    const key = keyOf(name);
+    const key = buildKey(name);
     const hash = Bun.hash.xxHash64(JSON.stringify(query));
     const before = this.#queries.get(key);
     if (before && !before.end) {
@@ -136,7 +136,7 @@ export class BackgroundQueries {
     left: AbortSignal,
     compute: (abort: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
-    const key = keyOf(name);
+    const key = buildKey(name);
     const cancel = new AbortController();
     const awaited = this.#awaited.get(key) ?? new Set();
     this.#awaited.set(key, awaited.add(cancel));
@@ -153,7 +153,7 @@ export class BackgroundQueries {
   /** @throws Fault not_found; permission_denied when the key has lost a scope since. */
   async find(name: QueryName): Promise<FoundQuery> {
     this.#dropEnded();
-    const query = this.#queries.get(keyOf(name));
+    const query = this.#queries.get(buildKey(name));
     if (!query) throw noQuery();
     requireScopes(name.access.key.scopes, query.scopes as Scope[]);
     const { end } = query;
@@ -171,11 +171,11 @@ export class BackgroundQueries {
   }
 
   /** The function that stops it, if it runs, and forgets its result. @throws Fault not_found */
-  cancelOf(name: QueryName): () => void {
-    const key = keyOf(name);
+  makeCancel(name: QueryName): () => void {
+    const key = buildKey(name);
     if (!this.#queries.has(key) && !this.#awaited.has(key)) throw noQuery();
     return () => {
-      for (const one of this.#awaited.get(key) ?? []) one.abort();
+      for (const item of this.#awaited.get(key) ?? []) item.abort();
       this.#drop(key);
     };
   }
@@ -211,7 +211,7 @@ export class BackgroundQueries {
       if (!results.retain(query.key, query.project_id, result)) fault = tooLong();
     } catch (thrown) {
       if (abort.aborted) return;
-      fault = this.#faultOf(thrown);
+      fault = this.#findFault(thrown);
     }
     query.running = undefined;
     query.end = { at: new Date(clock.now()), elapsed: clock.elapsed(), ...(fault && { fault }) };
@@ -220,10 +220,10 @@ export class BackgroundQueries {
     this.#dropMany(query.project_id);
   }
 
-  #faultOf(thrown: unknown): Fault {
+  #findFault(thrown: unknown): Fault {
     const expected = thrown instanceof Fault ? thrown : storeFault(thrown);
     if (expected) return expected;
-    this.#parts.log.error("a query in the background failed", { reason: reasonOf(thrown) });
+    this.#parts.log.error("a query in the background failed", { reason: toReason(thrown) });
     return new Fault("error", "A server error occurred.");
   }
 
@@ -241,7 +241,7 @@ export class BackgroundQueries {
   /** Drops an ended one where a project, or all, have too many: one that was read, else the oldest. */
   #dropMany(project_id: number): void {
     const ended = [...this.#queries.values()].filter(({ end }) => end);
-    const ofProject = ended.filter((one) => one.project_id === project_id);
+    const ofProject = ended.filter((item) => item.project_id === project_id);
     const isFull = ofProject.length > queryLimits.backgroundKeptOfProjectMax;
     if (!isFull && ended.length <= queryLimits.backgroundKeptMax) return;
     const among = isFull ? ofProject : ended;
@@ -249,7 +249,7 @@ export class BackgroundQueries {
   }
 }
 
-function keyOf({ project_id, access, id }: QueryName): string {
+function buildKey({ project_id, access, id }: QueryName): string {
   return JSON.stringify(["background", project_id, access.key.id, id]);
 }
 

@@ -1,9 +1,9 @@
 // The columns that a list of events can have, and the value of each.
 
-import { isoOfStored } from "../../http/fields/field_time.ts";
-import { groupIndexOf } from "../../storage/events/group_columns.ts";
+import { formatStored } from "../../http/fields/field_time.ts";
+import { readGroupIndex } from "../../storage/events/group_columns.ts";
 import { findRefusal } from "../../storage/events/session_property.ts";
-import { jsonOf } from "../parts/expressions.ts";
+import { parseJson } from "../parts/expressions.ts";
 
 export interface EventRow {
   uuid: string;
@@ -32,23 +32,23 @@ const fixed: Record<string, Column> = {
   event: { type: "String", of: ({ event }) => event },
   distinct_id: { type: "String", of: ({ distinct_id }) => distinct_id },
   properties: { type: "String", of: ({ parsed }) => parsed },
-  timestamp: { type: "DateTime64(6, 'UTC')", of: ({ timestamp }) => isoOfStored(timestamp) },
-  created_at: { type: "DateTime64(6, 'UTC')", of: ({ created_at }) => isoOfStored(created_at) },
+  timestamp: { type: "DateTime64(6, 'UTC')", of: ({ timestamp }) => formatStored(timestamp) },
+  created_at: { type: "DateTime64(6, 'UTC')", of: ({ created_at }) => formatStored(created_at) },
   person_id: { type: "UUID", of: ({ person_id }) => person_id },
-  "*": { type: "Tuple", of: wholeOf },
+  "*": { type: "Tuple", of: toWholeEvent },
 };
 
 /** A property by name: `properties.plan`, `properties.$browser`, `properties['a name']`. */
 const property = /^properties(?:\.([\p{L}_$][\p{L}\p{N}_$]*)|\[(?:'([^'\\]+)'|"([^"\\]+)")\])$/u;
 
 /** undefined when one of them is an expression. */
-export function columnsOf(select: readonly string[]): Column[] | undefined {
+export function readColumns(select: readonly string[]): Column[] | undefined {
   const columns = select.map((name): Column | undefined => {
     const [, plain, single, double] = property.exec(name) ?? [];
     const key = plain ?? single ?? double;
     // `$group_0` and the like are not among the properties that were sent; SQL refuses those that are computed.
-    if (key !== undefined && (groupIndexOf(key) !== undefined || findRefusal(key))) return undefined;
-    if (key !== undefined) return { type: "String", of: ({ parsed }) => propertyOf(parsed, key) };
+    if (key !== undefined && (readGroupIndex(key) !== undefined || findRefusal(key))) return undefined;
+    if (key !== undefined) return { type: "String", of: ({ parsed }) => readProperty(parsed, key) };
     return Object.hasOwn(fixed, name) ? fixed[name] : undefined;
   });
   return columns.every((column) => column !== undefined) ? columns : undefined;
@@ -56,10 +56,10 @@ export function columnsOf(select: readonly string[]): Column[] | undefined {
 
 /** Parses an event's properties, once for all columns. */
 export function parseEvent(row: EventRow): ParsedEvent {
-  return { ...row, parsed: jsonOf(row.properties) ?? {} };
+  return { ...row, parsed: parseJson(row.properties) ?? {} };
 }
 
-function propertyOf(value: unknown, key: string): unknown {
+function readProperty(value: unknown, key: string): unknown {
   const has = typeof value === "object" && value !== null && Object.hasOwn(value, key);
   return has ? (value as Record<string, unknown>)[key] : null;
 }
@@ -72,7 +72,7 @@ export function isNewestFirst(orderBy: readonly string[] | null | undefined): bo
   return others.length > 0 || rest.length > 0 || !isKnown ? undefined : direction === "desc";
 }
 
-function wholeOf(row: ParsedEvent): Record<string, unknown> {
+function toWholeEvent(row: ParsedEvent): Record<string, unknown> {
   const { uuid, event, distinct_id, person_id, parsed: properties } = row;
-  return { uuid, event, properties, timestamp: isoOfStored(row.timestamp), distinct_id, person_id };
+  return { uuid, event, properties, timestamp: formatStored(row.timestamp), distinct_id, person_id };
 }

@@ -6,8 +6,8 @@ import { mapInSlices } from "../../work/slices.ts";
 import { spanBetween } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { readExpressions } from "../parts/expressions.ts";
-import { filtersOf } from "../parts/figure.ts";
-import { columnsOf, type EventRow, isNewestFirst, parseEvent } from "./columns.ts";
+import { readNodeFilters } from "../parts/figure.ts";
+import { type EventRow, isNewestFirst, parseEvent, readColumns } from "./columns.ts";
 import { eventExpressionRows } from "./expressions.ts";
 import { eventsModel, type EventsQuery } from "./model.ts";
 import { eventRows } from "./store.ts";
@@ -47,9 +47,9 @@ export const eventsKind = queryKind({
 });
 
 function check(query: EventsQuery, attr: string) {
-  const filters = filtersOf(query, attr);
+  const filters = readNodeFilters(query, attr);
   const newestFirst = isNewestFirst(query.orderBy);
-  const columns = columnsOf(query.select);
+  const columns = readColumns(query.select);
   const isPlain = !query.where?.length && !query.events?.length && !query.personId;
   const plain = isPlain && columns && newestFirst !== undefined ? { columns, newestFirst } : undefined;
   return { attr, query, filters, plain };

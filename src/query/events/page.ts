@@ -51,10 +51,10 @@ export async function findEventKeys(
   page: Page,
 ): Promise<{ count: number; keys: EventKey[] }> {
   return await named(filter.where.length > 0 ? "where" : "orderBy", async () => {
-    const counted = listOf({ ...filter, orderBy: [] }, ["count()"]);
+    const counted = buildList({ ...filter, orderBy: [] }, ["count()"]);
     const [[count] = []] = (await expressionRows(context, counted, { limit: 1, offset: 0 })).results;
-    const { results } = await expressionRows(context, listOf(filter, keyParts), page);
-    return { count: Number(count), keys: results.map(keyOf) };
+    const { results } = await expressionRows(context, buildList(filter, keyParts), page);
+    return { count: Number(count), keys: results.map(toKey) };
   });
 }
 
@@ -64,10 +64,10 @@ export async function eventColumnRows(
   filter: ListedEvents & { select: readonly string[] },
   page: Page,
 ): Promise<QueryAnswer<unknown[]>> {
-  return await named("select", () => expressionRows(context, listOf(filter, filter.select), page));
+  return await named("select", () => expressionRows(context, buildList(filter, filter.select), page));
 }
 
-function listOf(filter: ListedEvents, select: readonly string[]): ExpressionList {
+function buildList(filter: ListedEvents, select: readonly string[]): ExpressionList {
   const { where, orderBy, after, before, properties } = filter;
   const fieldConditions = Object.entries(compared).filter(
     ([name]) => filter[name as keyof typeof compared] !== undefined,
@@ -106,6 +106,6 @@ function isoMoment(stored: string | undefined): string | undefined {
   return stored && `${stored.replace(" ", "T")}Z`;
 }
 
-function keyOf([uuid, event, id_hash, at, arrived]: unknown[]): EventKey {
+function toKey([uuid, event, id_hash, at, arrived]: unknown[]): EventKey {
   return { day: keyDay(BigInt(String(at))), event, id_hash, uuid, arrived } as EventKey;
 }

@@ -50,7 +50,7 @@ export function stepRows(
   const { from, value } = breakdown ? breakdownRows(draft, rows, breakdown) : { from: rows, value: "NULL" };
   // Times are in µs from a second before the span, so that 0 means none.
   const origin = "toUnixTimestamp64Micro(toDateTime64({from:String}, 6, 'UTC')) - 1000000";
-  const ban = bans.reduce((one, other) => `bitOr(${one}, ${other})`, "0");
+  const ban = bans.reduce((left, right) => `bitOr(${left}, ${right})`, "0");
   return `SELECT ${isBySession ? sessionOfEvent : "person_id"} AS actor,
     toUInt32(${mask}) AS mask, toUInt32(${ban}) AS ban,
     toUnixTimestamp64Micro(timestamp) - (${origin}) AS at,
@@ -62,7 +62,7 @@ export const groupKeys = ({ touch }: FunnelScope, breakdown: Breakdown | undefin
   touch === "all" && breakdown ? "actor, value" : "actor";
 
 /** The value that a person counts for: the first or last one that an event of the funnel has. */
-export function valueOfPerson({ touch }: FunnelScope): string {
+export function selectPersonValue({ touch }: FunnelScope): string {
   if (touch === "all") return "any(value)";
   // The value breaks ties, so that the result is the same each time.
   const order = "(at, mask, assumeNotNull(value))";
@@ -106,12 +106,12 @@ export function attemptRows(
         (if(${begins}, ${outcome}, 0), -${lastAt}, ${begun}, ${times.map((time) => `-${time}`).join(", ")}),
         masks, ${Object.values(arrays).join(", ")}) AS attempts
     FROM (
-      SELECT actor, ${line} AS line, arraySort(${eventsOfPerson(scope, parts)}) AS events
+      SELECT actor, ${line} AS line, arraySort(${selectPersonEvents(scope, parts)}) AS events
       FROM (${rows}) GROUP BY ${keys} HAVING countIf(${begins}) > 0)`;
 }
 
 /** The number of steps of an attempt, 0 where an exclusion ended it. @param outcome the tuple's first element. */
-export function stepsOf(outcome: string): string {
+export function selectSteps(outcome: string): string {
   return `if(bitTest(${outcome}, 0), intDiv(${outcome}, 2), 0)`;
 }
 
@@ -121,7 +121,7 @@ export function secondsBetween(attempt: string, from: number, to: number): strin
 }
 
 /** An excluded event that is a step, too, counts as two events: at the moment of a step it is not between steps. */
-function eventsOfPerson({ order, exclusions }: FunnelScope, parts: readonly string[]): string {
+function selectPersonEvents({ order, exclusions }: FunnelScope, parts: readonly string[]): string {
   const all = `groupArray((${parts.join(", ")}))`;
   if (order === "strict" || exclusions.length === 0) return all;
   const apart = (none: string, which: string) =>

@@ -1,16 +1,16 @@
 // What the schema of a FunnelsQuery cannot refuse: math, and exclusions that are between no steps.
 
 import { refuseInput } from "../../core/fault.ts";
-import { breakdownOf } from "../parts/breakdown.ts";
-import { filtersOf, refuseBreakdown, refuseField, seriesOf, shownName } from "../parts/figure.ts";
+import { readBreakdown } from "../parts/breakdown.ts";
+import { readNodeFilters, readSeries, refuseBreakdown, refuseField, shownName } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import type { FunnelsQuery } from "./model.ts";
-import { type Exclusion, type FunnelOrder, walkOf } from "./walk.ts";
+import { type Exclusion, type FunnelOrder, planWalk } from "./walk.ts";
 
 export type CheckedFunnel = ReturnType<typeof checkFunnel>;
 
 export function checkFunnel(query: FunnelsQuery, attr: string) {
-  const all = query.series.map((node, i) => stepOf(node, `${attr}__series__${i}`));
+  const all = query.series.map((node, i) => checkStep(node, `${attr}__series__${i}`));
   const { funnelOrderType, funnelVizType, breakdownAttributionType, funnelAggregateByHogQL } =
     query.funnelsFilter ?? {};
   const actor = funnelAggregateByHogQL || "person_id";
@@ -22,11 +22,11 @@ export function checkFunnel(query: FunnelsQuery, attr: string) {
   // Steps after a trend's last requested one change nothing; in an unordered funnel they do, since none is the last.
   const last = result === "conversions" && order !== "unordered" ? range.to : all.length - 1;
   const series = all.slice(0, last + 1);
-  const exclusions = exclusionsOf(query, order, `${attr}__funnelsFilter__exclusions`)
+  const exclusions = checkExclusions(query, order, `${attr}__funnelsFilter__exclusions`)
     .filter(({ from }) => from < last)
-    .map(({ to, ...one }) => ({ ...one, to: Math.min(to, last) }));
+    .map(({ to, ...item }) => ({ ...item, to: Math.min(to, last) }));
   if (result === "times") refuseBreakdown(query, attr);
-  const breakdown = breakdownOf(query, attr);
+  const breakdown = readBreakdown(query, attr);
   if (breakdown?.parts.some(({ bins }) => bins > 0))
     refuseField("A histogram of a funnel", `${attr}__breakdownFilter__breakdown_histogram_bin_count`);
   return {
@@ -37,10 +37,10 @@ export function checkFunnel(query: FunnelsQuery, attr: string) {
     ...range,
     interval: (query.interval ?? "day") as Interval,
     series,
-    filters: filtersOf(query, attr),
+    filters: readNodeFilters(query, attr),
     order,
     exclusions,
-    walk: walkOf(order, series, exclusions, attr),
+    walk: planWalk(order, series, exclusions, attr),
     breakdown,
     entities: [...all, ...exclusions.map(({ entity }) => entity)],
     touch: touches[breakdownAttributionType ?? "first_touch"],
@@ -68,13 +68,13 @@ function stepsBetween({ series, funnelsFilter }: FunnelsQuery, attr: string): { 
   return { from: from ?? 0, to: to ?? last };
 }
 
-function stepOf(node: FunnelsQuery["series"][number], at: string) {
-  const step = seriesOf(node, at);
+function checkStep(node: FunnelsQuery["series"][number], at: string) {
+  const step = readSeries(node, at);
   if (step.math !== "total") refuseField("Math on a funnel's step", `${at}__math`);
   return step;
 }
 
-function exclusionsOf(
+function checkExclusions(
   { series, funnelsFilter }: FunnelsQuery,
   order: FunnelOrder,
   attr: string,
@@ -88,6 +88,6 @@ function exclusionsOf(
       const name = from > 0 ? "funnelFromStep" : "funnelToStep";
       refuseInput(`An exclusion of a funnel without order is from step 0 to step ${last}.`, `${at}__${name}`);
     }
-    return { entity: stepOf(node, at), from, to };
+    return { entity: checkStep(node, at), from, to };
   });
 }

@@ -1,12 +1,12 @@
 // Answers a FunnelsQuery: how many persons did one thing after the other.
 
-import { addIntervals, bucketsOf } from "../date_range.ts";
+import { addIntervals, listBuckets } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { type Breakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
 import { figureLine, noFigure, type Series } from "../parts/figure.ts";
-import { namesOf, refuseNumbers } from "../parts/lines.ts";
+import { nameStarts, refuseNumbers } from "../parts/lines.ts";
 import type { FunnelStep, FunnelTimes, FunnelTrend } from "../result.ts";
-import { type QueryContext, spanOf } from "../store.ts";
+import { type QueryContext, readSpan } from "../store.ts";
 import type { FunnelScope } from "./attempts.ts";
 import { type CheckedFunnel, checkFunnel } from "./check.ts";
 import { funnelsModel } from "./model.ts";
@@ -28,17 +28,17 @@ export const funnelsKind = queryKind({
   answer: async (context, checked) => {
     const { result, interval, breakdown, query } = checked;
     const isTrend = result === "conversions";
-    const scope = await scopeOf(context, checked);
+    const scope = await buildScope(context, checked);
     const { span } = scope;
     const bars = query.funnelsFilter?.binCount ?? undefined;
-    if (result === "times") return { span, results: [timesOf(await timesRows(context, scope, bars), bars)] };
-    const lines = breakdown && (await linesOf(context, scope, breakdown));
-    if (isTrend) return { interval, span, results: await trendsOf(context, scope, lines) };
+    if (result === "times") return { span, results: [toTimes(await timesRows(context, scope, bars), bars)] };
+    const lines = breakdown && (await chooseLines(context, scope, breakdown));
+    if (isTrend) return { interval, span, results: await readTrends(context, scope, lines) };
     const rows = await funnelRows(context, scope, lines);
-    if (!lines) return { span, results: stepsOf(checked, rows[0]) };
+    if (!lines) return { span, results: toSteps(checked, rows[0]) };
     const results = lines.shown.map((shown, line) => {
-      const row = rows.find((one) => one.line === line);
-      return stepsOf(checked, row).map((step) => ({ ...step, breakdown: shown, breakdown_value: shown }));
+      const row = rows.find((item) => item.line === line);
+      return toSteps(checked, row).map((step) => ({ ...step, breakdown: shown, breakdown_value: shown }));
     });
     return { span, results };
   },
@@ -57,10 +57,10 @@ export const funnelsKind = queryKind({
       if (!isStep) noFigure(figure, "funnelStep", `A step is needed: 1 to ${last}, or -2 to -${last}.`);
       const sign = funnelStep > 0 ? ">=" : "=";
       const steps = funnelStep > 0 ? funnelStep : -funnelStep - 1;
-      const scope = await scopeOf(context, checked);
+      const scope = await buildScope(context, checked);
       if (value === undefined || value === null) return funnelPersonsText(context, scope, { sign, steps });
       if (!breakdown) return noFigure(figure, "funnelStepBreakdown", "This query has no breakdown.");
-      const lines = await linesOf(context, scope, breakdown);
+      const lines = await chooseLines(context, scope, breakdown);
       const line = figureLine(figure, "funnelStepBreakdown", lines.shown);
       return funnelPersonsText(context, scope, { sign, steps, line, breakdown: lines });
     },
@@ -80,29 +80,29 @@ const unitSeconds: Record<string, number> = {
 /** The window of a funnel, unless the query has another. */
 const windowDefault = { count: 14, unit: "day" };
 
-async function scopeOf(context: QueryContext, checked: CheckedFunnel) {
+async function buildScope(context: QueryContext, checked: CheckedFunnel) {
   const { result, interval, query } = checked;
-  const span = await spanOf(context, checked, result === "conversions" && interval === "hour");
+  const span = await readSpan(context, checked, result === "conversions" && interval === "hour");
   const { funnelWindowInterval: count, funnelWindowIntervalUnit: unit } = query.funnelsFilter ?? {};
   const seconds = (count ?? windowDefault.count) * (unitSeconds[unit ?? windowDefault.unit] ?? 0);
   return { ...checked, span, windowMicros: seconds * 1_000_000 };
 }
 
 /** Values of a breakdown, and as replies show them, all others together among them. */
-async function linesOf(context: QueryContext, scope: FunnelScope, breakdown: Breakdown) {
+async function chooseLines(context: QueryContext, scope: FunnelScope, breakdown: Breakdown) {
   requireBreakdownScopes(context, breakdown);
   const top = await funnelValues(context, scope, breakdown);
   const shown = valuesShown(breakdown, top).map((value) => [value].flat());
   return { ...breakdown, values: top.values, shown };
 }
 
-async function trendsOf(
+async function readTrends(
   context: QueryContext,
   scope: CheckedFunnel & FunnelScope,
-  lines: Awaited<ReturnType<typeof linesOf>> | undefined,
+  lines: Awaited<ReturnType<typeof chooseLines>> | undefined,
 ): Promise<FunnelTrend[]> {
   const { interval, windowMicros, span } = scope;
-  const all = bucketsOf(interval, span, context.weekStart);
+  const all = listBuckets(interval, span, context.weekStart);
   const isOver = (start: Temporal.ZonedDateTime) =>
     addIntervals(interval, start, 1).epochMilliseconds + windowMicros / 1000 <= context.now;
   const starts = scope.query.funnelsFilter?.hideIncompleteConversionWindowPeriods ? all.filter(isOver) : all;
@@ -116,12 +116,12 @@ async function trendsOf(
       if (row.line === line && bucket in data && Number(entered) > 0)
         data[bucket] = Math.round(rate * 10_000) / 100;
     }
-    const trend = { count: starts.length, data, ...namesOf(starts, interval) };
+    const trend = { count: starts.length, data, ...nameStarts(starts, interval) };
     return value ? { ...trend, breakdown_value: value } : trend;
   });
 }
 
-function timesOf(rows: readonly TimesRow[], bars = 1): FunnelTimes {
+function toTimes(rows: readonly TimesRow[], bars = 1): FunnelTimes {
   const { bins = bars, low = 0, width = 60, average = null } = rows[0] ?? {};
   const counts = new Map(rows.map(({ bin, persons }) => [bin, Number(persons)]));
   return {
@@ -133,7 +133,7 @@ function timesOf(rows: readonly TimesRow[], bars = 1): FunnelTimes {
   };
 }
 
-function stepsOf({ series, order }: CheckedFunnel, row: FunnelRow | undefined): FunnelStep[] {
+function toSteps({ series, order }: CheckedFunnel, row: FunnelRow | undefined): FunnelStep[] {
   return series.map((step, i): FunnelStep => ({
     ...(order === "unordered" ? completed(i + 1) : shownStep(step)),
     order: i,

@@ -13,9 +13,9 @@ import {
   type FunnelScope,
   groupKeys,
   secondsBetween,
+  selectPersonValue,
+  selectSteps,
   stepRows,
-  stepsOf,
-  valueOfPerson,
 } from "./attempts.ts";
 
 /** By step: the persons who reached it, and their seconds since the step before. */
@@ -39,7 +39,7 @@ export async function funnelValues(
   draft.params["limit"] = limit + 1;
   const values = await draft.run<{ value: string | null }>(`
     SELECT own AS value FROM (
-      SELECT actor, ${valueOfPerson(scope)} AS own FROM (${rows})
+      SELECT actor, ${selectPersonValue(scope)} AS own FROM (${rows})
       GROUP BY ${groupKeys(scope, breakdown)} HAVING countIf(${scope.walk.begins}) > 0)
     GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`);
   return { values: values.slice(0, limit).map(({ value }) => value), more: values.length > limit };
@@ -83,24 +83,24 @@ export function funnelPersonsText(
 
 /** Rows of persons who began the funnel: `actor`, `line`, the `best` attempt and its `steps`. */
 function bestAttempts(context: QueryContext, scope: FunnelScope, breakdown?: BreakdownLines) {
-  const { draft, attempts } = attemptsOf(context, scope, breakdown);
-  const best = `SELECT actor, line, arrayReduce('max', attempts) AS best, ${stepsOf("best.1")} AS steps
+  const { draft, attempts } = selectAttempts(context, scope, breakdown);
+  const best = `SELECT actor, line, arrayReduce('max', attempts) AS best, ${selectSteps("best.1")} AS steps
     FROM (${attempts})`;
   return { draft, best };
 }
 
 /** The attempts of persons, each with the line of its value of the breakdown. */
-function attemptsOf(
+function selectAttempts(
   context: QueryContext,
   scope: FunnelScope,
   breakdown?: BreakdownLines,
-  bucketOf?: (draft: Draft) => string,
+  selectBucket?: (draft: Draft) => string,
 ) {
   const draft = new Draft(context);
-  const rows = stepRows(draft, scope, breakdown, bucketOf?.(draft));
-  const line = breakdown ? breakdownLine(draft, valueOfPerson(scope), breakdown) : "0";
+  const rows = stepRows(draft, scope, breakdown, selectBucket?.(draft));
+  const line = breakdown ? breakdownLine(draft, selectPersonValue(scope), breakdown) : "0";
   const keys = groupKeys(scope, breakdown);
-  const attempts = attemptRows(draft, scope, { rows, line, keys, hasBuckets: bucketOf !== undefined });
+  const attempts = attemptRows(draft, scope, { rows, line, keys, hasBuckets: selectBucket !== undefined });
   return { draft, attempts };
 }
 
@@ -126,7 +126,7 @@ export async function conversionRows(
   first: Temporal.ZonedDateTime,
   breakdown?: BreakdownLines,
 ): Promise<ConversionRow[]> {
-  const { draft, attempts } = attemptsOf(context, scope, breakdown, (draft) =>
+  const { draft, attempts } = selectAttempts(context, scope, breakdown, (draft) =>
     draft.bucketIndex(scope.interval, first),
   );
   const begun = "arrayMap((bucket, attempt) -> (bucket, attempt.1), buckets, attempts)";
@@ -134,7 +134,7 @@ export async function conversionRows(
     SELECT toInt32(line) AS line, bucket, countIf(steps > ${scope.from}) AS entered,
       countIf(steps > ${scope.to}) AS converted
     FROM (
-      SELECT line, one.1 AS bucket, max(one.2) AS outcome, ${stepsOf("outcome")} AS steps
+      SELECT line, one.1 AS bucket, max(one.2) AS outcome, ${selectSteps("outcome")} AS steps
       FROM (
         SELECT actor, line, arrayJoin(arrayDistinct(arrayFilter(one -> one.2 > 0, ${begun}))) AS one
         FROM (${attempts}))

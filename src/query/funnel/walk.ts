@@ -58,7 +58,7 @@ const banned = (mask: number): string => `arrayMap((v, b) -> if(bitAnd(b, ${mask
 export const inTime = (at: string, first: string): string => `(${at} - ${first} <= {window:Int64})`;
 
 /** @throws Fault when more steps may be of one event than an unordered funnel can distinguish. */
-export function walkOf(
+export function planWalk(
   order: FunnelOrder,
   steps: readonly Entity[],
   exclusions: readonly Exclusion[],
@@ -105,19 +105,19 @@ function inOrder(count: number, exclusions: readonly Exclusion[], isStrict: bool
  */
 function anyOrder(steps: readonly Entity[], isBanned: boolean, attr: string): Walk {
   const columns: string[] = [];
-  const reached = groupsOf(steps, attr).flatMap((group, g) => {
-    const size = sizeOf(group);
+  const reached = groupConditions(steps, attr).flatMap((group, g) => {
+    const size = sumSteps(group);
     const bounds = Array.from({ length: size }, (): string[] => []);
-    for (const [s, set] of setsOf(group).entries()) {
+    for (const [s, set] of listSets(group).entries()) {
       const mask = set.reduce(
         (sum, { steps: own }) => sum + own.reduce((bits, step) => bits + 2 ** step, 0),
         0,
       );
       let values = where(mask, "ats");
-      for (let nth = 1; nth <= sizeOf(set); nth++) {
+      for (let nth = 1; nth <= sumSteps(set); nth++) {
         const [later, name] = [`e${g}_${s}_${nth}`, `g${g}_${s}_${nth}`];
         columns.push(`${values} AS ${later}`, `${atOrAfter(later)} AS ${name}`);
-        bounds[size - sizeOf(set) + nth - 1]!.push(name);
+        bounds[size - sumSteps(set) + nth - 1]!.push(name);
         values = where(mask, following(later));
       }
     }
@@ -147,11 +147,11 @@ interface Condition {
   steps: number[];
 }
 
-const sizeOf = (conditions: readonly Condition[]): number =>
+const sumSteps = (conditions: readonly Condition[]): number =>
   conditions.reduce((sum, { steps }) => sum + steps.length, 0);
 
 /** The conditions of the steps, those together that one event may satisfy. */
-function groupsOf(steps: readonly Entity[], attr: string): Condition[][] {
+function groupConditions(steps: readonly Entity[], attr: string): Condition[][] {
   const conditions = new Map<string, Condition>();
   for (const [i, entity] of steps.entries()) {
     const key = JSON.stringify([entity.event ?? null, entity.filters]);
@@ -171,7 +171,7 @@ function groupsOf(steps: readonly Entity[], attr: string): Condition[][] {
 }
 
 /** All sets of them but the empty one. */
-function setsOf(conditions: readonly Condition[]): Condition[][] {
+function listSets(conditions: readonly Condition[]): Condition[][] {
   return Array.from({ length: 2 ** conditions.length - 1 }, (_, i) =>
     conditions.filter((__, bit) => ((i + 1) >> bit) & 1),
   );

@@ -1,14 +1,14 @@
 // Answers a HogQLQuery: SQL over the project's own tables, in PostHog's dialect.
 
 import { refuseInput } from "../../core/fault.ts";
-import { membersOf } from "../../core/json/dictionary.ts";
+import { toMembers } from "../../core/json/dictionary.ts";
 import { asStored, clickhouseTime, readDate } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
-import { filtersOf, isGiven } from "../parts/figure.ts";
+import { isGiven, readNodeFilters } from "../parts/figure.ts";
 import { compileSelect, type SqlFilters } from "../sql/compile/compile.ts";
 import type { QueryContext, QueryTiming } from "../store.ts";
 import { hogqlModel, type HogQLQuery } from "./model.ts";
-import { filterTreesOf, runTree, sqlFault, treeOfText } from "./run.ts";
+import { parseFilterTrees, parseText, runTree, sqlFault } from "./run.ts";
 
 export const hogqlKind = queryKind({
   schema: hogqlModel,
@@ -27,7 +27,7 @@ export const hogqlKind = queryKind({
       };
       const tree = await context.parse(query.query, "select", context.project_id);
       recordStep("parse");
-      const source = { ...textsOf(query), filters: filtersIn(context, checked) };
+      const source = { ...readTexts(query), filters: filtersIn(context, checked) };
       const { rows, ...table } = await runTree(context, tree, source, recordStep);
       return {
         results: rows,
@@ -41,10 +41,10 @@ export const hogqlKind = queryKind({
   read: async (reader, { attr, query, filters }) => {
     const at = `${attr}__query`;
     const { project_id } = reader;
-    const tree = await treeOfText(reader, query.query, "select", at);
-    await filterTreesOf(reader, filters);
+    const tree = await parseText(reader, query.query, "select", at);
+    await parseFilterTrees(reader, filters);
     try {
-      compileSelect(tree, { project_id, timezone: "UTC", now: 0, ...textsOf(query) });
+      compileSelect(tree, { project_id, timezone: "UTC", now: 0, ...readTexts(query) });
     } catch (thrown) {
       throw sqlFault(thrown, at, query.query);
     }
@@ -60,19 +60,19 @@ function check(query: HogQLQuery, attr: string) {
   );
   if (isFiltered && !/\{\s*filters\b/.test(query.query))
     refuseInput("The text does not use these filters: write {filters} in its WHERE.", `${attr}__filters`);
-  const filters = filtersOf(query.filters ?? {}, `${attr}__filters`);
+  const filters = readNodeFilters(query.filters ?? {}, `${attr}__filters`);
   return { attr, query: { ...query, filterTestAccounts }, filters };
 }
 
 /** The text, and the values of names in braces. */
-function textsOf({ query: text, values, variables }: HogQLQuery) {
-  return { text, values: values ?? undefined, variables: variablesOf(variables) };
+function readTexts({ query: text, values, variables }: HogQLQuery) {
+  return { text, values: values ?? undefined, variables: readVariables(variables) };
 }
 
 /** PostHog sends variables by id; SQL names them by code name. */
-function variablesOf(variables: HogQLQuery["variables"]): Record<string, unknown> {
+function readVariables(variables: HogQLQuery["variables"]): Record<string, unknown> {
   const named = Object.entries(variables ?? {}).map(([id, variable]): [string, unknown] => {
-    const fields = membersOf(variable);
+    const fields = toMembers(variable);
     return [typeof fields["code_name"] === "string" ? fields["code_name"] : id, fields["value"] ?? null];
   });
   return Object.fromEntries(named);

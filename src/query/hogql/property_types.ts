@@ -9,7 +9,7 @@ import type { QueryContext } from "../store.ts";
 const owners = { 1: "event", 2: "person", 3: "group" } as const;
 
 /** Reads the types of all names in the trees at once; reads nothing if they name no property. */
-export async function propertyTypesOf(
+export async function findPropertyTypes(
   { run, project_id }: Pick<QueryContext, "run" | "project_id">,
   trees: readonly (SelectTree | ExpressionNode)[],
 ): Promise<PropertyTypes> {
@@ -36,7 +36,7 @@ export async function propertyTypesOf(
 /** The name behind a dot or in brackets; the parser bounds the words of a query. */
 function collectNames(node: unknown, names: Set<string>): void {
   if (Array.isArray(node)) {
-    for (const one of node) collectNames(one, names);
+    for (const item of node) collectNames(item, names);
     return;
   }
   if (typeof node !== "object" || node === null) return;

@@ -12,7 +12,7 @@ import { type CompiledSelect, compileSelect, type SqlContext, SqlProblem } from 
 import type { TextKind } from "../sql/parser/parser_child.ts";
 import type { ExpressionNode, SelectTree } from "../sql/tree.ts";
 import { type QueryContext, type ShownTable, SqlFailure, throwSqlFailure } from "../store.ts";
-import { propertyTypesOf } from "./property_types.ts";
+import { findPropertyTypes } from "./property_types.ts";
 import { checkStatement } from "./statement_check.ts";
 
 /**
@@ -33,10 +33,10 @@ export async function runTree(
   recordStep: (step: string) => void = () => {},
 ): Promise<ShownTable & { rows: unknown[][] }> {
   const { project_id, timezone, weekStart, now, scopes } = context;
-  const filterTrees = await filterTreesOf(context, source.filters?.properties ?? []);
-  const propertyType = await propertyTypesOf(context, [
+  const filterTrees = await parseFilterTrees(context, source.filters?.properties ?? []);
+  const propertyType = await findPropertyTypes(context, [
     tree,
-    ...[...filterTrees.values()].map((one) => one.tree),
+    ...[...filterTrees.values()].map((item) => item.tree),
   ]);
   // Each step takes some 20 ms for the longest texts: the event loop gets turns in between.
   await yieldToEventLoop();
@@ -87,7 +87,7 @@ export async function admit(
 export type TextReader = Pick<QueryContext, "parse" | "project_id">;
 
 /** The tree of a text. @throws Fault for what is wrong in it, named by `attr`. */
-export async function treeOfText<Kind extends TextKind>(
+export async function parseText<Kind extends TextKind>(
   { parse, project_id }: TextReader,
   text: string,
   kind: Kind,
@@ -100,14 +100,14 @@ export async function treeOfText<Kind extends TextKind>(
   }
 }
 
-/** The trees of filters in SQL, by their texts. @throws as treeOfText. */
-export async function filterTreesOf(
+/** The trees of filters in SQL, by their texts. @throws as parseText. */
+export async function parseFilterTrees(
   reader: TextReader,
   filters: readonly PropertyFilter[],
 ): Promise<Map<string, { tree: ExpressionNode; attr: string }>> {
   const trees = new Map<string, { tree: ExpressionNode; attr: string }>();
   for (const { key, attr } of expressionsIn(filters)) {
-    trees.set(key, { tree: await treeOfText(reader, key, "expression", attr), attr });
+    trees.set(key, { tree: await parseText(reader, key, "expression", attr), attr });
   }
   return trees;
 }

@@ -42,10 +42,10 @@ export function wrongIn(printed: readonly string[], project_id: number): string 
   const lines = treeLines(printed.flatMap((text) => text.split("\n")));
   if (lines[0] === undefined || !/^(?:QUERY|UNION) id: /.test(lines[0].text)) return "it has no tree";
   for (const [i, { text, depth }] of lines.entries()) {
-    const functionName = valueOf(text, "FUNCTION", "function_name");
+    const functionName = readValue(text, "FUNCTION", "function_name");
     const wrong = functionName && findWrong(functionName, () => constantsBelow(lines, i));
     if (wrong) return wrong;
-    const tableFunction = valueOf(text, "TABLE_FUNCTION", "table_function_name");
+    const tableFunction = readValue(text, "TABLE_FUNCTION", "table_function_name");
     if (tableFunction !== undefined && !tableFunctions.has(tableFunction))
       return `the table ${tableFunction}()`;
     if (text.startsWith("TABLE id: ")) return "a table that is resolved";
@@ -72,7 +72,7 @@ function treeLines(printed: readonly string[]): TreeLine[] {
 }
 
 /** `name: value` of a node of this sort; its value ends at a comma. */
-function valueOf(text: string, node: string, name: string): string | undefined {
+function readValue(text: string, node: string, name: string): string | undefined {
   if (!text.startsWith(`${node} id: `)) return undefined;
   const at = text.indexOf(` ${name}: `);
   return at < 0 ? undefined : text.slice(at + name.length + 3).split(",", 1)[0];
@@ -94,13 +94,13 @@ const tableNodes = /^(?:JOIN TREE|(?:LEFT |RIGHT )?TABLE EXPRESSION)$/;
 
 /** The name of the table that this line reads. */
 function tableAt(lines: readonly TreeLine[], i: number): string | undefined {
-  const name = valueOf(lines[i]!.text, "IDENTIFIER", "identifier");
+  const name = readValue(lines[i]!.text, "IDENTIFIER", "identifier");
   return name !== undefined && tableNodes.test(textAt(lines, lines[i]!.parent)) ? name : undefined;
 }
 
 /** Whether this is a bare name after IN, which the engine reads as a table. */
 function isSetTable(lines: readonly TreeLine[], i: number): boolean {
-  const name = valueOf(lines[i]!.text, "IDENTIFIER", "identifier");
+  const name = readValue(lines[i]!.text, "IDENTIFIER", "identifier");
   if (name === undefined || (name.includes(".") && !name.startsWith("system."))) return false;
   // FUNCTION in → ARGUMENTS → LIST → its members, of which the first precedes IN.
   const list = lines[i]!.parent;

@@ -4,7 +4,7 @@
 import { toEngineZone } from "../../storage/clickhouse/zones.ts";
 import { sqlAggregate } from "../sql/compile/lists/aggregates.ts";
 import { functionsIn, sqlFunctions } from "../sql/compile/lists/functions.ts";
-import { kindsOf } from "../sql/compile/lists/kinds.ts";
+import { chooseKinds } from "../sql/compile/lists/kinds.ts";
 
 /** Operators as the engine names them, and functions of shapes, columns and filters that the lists do not have. */
 const ownFunctions = functionsIn<object>(`
@@ -44,7 +44,7 @@ export function findWrong(name: string, readArguments: () => (string | undefined
   if (args === undefined) return isAggregate(name) ? undefined : `the function ${name}`;
   if (!/[ztufp]/.test(args)) return undefined;
   const values = readArguments();
-  const kinds = kindsOf(args, values.length);
+  const kinds = chooseKinds(args, values.length);
   const wrong = values.some((value, i) => {
     const isName = names[kinds[i] ?? ""];
     return isName && (value === undefined || !isName(value));

@@ -5,8 +5,8 @@ import { addIntervals } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personsWhere } from "../parts/behind_store.ts";
 import { figureDay, noFigure, shownName } from "../parts/figure.ts";
-import { type CheckedPersons, checkPersons, namesOf, seriesLine } from "../parts/lines.ts";
-import { type Period, periodsOf } from "../parts/periods.ts";
+import { type CheckedPersons, checkPersons, nameStarts, seriesLine } from "../parts/lines.ts";
+import { type Period, readPeriods } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import { lifecycleModel, type LifecycleQuery } from "./model.ts";
@@ -14,7 +14,7 @@ import { countStatuses, statuses, statusText } from "./store.ts";
 
 /** The period until the end of its last interval, as at PostHog, unless the range is explicit. */
 async function wholePeriod(context: QueryContext, checked: CheckedPersons<LifecycleQuery>): Promise<Period> {
-  const period = await periodsOf(context, checked);
+  const period = await readPeriods(context, checked);
   if (checked.query.dateRange?.explicitDate) return period;
   const to = addIntervals(checked.interval, period.starts.at(-1)!, 1);
   return { ...period, span: { from: period.span.from, to } };
@@ -40,7 +40,7 @@ export const lifecycleKind = queryKind({
       const signed = status === "dormant" ? data.map((count) => 0 - count) : data;
       const label = `${series.custom_name ?? series.name} - ${status}`;
       return {
-        ...seriesLine(series, 0, period, { label, data: signed, ...namesOf(starts, interval) }),
+        ...seriesLine(series, 0, period, { label, data: signed, ...nameStarts(starts, interval) }),
         status,
       };
     });
@@ -50,9 +50,9 @@ export const lifecycleKind = queryKind({
     takes: ["day", "status"],
     of: async (context, checked, figure) => {
       const { starts, span } = await wholePeriod(context, checked);
-      const status = statuses.find((one) => one === figure.status);
+      const status = statuses.find((name) => name === figure.status);
       if (!status) return noFigure(figure, "status", `One of these is needed: ${statuses.join(", ")}.`);
-      const bucket = figureDay(figure, namesOf(starts, checked.interval).days);
+      const bucket = figureDay(figure, nameStarts(starts, checked.interval).days);
       const condition = "bucket = {at_bucket:Int32} AND status = {at_status:String}";
       const values = { at_bucket: bucket, at_status: status };
       return personsWhere(statusText(context, checked, starts, span), condition, values);

@@ -35,7 +35,7 @@ export interface Breakdown {
 }
 
 /** @throws Fault for what is no breakdown. */
-export function breakdownOf(
+export function readBreakdown(
   { breakdownFilter: filter }: { breakdownFilter?: BreakdownFilter },
   attr: string,
   limit: number = queryLimits.breakdownValuesDefault,
@@ -106,7 +106,7 @@ export function requireBreakdownScopes({ scopes }: QueryContext, { parts }: Brea
 function breakdownValue({ parts }: Breakdown, value: string | null | undefined): string | string[] {
   if (value === undefined) return parts.length === 1 ? otherValues : parts.map(() => otherValues);
   if (parts.length === 1) return value ?? noValue;
-  return (JSON.parse(value ?? "[]") as (string | null)[]).map((one) => one ?? noValue);
+  return (JSON.parse(value ?? "[]") as (string | null)[]).map((item) => item ?? noValue);
 }
 
 /** The value of each line; the last line is all others. */
@@ -120,7 +120,7 @@ export function valuesShown(
 
 /** Lines without a value come after those of values, that of all others is the last, as at PostHog. */
 export function placeBreakdown({ breakdown_value }: { breakdown_value?: string | string[] }): number {
-  return Math.max(...[breakdown_value].flat().map((one) => [noValue, otherValues].indexOf(one ?? "") + 1));
+  return Math.max(...[breakdown_value].flat().map((item) => [noValue, otherValues].indexOf(item ?? "") + 1));
 }
 
 export function shownBreakdown(value: string | string[]): string {

@@ -50,8 +50,8 @@ export function breakdownRows(
     return joined(`key_${i}`, "group_key", text, groups);
   });
   // An empty text counts as none, as in PostHog.
-  const named = values.map((one, i) => {
-    const value = `nullIf(${one}, '')`;
+  const named = values.map((name, i) => {
+    const value = `nullIf(${name}, '')`;
     return rangeText(draft, i, parts[i]!, parts[i]!.isNormalized ? addressText(value) : value);
   });
   const value = named.length === 1 ? named[0]! : `toJSONString([${named.join(", ")}])`;
@@ -106,7 +106,7 @@ export interface BreakdownLines extends Breakdown {
  * @param value an expression.
  */
 export function breakdownLine(draft: Draft, value: string, { values }: BreakdownLines): string {
-  draft.params["values"] = values.filter((one) => one !== null);
+  draft.params["values"] = values.filter((item) => item !== null);
   // Missing and null values have a line of their own when they are in the list; else they are among the others.
   const nullIndex = values.indexOf(null);
   const others = values.length;

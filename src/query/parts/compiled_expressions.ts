@@ -2,8 +2,8 @@
 
 import { refuseInput } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
-import { propertyTypesOf } from "../hogql/property_types.ts";
-import { admit, sqlFault, type TextReader, treeOfText } from "../hogql/run.ts";
+import { findPropertyTypes } from "../hogql/property_types.ts";
+import { admit, parseText, sqlFault, type TextReader } from "../hogql/run.ts";
 import { queryLimits } from "../limits.ts";
 import { condition } from "../sql/compile/calls.ts";
 import { compileOverEvents } from "../sql/compile/compile.ts";
@@ -29,10 +29,10 @@ export async function withExpressions(
 ): Promise<QueryContext> {
   const [first] = expressionList;
   if (!first) return context;
-  const trees = await treesOf(context, expressionList, attr);
+  const trees = await parseTrees(context, expressionList, attr);
   const nodes = [...trees.keys()];
   const { project_id, timezone, weekStart, now } = context;
-  const propertyType = await propertyTypesOf(context, nodes);
+  const propertyType = await findPropertyTypes(context, nodes);
   const sql = { project_id, timezone, weekStart, now, text: "", propertyType, names: "s" };
   const compiled = compileOverEvents(nodes, exposed, sql, (thrown, tree) => {
     const { text, attr: at } = trees.get(tree)!;
@@ -68,18 +68,18 @@ export async function withExpressions(
 }
 
 /** The trees of expressions. @throws Fault for what is wrong in one, named by it. */
-export async function treesOf(
+export async function parseTrees(
   reader: TextReader,
   expressionList: readonly QueryExpression[],
   attr: string,
 ): Promise<Map<ExpressionNode, QueryExpression>> {
-  const texts = new Map(expressionList.map((one) => [one.text, one]));
+  const texts = new Map(expressionList.map((item) => [item.text, item]));
   refuseLong([...texts.keys()], "query", attr);
   const trees = new Map<ExpressionNode, QueryExpression>();
-  for (const one of expressionList) {
-    const tree = await treeOfText(reader, one.text, "expression", one.attr);
-    refuseKind(tree, one);
-    if (texts.get(one.text) === one) trees.set(tree, one);
+  for (const item of expressionList) {
+    const tree = await parseText(reader, item.text, "expression", item.attr);
+    refuseKind(tree, item);
+    if (texts.get(item.text) === item) trees.set(tree, item);
   }
   return trees;
 }

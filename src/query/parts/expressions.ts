@@ -5,7 +5,7 @@ import { jsonIn } from "../../core/json/dictionary.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { mapInSlices } from "../../work/slices.ts";
-import { filterTreesOf, runTree, sqlFault, type TextReader, treeOfText } from "../hogql/run.ts";
+import { parseFilterTrees, parseText, runTree, sqlFault, type TextReader } from "../hogql/run.ts";
 import type { SqlFilters } from "../sql/compile/compile.ts";
 import { isAggregated } from "../sql/compile/lists/aggregates.ts";
 import type { TextKind } from "../sql/parser/parser_child.ts";
@@ -41,7 +41,7 @@ export interface ExpressionList {
 }
 
 /** The value of a JSON text; a text that is no JSON stays a text. */
-export function jsonOf(text: string): unknown {
+export function parseJson(text: string): unknown {
   if (text === "") return null;
   const value = jsonIn(text);
   return value === undefined ? text : value;
@@ -49,7 +49,7 @@ export function jsonOf(text: string): unknown {
 
 /** Properties as an object. */
 export const parsedProperties = (value: unknown): unknown =>
-  typeof value === "string" ? (jsonOf(value) ?? {}) : {};
+  typeof value === "string" ? (parseJson(value) ?? {}) : {};
 
 /** SQL of a person's name: the first of PostHog's properties for it that is not empty. */
 export function displayNameText(properties: string, otherwise: string): string {
@@ -75,10 +75,10 @@ export async function readExpressions(
     ["orderBy", "order"],
   ] as const) {
     for (const [i, text] of (query[field] ?? []).entries()) {
-      if (nameOf(text) !== "*") await treeOfText(reader, text, kind, `${attr}__${field}__${i}`);
+      if (readName(text) !== "*") await parseText(reader, text, kind, `${attr}__${field}__${i}`);
     }
   }
-  await filterTreesOf(reader, filters);
+  await parseFilterTrees(reader, filters);
 }
 
 /** Reads the texts of a query's fields. @throws Fault named by the field. */
@@ -86,7 +86,7 @@ type Reader = <Kind extends TextKind>(
   text: string,
   kind: Kind,
   field: string,
-) => ReturnType<typeof treeOfText<Kind>>;
+) => ReturnType<typeof parseText<Kind>>;
 
 /**
  * With an aggregate among the columns the others group the rows, and without an order the largest come first. No two
@@ -101,10 +101,10 @@ export async function expressionRows(
   const { attr, values, filters } = list;
   const texts = [...list.select, ...list.conditions.map(([text]) => text), ...(list.orderBy ?? [])];
   refuseLong(texts, "list", attr);
-  const read: Reader = (text, kind, field) => treeOfText(context, text, kind, `${attr}__${field}`);
+  const read: Reader = (text, kind, field) => parseText(context, text, kind, `${attr}__${field}`);
   const { select, columns } = await columnsRead(list, read);
   const aggregates = select.filter(isAggregated);
-  const groups = select.filter((one) => !isAggregated(one));
+  const groups = select.filter((item) => !isAggregated(item));
   const where: ExpressionNode[] = [];
   for (const [text, field] of [["{filters}", "properties"] as const, ...list.conditions]) {
     where.push(await read(text, "expression", field));
@@ -128,21 +128,21 @@ export async function expressionRows(
   const results = await mapInSlices(
     rows,
     (row) => columns.map(({ at, count, cell }) => (cell ? cell(...row.slice(at, at + count)) : row[at])),
-    (row) => row.reduce<number>((sum, one) => sum + (typeof one === "string" ? one.length : 0), 0),
+    (row) => row.reduce<number>((sum, item) => sum + (typeof item === "string" ? item.length : 0), 0),
   );
   const shown = columns.map(({ at, cell }) => (cell ? "Tuple" : types[at]!));
   return { results, table: { ...table, columns: [...list.select], types: shown } };
 }
 
 /** PostHog's pages name columns with a comment after them: `person_display_name -- Person`. */
-const nameOf = (text: string): string => text.split("--", 1)[0]!.trim();
+const readName = (text: string): string => text.split("--", 1)[0]!.trim();
 
 /** The expressions that are selected, and those of each column: `count` of them from `at` on. */
 async function columnsRead({ select: names, made }: ExpressionList, read: Reader) {
   const select: ExpressionNode[] = [];
   const columns: { at: number; count: number; cell: MadeColumn["cell"] | undefined }[] = [];
   for (const [i, name] of names.entries()) {
-    const columnName = nameOf(name);
+    const columnName = readName(name);
     const column = Object.hasOwn(made, columnName) ? made[columnName] : undefined;
     const reads = column?.reads ?? [name];
     columns.push({ at: select.length, count: reads.length, cell: column?.cell });
@@ -160,7 +160,7 @@ async function orderRead(
 ): Promise<OrderExpr[]> {
   const order: OrderExpr[] = [];
   for (const [i, text] of (orderBy ?? []).entries()) {
-    const [name = ""] = nameOf(text).split(" ", 1);
+    const [name = ""] = readName(text).split(" ", 1);
     const [key] = Object.hasOwn(made, name) ? made[name]!.reads : [];
     const way = /\bdesc\s*$/i.test(text) ? " DESC" : "";
     order.push(await read(key ? `${key}${way}` : text, "order", `orderBy__${i}`));

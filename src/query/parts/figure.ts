@@ -57,7 +57,7 @@ export function figureLine(
   shown: readonly (string | string[])[],
 ): number {
   const wanted = JSON.stringify([figure[field]].flat().map(String));
-  const line = shown.findIndex((one) => JSON.stringify([one].flat()) === wanted);
+  const line = shown.findIndex((item) => JSON.stringify([item].flat()) === wanted);
   return line < 0 ? noFigure(figure, field, "The result has no line of this value.") : line;
 }
 
@@ -89,9 +89,9 @@ export interface Series extends Entity {
   math: Math;
 }
 
-export function seriesOf(node: EventsNode, attr: string): Series {
+export function readSeries(node: EventsNode, attr: string): Series {
   const math = (node.math ?? "total") as Math;
-  const filters = filtersOf(node, attr);
+  const filters = readNodeFilters(node, attr);
   return {
     node,
     math,
@@ -106,7 +106,7 @@ export function entityNamed(event: string | undefined) {
   return { event, name: event ?? "All events" };
 }
 
-export function filtersOf(
+export function readNodeFilters(
   { properties, fixedProperties }: { properties?: unknown; fixedProperties?: unknown },
   attr: string,
 ): PropertyFilter[] {
@@ -118,7 +118,7 @@ export function filtersOf(
 
 /** The check of a query whose only parts are filters. */
 export function checkFilters<Query extends { properties?: unknown }>(query: Query, attr: string) {
-  return { attr, query, filters: filtersOf(query, attr), entities: [] };
+  return { attr, query, filters: readNodeFilters(query, attr), entities: [] };
 }
 
 interface Broken {

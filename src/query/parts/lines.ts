@@ -4,7 +4,7 @@ import { refuseInput } from "../../core/fault.ts";
 import { clickhouseTime } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
 import type { TrendLine } from "../result.ts";
-import { filtersOf, refuseField, type Series, seriesOf } from "./figure.ts";
+import { readNodeFilters, readSeries, refuseField, type Series } from "./figure.ts";
 import type { DateRange, EventsNode, Interval, Math } from "./model.ts";
 import type { Period } from "./periods.ts";
 
@@ -16,8 +16,8 @@ export function seriesLine(
   line: Pick<TrendLine, "label" | "data" | "labels" | "days">,
 ) {
   return {
-    action: actionOf(series, order),
-    count: line.data.reduce((sum, one) => sum + one, 0),
+    action: toAction(series, order),
+    count: line.data.reduce((sum, value) => sum + value, 0),
     ...line,
     ...(compare_label && { compare: true as const, compare_label }),
     filter: { date_from: clickhouseTime(span.from), date_to: clickhouseTime(span.to) },
@@ -25,7 +25,7 @@ export function seriesLine(
 }
 
 /** The series in the format of PostHog's older insights, which clients still read. */
-function actionOf({ node, math, event, name, custom_name }: Series, order: number) {
+function toAction({ node, math, event, name, custom_name }: Series, order: number) {
   return {
     days: [],
     id: event ?? null,
@@ -51,14 +51,14 @@ export function refuseNumbers(count: number, attr: string): void {
 }
 
 /** The intervals' starts, as words and as dates. */
-export function namesOf(starts: readonly Temporal.ZonedDateTime[], interval: Interval) {
+export function nameStarts(starts: readonly Temporal.ZonedDateTime[], interval: Interval) {
   return {
     labels: starts.map((at) => timeLabel(at, interval)),
-    days: starts.map((at) => dayOf(at, interval)),
+    days: starts.map((at) => formatDay(at, interval)),
   };
 }
 
-function dayOf(at: Temporal.ZonedDateTime, interval: Interval): string {
+function formatDay(at: Temporal.ZonedDateTime, interval: Interval): string {
   const day = at.toPlainDate().toString();
   return interval === "hour" ? `${day} ${at.toPlainTime().toString({ smallestUnit: "second" })}` : day;
 }
@@ -84,13 +84,13 @@ export type CheckedPersons<Query extends PersonsQuery> = ReturnType<typeof check
 /** @throws Fault for math that is not the number of persons, or one of `more`: these kinds count nothing else. */
 export function checkPersons<Query extends PersonsQuery>(query: Query, attr: string, more: Math[] = []) {
   const series = query.series.map((node, i) => {
-    const one = seriesOf(node, `${attr}__series__${i}`);
-    if (one.math === "total" || one.math === "dau" || more.includes(one.math)) return one;
+    const item = readSeries(node, `${attr}__series__${i}`);
+    if (item.math === "total" || item.math === "dau" || more.includes(item.math)) return item;
     return refuseField(
-      `The math "${one.math}" in a query that counts persons`,
+      `The math "${item.math}" in a query that counts persons`,
       `${attr}__series__${i}__math`,
     );
   });
   const interval = (query.interval ?? "day") as Interval;
-  return { attr, query, interval, series, entities: series, filters: filtersOf(query, attr) };
+  return { attr, query, interval, series, entities: series, filters: readNodeFilters(query, attr) };
 }

@@ -3,15 +3,15 @@
 import { refuseInput } from "../../core/fault.ts";
 import {
   addIntervals,
-  bucketsOf,
   comparedShift,
   type DateSpan,
   dayStartIn,
   earliest,
-  nowOf,
-  startOf,
+  floorToInterval,
+  listBuckets,
+  toNow,
 } from "../date_range.ts";
-import { type QueryContext, spanOf } from "../store.ts";
+import { type QueryContext, readSpan } from "../store.ts";
 import { type FigureRef, noFigure } from "./figure.ts";
 import type { CompareFilter, DateRange, Interval } from "./model.ts";
 
@@ -33,17 +33,19 @@ interface CheckedPeriods {
 }
 
 /** From the first start, unless the range is explicit. */
-export async function periodsOf(
+export async function readPeriods(
   context: QueryContext,
   checked: CheckedPeriods,
 ): Promise<Period & { periods: Period[] }> {
   const { query, interval, isTotal = false } = checked;
-  const range = await spanOf(context, checked, interval === "hour");
+  const range = await readSpan(context, checked, interval === "hour");
   const isExplicit = query.dateRange?.explicitDate === true;
   const span =
-    isTotal || isExplicit ? range : { ...range, from: startOf(interval, range.from, context.weekStart) };
+    isTotal || isExplicit
+      ? range
+      : { ...range, from: floorToInterval(interval, range.from, context.weekStart) };
   const isCompared = query.compareFilter?.compare === true;
-  const starts = isTotal ? [] : bucketsOf(interval, range, context.weekStart);
+  const starts = isTotal ? [] : listBuckets(interval, range, context.weekStart);
   const current: Period = { label: isCompared ? "current" : undefined, span, starts };
   if (!isCompared) return { ...current, periods: [current] };
   return { ...current, periods: [current, periodBefore(context, checked, current)] };
@@ -59,7 +61,7 @@ function periodBefore(context: QueryContext, checked: CheckedPeriods, current: P
   const shifted = comparedShift(dateRange, first && interval, compareFilter?.compare_to, at);
   const { shift, isUnit } = shifted ?? { shift: directShift(current, interval), isUnit: false };
   const isIn = (at: Temporal.ZonedDateTime) => !isUnit || Temporal.ZonedDateTime.compare(at, span.from) < 0;
-  const firstBefore = first && startOf(interval, first.subtract(shift), context.weekStart);
+  const firstBefore = first && floorToInterval(interval, first.subtract(shift), context.weekStart);
   const isExact = !firstBefore || dateRange?.explicitDate === true;
   const from = isExact ? span.from.subtract(shift) : firstBefore;
   if (shifted && Temporal.ZonedDateTime.compare(from, dayStartIn(context.timezone)) < 0)
@@ -71,7 +73,7 @@ function periodBefore(context: QueryContext, checked: CheckedPeriods, current: P
   const end = isExact ? moveBack(span.to) : addIntervals(interval, before.at(-1)!, 1);
   const to = !isExact || isIn(end) ? end : span.from;
   const period = { label: "previous" as const, span: { from, to }, starts: before };
-  const now = nowOf(context);
+  const now = toNow(context);
   if (Temporal.ZonedDateTime.compare(now, span.from) < 0 || Temporal.ZonedDateTime.compare(now, span.to) >= 0)
     return period;
   const until = moveBack(now);

@@ -3,7 +3,7 @@
 import { queryKind } from "../kind.ts";
 import { checkFilters } from "../parts/figure.ts";
 import type { PathLink } from "../result.ts";
-import { type QueryContext, spanOf } from "../store.ts";
+import { type QueryContext, readSpan } from "../store.ts";
 import { pathsModel, type PathsQuery } from "./model.ts";
 import { pathPersonsText, pathRows } from "./store.ts";
 
@@ -13,7 +13,7 @@ export const pathsKind = queryKind({
   check: checkFilters<PathsQuery>,
   title,
   answer: async (context, checked) => {
-    const scope = await scopeOf(context, checked);
+    const scope = await buildScope(context, checked);
     const rows = await pathRows(context, scope);
     const links = rows.map(({ value, ...link }) => ({ ...link, value: Number(value) }));
     return { span: scope.span, results: withBeginning(links) };
@@ -23,7 +23,7 @@ export const pathsKind = queryKind({
     /** As PostHog names them: `pathStartKey` is the link's source, `pathEndKey` its target. */
     of: async (context, checked) => {
       const { pathStartKey: source, pathEndKey: target } = checked.query.pathsFilter ?? {};
-      return pathPersonsText(context, await scopeOf(context, checked), { source, target });
+      return pathPersonsText(context, await buildScope(context, checked), { source, target });
     },
   },
 });
@@ -35,8 +35,8 @@ function title({ query: { pathsFilter } }: CheckedPaths): string {
   return `User paths${startPoint ? ` starting at ${startPoint}` : ""}${endPoint ? ` ending at ${endPoint}` : ""}`;
 }
 
-async function scopeOf(context: QueryContext, checked: CheckedPaths) {
-  const span = await spanOf(context, checked);
+async function buildScope(context: QueryContext, checked: CheckedPaths) {
+  const span = await readSpan(context, checked);
   return { filter: checked.query.pathsFilter ?? {}, filters: checked.filters, span };
 }
 

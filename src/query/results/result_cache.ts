@@ -1,7 +1,7 @@
 // The last results of queries, so that the same query within some minutes is answered at once. In memory; the least
 // recently read are dropped first. While persons of a project are being deleted, none of its results is cached.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { toBytes } from "../../core/bytes.ts";
 import { bytesIn } from "../../core/chunks.ts";
 import type { Clock } from "../../core/clock.ts";
 import { partsWithin, WrittenJson } from "../../http/pages/json_parts.ts";
@@ -63,7 +63,7 @@ export async function writtenResult({
   results,
   ...rest
 }: QueryResult | CachedResult): Promise<WrittenResult | undefined> {
-  const head = bytesOf(JSON.stringify(rest));
+  const head = toBytes(JSON.stringify(rest));
   const rows = await WrittenRows.of(results, queryLimits.resultsOfProjectBytesMax - head.length);
   return rows && { head, rows };
 }

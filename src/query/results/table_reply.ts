@@ -2,7 +2,7 @@
 
 import { refuseInput } from "../../core/fault.ts";
 import { choiceParameter } from "../../http/fields/query.ts";
-import { cellOf, cellOfText, csvLineOf } from "../../http/pages/csv.ts";
+import { formatCell, formatCsvLine, formatTextCell } from "../../http/pages/csv.ts";
 import { wantedFormat } from "../../http/pages/format.ts";
 import { slicedTexts } from "../../http/pages/sliced.ts";
 import type { ResultType } from "../result.ts";
@@ -55,9 +55,9 @@ export async function tableReply(
   { name = "query", headers = {} }: { name?: string; headers?: Readonly<Record<string, string>> } = {},
 ): Promise<Response> {
   const { columns = [], hasMore = false } = table ?? {};
-  const header = format === "csv" ? csvLineOf(columns.map(cellOfText)) : "";
+  const header = format === "csv" ? formatCsvLine(columns.map(formatTextCell)) : "";
   const lines = format === "csv" ? csvLine : objectLine(columns);
-  return await slicedTexts(textsOf(header, results as Iterable<unknown[]>, lines), {
+  return await slicedTexts(writeTexts(header, results as Iterable<unknown[]>, lines), {
     "content-type": `${mediaTypes[format][0]}; charset=utf-8`,
     "content-disposition": `attachment; filename="${name}.${format}"`,
     "x-has-more": String(hasMore),
@@ -65,17 +65,17 @@ export async function tableReply(
   });
 }
 
-function* textsOf(
+function* writeTexts(
   header: string,
   rows: Iterable<readonly unknown[]>,
-  lineOfRow: (row: readonly unknown[]) => string,
+  formatRow: (row: readonly unknown[]) => string,
 ): Generator<string, undefined> {
   yield header;
-  for (const row of rows) yield lineOfRow(row);
+  for (const row of rows) yield formatRow(row);
 }
 
 function csvLine(row: readonly unknown[]): string {
-  return csvLineOf(row.map((cell) => cellOf(JSON.stringify(cell))));
+  return formatCsvLine(row.map((cell) => formatCell(JSON.stringify(cell))));
 }
 
 function objectLine(columns: readonly string[]): (row: readonly unknown[]) => string {

@@ -2,7 +2,7 @@
 // column's zone, as at PostHog. The engine writes whole numbers of any length as numbers, and moments in UTC.
 
 import { Fault } from "../../core/fault.ts";
-import { rowsOf } from "../../storage/clickhouse/read.ts";
+import { readReplyRows } from "../../storage/clickhouse/read.ts";
 import { queryLimits } from "../limits.ts";
 
 export interface SqlTableRows {
@@ -21,7 +21,7 @@ export const tableRowSettings = {
  * @param answer in JSONCompactEachRowWithNamesAndTypes.
  * @throws Fault for a row of more values than are read in one turn of the event loop.
  */
-export async function tableRowsOf(answer: Uint8Array): Promise<SqlTableRows> {
+export async function readTableRows(answer: Uint8Array): Promise<SqlTableRows> {
   const bytes = Buffer.from(answer.buffer, answer.byteOffset, answer.length);
   const typesFrom = bytes.indexOf(newLine) + 1;
   const rowsFrom = bytes.indexOf(newLine, typesFrom) + 1;
@@ -43,7 +43,7 @@ export async function tableRowsOf(answer: Uint8Array): Promise<SqlTableRows> {
     for (const row of some) for (const [i, show] of converters.entries()) if (show) row[i] = show(row[i]);
     return some;
   };
-  return { types, rows: await rowsOf(new Response(bytes.subarray(rowsFrom)), parse, sqlSliceBytes) };
+  return { types, rows: await readReplyRows(new Response(bytes.subarray(rowsFrom)), parse, sqlSliceBytes) };
 }
 
 /** Text beyond a slice's bytes belongs to its last row. */
@@ -98,7 +98,7 @@ function shownAs(type: string, spend: () => void): Show | undefined {
   const open = type.indexOf("(");
   if (open < 0) return undefined;
   const name = type.slice(0, open);
-  const parts = partsOf(type.slice(open + 1, -1));
+  const parts = splitParts(type.slice(open + 1, -1));
   const inner = parts.map((part) => shownAs(name === "Tuple" ? part.replace(elementName, "") : part, spend));
   if (name === "DateTime" || name === "DateTime64") return momentShown(parts.at(-1)!, spend);
   if (name === "Nullable" || name === "LowCardinality") return inner[0];
@@ -110,7 +110,7 @@ function shownAs(type: string, spend: () => void): Show | undefined {
   return (value) => {
     if (Array.isArray(value)) return value.map(shown);
     // A map, or a tuple whose elements have names, in their order.
-    const members = Object.entries(value as object).map(([key, one], i) => [key, shown(one, i)]);
+    const members = Object.entries(value as object).map(([key, item], i) => [key, shown(item, i)]);
     return Object.fromEntries(members) as unknown;
   };
 }
@@ -119,7 +119,7 @@ function shownAs(type: string, spend: () => void): Show | undefined {
 const elementName = /^(?:`(?:[^`\\]|\\.)*`|\w+) /;
 
 /** The arguments of a type, without the blanks between them. */
-function partsOf(text: string): string[] {
+function splitParts(text: string): string[] {
   const parts: string[] = [];
   let depth = 0;
   let from = 0;

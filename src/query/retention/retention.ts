@@ -1,13 +1,13 @@
 // Answers a RetentionQuery: of the persons who did something, how many came back.
 
-import { addIntervals, dateSpanOf, earliest, startOf, zonedIso } from "../date_range.ts";
+import { addIntervals, earliest, floorToInterval, readDateSpan, zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personCounts } from "../parts/behind_store.ts";
 import {
   type Entity,
   entityNamed,
   figureIndex,
-  filtersOf,
+  readNodeFilters,
   refuseBreakdown,
   shownName,
 } from "../parts/figure.ts";
@@ -24,7 +24,7 @@ export const retentionKind = queryKind({
   title: ({ target, returning }) =>
     `Retention of users who did ${shownName(target)} and came back for ${shownName(returning)}`,
   answer: async (context, checked) => {
-    const { period, interval, count, span } = rowsOf(context, checked);
+    const { period, interval, count, span } = readRows(context, checked);
     const statement = returnsText(context, checked, interval, span);
     const rows = await personCounts<{ start: number; later: number }>(context, statement, "start, later");
     const results = Array.from({ length: count }, (_, start): RetentionCohort => ({
@@ -41,7 +41,7 @@ export const retentionKind = queryKind({
   persons: {
     takes: ["interval"],
     of: (context, checked, figure) => {
-      const { interval, count, span } = rowsOf(context, checked);
+      const { interval, count, span } = readRows(context, checked);
       const start = figureIndex(figure, "interval", Array.from({ length: count }));
       return retentionPersons(returnsText(context, checked, interval, span), start);
     },
@@ -52,31 +52,31 @@ function check(query: RetentionQuery, attr: string) {
   refuseBreakdown(query, attr);
   const { targetEntity, returningEntity } = query.retentionFilter;
   const at = `${attr}__retentionFilter`;
-  const target = entityOf(targetEntity, `${at}__targetEntity`);
-  const returning = entityOf(returningEntity, `${at}__returningEntity`);
+  const target = readEntity(targetEntity, `${at}__targetEntity`);
+  const returning = readEntity(returningEntity, `${at}__returningEntity`);
   const entities = [target, returning];
-  return { attr, query, target, returning, entities, filters: filtersOf(query, attr) };
+  return { attr, query, target, returning, entities, filters: readNodeFilters(query, attr) };
 }
 
 /** Page views when the query names none. */
-function entityOf(entity: RetentionQuery["retentionFilter"]["targetEntity"], attr: string): Entity {
+function readEntity(entity: RetentionQuery["retentionFilter"]["targetEntity"], attr: string): Entity {
   const event = entity ? (entity.id ?? undefined) : "$pageview";
-  return { ...entityNamed(event), custom_name: null, filters: filtersOf(entity ?? {}, attr) };
+  return { ...entityNamed(event), custom_name: null, filters: readNodeFilters(entity ?? {}, attr) };
 }
 
 /** The number of intervals, the one of date_to included, unless the query has another. */
 const intervalsDefault = 8;
 
 /** The number of rows, the length of their interval, and the span from the first to the last. */
-function rowsOf(context: QueryContext, { query, attr }: ReturnType<typeof check>) {
+function readRows(context: QueryContext, { query, attr }: ReturnType<typeof check>) {
   const { retentionFilter: filter, dateRange } = query;
   const period = filter.period ?? "Day";
   const interval = period.toLowerCase() as Interval;
   const count = filter.totalIntervals ?? intervalsDefault;
   // The end comes from the query, and the start follows from the number of intervals.
   const until = { ...dateRange, date_from: earliest };
-  const { to } = dateSpanOf(until, context, { attr: `${attr}__dateRange`, hourly: interval === "hour" });
-  const last = startOf(interval, to.subtract({ milliseconds: 1 }), context.weekStart);
+  const { to } = readDateSpan(until, context, { attr: `${attr}__dateRange`, hourly: interval === "hour" });
+  const last = floorToInterval(interval, to.subtract({ milliseconds: 1 }), context.weekStart);
   const first = addIntervals(interval, last, 1 - count);
   return { period, interval, count, span: { from: first, to: addIntervals(interval, last, 1) } };
 }

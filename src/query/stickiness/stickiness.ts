@@ -6,7 +6,7 @@ import { queryKind } from "../kind.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
 import { figureDay, figureIndex, noFigure, type Series, shownName } from "../parts/figure.ts";
 import { type CheckedPersons, checkPersons, refuseNumbers, seriesLine } from "../parts/lines.ts";
-import { figurePeriod, partUntil, type Period, periodsOf } from "../parts/periods.ts";
+import { figurePeriod, partUntil, type Period, readPeriods } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import { stickinessModel, type StickinessQuery } from "./model.ts";
@@ -30,8 +30,8 @@ export const stickinessKind = queryKind({
   title: ({ series }) => `Stickiness of users who did ${series.map(shownName).join(" & ")}`,
   answer: async (context, checked) => {
     const { interval, series } = checked;
-    const { span, periods, starts } = await periodsOf(context, checked);
-    const numbers = timesOf(starts, checked.query);
+    const { span, periods, starts } = await readPeriods(context, checked);
+    const numbers = numberStarts(starts, checked.query);
     const count = numbers.length;
     refuseNumbers(series.length * periods.length * count, checked.attr);
     const isCumulative = checked.query.stickinessFilter?.computedAs === "cumulative";
@@ -40,15 +40,15 @@ export const stickinessKind = queryKind({
     const sum = (data: readonly number[]) =>
       isCumulative ? data[0]! : data.reduce((total, persons) => total + persons, 0);
     const results: TrendLine[] = [];
-    for (const [order, one] of series.entries()) {
+    for (const [order, item] of series.entries()) {
       for (const period of periods) {
-        const data = await countTimes(context, checked, one, period, count);
-        const label = one.custom_name ?? one.name;
-        const line = seriesLine(one, order, period, { label, data, labels, days: numbers });
+        const data = await countTimes(context, checked, item, period, count);
+        const label = item.custom_name ?? item.name;
+        const line = seriesLine(item, order, period, { label, data, labels, days: numbers });
         line.count = sum(data);
         results.push(line);
         if (!period.until) continue;
-        const part = await countTimes(context, checked, one, partUntil(period, 0), count);
+        const part = await countTimes(context, checked, item, partUntil(period, 0), count);
         Object.assign(line, { until: { date_to: zonedIso(period.until), data: part, count: sum(part) } });
       }
     }
@@ -60,8 +60,8 @@ export const stickinessKind = queryKind({
       const series = checked.series[figureIndex(figure, "series", checked.series, 0)]!;
       if (series.math === "unique_group" || series.math === "hogql")
         noFigure(figure, "series", "Only the persons of a number are listed.");
-      const { periods, starts } = await periodsOf(context, checked);
-      const at_times = figureDay(figure, timesOf(starts, checked.query)) + 1;
+      const { periods, starts } = await readPeriods(context, checked);
+      const at_times = figureDay(figure, numberStarts(starts, checked.query)) + 1;
       const isCumulative = checked.query.stickinessFilter?.computedAs === "cumulative";
       const sign = comparisons[figure.operator ?? (isCumulative ? "gte" : "exact")];
       const statement = timesText(context, checked, series, figurePeriod(figure, periods));
@@ -89,5 +89,5 @@ async function countTimes(
 }
 
 /** The `days` of its lines: in how many intervals. */
-const timesOf = (starts: readonly unknown[], { intervalCount }: StickinessQuery): number[] =>
+const numberStarts = (starts: readonly unknown[], { intervalCount }: StickinessQuery): number[] =>
   Array.from({ length: Math.ceil(starts.length / (intervalCount ?? 1)) }, (_, i) => i + 1);

@@ -3,8 +3,8 @@
 import { refuseInput } from "../../core/fault.ts";
 import { findRefusal } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
-import { breakdownOf } from "../parts/breakdown.ts";
-import { filtersOf, type Series, seriesOf, shownName } from "../parts/figure.ts";
+import { readBreakdown } from "../parts/breakdown.ts";
+import { readNodeFilters, readSeries, type Series, shownName } from "../parts/figure.ts";
 import type { EventsNode, Interval } from "../parts/model.ts";
 import { type Formula, readFormula } from "./formula.ts";
 import { totalDisplays, type TrendsQuery } from "./model.ts";
@@ -12,15 +12,15 @@ import { totalDisplays, type TrendsQuery } from "./model.ts";
 export type CheckedTrends = ReturnType<typeof checkTrends>;
 
 export function checkTrends(query: TrendsQuery, attr: string) {
-  const series = query.series.map((node, i) => seriesOf(node, `${attr}__series__${i}`));
+  const series = query.series.map((node, i) => readSeries(node, `${attr}__series__${i}`));
   const isMap = query.trendsFilter?.display === "WorldMap";
-  const breakdown = breakdownOf(query, attr, isMap ? queryLimits.breakdownMapValues : undefined);
+  const breakdown = readBreakdown(query, attr, isMap ? queryLimits.breakdownMapValues : undefined);
   for (const [i, { node }] of series.entries()) refuseMath(query, node, `${attr}__series__${i}__math`);
   const interval = (query.interval ?? "day") as Interval;
   const maths = series.flatMap(({ math, node }, i) => {
     const at = `${attr}__series__${i}__math`;
     if (math === "hogql") return [{ text: node.math_hogql ?? "", attr: `${at}_hogql`, isAggregate: true }];
-    return isOfSessions(node) ? [{ text: sessionDuration, attr: `${at}_property` }] : [];
+    return countsSessions(node) ? [{ text: sessionDuration, attr: `${at}_property` }] : [];
   });
   return {
     attr,
@@ -28,11 +28,11 @@ export function checkTrends(query: TrendsQuery, attr: string) {
     interval,
     isTotal: totals.has(query.trendsFilter?.display ?? ""),
     series,
-    filters: filtersOf(query, attr),
+    filters: readNodeFilters(query, attr),
     breakdown,
     entities: series,
     maths,
-    formulas: formulasOf(query, attr),
+    formulas: readFormulas(query, attr),
   };
 }
 
@@ -40,11 +40,11 @@ export function checkTrends(query: TrendsQuery, attr: string) {
 export const sessionDuration = "session.$session_duration";
 
 /** Whether the math is of the sessions in which events are, each counted once. */
-export const isOfSessions = ({ math, math_property: property }: EventsNode): boolean =>
+export const countsSessions = ({ math, math_property: property }: EventsNode): boolean =>
   property === "$session_duration" && mathsOfProperty.has(math ?? "");
 
 /** PostHog's three ways to write them: the newest that is not empty counts. */
-function formulasOf({ series, trendsFilter }: TrendsQuery, attr: string): Formula[] {
+function readFormulas({ series, trendsFilter }: TrendsQuery, attr: string): Formula[] {
   const { formula, formulas, formulaNodes } = trendsFilter ?? {};
   const read = (text: string, name: string, custom_name: string | null = null) =>
     readFormula(text, custom_name, series.length, `${attr}__trendsFilter__${name}`);
@@ -71,11 +71,11 @@ function refuseMath(query: TrendsQuery, node: EventsNode, at: string): void {
     refuseInput('An expression is for the math "hogql".', `${at}_hogql`);
   if (math === "unique_group" && typeof math_group_type_index !== "number")
     refuseInput(`The math "${math}" needs a group type.`, `${at}_group_type_index`, "required");
-  const refusal = math_property && !isOfSessions(node) ? findRefusal(math_property) : undefined;
+  const refusal = math_property && !countsSessions(node) ? findRefusal(math_property) : undefined;
   if (refusal) refuseInput(refusal, `${at}_property`);
-  if (node.math_property_type === "session_properties" && !isOfSessions(node))
+  if (node.math_property_type === "session_properties" && !countsSessions(node))
     refuseInput('Of sessions\' properties only "$session_duration" is supported.', `${at}_property`);
-  const isSum = (math ?? "total") === "total" || math === "sum" || isOfActors(node);
+  const isSum = (math ?? "total") === "total" || math === "sum" || countsActors(node);
   if (isAddedUp(query) && !isSum) refuseInput(`"${math}" cannot be added up over time.`, at);
 }
 
@@ -87,7 +87,7 @@ export const countsGroups = ({ math, math_group_type_index: index }: EventsNode)
   math === "unique_group" || (typeof index === "number" && /^(weekly|monthly)_active$/.test(math ?? ""));
 
 /** Whether the math counts persons or groups, each once. */
-export const isOfActors = ({ math, math_property: property }: EventsNode): boolean =>
+export const countsActors = ({ math, math_property: property }: EventsNode): boolean =>
   math === "dau" || math === "unique_group" || (math === "unique" && !property);
 
 const mathWords: Record<string, string> = {

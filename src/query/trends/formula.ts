@@ -52,14 +52,14 @@ export async function formulaLines(
   order: number,
   bySeries: readonly (readonly TrendLine[])[],
 ): Promise<TrendLine[]> {
-  const keyOf = ({ breakdown_value, compare_label }: TrendLine) =>
+  const buildKey = ({ breakdown_value, compare_label }: TrendLine) =>
     JSON.stringify([compare_label ?? null, breakdown_value ?? null]);
-  const linesByKey = bySeries.map((lines) => new Map(lines.map((line) => [keyOf(line), line])));
+  const linesByKey = bySeries.map((lines) => new Map(lines.map((line) => [buildKey(line), line])));
   const firsts = new Map(
     bySeries
       .flat()
       .toReversed()
-      .map((line) => [keyOf(line), line]),
+      .map((line) => [buildKey(line), line]),
   );
   const lines: TrendLine[] = [];
   for (const [key, first] of [...firsts].toReversed()) {
@@ -91,7 +91,7 @@ function computeNumbers(
   const data = first.data.map((_, i) => formula.of(summands.map((line) => line?.data[i] ?? 0)));
   return {
     data,
-    count: data.reduce((sum, one) => sum + one, 0),
+    count: data.reduce((sum, value) => sum + value, 0),
     ...(first.aggregated_value !== undefined && {
       aggregated_value: formula.of(summands.map((line) => line?.aggregated_value ?? 0)),
     }),

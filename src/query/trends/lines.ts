@@ -4,7 +4,7 @@ import { zonedIso } from "../date_range.ts";
 import { shownBreakdown, valuesShown } from "../parts/breakdown.ts";
 import type { BreakdownLines } from "../parts/breakdown_store.ts";
 import type { Series } from "../parts/figure.ts";
-import { namesOf, seriesLine } from "../parts/lines.ts";
+import { nameStarts, seriesLine } from "../parts/lines.ts";
 import type { Interval } from "../parts/model.ts";
 import { partUntil, type Period } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
@@ -27,13 +27,14 @@ export async function readLines(
 ): Promise<SeriesLines[]> {
   const { breakdown, formulas } = checked;
   const found: SeriesLines[] = [];
-  for (const order of checked.series.keys()) found.push(await linesOf(context, checked, order, period));
+  for (const order of checked.series.keys())
+    found.push(await readSeriesLines(context, checked, order, period));
   if (!breakdown || !formulas[0]) return found;
   const kept = rankValues(formulas[0], found).slice(0, breakdown.limit);
   for (const [order, { values, more }] of found.entries()) {
     const isKept = values.every((value) => kept.includes(value));
     const isWhole = !more || kept.every((value) => values.includes(value));
-    if (!isKept || !isWhole) found[order] = await linesOf(context, checked, order, period, kept);
+    if (!isKept || !isWhole) found[order] = await readSeriesLines(context, checked, order, period, kept);
   }
   return found;
 }
@@ -50,7 +51,7 @@ function rankValues(formula: Formula, series: readonly SeriesLines[]): (string |
 }
 
 /** @param kept the breakdown's values that have a line; by default those that rank first. */
-async function linesOf(
+async function readSeriesLines(
   context: QueryContext,
   checked: CheckedTrends,
   order: number,
@@ -74,8 +75,11 @@ async function linesOf(
   const readUntil = period.until && (await untilReader(context, checked, series, period, kept));
   const lines = values.map((value, i) => {
     const ofLine = byLine.get(i) ?? [];
-    const numbers = numbersOf(ofLine, starts, interval, query.trendsFilter?.display);
-    const line = seriesLine(series, order, period, { label: labelOf(series, value, all.length), ...numbers });
+    const numbers = toNumbers(ofLine, starts, interval, query.trendsFilter?.display);
+    const line = seriesLine(series, order, period, {
+      label: chooseLabel(series, value, all.length),
+      ...numbers,
+    });
     return {
       ...line,
       ...(value !== undefined && { breakdown_value: value }),
@@ -102,7 +106,7 @@ async function untilReader(
     const last = (byLine.get(line) ?? []).map((row) => ({ ...row, bucket: first + row.bucket }));
     const all = [...whole.filter(({ bucket }) => bucket < first), ...last];
     const display = checked.query.trendsFilter?.display;
-    const { data, count, aggregated_value } = numbersOf(all, starts, checked.interval, display);
+    const { data, count, aggregated_value } = toNumbers(all, starts, checked.interval, display);
     return {
       date_to: zonedIso(period.until!),
       data,
@@ -112,7 +116,7 @@ async function untilReader(
   };
 }
 
-function numbersOf(
+function toNumbers(
   rows: readonly TrendRow[],
   starts: readonly Temporal.ZonedDateTime[],
   interval: Interval,
@@ -123,14 +127,14 @@ function numbersOf(
   }
   const data = starts.map(() => 0);
   for (const { bucket, value } of rows) if (bucket in data) data[bucket] = value ?? 0;
-  const count = data.reduce((sum, one) => sum + one, 0);
+  const count = data.reduce((sum, item) => sum + item, 0);
   if (display === "ActionsLineGraphCumulative") {
     for (let i = 1; i < data.length; i++) data[i] = (data[i] ?? 0) + (data[i - 1] ?? 0);
   }
-  return { count, data, ...namesOf(starts, interval) };
+  return { count, data, ...nameStarts(starts, interval) };
 }
 
-function labelOf(
+function chooseLabel(
   { name, custom_name }: Series,
   value: string | string[] | undefined,
   series: number,

@@ -6,7 +6,7 @@ import type { Series } from "../parts/figure.ts";
 import type { Interval, Math } from "../parts/model.ts";
 import type { Period } from "../parts/periods.ts";
 import type { QueryContext } from "../store.ts";
-import { type CheckedTrends, countsGroups, isAddedUp, isOfActors } from "./check.ts";
+import { type CheckedTrends, countsActors, countsGroups, isAddedUp } from "./check.ts";
 
 /** The events of one series in one period. */
 export interface TrendScope {
@@ -37,7 +37,7 @@ export function trendScope(
   const { filters, interval, query } = checked;
   const [first] = starts;
   const buckets = first && { interval, first, count: starts.length };
-  const isCumulative = isAddedUp(query) && isOfActors(series.node);
+  const isCumulative = isAddedUp(query) && countsActors(series.node);
   const scope = { context, series, filters, span, buckets, isCumulative };
   const days = activeDays[series.math];
   if (days === undefined) return scope;

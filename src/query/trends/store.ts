@@ -15,7 +15,7 @@ import {
 import type { PersonStatement, Series } from "../parts/figure.ts";
 import type { Math } from "../parts/model.ts";
 import { Draft } from "../store.ts";
-import { countsGroups, isOfSessions, sessionDuration } from "./check.ts";
+import { countsGroups, countsSessions, sessionDuration } from "./check.ts";
 import { activeDays, type TrendScope, windowStart } from "./scope.ts";
 
 /** `line`: the index of the breakdown's value; the number of values means all others. */
@@ -43,17 +43,17 @@ export async function trendRows(
       SELECT bucket, toInt32(${line}) AS line, toFloat64(uniqExact(person_id)) AS value
       FROM ${from}${condition} GROUP BY bucket, line`);
   }
-  const { from, line, condition } = rowsWithLines(draft, rowsOf(draft, scope, breakdown), breakdown);
+  const { from, line, condition } = rowsWithLines(draft, selectRows(draft, scope, breakdown), breakdown);
   if (scope.isCumulative) {
     const actor = actorText(draft, scope.series);
     return await draft.run<TrendRow>(`
       SELECT bucket, line, toFloat64(count()) AS value FROM (
-        SELECT toInt32(min(${bucketOf(draft, scope)})) AS bucket, toInt32(${line}) AS line, ${actor} AS actor
+        SELECT toInt32(min(${selectBucket(draft, scope)})) AS bucket, toInt32(${line}) AS line, ${actor} AS actor
         FROM ${from}${condition} GROUP BY actor, line HAVING actor IS NOT NULL)
       GROUP BY bucket, line`);
   }
   return await draft.run<TrendRow>(`
-    SELECT toInt32(${bucketOf(draft, scope)}) AS bucket, toInt32(${line}) AS line,
+    SELECT toInt32(${selectBucket(draft, scope)}) AS bucket, toInt32(${line}) AS line,
       toFloat64(${aggregate(draft, scope.series)}) AS value
     FROM ${from}${condition} GROUP BY bucket, line`);
 }
@@ -72,7 +72,7 @@ export async function trendByBreakdown(scope: TrendScope, breakdown: Breakdown):
   const mayReadOnce =
     math !== "hogql" &&
     !math.startsWith("first_") &&
-    !isOfSessions(scope.series.node) &&
+    !countsSessions(scope.series.node) &&
     !scope.isCumulative &&
     activeDays[math] === undefined &&
     (await hasFewValues(scope, breakdown));
@@ -89,7 +89,7 @@ export async function withRanges(scope: TrendScope, breakdown: Breakdown): Promi
     if (part.bins === 0) continue;
     const draft = new Draft(scope.context);
     const only = { ...breakdown, parts: [{ ...part, bins: 0 }] };
-    const { low, high } = await readNumberRange(draft, rowsOf(draft, withoutPersons(scope), only), only);
+    const { low, high } = await readNumberRange(draft, selectRows(draft, withoutPersons(scope), only), only);
     const ranges = low === null || high === null ? undefined : divideRange(low, high, part.bins);
     parts[i] = { ...part, ...(ranges && { ranges }) };
   }
@@ -104,7 +104,11 @@ function unlessHeavy(thrown: unknown): undefined {
 /** Whether the first events that are read have few values: then few states are needed. */
 async function hasFewValues(scope: TrendScope, breakdown: Breakdown): Promise<boolean> {
   const draft = new Draft(scope.context);
-  const { from, value } = breakdownRows(draft, rowsOf(draft, withoutPersons(scope), breakdown), breakdown);
+  const { from, value } = breakdownRows(
+    draft,
+    selectRows(draft, withoutPersons(scope), breakdown),
+    breakdown,
+  );
   const [{ few } = { few: 0 }] = await draft.run<{ few: number }>(`
     SELECT uniqExact(value) <= ${queryLimits.breakdownValuesHeldMax} AS few
     FROM (SELECT ${value} AS value FROM ${from} LIMIT ${queryLimits.breakdownEventsSeen})`);
@@ -114,7 +118,7 @@ async function hasFewValues(scope: TrendScope, breakdown: Breakdown): Promise<bo
 async function readOnce(scope: TrendScope, breakdown: Breakdown): Promise<BreakdownTrend> {
   const { limit, other } = breakdown;
   const draft = new Draft(scope.context);
-  const { from, value } = breakdownRows(draft, rowsOf(draft, scope, breakdown), breakdown);
+  const { from, value } = breakdownRows(draft, selectRows(draft, scope, breakdown), breakdown);
   const text = aggregate(draft, scope.series);
   const [, aggregateName, parameters = "", argument] = /^(\w+)(\([\d.]+\))?\((.*)\)$/s.exec(text)!;
   const rank = ranksByCount(scope) ? "sum(events)" : `${aggregateName}Merge${parameters}(state)`;
@@ -128,7 +132,7 @@ async function readOnce(scope: TrendScope, breakdown: Breakdown): Promise<Breakd
         SELECT bucket, breakdown_value, state, ${rank}
           OVER (PARTITION BY breakdown_value) AS total
         FROM (
-          SELECT toInt32(${bucketOf(draft, scope)}) AS bucket, ${value} AS breakdown_value,
+          SELECT toInt32(${selectBucket(draft, scope)}) AS bucket, ${value} AS breakdown_value,
             ${aggregateName}State${parameters}(${argument}) AS state, count() AS events
           FROM ${from} GROUP BY bucket, breakdown_value
         )
@@ -155,7 +159,7 @@ export async function breakdownValues(
 ): Promise<Omit<BreakdownTrend, "rows">> {
   const { limit } = breakdown;
   const draft = new Draft(scope.context);
-  const events = rowsOf(draft, withoutPersons(scope), breakdown);
+  const events = selectRows(draft, withoutPersons(scope), breakdown);
   const { from, value } = breakdownRows(draft, events, breakdown);
   draft.params["limit"] = limit + 1;
   const rank = ranksByCount(scope) ? "count()" : aggregate(draft, scope.series);
@@ -171,12 +175,12 @@ function withoutPersons(scope: TrendScope): TrendScope {
   return series.math.startsWith("first_") ? scope : { ...scope, series: { ...series, math: "total" } };
 }
 
-function bucketOf(draft: Draft, { buckets }: TrendScope): string {
+function selectBucket(draft: Draft, { buckets }: TrendScope): string {
   return buckets ? draft.bucketIndex(buckets.interval, buckets.first) : "0";
 }
 
 /** The text after FROM: the events of a series, or the first one of each person. */
-function rowsOf(
+function selectRows(
   draft: Draft,
   { series, filters, span }: TrendScope,
   breakdown: Breakdown | undefined,
@@ -218,10 +222,10 @@ function rowsWithLines(
 ): { from: string; line: string; condition: string } {
   if (!breakdown) return { from: rows, line: "0", condition: "" };
   const { from, value } = breakdownRows(draft, rows, breakdown);
-  return { from, ...lineOfValue(draft, value, breakdown) };
+  return { from, ...selectLine(draft, value, breakdown) };
 }
 
-function lineOfValue(draft: Draft, value: string, breakdown: BreakdownLines | undefined) {
+function selectLine(draft: Draft, value: string, breakdown: BreakdownLines | undefined) {
   if (!breakdown) return { line: "0", condition: "" };
   const line = breakdownLine(draft, value, breakdown);
   return { line, condition: breakdown.other ? "" : ` AND ${line} < ${breakdown.values.length}` };
@@ -230,7 +234,7 @@ function lineOfValue(draft: Draft, value: string, breakdown: BreakdownLines | un
 function aggregate(draft: Draft, { math, node }: Series): string {
   const { math_property: property, math_hogql: hogql } = node;
   const quantile = quantiles[math];
-  if (isOfSessions(node)) {
+  if (countsSessions(node)) {
     // Each session counts once, however many events it has here.
     const [name, session] = [
       quantile === undefined ? math : `quantileExactInclusive(${quantile})`,
@@ -305,7 +309,7 @@ function activeText(draft: Draft, scope: TrendScope, breakdown: BreakdownLines |
     )) AS bucket
     FROM (SELECT DISTINCT ${actor} AS person_id, toInt32(${at}) AS at, ${value} AS breakdown_value FROM ${from}
       AND ${actor} IS NOT NULL)) WHERE 1`;
-  return { from: lines, ...lineOfValue(draft, "breakdown_value", breakdown) };
+  return { from: lines, ...selectLine(draft, "breakdown_value", breakdown) };
 }
 
 /** The persons of one bucket and line; without them, of all. */
@@ -322,13 +326,14 @@ export function trendPersonsText(
   const active = activeText(draft, scope, breakdown);
   const personSeries = series.math.startsWith("first_") ? series : { ...series, math: "dau" as const };
   const { from, line } =
-    active ?? rowsWithLines(draft, rowsOf(draft, { ...scope, series: personSeries }, breakdown), breakdown);
-  const bucketColumn = active ? "bucket" : bucketOf(draft, scope);
+    active ??
+    rowsWithLines(draft, selectRows(draft, { ...scope, series: personSeries }, breakdown), breakdown);
+  const bucketColumn = active ? "bucket" : selectBucket(draft, scope);
   const conditions = [
     ...(bucket === undefined ? [] : [`${bucketColumn} = {at_bucket:Int32}`]),
     ...(lineIndex === undefined ? [] : [`${line} = {at_line:Int32}`]),
   ];
   Object.assign(draft.params, { at_bucket: bucket ?? 0, at_line: lineIndex ?? 0 });
-  const text = `SELECT person_id FROM ${from}${conditions.map((one) => ` AND ${one}`).join("")}`;
+  const text = `SELECT person_id FROM ${from}${conditions.map((name) => ` AND ${name}`).join("")}`;
   return { text, params: draft.params };
 }

@@ -3,8 +3,8 @@
 import { queryKind } from "../kind.ts";
 import { placeBreakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
 import { figureDay, figureIndex, figureLine, noFigure } from "../parts/figure.ts";
-import { namesOf, refuseNumbers } from "../parts/lines.ts";
-import { figurePeriod, periodsOf } from "../parts/periods.ts";
+import { nameStarts, refuseNumbers } from "../parts/lines.ts";
+import { figurePeriod, readPeriods } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
 import { checkTrends, countsGroups, trendsTitle } from "./check.ts";
 import { formulaLines } from "./formula.ts";
@@ -22,7 +22,7 @@ export const trendsKind = queryKind({
   answer: async (context, checked) => {
     const { attr, interval, series, breakdown } = checked;
     if (breakdown) requireBreakdownScopes(context, breakdown);
-    const { span, starts, periods } = await periodsOf(context, checked);
+    const { span, starts, periods } = await readPeriods(context, checked);
     const { formulas } = checked;
     const lines = series.length * (breakdown ? breakdown.limit + 1 : 1) * periods.length;
     refuseNumbers(lines * starts.length * Math.max(1, formulas.length), attr);
@@ -47,11 +47,11 @@ export const trendsKind = queryKind({
       const index = figureIndex(figure, "series", checked.series, 0);
       const series = checked.series[index]!;
       if (countsGroups(series.node)) noFigure(figure, "series", "The groups of a number are not supported.");
-      const { periods } = await periodsOf(context, checked);
+      const { periods } = await readPeriods(context, checked);
       const period = figurePeriod(figure, periods);
       const scope = trendScope(context, checked, series, period);
       const isGiven = (value: unknown) => value !== undefined && value !== null;
-      const { days } = namesOf(period.starts, interval);
+      const { days } = nameStarts(period.starts, interval);
       const bucket = isGiven(figure.day) ? figureDay(figure, days) : undefined;
       if (!isGiven(figure.breakdown)) return trendPersonsText(scope, { bucket });
       if (!checked.breakdown) return noFigure(figure, "breakdown", "This query has no breakdown.");

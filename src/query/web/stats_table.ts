@@ -10,7 +10,10 @@ import { countPeriods, shownFigure, visitRows, visitSpans } from "./store.ts";
 export const webStatsTableKind = queryKind({
   schema: webStatsTableModel,
   result: "table",
-  check: (query: WebStatsTableQuery, attr) => ({ ...checkFilters(query, attr), order: orderOf(query, attr) }),
+  check: (query: WebStatsTableQuery, attr) => ({
+    ...checkFilters(query, attr),
+    order: readOrder(query, attr),
+  }),
   title: ({ query }) => `Visitors by ${query.breakdownBy}`,
   answer: async (context, checked) => {
     const { breakdownBy, includeBounceRate, limit, offset } = checked.query;
@@ -53,12 +56,12 @@ export const webStatsTableKind = queryKind({
 });
 
 /** The columns by which rows are ordered, as the statement numbers them: the asked one, then visitors and views. */
-function orderOf({ orderBy, includeBounceRate }: WebStatsTableQuery, attr: string): string {
+function readOrder({ orderBy, includeBounceRate }: WebStatsTableQuery, attr: string): string {
   const [by, direction] = orderBy ?? ["Visitors", "DESC"];
   const column = { Visitors: 2, Views: 4, BounceRate: 6 }[by as string];
   if (column === undefined || !/^(?:ASC|DESC)$/.test(direction!))
     refuseInput('A column and its direction are needed, like ["Views", "DESC"].', `${attr}__orderBy`);
   if (by === "BounceRate" && !includeBounceRate)
     refuseInput("An order by bounces needs includeBounceRate.", `${attr}__orderBy`);
-  return [...new Set([column, 2, 4])].map((one) => `${one} ${direction}`).join(", ");
+  return [...new Set([column, 2, 4])].map((value) => `${value} ${direction}`).join(", ");
 }

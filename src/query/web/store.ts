@@ -3,7 +3,7 @@
 
 import { type PropertyFilter, sessionOfEvent } from "../../storage/events/property_filter.ts";
 import { asStored, clickhouseTime, type DateSpan } from "../date_range.ts";
-import { type Period, periodsOf } from "../parts/periods.ts";
+import { type Period, readPeriods } from "../parts/periods.ts";
 import type { SqlTableRows } from "../results/table_rows.ts";
 import { Draft, type QueryContext } from "../store.ts";
 import type { WebOverviewQuery, WebStatsTableQuery } from "./model.ts";
@@ -28,7 +28,7 @@ export async function visitSpans(context: QueryContext, scope: VisitScope): Prom
   const isCompared = compare === true || compareFilter?.compare === true;
   const query = { ...scope.query, compareFilter: { ...compareFilter, compare: isCompared } };
   const { attr } = scope;
-  const { span, periods } = await periodsOf(context, { attr, query, interval: "day", isTotal: true });
+  const { span, periods } = await readPeriods(context, { attr, query, interval: "day", isTotal: true });
   return { span, before: periods[1] };
 }
 

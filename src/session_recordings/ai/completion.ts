@@ -5,7 +5,7 @@ import { Fault, unavailable } from "../../core/fault.ts";
 import { foreignText, secretsInUrl } from "../../core/foreign_text.ts";
 import { jsonIn } from "../../core/json/dictionary.ts";
 import { limits } from "../../core/limits.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
+import { type Log, toReason } from "../../core/log.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { aiLimits } from "./limits.ts";
 
@@ -59,7 +59,7 @@ function parsed(text: string, wrong: string): unknown {
 }
 
 /** Texts to remove from whatever is answered or logged: the key, and secrets in the URL. */
-export function secretsOf({ url, key }: ModelServer): string[] {
+export function listSecrets({ url, key }: ModelServer): string[] {
   return [key ?? "", ...secretsInUrl(url)];
 }
 
@@ -86,10 +86,10 @@ async function requestCompletion(server: ModelServer, messages: readonly Message
     return await readText(reply);
   } catch (thrown) {
     if (thrown instanceof Fault) throw thrown;
-    const secrets = secretsOf(server);
+    const secrets = listSecrets(server);
     const redacted = (text: string) =>
       foreignText(text, { secrets, charsMax: aiLimits.completionReasonCharsMax });
-    log.warn("the language model did not answer", { url: redacted(url), reason: redacted(reasonOf(thrown)) });
+    log.warn("the language model did not answer", { url: redacted(url), reason: redacted(toReason(thrown)) });
     // A retry does not help, so there is no Retry-After.
     if (isRefused) throw new Fault("unavailable", wrongSettings);
     throw unavailable("The language model gave no answer. Please retry.", 10);

@@ -6,7 +6,7 @@ import type { Log } from "../../core/log.ts";
 import { checkFields } from "../../http/fields/field_check.ts";
 import { emptyReply, orEmpty, reply } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";
-import { type Message, type ModelServer, openCompleting, secretsOf, wrongAnswer } from "./completion.ts";
+import { listSecrets, type Message, type ModelServer, openCompleting, wrongAnswer } from "./completion.ts";
 import { aiLimits } from "./limits.ts";
 import {
   filtersBody,
@@ -27,7 +27,7 @@ export interface PromptParts {
 
 export function promptOperations({ log, server }: PromptParts) {
   const completing = server && openCompleting(server, log);
-  const secrets = server ? secretsOf(server) : [];
+  const secrets = server ? listSecrets(server) : [];
   /** The model's answer, checked by `isOne`, and without secrets: its texts are the model's own words. */
   const complete = async <Answer>(
     project_id: number,

@@ -5,11 +5,11 @@ import { Fault } from "../../core/fault.ts";
 import {
   compileOwnProperty,
   compilePropertyFilters,
-  positiveOf,
   type PropertyCondition,
   type PropertyFilter,
   propertyText,
   readsPersons,
+  toPositive,
 } from "../../storage/events/property_filter.ts";
 import { sessionExpressions } from "../../storage/events/session_property.ts";
 import { sessionRecordingLimits } from "../limits.ts";
@@ -42,12 +42,12 @@ export function conditionClauses(
 ): string[] {
   const draft: Draft = { ...span, params, count: 0, ...moment };
   const joined = [
-    ...events.map((one) => `session_hash GLOBAL IN ${eventSet(draft, one)}`),
-    ...[...properties, ...logged].map((one) => filterCondition(draft, one)),
+    ...events.map((event) => `session_hash GLOBAL IN ${eventSet(draft, event)}`),
+    ...[...properties, ...logged].map((filter) => filterCondition(draft, filter)),
   ];
   return [
     ...(joined.length > 0 ? [`(${joined.join(` ${operand} `)})`] : []),
-    ...having.map((one) => filterCondition(draft, one)),
+    ...having.map((filter) => filterCondition(draft, filter)),
   ];
 }
 
@@ -59,15 +59,15 @@ function filterCondition(draft: Draft, filter: PropertyFilter): string {
   }
   if ("key" in filter) return leafCondition(draft, filter);
   if (filter.values.length === 0) return "1";
-  return `(${filter.values.map((one) => filterCondition(draft, one)).join(` ${filter.type} `)})`;
+  return `(${filter.values.map((value) => filterCondition(draft, value)).join(` ${filter.type} `)})`;
 }
 
 function leafCondition(draft: Draft, filter: PropertyCondition): string {
-  const { positive, negated } = positiveOf(filter);
-  return `session_hash GLOBAL ${negated ? "NOT IN" : "IN"} ${setOf(draft, positive)}`;
+  const { positive, negated } = toPositive(filter);
+  return `session_hash GLOBAL ${negated ? "NOT IN" : "IN"} ${selectSet(draft, positive)}`;
 }
 
-function setOf(draft: Draft, filter: PropertyCondition): string {
+function selectSet(draft: Draft, filter: PropertyCondition): string {
   switch (filter.type) {
     case "event":
     case "group":
@@ -103,13 +103,13 @@ function eventSet(draft: Draft, { event, filters }: EventFilter): string {
   if (draft.to !== undefined)
     clauses.push(`timestamp < ${moment("to")} + INTERVAL ${sessionSecondsMax} SECOND`);
   if (event !== undefined) {
-    const name = nameOf(draft);
+    const name = makeName(draft);
     draft.params[name] = event;
     clauses.push(`event = {${name}:String}`);
   }
   const { params, now, timezone } = draft;
   if (filters.length > 0)
-    clauses.push(compilePropertyFilters(filters, params, nameOf(draft), { now, timezone }));
+    clauses.push(compilePropertyFilters(filters, params, makeName(draft), { now, timezone }));
   // `stored_events` avoids the join with persons.
   const table = readsPersons(filters) ? "events" : "stored_events";
   return `(SELECT sipHash64(${session}) FROM ${table} WHERE ${clauses.join(" AND ")})`;
@@ -117,7 +117,7 @@ function eventSet(draft: Draft, { event, filters }: EventFilter): string {
 
 function personSet(draft: Draft, filter: PropertyCondition): string {
   const { params, now, timezone } = draft;
-  const condition = compileOwnProperty(filter, params, nameOf(draft), { now, timezone });
+  const condition = compileOwnProperty(filter, params, makeName(draft), { now, timezone });
   return `(SELECT session_hash FROM session_recording_days WHERE ${ofProject} AND distinct_id GLOBAL IN (
     SELECT distinct_id FROM person_distinct_ids WHERE ${ofProject} AND person_id GLOBAL IN (
       SELECT person_id FROM persons WHERE ${ofProject} AND ${condition})))`;
@@ -139,8 +139,8 @@ function ownSet(
   { hash, column, from }: { hash: string; column: string; from: string },
 ): string {
   const { params, now, timezone } = draft;
-  const condition = compileOwnProperty(filter, params, nameOf(draft), { now, timezone });
-  const name = nameOf(draft);
+  const condition = compileOwnProperty(filter, params, makeName(draft), { now, timezone });
+  const name = makeName(draft);
   params[name] = filter.key;
   const properties = `toJSONString(map({${name}:String}, nullIf(toString(${column}), '')))`;
   return `(SELECT hash FROM (SELECT ${hash} AS hash, ${properties} AS properties FROM ${from}) WHERE ${condition})`;
@@ -148,10 +148,10 @@ function ownSet(
 
 /** Levels were checked, so their columns exist. */
 function levelCondition({ values }: PropertyCondition): string {
-  const columns = new Set(values.map((one) => logColumns[String(one)]!));
+  const columns = new Set(values.map((value) => logColumns[String(value)]!));
   return `(${[...columns].map((column) => `${column} > 0`).join(" OR ")})`;
 }
 
-function nameOf(draft: Draft): string {
+function makeName(draft: Draft): string {
   return `q${draft.count++}_`;
 }

@@ -57,7 +57,7 @@ export const orderParameters = {
 };
 
 /** undefined: the newest first, which is the tables' order. */
-export function orderOf(
+export function readOrder(
   order = "start_time",
   direction: "ASC" | "DESC" = "DESC",
 ): RecordingOrder | undefined {
@@ -69,7 +69,7 @@ export function orderOf(
  * undefined when there is no filter.
  * @param required filters of the project that recordings must pass, too.
  */
-export function recordingConditionsOf(
+export function readConditions(
   query: QueryValues<typeof conditionParameters>,
   required: readonly PropertyFilter[],
 ): RecordingConditions | undefined {
@@ -82,12 +82,12 @@ export function recordingConditionsOf(
 /** @throws Fault as refuseUnset(). */
 export async function refuseUnsetIn(reads: ProjectReads, conditions: RecordingConditions): Promise<void> {
   const { events, properties, having } = conditions;
-  const filters = [...events.flatMap((one) => one.filters), ...properties, ...having];
-  await refuseUnset(reads.query, reads.project_id, personKeysIn(filters), attrOf(conditions));
+  const filters = [...events.flatMap((event) => event.filters), ...properties, ...having];
+  await refuseUnset(reads.query, reads.project_id, personKeysIn(filters), chooseAttr(conditions));
 }
 
 /** The parameter that caused a refusal of the engine. */
-export function attrOf({ properties, events, logged }: RecordingConditions): string {
+export function chooseAttr({ properties, events, logged }: RecordingConditions): string {
   if (properties.length > 0) return "properties";
   return events.length > 0 ? "events" : logged.length > 0 ? "console_log_filters" : "having_predicates";
 }

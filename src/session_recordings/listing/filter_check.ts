@@ -63,8 +63,8 @@ export function readFilters(query: URLSearchParams, attr: string, types: readonl
 /** In a list of filters of one type, the type may be left out. */
 function withType(value: unknown, type: FilterType): unknown {
   if (!Array.isArray(value)) return value;
-  return value.map((one: unknown) =>
-    isDictionary(one) && !("type" in one) && !("values" in one) ? { ...one, type } : one,
+  return value.map((item: unknown) =>
+    isDictionary(item) && !("type" in item) && !("values" in item) ? { ...item, type } : item,
   );
 }
 
@@ -75,18 +75,18 @@ const keysOf: Partial<Record<PropertyCondition["type"], readonly string[]>> = {
 };
 
 function checkKeys(filters: readonly PropertyFilter[], attr: string): PropertyFilter[] {
-  return filters.map((one, i) => {
+  return filters.map((filter, i) => {
     const at = `${attr}__${i}`;
-    if (one.type === "hogql") return one;
-    if (!("key" in one)) return { ...one, values: checkKeys(one.values, `${at}__values`) };
-    if (one.type === "recording" && one.key === "visited_page") return ofPage(one);
-    const allowed = keysOf[one.type];
-    if (allowed && !allowed.includes(one.key)) {
-      const detail = `"${one.key.slice(0, 100)}" cannot be filtered by. These can: ${allowed.join(", ")}.`;
+    if (filter.type === "hogql") return filter;
+    if (!("key" in filter)) return { ...filter, values: checkKeys(filter.values, `${at}__values`) };
+    if (filter.type === "recording" && filter.key === "visited_page") return ofPage(filter);
+    const allowed = keysOf[filter.type];
+    if (allowed && !allowed.includes(filter.key)) {
+      const detail = `"${filter.key.slice(0, 100)}" cannot be filtered by. These can: ${allowed.join(", ")}.`;
       throw fieldFault("invalid_choice", detail, [at, "key"]);
     }
-    if (one.type === "log_entry") checkLevels(one, at);
-    return one;
+    if (filter.type === "log_entry") checkLevels(filter, at);
+    return filter;
   });
 }
 
@@ -101,7 +101,7 @@ function checkLevels({ operator, values }: PropertyCondition, at: string): void 
   if (!["exact", "in", "is_not", "not_in"].includes(operator)) {
     throw fieldFault("invalid_choice", `"${operator}" is not supported for a level.`, [at, "operator"]);
   }
-  const other = values.find((one) => !Object.hasOwn(logColumns, String(one)));
+  const other = values.find((value) => !Object.hasOwn(logColumns, String(value)));
   if (other === undefined) return;
   const detail = `"${String(other).slice(0, 100)}" is not a level. These are: ${Object.keys(logColumns).join(", ")}.`;
   throw fieldFault("invalid_choice", detail, [at, "value"]);
@@ -118,10 +118,10 @@ export function readEvents(query: URLSearchParams, name: string): EventFilter[] 
   if (value.length > eventFiltersMax) {
     throw fieldFault("max_length", `Ensure this field has no more than ${eventFiltersMax} elements.`, [name]);
   }
-  return value.map((one: unknown, i) => eventFilterOf(one, `${name}__${i}`));
+  return value.map((item: unknown, i) => checkEventFilter(item, `${name}__${i}`));
 }
 
-function eventFilterOf(value: unknown, at: string): EventFilter {
+function checkEventFilter(value: unknown, at: string): EventFilter {
   if (!isDictionary(value)) {
     throw fieldFault("not_a_dict", "Expected an event: an object with an id.", [at]);
   }

@@ -28,7 +28,7 @@ export interface RecordingFilter {
 export async function countRecordings(reads: ProjectReads, filter: RecordingFilter): Promise<number> {
   const { from, to } = filter;
   // Every row has the distinct id, but the start of a recording is the minimum over all its rows.
-  const { where, began, params } = clausesOf(filter, from === undefined && to === undefined);
+  const { where, began, params } = buildClauses(filter, from === undefined && to === undefined);
   const [row] = await reads.query<{ count: string }>(
     `SELECT count() AS count FROM (
        SELECT 1 FROM session_recording_days WHERE ${where} GROUP BY session_hash ${began("HAVING min(start_time)")}
@@ -62,7 +62,7 @@ export async function listRecordings(
  * these days; one that began earlier continued past midnight.
  */
 function latestDays(filter: RecordingFilter): { bound: string; onThem: string } {
-  const { where, since } = clausesOf(filter, filter.to === undefined);
+  const { where, since } = buildClauses(filter, filter.to === undefined);
   const lately = `${where} ${since}`;
   if (isNarrow(filter)) return { bound: "(toDate32('1900-01-01'), toUInt64(0)) AS bound", onThem: lately };
   const bound = `(SELECT (min(day), count()) FROM (
@@ -73,7 +73,7 @@ function latestDays(filter: RecordingFilter): { bound: string; onThem: string } 
 
 /** Whether few recordings match: then reading all of them costs no more than looking for the latest. */
 function isNarrow({ distinct_ids, person_main_id, session_ids, conditions }: RecordingFilter): boolean {
-  return [distinct_ids, person_main_id, session_ids, conditions].some((one) => one !== undefined);
+  return [distinct_ids, person_main_id, session_ids, conditions].some((item) => item !== undefined);
 }
 
 /** The page in another order: the figures of all matching recordings are compared. */
@@ -83,7 +83,7 @@ async function orderedPage(
   { limit, offset }: Page,
   { column, ascending }: RecordingOrder,
 ): Promise<RecordingRow[]> {
-  const { where, began, params } = clausesOf(filter, false);
+  const { where, began, params } = buildClauses(filter, false);
   const found = await reads.query<Found>(
     `SELECT toString(session_hash) AS session_hash FROM session_recordings
      WHERE project_id = {project_id:UInt32} AND session_hash IN (
@@ -95,7 +95,7 @@ async function orderedPage(
     { ...params, limit, offset },
     filteredOptions,
   );
-  const rows = await readRows(reads, found.map(hashOf));
+  const rows = await readRows(reads, found.map(readHash));
   const byHash = new Map(rows.map((row) => [row.session_hash, row]));
   return found.flatMap(({ session_hash }) => byHash.get(session_hash) ?? []);
 }
@@ -115,7 +115,7 @@ async function firstPage(
      SELECT session_hash, any(distinct_id) AS of_id, min(start_time) AS start, bound.2 AS rows
      FROM session_recording_days WHERE ${onThem}
      GROUP BY session_hash ORDER BY start DESC LIMIT {wanted:UInt64}`,
-    { ...clausesOf(filter, true).params, rows, wanted },
+    { ...buildClauses(filter, true).params, rows, wanted },
     filteredOptions,
   );
   const whole = candidates.length < wanted;
@@ -123,7 +123,7 @@ async function firstPage(
   // Other recordings may share the start of the last one, so rows of that time are not certain.
   const since = whole ? "" : candidates.at(-1)!.start;
   onCandidates([...new Set(candidates.map(({ of_id }) => of_id))]);
-  const read = await readRows(reads, candidates.map(hashOf));
+  const read = await readRows(reads, candidates.map(readHash));
   const { from = "" } = filter;
   const sure = read.filter(({ start_time }) => start_time > since && start_time >= from);
   if (!whole && sure.length < limit) return undefined;
@@ -132,7 +132,7 @@ async function firstPage(
 
 /** Later pages: only rows of the page are read or, beyond a bound, those of all recordings. */
 async function findPage(reads: ProjectReads, filter: RecordingFilter, page: Page): Promise<string[]> {
-  const { where, began, params } = clausesOf(filter, false);
+  const { where, began, params } = buildClauses(filter, false);
   const select = (bound: string, narrowed: string, having: string) => `${bound}
     SELECT session_hash, min(start_time) AS start FROM session_recording_days
     WHERE ${where} ${narrowed}
@@ -151,16 +151,16 @@ async function findPage(reads: ProjectReads, filter: RecordingFilter, page: Page
     reads.query<Found>(text, { ...params, limit, offset, ...more }, filteredOptions);
   for (let rows = (offset + limit) * 2; rows <= rowsMax; rows *= 8) {
     const found = await find(lately, { rows });
-    if (found.length === limit) return found.map(hashOf);
+    if (found.length === limit) return found.map(readHash);
   }
-  return (await find(select("", "", "1"), {})).map(hashOf);
+  return (await find(select("", "", "1"), {})).map(readHash);
 }
 
 interface Found {
   session_hash: string;
 }
 
-function hashOf({ session_hash }: Found): string {
+function readHash({ session_hash }: Found): string {
   return session_hash;
 }
 
@@ -175,7 +175,7 @@ const moment = (name: string) => `toDateTime64({${name}:String}, 6, 'UTC')`;
  * The conditions of a filter as SQL with its parameters.
  * @param byRow true: only the rows with the wanted distinct ids; false: all rows of recordings that have such a row.
  */
-function clausesOf(filter: RecordingFilter, byRow: boolean) {
+function buildClauses(filter: RecordingFilter, byRow: boolean) {
   const {
     from,
     to,
@@ -195,7 +195,7 @@ function clausesOf(filter: RecordingFilter, byRow: boolean) {
     return clause;
   };
   const hashes = (name: string) => `(SELECT sipHash64(arrayJoin({${name}:Array(String)})))`;
-  const rowsOf = (theirs: string) =>
+  const selectRows = (theirs: string) =>
     byRow
       ? theirs
       : `session_hash IN (SELECT session_hash FROM session_recording_days WHERE ${ofProject} AND ${theirs})`;
@@ -206,8 +206,8 @@ function clausesOf(filter: RecordingFilter, byRow: boolean) {
   const clauses = [
     ofProject,
     narrow("to", to, `day <= toDate32(${moment("to")}) AND start_time < ${moment("to")}`),
-    narrow("distinct_ids", distinct_ids, rowsOf(ofPersons)),
-    narrow("person_main_id", person_main_id, rowsOf(ofPerson)),
+    narrow("distinct_ids", distinct_ids, selectRows(ofPersons)),
+    narrow("person_main_id", person_main_id, selectRows(ofPerson)),
     narrow("session_ids", session_ids, `session_hash IN ${hashes("session_ids")}`),
     narrow("without", without.length > 0 ? without : undefined, `session_hash NOT IN ${hashes("without")}`),
     ...(conditions ? conditionClauses(conditions, params, { from, to }, { now, timezone }) : []),

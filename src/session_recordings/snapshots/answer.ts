@@ -10,11 +10,11 @@ import { LongReply } from "../../http/pages/long_reply.ts";
 import { heldSlices, slicedReply } from "../../http/pages/sliced.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { primed } from "../../work/slices.ts";
-import { type Blob, blobsOf, pageEnd, sourceOf } from "./blobs.ts";
+import { type Blob, groupBlobs, pageEnd, toSource } from "./blobs.ts";
 import { snapshotLimits } from "./limits.ts";
 import { type ExpandedEvent, type ExpandedPieces, expandPieces, type PieceReading } from "./pieces.ts";
 import type { ReadingBudget } from "./reading_budget.ts";
-import { type Parts, slicesOf } from "./slice_stream.ts";
+import { cutSlices, type Parts } from "./slice_stream.ts";
 import { listPieces, type RecordedSession } from "./store.ts";
 
 /** One blob, or those from one key to another, inclusive; without a source, a page. */
@@ -35,7 +35,7 @@ export async function answerSnapshots(
   { url, request: { signal } }: { url: URL; request: Request },
 ): Promise<Response> {
   const reading = { clickhouse, budget, session, gone: signal };
-  const list = async () => blobsOf(await listPieces(clickhouse, session));
+  const list = async () => groupBlobs(await listPieces(clickhouse, session));
   const blobs = await budget.within(session.project_id, signal, list);
   const { blob_key, start_blob_key, end_blob_key } = query;
   const from = blob_key ?? start_blob_key ?? 0;
@@ -74,9 +74,9 @@ function readKey(query: URLSearchParams, name: string): number | undefined {
 
 async function sendPage(reading: PieceReading, blobs: Blob[], from: number, url: URL): Promise<Response> {
   const to = pageEnd(blobs, from);
-  const next = to < blobs.length ? nextOf(url, to) : null;
-  const partsOf = (pieces: ExpandedPieces["pieces"]) => pageParts(blobs, byWindow(pieces), next);
-  const slices = await readySlices(reading, blobs.slice(from, to), partsOf);
+  const next = to < blobs.length ? buildNext(url, to) : null;
+  const buildParts = (pieces: ExpandedPieces["pieces"]) => pageParts(blobs, byWindow(pieces), next);
+  const slices = await readySlices(reading, blobs.slice(from, to), buildParts);
   return slicedReply(slices, { "content-type": "application/json", "cache-control": "no-store" });
 }
 
@@ -87,12 +87,12 @@ async function sendPage(reading: PieceReading, blobs: Blob[], from: number, url:
 async function readySlices(
   reading: PieceReading,
   blobs: readonly Blob[],
-  partsOf: (pieces: ExpandedPieces["pieces"]) => Parts,
+  buildParts: (pieces: ExpandedPieces["pieces"]) => Parts,
 ): Promise<Uint8Array[]> {
   const { pieces, reservation } = await expandPieces(reading, blobs);
   try {
     const slices: Uint8Array[] = [];
-    for (const slice of slicesOf(partsOf(pieces))) {
+    for (const slice of cutSlices(buildParts(pieces))) {
       slices.push(slice);
       await yieldToEventLoop();
     }
@@ -122,7 +122,7 @@ function* pageParts(
   let comma = "";
   yield '{"sources":[';
   for (const [index, blob] of blobs.entries()) {
-    yield `${comma}${JSON.stringify(sourceOf(blob, index))}`;
+    yield `${comma}${JSON.stringify(toSource(blob, index))}`;
     comma = ",";
   }
   yield '],"snapshot_data_by_window_id":{';
@@ -139,7 +139,7 @@ function* pageParts(
   yield `},"next":${JSON.stringify(next)}}`;
 }
 
-function nextOf(url: URL, blob: number): string {
+function buildNext(url: URL, blob: number): string {
   const next = new URL(url);
   next.searchParams.set("start_blob_key", String(blob));
   return next.href;

@@ -34,7 +34,7 @@ const pageMax: Size = {
 const empty: Readonly<Size> = { bytes: 0, inflated: 0, events: 0, count: 0 };
 
 /** The pieces in blobs, in order. A single piece may exceed the size of a blob. */
-export function blobsOf(pieces: readonly PieceRow[]): Blob[] {
+export function groupBlobs(pieces: readonly PieceRow[]): Blob[] {
   const blobs: Blob[] = [];
   let open: Blob | undefined;
   for (const piece of pieces) {
@@ -74,7 +74,7 @@ function add(open: Size, more: Size): void {
 }
 
 /** A blob as replies list it. */
-export function sourceOf({ pieces }: Blob, index: number) {
+export function toSource({ pieces }: Blob, index: number) {
   let [first, last] = [pieces[0]?.first_at ?? "", ""];
   for (const { first_at, last_at } of pieces) {
     if (first_at < first) first = first_at;

@@ -1,7 +1,7 @@
 // Finds the rrweb events of a piece as byte ranges, with the timestamp of each and whether its recorder compressed it.
 // Events are not parsed: the player gets their bytes as they were sent.
 
-import { bytesOf, isTextAt } from "../../core/bytes.ts";
+import { isTextAt, toBytes } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
@@ -26,8 +26,8 @@ interface CompressedOffsets {
   data: ValueOffsets;
 }
 
-const names = { timestamp: bytesOf("timestamp"), data: bytesOf("data"), cv: bytesOf("cv") };
-const compressedForm = bytesOf('"2024-10"');
+const names = { timestamp: toBytes("timestamp"), data: toBytes("data"), cv: toBytes("cv") };
+const compressedForm = toBytes('"2024-10"');
 
 /**
  * The first `eventsMax` events of a piece, and the bytes of those past them. A piece is JSON text of one event or an

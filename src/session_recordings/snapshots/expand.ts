@@ -4,7 +4,7 @@
 import { isUtf8 } from "node:buffer";
 import { promisify } from "node:util";
 import { gunzip, type ZlibOptions } from "node:zlib";
-import { bytesOf, hexValue, isTextAt } from "../../core/bytes.ts";
+import { hexValue, isTextAt, toBytes } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
@@ -19,7 +19,7 @@ interface Splice extends ValueOffsets {
 
 const nothing = new Uint8Array(0);
 /** Members of incremental events that posthog-js compresses separately. */
-const compressedMembers = ["texts", "attributes", "removes", "adds"].map(bytesOf);
+const compressedMembers = ["texts", "attributes", "removes", "adds"].map(toBytes);
 
 /** The event's JSON text in parts, to be joined. `bytes` is the piece that holds it. */
 export async function expandEvent(
@@ -103,7 +103,7 @@ async function inflateText(
   { from, to }: ValueOffsets,
   budget: InflateBudget,
 ): Promise<Uint8Array | undefined> {
-  const gzipped = await latin1Of(bytes, from + 1, to - 1);
+  const gzipped = await readLatin1(bytes, from + 1, to - 1);
   if (!gzipped || gzipped.length < gzipBytesMin || gzipped[0] !== 0x1f || gzipped[1] !== 0x8b)
     return undefined;
   const size = gzipped.readUInt32LE(gzipped.length - 4);
@@ -159,7 +159,7 @@ async function isJson(bytes: Uint8Array): Promise<boolean> {
 }
 
 /** The characters of a JSON string, without its quotes, as bytes; undefined when a character is above U+00FF. */
-async function latin1Of(
+async function readLatin1(
   bytes: Uint8Array,
   from: number,
   to: number,

@@ -58,7 +58,7 @@ export class ReadingBudget {
     else {
       // A project may have fewer waiting readers than the line has free places: some are left for another.
       const free = snapshotLimits.snapshotReadsWaitingMax - this.#line.all.size;
-      if (this.#line.countOf(project_id) >= free) throw busy();
+      if (this.#line.countWaiting(project_id) >= free) throw busy();
       const abort = AbortSignal.any([gone, AbortSignal.timeout(this.#waitMsMax)]);
       await this.#line.enter(project_id, bytes, abort).catch(() => {
         throw busy();

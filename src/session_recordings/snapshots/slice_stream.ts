@@ -7,7 +7,7 @@ import { snapshotLimits } from "./limits.ts";
 export type Parts = Generator<string | Uint8Array, undefined>;
 
 /** Joins parts into slices of at most `limits.replySliceBytes`, from at most `snapshotPartsMax` parts each. */
-export function* slicesOf(parts: Parts): Generator<Uint8Array, undefined> {
+export function* cutSlices(parts: Parts): Generator<Uint8Array, undefined> {
   let slice = Buffer.allocUnsafe(limits.replySliceBytes);
   let [length, joined] = [0, 0];
   const taken = (): Uint8Array => {

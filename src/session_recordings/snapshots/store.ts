@@ -68,11 +68,11 @@ export async function readPieces(
   );
   const read = new Map<string, PieceData>();
   for (const [uuid, window_id, data] of textRows(rows, 3)) {
-    read.set(textOf(uuid!), { window_id: textOf(window_id!), data: data! });
+    read.set(toText(uuid!), { window_id: toText(window_id!), data: data! });
   }
   return read;
 }
 
-function textOf(bytes: Uint8Array): string {
+function toText(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
 }

@@ -64,7 +64,7 @@ export function sendError(response: ServerResponse, thrown: unknown): void {
   const coded = thrown instanceof EngineError || thrown instanceof ServerError;
   const code = coded ? thrown.code : 1002;
   const text = coded ? thrown.message : `Code: ${code}. DB::Exception: ${String(thrown)} (UNKNOWN_EXCEPTION)`;
-  const status = Object.keys(statuses).find((one) => statuses[Number(one)]?.includes(code));
+  const status = Object.keys(statuses).find((name) => statuses[Number(name)]?.includes(code));
   response.statusCode = Number(status ?? 500);
   response.removeHeader("content-encoding");
   response.setHeader("x-clickhouse-exception-code", code);

@@ -3,7 +3,7 @@
 import { createRequire as requireFrom } from "node:module";
 import { type ChdbQueryStream, drainPending, Session } from "chdb";
 import { sleep } from "../../core/clock.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import { quoteName, quoteText } from "../clickhouse/statement.ts";
 
 export interface EngineStatement {
@@ -66,7 +66,7 @@ export function openEngine(path: string, configPath: string) {
       closeSession(session);
     };
     try {
-      const preamble = preambleOf(statement);
+      const preamble = writePreamble(statement);
       // By default the engine parses 256 KiB of a statement; parameters may be longer.
       if (preamble.length > plainPreambleLengthMax)
         await session.queryAsync("SET max_query_size = 268435456");
@@ -146,7 +146,7 @@ const native: { CloseConnection(connection: unknown): void } = requireFrom(
   requireFrom(import.meta.url).resolve("chdb"),
 )("./dist/loader.js").loadNative();
 
-function preambleOf({ tag, database, settings, params }: EngineStatement): string {
+function writePreamble({ tag, database, settings, params }: EngineStatement): string {
   const assignments = [`log_comment = ${quoteText(tag)}`];
   for (const [name, value] of settings) assignments.push(`${identifier(name)} = ${quoteText(value)}`);
   for (const [name, value] of params)
@@ -183,7 +183,7 @@ function cancelWhenAborted(path: string, abort: AbortSignal, tag: string): () =>
 
 function engineError(thrown: unknown): EngineError {
   if (thrown instanceof EngineError) return thrown;
-  const message = reasonOf(thrown);
+  const message = toReason(thrown);
   const code = /^Code: (\d+)\. DB::Exception/.exec(message)?.[1];
   if (code) return new EngineError(message, Number(code));
   return new EngineError(`Code: ${unknownCode}. DB::Exception: ${message} (UNKNOWN_EXCEPTION)`, unknownCode);

@@ -110,7 +110,7 @@ function afterTimer(ms: number, run: () => void): () => void {
  */
 export function setSessionNice(steps: number): void {
   try {
-    if (sessionOf(readFileSync("/proc/self/stat", "utf8")) !== process.pid) return;
+    if (readSession(readFileSync("/proc/self/stat", "utf8")) !== process.pid) return;
     writeFileSync("/proc/self/autogroup", String(steps));
   } catch {
     // Not Linux, or a Linux that does not share by sessions.
@@ -121,6 +121,6 @@ export function setSessionNice(steps: number): void {
  * The session in the text of /proc/PID/stat, as proc(5) describes it: state, parent, group and session follow the name,
  * which may contain anything.
  */
-function sessionOf(stat: string): number {
+function readSession(stat: string): number {
   return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3]);
 }

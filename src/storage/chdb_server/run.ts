@@ -9,10 +9,10 @@ import { wordsIn } from "../../core/words.ts";
 import { primed } from "../../work/slices.ts";
 import {
   type Insert,
-  insertOf,
   quoteText,
-  shapeOf,
-  statementsOf,
+  readInsert,
+  readShape,
+  splitStatements,
   unquoteText,
 } from "../clickhouse/statement.ts";
 import type { Engine } from "./chdb.ts";
@@ -70,19 +70,19 @@ export class Runner {
   }
 
   async #run(request: EngineRequest, abort: AbortSignal): Promise<EngineAnswer> {
-    const insert = insertOf(request.text);
+    const insert = readInsert(request.text);
     if (insert?.file !== undefined) return this.#insertFile(request, insert.file);
     if (insert?.format !== undefined && hasBodyData(request, insert))
       return this.#insertData(request, insert);
     const rest = request.body ? (await readBounded(request.body)).toString() : "";
     const text = onlyStatement(rest ? `${request.text}\n${rest}` : request.text);
-    const shape = shapeOf(text);
+    const shape = readShape(text);
     if (shape.outfile) throw new ServerError(48, "NOT_IMPLEMENTED", "INTO OUTFILE is not allowed");
     if (definingVerbs.has(shape.verb) && !needsNoSpace.test(text)) this.#checkDiskSpace();
     const format = shape.format ?? request.format;
     const reads = readingVerbs.has(shape.verb);
     // An INSERT continues when its client leaves, as in ClickHouse: the client reads back whether it was stored.
-    const statement = { ...statementOf(request, text), abort: reads ? abort : neverAborted };
+    const statement = { ...toStatement(request, text), abort: reads ? abort : neverAborted };
     if (request.whole || shape.verb !== "SELECT") return { format, body: await this.#engine.run(statement) };
     if (shape.selects === 1 && streamable.has(format)) {
       return { format, body: await primed(this.#engine.stream(statement)) };
@@ -97,7 +97,7 @@ export class Runner {
 
   async #insertFile(request: EngineRequest, literal: string): Promise<EngineAnswer> {
     this.#checkFile(unquoteText(literal));
-    await this.#engine.run(statementOf(request, onlyStatement(request.text)));
+    await this.#engine.run(toStatement(request, onlyStatement(request.text)));
     return { format: request.format, body: nothing };
   }
 
@@ -106,11 +106,11 @@ export class Runner {
     try {
       const inline = request.text.slice(insert.dataAt).replace(/^\s+/, "");
       await pipeline(
-        Readable.from(dataOf(inline, request.body), { objectMode: false }),
+        Readable.from(readData(inline, request.body), { objectMode: false }),
         createWriteStream(path),
       );
       if (statSync(path).size === 0) return { format: request.format, body: nothing };
-      await this.#engine.run(statementOf(request, readingFile(request.text, insert, path)));
+      await this.#engine.run(toStatement(request, readingFile(request.text, insert, path)));
       return { format: request.format, body: nothing };
     } finally {
       rmSync(path, { force: true });
@@ -182,17 +182,17 @@ function readingFile(text: string, { splitAt, settings, format, input }: Insert,
   return `${head.slice(0, input.start)}${file}${head.slice(input.end)}`;
 }
 
-async function* dataOf(inline: string, body: Readable | undefined): AsyncGenerator<Uint8Array> {
+async function* readData(inline: string, body: Readable | undefined): AsyncGenerator<Uint8Array> {
   if (inline) yield Buffer.from(body ? `${inline}\n` : inline);
   if (body) yield* body;
 }
 
-function statementOf({ tag, format, database, settings, params }: EngineRequest, text: string) {
+function toStatement({ tag, format, database, settings, params }: EngineRequest, text: string) {
   return { tag, text, format, database, settings, params, abort: neverAborted };
 }
 
 function onlyStatement(text: string): string {
-  const [statement, ...more] = statementsOf(text);
+  const [statement, ...more] = splitStatements(text);
   if (statement === undefined) throw new ServerError(62, "SYNTAX_ERROR", "Syntax error: Empty query");
   if (more.length > 0)
     throw new ServerError(62, "SYNTAX_ERROR", "Syntax error: Multi-statements are not allowed");

@@ -11,7 +11,7 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { systemClock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import { memoryHere } from "../../core/machine.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { engineBounds, writeEngineConfig } from "../embedded/engine_config.ts";
@@ -82,7 +82,7 @@ class ChdbServer {
     } catch (thrown) {
       if (response.destroyed) return;
       sendError(response, thrown);
-      if (thrown instanceof EngineError && thrown.fatal) endProcess(`the engine failed: ${reasonOf(thrown)}`);
+      if (thrown instanceof EngineError && thrown.fatal) endProcess(`the engine failed: ${toReason(thrown)}`);
     }
   }
 
@@ -95,7 +95,7 @@ class ChdbServer {
     const statement = await readRequest(request, url);
     const after = await this.#intercept(statement.text, response);
     if (!after) return;
-    const release = await this.#permits.enter(kindOf(statement.text), abort);
+    const release = await this.#permits.enter(findKind(statement.text), abort);
     if (!release)
       throw new ServerError(202, "TOO_MANY_SIMULTANEOUS_QUERIES", "Too many simultaneous queries");
     try {
@@ -112,12 +112,12 @@ class ChdbServer {
     // none.
     const isFlush = text.startsWith("INSERT") && text.endsWith("FORMAT Native");
     if (isFlush) return this.#priority.during(run);
-    return kindOf(text) === "read" ? this.#priority.beside(run) : run();
+    return findKind(text) === "read" ? this.#priority.beside(run) : run();
   }
 }
 
 /** The owner of a statement in the semaphore: inserts of events do not wait for all reads and exports. */
-function kindOf(text: string): string {
+function findKind(text: string): string {
   if (text.startsWith("INSERT INTO FUNCTION")) return "export";
   return text.startsWith("INSERT") ? "insert" : "read";
 }
@@ -157,4 +157,4 @@ export async function runServer(intercept: Intercept = noIntercept): Promise<voi
   await end();
 }
 
-if (import.meta.main) await runServer().catch((thrown) => endProcess(reasonOf(thrown)));
+if (import.meta.main) await runServer().catch((thrown) => endProcess(toReason(thrown)));

@@ -53,7 +53,7 @@ export function openAnswers() {
     whole.abort.addEventListener("abort", cut, { once: true });
     try {
       sent = await Promise.race([promise, writing.then(() => undefined)]);
-      if (sent) yield* chunksOf(sent, writing);
+      if (sent) yield* readChunks(sent, writing);
       else yield await engine.run(whole);
     } finally {
       awaited.delete(name);
@@ -79,7 +79,7 @@ const patient: readonly [string, string][] = [
 ];
 
 /** @throws the statement's error, also in the middle of the answer. */
-async function* chunksOf({ request, response }: Sent, writing: Promise<unknown>) {
+async function* readChunks({ request, response }: Sent, writing: Promise<unknown>) {
   try {
     for await (const chunk of request) yield chunk as Uint8Array;
   } catch (thrown) {

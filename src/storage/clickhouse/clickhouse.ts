@@ -14,7 +14,7 @@ import { classified, ClickHouseError, readFailure } from "./error.ts";
 import { type HiddenRows, HiddenRowsOfProjects } from "./hidden_rows.ts";
 import { clickhouseLimits } from "./limits.ts";
 import { type LongReads, openLongReads } from "./long_reads.ts";
-import { isLong, openReader, openWriter, type Reader, type ReadKind, rowsOf } from "./read.ts";
+import { isLong, openReader, openWriter, type Reader, type ReadKind, readReplyRows } from "./read.ts";
 import { withShortParams } from "./short_params.ts";
 import { quoteName, quoteText } from "./statement.ts";
 import { countFittingZones, type EngineZones, openEngineZones } from "./zones.ts";
@@ -137,7 +137,7 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
       if (params && isLong(params)) await write({ text, params, settings: allSettings, abort: abort_signal });
       else {
         const { stream } = await on.exec({ ...body, abort_signal, clickhouse_settings: allSettings });
-        const answer = await textOf(stream);
+        const answer = await readText(stream);
         if (answer.includes("DB::Exception")) throw readFailure(answer);
       }
     };
@@ -147,7 +147,7 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
   const knownSettings = findKnown(admin);
   const hidden = new HiddenRowsOfProjects();
   const query = <Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions) =>
-    sendRead(read, [`${text}\nFORMAT JSONEachRow`, params], hidden.of(params, options), rowsOf<Row>);
+    sendRead(read, [`${text}\nFORMAT JSONEachRow`, params], hidden.of(params, options), readReplyRows<Row>);
   return {
     database,
     embedded,
@@ -317,7 +317,7 @@ async function insertBody(
         ...(compressed && { http_headers: { "content-encoding": "zstd" } }),
       });
       // A stored INSERT has an empty answer.
-      const answer = await textOf(stream);
+      const answer = await readText(stream);
       if (answer !== "") throw readFailure(answer);
     };
     await within(timeoutMs, send, abort);
@@ -333,7 +333,7 @@ const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
  * Reads the whole answer, since a proxy, or an engine that fails late, may put an exception below a status of 200. A
  * response that is not drained keeps its socket out of the pool.
  */
-async function textOf(stream: Readable): Promise<string> {
+async function readText(stream: Readable): Promise<string> {
   return Buffer.concat((await stream.toArray()) as Uint8Array[]).toString();
 }
 

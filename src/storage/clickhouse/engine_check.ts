@@ -59,7 +59,7 @@ export async function checkEngine(clickhouse: ClickHouse): Promise<void> {
     if (thrown instanceof ClickHouseError && thrown.type === "ACCESS_DENIED") return [];
     throw thrown;
   });
-  const problem = rows[0] && problemOfEngine(rows[0]);
+  const problem = rows[0] && findEngineProblem(rows[0]);
   if (problem) throw new UserError(`CLICKHOUSE_URL: ${problem}`);
 }
 
@@ -73,7 +73,7 @@ const featuresQuery = `SELECT version() AS version,
   ${lacking("functions", "functions")} AS functions`;
 
 /** What is wrong with an engine, in one line; undefined when nothing is. */
-export function problemOfEngine(found: Found): string | undefined {
+export function findEngineProblem(found: Found): string | undefined {
   const { version, settings, fixed, table_settings, functions } = found;
   const lacks = [
     ...named("the setting", settings),

@@ -1,7 +1,7 @@
 // ClickHouse's errors: whether the same statement can succeed later.
 
-import { membersOf } from "../../core/json/dictionary.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toMembers } from "../../core/json/dictionary.ts";
+import { toReason } from "../../core/log.ts";
 import { wordsIn } from "../../core/words.ts";
 
 export class ClickHouseError extends Error {
@@ -81,15 +81,15 @@ export function isTooBig(thrown: unknown): boolean {
  * same statement may succeed a moment later.
  */
 export function exceedsItsMemory(thrown: unknown): boolean {
-  return isOfMemory(thrown) && !sharedLimit.test(thrown.message);
+  return isMemoryError(thrown) && !sharedLimit.test(thrown.message);
 }
 
 /** Whether the memory of the whole server was exceeded. */
 export function exceedsSharedMemory(thrown: unknown): boolean {
-  return isOfMemory(thrown) && sharedLimit.test(thrown.message);
+  return isMemoryError(thrown) && sharedLimit.test(thrown.message);
 }
 
-function isOfMemory(thrown: unknown): thrown is Error {
+function isMemoryError(thrown: unknown): thrown is Error {
   return thrown instanceof Error && "type" in thrown && thrown.type === "MEMORY_LIMIT_EXCEEDED";
 }
 
@@ -123,13 +123,13 @@ export function readFailure(answer: string): Error {
 /** Errors of the client carry code and type; those of sockets only a code. */
 export function classified(thrown: unknown): ClickHouseError {
   if (thrown instanceof ClickHouseError) return thrown;
-  const { code, type } = membersOf(thrown);
+  const { code, type } = toMembers(thrown);
   if (typeof type === "string" && /^\d+$/.test(String(code))) {
-    return new ClickHouseError(reasonOf(thrown), String(code), type);
+    return new ClickHouseError(toReason(thrown), String(code), type);
   }
   if (typeof code === "string")
-    return new ClickHouseError(`ClickHouse: ${reasonOf(thrown)}`, code, "NETWORK");
-  return new ClickHouseError(`ClickHouse: ${reasonOf(thrown)}`, "UNKNOWN", "UNKNOWN");
+    return new ClickHouseError(`ClickHouse: ${toReason(thrown)}`, code, "NETWORK");
+  return new ClickHouseError(`ClickHouse: ${toReason(thrown)}`, "UNKNOWN", "UNKNOWN");
 }
 
 /** The error of a statement that an engine leaves without an answer. */

@@ -19,19 +19,19 @@ export class MemoryNeeds {
   }
 
   /** The index of the level to begin with; 0, the smallest, for an unknown statement, or one seen long ago. */
-  levelOf(statement: Statement): number {
-    const found = this.#levels.size > 0 ? this.#levels.get(keyOf(statement)) : undefined;
+  findLevel(statement: Statement): number {
+    const found = this.#levels.size > 0 ? this.#levels.get(buildKey(statement)) : undefined;
     return found && this.#clock.elapsed() < found.untilMs ? found.level : 0;
   }
 
   add(statement: Statement, level: number): void {
     const untilMs = this.#clock.elapsed() + clickhouseLimits.readNeedKeptMs;
-    putNewest(this.#levels, keyOf(statement), { level, untilMs }, clickhouseLimits.readNeedsMax);
+    putNewest(this.#levels, buildKey(statement), { level, untilMs }, clickhouseLimits.readNeedsMax);
   }
 }
 
 /** A key of text and parameters without `now`, which always differs. Bigints of events' keys are not JSON. */
-function keyOf({ text, params }: Statement): string {
+function buildKey({ text, params }: Statement): string {
   const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
   return Bun.hash(`${text}\0${JSON.stringify({ ...params, now: undefined }, plain)}`).toString(36);
 }

@@ -37,7 +37,7 @@ export interface ProjectReads {
   query<Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Row[]>;
 }
 
-export function readsOf(clickhouse: ClickHouse, project_id: number): ProjectReads {
+export function toReads(clickhouse: ClickHouse, project_id: number): ProjectReads {
   return {
     clickhouse,
     project_id,

@@ -4,7 +4,7 @@
 
 import { sleep, systemClock, yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import { codeOf } from "../../core/log.ts";
+import { toCode } from "../../core/log.ts";
 import { memoryHere, readThreadSeconds } from "../../core/machine.ts";
 import type { Owner } from "../../work/fair_share.ts";
 import { Semaphore } from "../../work/semaphore.ts";
@@ -77,7 +77,7 @@ export function openReader(options: ReaderOptions): Reader {
   ): Promise<Taken> {
     // A read that timed out in the queue gets the error that allows a retry.
     const release = await permits
-      .enter(ownerOf(reading), reading.abort, reading.kind === "query" ? queryShare : {})
+      .enter(findOwner(reading), reading.abort, reading.kind === "query" ? queryShare : {})
       .catch(() => undefined);
     if (!release) throw tooManyWait();
     const tag = crypto.randomUUID();
@@ -89,7 +89,7 @@ export function openReader(options: ReaderOptions): Reader {
     try {
       const max_memory_usage = Math.min(ownBytes(reading), bytes);
       const limited = reading.kind === "query" ? queryBounds : {};
-      const bounds = { ...boundsOf(max_memory_usage), ...limited, log_comment: tag };
+      const bounds = { ...computeBounds(max_memory_usage), ...limited, log_comment: tag };
       const settings = { ...bounds, ...reading.settings, max_memory_usage };
       const reply = await transport.send({ ...reading, settings, abort });
       if (reply.status !== 200) {
@@ -111,7 +111,7 @@ export function openReader(options: ReaderOptions): Reader {
 
   return async (reading, readReply) => {
     const all = allowances[reading.kind ?? "page"];
-    const first = reading.kind === "query" ? needs.levelOf(reading) : 0;
+    const first = reading.kind === "query" ? needs.findLevel(reading) : 0;
     for (let level = first; ; level++) {
       try {
         return await attempt(all[level]!, reading, readReply);
@@ -150,7 +150,7 @@ export function openAllowances(memory = memoryHere()): Allowances {
 }
 
 /** Settings that limit a read's memory and answer, and end it when its client leaves. */
-function boundsOf(bytes: number): Record<string, string | number> {
+function computeBounds(bytes: number): Record<string, string | number> {
   const spill = Math.floor(bytes * clickhouseLimits.readSpillFraction);
   return {
     max_memory_usage: bytes,
@@ -229,7 +229,7 @@ const countWork = `SELECT Settings['log_comment'] AS tag, toString(sum(total_row
 FROM system.processes WHERE has({tags:Array(String)}, tag) GROUP BY tag FORMAT JSONEachRow`;
 
 /** The project in a statement's parameters; statements without one share an owner. */
-function ownerOf({ params }: ReadRequest): Owner {
+function findOwner({ params }: ReadRequest): Owner {
   const project_id = params?.["project_id"];
   return typeof project_id === "number" ? project_id : "";
 }
@@ -257,7 +257,7 @@ function fetchArguments(
   reading: ReadRequest,
   more: BunFetchRequestInit = {},
 ): [url: string, request: BunFetchRequestInit] {
-  const { search, body } = requestOf(reading, database);
+  const { search, body } = buildRequest(reading, database);
   const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
   const request: BunFetchRequestInit = {
     method: "POST",
@@ -278,7 +278,7 @@ function fetchArguments(
  * Parses an answer in JSONEachRow, where each line is a row; long answers slice by slice.
  * @param parse makes rows of a JSON list of them. @param sliceBytes after so many a slice ends with the row.
  */
-export async function rowsOf<Row>(
+export async function readReplyRows<Row>(
   reply: Response,
   parse: (text: string) => Row[] = JSON.parse,
   sliceBytes: number = limits.replySliceBytes,
@@ -306,12 +306,12 @@ async function fetchAgain(url: string, request: BunFetchRequestInit): Promise<Re
   try {
     return await fetch(url, request);
   } catch (thrown) {
-    if (codeOf(thrown) !== "ECONNRESET" || request.signal?.aborted) throw thrown;
+    if (toCode(thrown) !== "ECONNRESET" || request.signal?.aborted) throw thrown;
     return await fetch(url, { ...request, keepalive: false });
   }
 }
 
-function requestOf({ text: whole, params: given = {}, settings }: ReadRequest, database: string) {
+function buildRequest({ text: whole, params: given = {}, settings }: ReadRequest, database: string) {
   const { text, params } = withShortParams(whole, given);
   const search = new URLSearchParams({ database });
   for (const [name, value] of Object.entries(settings)) search.append(name, String(value));
@@ -354,5 +354,5 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 function escaped(text: string): string {
-  return text.replaceAll(/[\t\n\r'\\]/g, (one) => escapes[one] ?? one);
+  return text.replaceAll(/[\t\n\r'\\]/g, (name) => escapes[name] ?? name);
 }

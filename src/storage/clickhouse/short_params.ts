@@ -1,7 +1,7 @@
 // Splits parameters of statements: ClickHouse refuses a form field of more than 128 KiB (http_max_field_value_size,
 // which a request cannot raise).
 
-import { portionsOf } from "../portions.ts";
+import { cutPortions } from "../portions.ts";
 import { clickhouseLimits } from "./limits.ts";
 
 /**
@@ -10,7 +10,7 @@ import { clickhouseLimits } from "./limits.ts";
  */
 export function withShortParams(text: string, params: Record<string, unknown>) {
   const long = Object.entries(params).filter(
-    ([, value]) => sizeOf(value) > clickhouseLimits.clickhouseParamBytesMax,
+    ([, value]) => measureValue(value) > clickhouseLimits.clickhouseParamBytesMax,
   );
   if (long.length === 0) return { text, params };
   let shortened = text;
@@ -39,9 +39,9 @@ function replacePlaceholders(text: string, name: string, replacement: (type: str
 }
 
 /** An upper bound of a value's bytes as a parameter: three for a UTF-16 unit, two for an escaped one. */
-function sizeOf(value: unknown): number {
+function measureValue(value: unknown): number {
   if (typeof value === "string") return value.length * 3;
-  if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + memberSize(one), 2);
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + memberSize(item), 2);
   return 0;
 }
 
@@ -52,7 +52,7 @@ function memberSize(value: unknown): number {
 
 /** Each has two brackets. */
 function listParts(list: readonly unknown[]): unknown[][] {
-  return portionsOf(list, memberSize, clickhouseLimits.clickhouseParamBytesMax - 2);
+  return cutPortions(list, memberSize, clickhouseLimits.clickhouseParamBytesMax - 2);
 }
 
 function textParts(text: string): string[] {

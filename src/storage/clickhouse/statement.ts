@@ -15,7 +15,7 @@ const wordPattern = /[\p{L}\p{N}_$]+/uy;
 const heredoc = /\$(\w*)\$[\s\S]*?\$\1\$/y;
 
 /** The tokens of a text from `from` on. Lazy, since what follows FORMAT in an INSERT is data, not SQL. */
-export function* tokensOf(text: string, from = 0): Generator<SqlToken> {
+export function* readTokens(text: string, from = 0): Generator<SqlToken> {
   let at = from;
   let depth = 0;
   const match = (pattern: RegExp): string | undefined => {
@@ -69,11 +69,11 @@ export function quoteEnd(text: string, at: number): number {
 }
 
 /** The statements of a script, without their semicolons; comments alone are none. */
-export function statementsOf(script: string): string[] {
+export function splitStatements(script: string): string[] {
   const statements: string[] = [];
   let start = 0;
   let empty = true;
-  for (const token of tokensOf(script)) {
+  for (const token of readTokens(script)) {
     if (token.text !== ";") {
       empty = false;
       continue;
@@ -102,15 +102,15 @@ export interface Insert {
 }
 
 /** Where an INSERT takes its rows from; undefined for any other statement. */
-export function insertOf(text: string): Insert | undefined {
-  const tokens = tokensOf(text);
+export function readInsert(text: string): Insert | undefined {
+  const tokens = readTokens(text);
   if (next(tokens)?.text.toUpperCase() !== "INSERT") return undefined;
   let splitAt: number | undefined;
   let file: string | undefined;
   for (const token of tokens) {
     if (token.kind !== "word" || token.depth > 0) continue;
     const keyword = token.text.toUpperCase();
-    if (keyword === "SELECT" || keyword === "WITH") return selectingInsertOf(text, token.end);
+    if (keyword === "SELECT" || keyword === "WITH") return readSelectingInsert(text, token.end);
     if (keyword === "INFILE") file = next(tokens)?.text;
     else if (keyword === "SETTINGS") splitAt ??= token.start;
     else if (keyword === "FORMAT" || keyword === "VALUES") {
@@ -124,8 +124,8 @@ export function insertOf(text: string): Insert | undefined {
 }
 
 /** An INSERT … SELECT, from behind its first word; the data are its own where it reads them by `input(…)`. */
-function selectingInsertOf(text: string, from: number): Insert {
-  const tokens = tokensOf(text, from);
+function readSelectingInsert(text: string, from: number): Insert {
+  const tokens = readTokens(text, from);
   const none = withoutData(text);
   let input: Insert["input"];
   let before: SqlToken | undefined;
@@ -160,7 +160,7 @@ interface StatementShape {
 }
 
 /** Facts about a statement that decide how it is run. */
-export function shapeOf(text: string): StatementShape {
+export function readShape(text: string): StatementShape {
   const shape: StatementShape = {
     verb: "",
     format: undefined,
@@ -170,7 +170,7 @@ export function shapeOf(text: string): StatementShape {
   };
   let before: string | undefined;
   let beforeAt = 0;
-  for (const token of tokensOf(text)) {
+  for (const token of readTokens(text)) {
     const word = token.kind === "word" ? token.text.toUpperCase() : "";
     if (before === undefined) shape.verb = word;
     if (word === "SELECT") shape.selects++;

@@ -10,7 +10,7 @@ const trialOptions: QueryOptions = {
 };
 
 /** The engine's reason for refusing the statement; undefined when it does not refuse, or does not answer. */
-export async function refusalOf(clickhouse: ClickHouse, text: string, params: Record<string, unknown>) {
+export async function refuseTrial(clickhouse: ClickHouse, text: string, params: Record<string, unknown>) {
   try {
     await clickhouse.query(text, params, trialOptions);
     return undefined;
@@ -25,7 +25,7 @@ export async function refusalOf(clickhouse: ClickHouse, text: string, params: Re
 export async function whyNoPattern(clickhouse: ClickHouse, patterns: readonly string[]) {
   if (patterns.length === 0) return undefined;
   const text = "SELECT match('', arrayJoin({patterns:Array(String)}))";
-  return await refusalOf(clickhouse, text, { patterns });
+  return await refuseTrial(clickhouse, text, { patterns });
 }
 
 /** The engine's message about a query that can never run; other errors may be temporary. */

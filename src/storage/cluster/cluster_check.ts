@@ -48,7 +48,7 @@ export async function checkCluster(clickhouse: ClickHouse): Promise<void> {
   const database = await findDatabase(clickhouse);
   const found = cluster && (await findCluster(clickhouse, cluster));
   const problem =
-    cluster && found ? problemOfCluster(cluster, found, database) : problemWithoutCluster(database);
+    cluster && found ? findClusterProblem(cluster, found, database) : problemWithoutCluster(database);
   if (problem) throw new UserError(problem);
 }
 
@@ -83,7 +83,7 @@ async function findCluster(clickhouse: ClickHouse, { name }: Cluster): Promise<F
 /** The numbers and weights of the shards, by which rows are distributed. */
 export function shardsText(replicas: readonly ReplicaRow[]): string {
   const shards = new Map(replicas.map((row) => [row.shard_num, row.shard_weight]));
-  const sorted = [...shards].toSorted(([one], [other]) => one - other);
+  const sorted = [...shards].toSorted(([value], [other]) => value - other);
   return sorted
     .map(([shard, weight]) => (weight === 1 ? String(shard) : `${shard} (weight ${weight})`))
     .join(", ");
@@ -97,7 +97,7 @@ export async function shapeComment(clickhouse: ClickHouse, cluster: Cluster): Pr
 }
 
 /** What is wrong with a cluster, in one line; undefined when nothing is. */
-export function problemOfCluster(
+export function findClusterProblem(
   { name }: Cluster,
   { replicas, clusters, macros }: FoundCluster,
   { database, engine, tableEngine, comment, isCloud }: FoundDatabase,
@@ -115,7 +115,7 @@ export function problemOfCluster(
         "since tables replicate by themselves",
     );
   }
-  const wrong = problemOfMacros(macros);
+  const wrong = findMacroProblem(macros);
   if (wrong !== undefined) return named(wrong);
   if (tableEngine !== "" && tableEngine !== "Distributed") {
     return named(
@@ -131,7 +131,7 @@ export function problemOfCluster(
   );
 }
 
-function problemOfMacros(macros: readonly FoundMacro[]): string | undefined {
+function findMacroProblem(macros: readonly FoundMacro[]): string | undefined {
   const hosts = new Map<string, Map<string, string>>();
   for (const { host, macro, substitution } of macros) {
     hosts.set(host, (hosts.get(host) ?? new Map<string, string>()).set(macro, substitution));

@@ -36,7 +36,7 @@ export async function checkReplicas(clickhouse: ClickHouse, cluster: Cluster): P
     ),
     queryAll(clickhouse, cluster),
   ]);
-  return problemOfReplicas(replicas, answers);
+  return findReplicaProblem(replicas, answers);
 }
 
 /** The answer of a replica; `place` counts all replicas in their order, from 1. */
@@ -72,25 +72,25 @@ function queryAll(clickhouse: ClickHouse, { name, database }: Cluster): Promise<
  * What is missing or read-only among the replicas that answered.
  * @throws ShardAway
  */
-export function problemOfReplicas(replicas: readonly Replica[], answers: readonly ReplicaAnswer[]) {
+export function findReplicaProblem(replicas: readonly Replica[], answers: readonly ReplicaAnswer[]) {
   const readonly = new Map(answers.map((answer) => [answer.place, answer.readonly]));
   const failing = replicas.flatMap((replica, i) => {
-    const problem = problemOf(readonly.get(i + 1));
+    const problem = findProblem(readonly.get(i + 1));
     return problem ? [{ ...replica, problem }] : [];
   });
   for (const { shard_num, problem } of failing) {
-    const sizeIn = (list: readonly Replica[]) => list.filter((one) => one.shard_num === shard_num).length;
+    const sizeIn = (list: readonly Replica[]) => list.filter((item) => item.shard_num === shard_num).length;
     if (sizeIn(failing) === sizeIn(replicas)) throw new ShardAway(`SHARD_${shard_num}_${problem}`);
   }
   if (failing.length === 0) return undefined;
   const named = failing.slice(0, clusterLimits.awayNamedMax);
-  const codes = named.map((one) => `SHARD_${one.shard_num}_REPLICA_${one.replica_num}_${one.problem}`);
+  const codes = named.map((item) => `SHARD_${item.shard_num}_REPLICA_${item.replica_num}_${item.problem}`);
   const others = failing.length - named.length;
   return codes.join(" ") + (others > 0 ? ` AND ${others} MORE` : "");
 }
 
 /** Why a replica cannot be used: it does not answer, or its tables accept no INSERT. */
-function problemOf(readonly: number | undefined): "AWAY" | "READONLY" | undefined {
+function findProblem(readonly: number | undefined): "AWAY" | "READONLY" | undefined {
   if (readonly === undefined) return "AWAY";
   return readonly > 0 ? "READONLY" : undefined;
 }

@@ -1,7 +1,7 @@
 // Migrations on a cluster: definitions for every server, and a record of them that any server has.
 
 import { UserError } from "../../core/fault.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import { type ClickHouse, ClickHouseError, type QueryOptions } from "../clickhouse/clickhouse.ts";
 import { quoteText } from "../clickhouse/statement.ts";
 import { shapeComment } from "./cluster_check.ts";
@@ -36,16 +36,16 @@ export async function prepareCluster(
       await clickhouse.command(statement, undefined, options);
     }
   } catch (thrown) {
-    throw problemOfKeeper(thrown) ?? thrown;
+    throw findKeeperProblem(thrown) ?? thrown;
   }
 }
 
 /** A problem of the cluster's keeper, in one line, where a definition failed because of it. */
-export function problemOfKeeper(thrown: unknown): UserError | undefined {
+export function findKeeperProblem(thrown: unknown): UserError | undefined {
   if (!(thrown instanceof ClickHouseError)) return undefined;
   const problem = keeperProblems[thrown.type];
   if (problem === undefined) return undefined;
-  const [reason] = reasonOf(thrown).split("\n");
+  const [reason] = toReason(thrown).split("\n");
   return new UserError(`CLICKHOUSE_CLUSTER: ${problem} (${reason})`);
 }
 

@@ -2,7 +2,7 @@
 
 import type { ClickHouse, QueryOptions } from "../clickhouse/clickhouse.ts";
 import { quoteText } from "../clickhouse/statement.ts";
-import { portionsOf } from "../portions.ts";
+import { cutPortions } from "../portions.ts";
 import { clusterLimits } from "./limits.ts";
 import { type Cluster, localName } from "./placement.ts";
 
@@ -57,7 +57,7 @@ async function deleteOnCluster(
       options,
     );
     const values = found.map(({ listed }) => listed);
-    const texts = portionsOf(values, textBytes, listedBytesMax).map(listedText);
+    const texts = cutPortions(values, textBytes, listedBytesMax).map(listedText);
     for (const [i, listed_values] of texts.entries()) {
       const waits = i === texts.length - 1 || (i + 1) % queuedDeletionsMax === 0;
       const settings = { ...options.settings, lightweight_deletes_sync: waits ? 2 : 0 };

@@ -4,7 +4,7 @@ import type { Subprocess } from "bun";
 import { sleep, withinMs } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
+import { type Log, toReason } from "../../core/log.ts";
 import { embeddedLimits } from "./limits.ts";
 
 /** A child stops when its standard input ends, which also happens when its owner is killed. */
@@ -88,7 +88,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
         log.info(`${name} is back`);
         return life;
       } catch (thrown) {
-        if (!course.stopping) log.warn(`${name} did not restart`, { reason: reasonOf(thrown) });
+        if (!course.stopping) log.warn(`${name} did not restart`, { reason: toReason(thrown) });
       }
     }
   }
@@ -98,7 +98,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
       return await startFirstLife(plan, course);
     } catch (thrown) {
       if (insist) throw thrown;
-      if (!course.stopping) log.error(`${name} did not start; retrying`, { reason: reasonOf(thrown) });
+      if (!course.stopping) log.error(`${name} did not start; retrying`, { reason: toReason(thrown) });
       return await revive(firstPauseMs);
     }
   }
@@ -143,7 +143,7 @@ async function startFirstLife(plan: ChildPlan, course: ChildState): Promise<Life
     try {
       return await startLife(plan, course);
     } catch (thrown) {
-      const reason = reasonOf(thrown);
+      const reason = toReason(thrown);
       const isLate = performance.now() - begun > embeddedLimits.childStartMsMax;
       if (isLate || course.stopping || !plan.isBusy?.(reason))
         throw new UserError(`${name} did not start: ${reason}`);

@@ -12,14 +12,14 @@ export interface Connection {
 }
 
 export function writeConnection(dataDir: string, connection: Connection): void {
-  const path = pathOf(dataDir);
+  const path = buildPath(dataDir);
   writeFileSync(`${path}.part`, JSON.stringify({ ...connection, pid: process.pid }), { mode: 0o600 });
   renameSync(`${path}.part`, path);
 }
 
 export function readConnection(dataDir: string): Connection | undefined {
   try {
-    const found: unknown = JSON.parse(readFileSync(pathOf(dataDir), "utf8"));
+    const found: unknown = JSON.parse(readFileSync(buildPath(dataDir), "utf8"));
     return typeof found === "object" && found !== null ? found : undefined;
   } catch {
     return undefined;
@@ -27,28 +27,28 @@ export function readConnection(dataDir: string): Connection | undefined {
 }
 
 export function removeConnection(dataDir: string): void {
-  rmSync(pathOf(dataDir), { force: true });
+  rmSync(buildPath(dataDir), { force: true });
 }
 
 /** The name of an embedded Postgres, instead of its address: its port changes with each start. */
 export const embeddedAddress = "embedded";
 
 /** The address of a Postgres: host:port/name, without user, password and options. */
-export function databaseOf(databaseUrl: string | undefined): string {
+export function nameDatabase(databaseUrl: string | undefined): string {
   if (databaseUrl === undefined) return embeddedAddress;
   const [location = ""] = databaseUrl.slice(databaseUrl.indexOf("://") + 3).split("?");
   return location.slice(location.lastIndexOf("@") + 1);
 }
 
 /** Whether host and name are the same; the port may be that of a pooler. */
-export function isSameDatabase(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((location) => {
+export function isSameDatabase(left: string, right: string): boolean {
+  const [a, b] = [left, right].map((location) => {
     const [server = "", ...name] = location.split("/");
     return [server.replace(/:\d{1,5}$/, ""), ...name].join("/");
   });
   return a === b;
 }
 
-function pathOf(dataDir: string): string {
+function buildPath(dataDir: string): string {
   return join(dataDir, "connection.json");
 }

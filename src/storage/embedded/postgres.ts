@@ -15,7 +15,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { sleep } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { randomBase62 } from "../../core/id.ts";
-import { codeOf, type Log, reasonOf } from "../../core/log.ts";
+import { type Log, toCode, toReason } from "../../core/log.ts";
 import { type ChildPlan, startChild } from "./child.ts";
 import type { EmbeddedOptions, EmbeddedStore } from "./clickhouse.ts";
 import { embeddedLimits } from "./limits.ts";
@@ -37,10 +37,10 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   for (let attempt = 1; ; attempt++) {
     const port = findFreePort();
     try {
-      const child = await startChild(planOf(folder, port, password, insist, log));
+      const child = await startChild(planChild(folder, port, password, insist, log));
       return Object.assign(child, { url: `postgres://${user}:${password}@127.0.0.1:${port}/postgres` });
     } catch (thrown) {
-      if (attempt === portAttemptsMax || !reasonOf(thrown).includes("Address already in use")) throw thrown;
+      if (attempt === portAttemptsMax || !toReason(thrown).includes("Address already in use")) throw thrown;
     }
   }
 }
@@ -63,7 +63,7 @@ async function findBinaries(): Promise<Binaries> {
     }
   } catch (thrown) {
     throw new UserError(
-      `no embedded Postgres here (${name}: ${reasonOf(thrown)}); set DATABASE_URL, or: bun install`,
+      `no embedded Postgres here (${name}: ${toReason(thrown)}); set DATABASE_URL, or: bun install`,
     );
   }
   throw new UserError(`the package ${name} contains no Postgres; set DATABASE_URL, or: bun install`);
@@ -145,7 +145,7 @@ function makeLogFiles(folder: string, systemUser: UnprivilegedUser): void {
     }
   } catch (thrown) {
     rmSync(draft, { force: true });
-    if (codeOf(thrown) !== "ENOSPC") throw thrown;
+    if (toCode(thrown) !== "ENOSPC") throw thrown;
   }
 }
 
@@ -158,14 +158,14 @@ function refuseUnreadable(data: string): void {
   try {
     readdirSync(data);
   } catch (thrown) {
-    throw new UserError(`${data} cannot be read (${reasonOf(thrown)}): chown -R USER ${data}`);
+    throw new UserError(`${data} cannot be read (${toReason(thrown)}): chown -R USER ${data}`);
   }
 }
 
 const postgresEnv: Record<string, string> = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 
 /** `folder`: DATA_DIR as an absolute path. */
-function planOf(folder: string, port: number, password: string, insist: boolean, log: Log): ChildPlan {
+function planChild(folder: string, port: number, password: string, insist: boolean, log: Log): ChildPlan {
   const data = join(folder, "postgres");
   let before: string | undefined;
   return {
@@ -179,7 +179,7 @@ function planOf(folder: string, port: number, password: string, insist: boolean,
       await stopStalePostmaster(data, log);
       makeLogFiles(join(data, "pg_wal"), systemUser);
       before = readPostmaster(data)?.text;
-      const settings = Object.entries(settingsOf(port)).flatMap(([name, value]) => [
+      const settings = Object.entries(buildSettings(port)).flatMap(([name, value]) => [
         "-c",
         `${name}=${value}`,
       ]);
@@ -222,7 +222,7 @@ exit "$code"
 `;
 
 /** Small, since it holds accounts and no events; durable, since changes were acknowledged. */
-function settingsOf(port: number): Record<string, string | number> {
+function buildSettings(port: number): Record<string, string | number> {
   return {
     port,
     listen_addresses: "127.0.0.1",

@@ -66,10 +66,10 @@ function runsOn(pid: number, data: string): boolean {
   } catch {
     return false;
   }
-  return commandOf(pid).includes(` -D ${data} `);
+  return readCommand(pid).includes(` -D ${data} `);
 }
 
-function commandOf(pid: number): string {
+function readCommand(pid: number): string {
   if (process.platform !== "linux") {
     return Bun.spawnSync(["ps", "-o", "command=", "-p", String(pid)]).stdout.toString();
   }

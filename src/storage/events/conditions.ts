@@ -10,7 +10,7 @@ export interface Conditions {
  * @param equal column → text; undefined does not filter.
  * @param span moments as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive.
  */
-export function conditionsOf(
+export function buildConditions(
   project_id: number,
   equal: Readonly<Record<string, string | undefined>>,
   span: { after?: string | undefined; before?: string | undefined },

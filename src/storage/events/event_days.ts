@@ -31,5 +31,5 @@ export const eventDaysOfBlocks: DerivedInsert = {
 };
 
 /** The statement that derives the days of those stored events of which `which` is true. */
-export const eventDaysOfStored = (which: string): string =>
+export const insertStoredEventDays = (which: string): string =>
   insert(`(SELECT uuid, project_id, event, timestamp FROM event_rows WHERE ${which})`);

@@ -13,6 +13,6 @@ export function groupKeyAt(index: number | string): string {
 }
 
 /** The index in a property's name, as PostHog names an event's groups: `$group_0` to `$group_4`. */
-export function groupIndexOf(property: string): string | undefined {
+export function readGroupIndex(property: string): string | undefined {
   return /^\$group_([0-4])$/.exec(property)?.[1];
 }

@@ -31,7 +31,7 @@ export async function findUnset(read: Read, project_id: number, names: readonly 
      WHERE project_id = {project_id:UInt32} AND key IN {names:Array(String)}`,
     { project_id, names: liftedNames },
   );
-  const name = liftedNames.find((one) => !rows.some(({ key }) => key === one));
+  const name = liftedNames.find((text) => !rows.some(({ key }) => key === text));
   if (name === undefined) return undefined;
   const detail =
     `No person of this project has "${name}": events' properties are not copied to their persons here. ` +
@@ -46,8 +46,8 @@ export async function refuseUnset(read: Read, project_id: number, names: readonl
 }
 
 export function personKeysIn(filters: readonly PropertyFilter[]): string[] {
-  return filters.flatMap((one) => {
-    if (!("key" in one)) return personKeysIn(one.values);
-    return one.type === "person" ? [one.key] : [];
+  return filters.flatMap((filter) => {
+    if (!("key" in filter)) return personKeysIn(filter.values);
+    return filter.type === "person" ? [filter.key] : [];
   });
 }

@@ -70,7 +70,7 @@ export function checkPropertyFilters(
   if (isGroup(value)) return [checkGroup(value, attr, budget, 0)];
   const list = isDictionary(value) && !("key" in value || "values" in value) ? listMembers(value) : value;
   if (!Array.isArray(list)) refuseInput("Expected a list of property filters.", attr, "not_a_list");
-  return list.map((one: unknown, i) => checkFilter(one, `${attr}__${i}`, budget, 0));
+  return list.map((item: unknown, i) => checkFilter(item, `${attr}__${i}`, budget, 0));
 }
 
 /** PostHog's first form of filters: an object of values by name, which `__` and an operator may follow. */
@@ -82,18 +82,18 @@ function listMembers(value: Record<string, unknown>): unknown[] {
 }
 
 export function expressionsIn(filters: readonly PropertyFilter[]): SqlCondition[] {
-  return filters.flatMap((one) => {
-    if (one.type === "hogql") return [one];
-    return "key" in one ? [] : expressionsIn(one.values);
+  return filters.flatMap((filter) => {
+    if (filter.type === "hogql") return [filter];
+    return "key" in filter ? [] : expressionsIn(filter.values);
   });
 }
 
 /** The regular expressions in filters; only the engine can check them. */
 export function patternsIn(filters: readonly PropertyFilter[]): string[] {
-  return filters.flatMap((one) => {
-    if (one.type === "hogql") return [];
-    if (!("key" in one)) return patternsIn(one.values);
-    return one.operator === "regex" || one.operator === "not_regex" ? one.values.map(String) : [];
+  return filters.flatMap((filter) => {
+    if (filter.type === "hogql") return [];
+    if (!("key" in filter)) return patternsIn(filter.values);
+    return filter.operator === "regex" || filter.operator === "not_regex" ? filter.values.map(String) : [];
   });
 }
 
@@ -117,8 +117,8 @@ function checkGroup(
     refuseInput(`"${brief(type)}" is not a valid choice.`, `${attr}__type`, "invalid_choice");
   refuseOthers(value, groupFields, attr);
   if (depth >= storageLimits.propertyGroupsDeepMax) refuseInput("These groups are nested too deeply.", attr);
-  const members = (values as unknown[]).map((one, i) =>
-    checkFilter(one, `${attr}__values__${i}`, budget, depth + 1),
+  const members = (values as unknown[]).map((item, i) =>
+    checkFilter(item, `${attr}__values__${i}`, budget, depth + 1),
   );
   return { type, values: members };
 }
@@ -135,10 +135,10 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
     );
   const { types } = budget.rules;
   const named = value["type"] ?? (types.includes("event") ? "event" : types[0]);
-  const type = types.find((one) => one === named);
+  const type = types.find((text) => text === named);
   if (type === undefined) {
     const typeList = types
-      .map((one) => `"${one}"`)
+      .map((text) => `"${text}"`)
       .join(", ")
       .replace(/, ("\w+")$/, " and $1");
     const are = types.length === 1 ? "is" : "are";
@@ -154,7 +154,7 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
     refuseInput("Not a valid property name.", `${attr}__key`);
   const refusal = type === "event" || type === "person" ? findRefusal(key) : undefined;
   if (refusal) refuseInput(refusal, `${attr}__key`);
-  const operator = operatorOf(value["operator"] ?? "exact", `${attr}__operator`);
+  const operator = toOperator(value["operator"] ?? "exact", `${attr}__operator`);
   if (type === "session" && types.includes("hogql")) refuseOtherKeys(type, key, sessionKeys, attr);
   if (type === "element") checkElement(key, operator, attr);
   const given = value["value"];
@@ -164,7 +164,7 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
   const checked = checkValues(operator, given, `${attr}__value`);
   const values = type === "session" && key === "$is_bounce" ? checked.map(bit) : checked;
   if (!isOfGroup) return { type, key, operator, values };
-  return { type, key, operator, values, typeIndex: typeIndexOf(value[indexField], `${attr}__${indexField}`) };
+  return { type, key, operator, values, typeIndex: toTypeIndex(value[indexField], `${attr}__${indexField}`) };
 }
 
 /** Sessions have 1 and 0 for yes and no. */
@@ -214,16 +214,16 @@ function refuseOthers(value: object, fields: readonly string[], attr: string): v
   refuseInput(`A property filter has no field "${name}"; it has ${fields.join(", ")}.`, `${attr}__${name}`);
 }
 
-function typeIndexOf(value: unknown, attr: string): number {
-  const typeIndex = groupIndexes.find((one) => one === value);
+function toTypeIndex(value: unknown, attr: string): number {
+  const typeIndex = groupIndexes.find((item) => item === value);
   if (typeIndex !== undefined) return typeIndex;
   if (value === undefined || value === null) refuseInput("This field is required.", attr, "required");
   refuseInput("A type of groups has an index from 0 to 4.", attr);
 }
 
-function operatorOf(value: unknown, attr: string): PropertyOperator {
+function toOperator(value: unknown, attr: string): PropertyOperator {
   const plain = value === "min" ? "gte" : value === "max" ? "lte" : value;
-  const found = operators.find((one) => one === plain);
+  const found = operators.find((operator) => operator === plain);
   if (!found) refuseInput(`"${brief(value)}" is not a valid choice.`, attr, "invalid_choice");
   return found;
 }

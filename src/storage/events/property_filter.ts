@@ -2,7 +2,7 @@
 
 import { ago, type TimeUnit } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
-import { groupIndexOf, groupKeyAt, groupTypeAt } from "./group_columns.ts";
+import { groupKeyAt, groupTypeAt, readGroupIndex } from "./group_columns.ts";
 import type { PropertyCondition, PropertyFilter } from "./property_check.ts";
 import { type PropertyOperator, type PropertyValue, relativeDate } from "./property_value.ts";
 import { sessionExpressions } from "./session_property.ts";
@@ -68,7 +68,7 @@ export function compilePropertyFilters(
 
 /** Whether the filters need rows with `person_id`. */
 export function readsPersons(filters: readonly PropertyFilter[]): boolean {
-  return filters.some((one) => ("key" in one ? one.type === "person" : readsPersons(one.values)));
+  return filters.some((filter) => ("key" in filter ? filter.type === "person" : readsPersons(filter.values)));
 }
 
 interface Compiler {
@@ -85,11 +85,11 @@ function compileAll(
   none: string,
 ): string {
   if (filters.length === 0) return none;
-  const parts = filters.map((one) => {
-    if (one.type === "hogql") return compileExpression(compiler, one.key);
-    if ("key" in one) return compileOne(compiler, one);
+  const parts = filters.map((filter) => {
+    if (filter.type === "hogql") return compileExpression(compiler, filter.key);
+    if ("key" in filter) return compileOne(compiler, filter);
     // An empty group filters nothing.
-    return compileAll(compiler, one.values, one.type === "AND" ? " AND " : " OR ", "1");
+    return compileAll(compiler, filter.values, filter.type === "AND" ? " AND " : " OR ", "1");
   });
   return `(${parts.join(joint)})`;
 }
@@ -111,7 +111,7 @@ const negations: Partial<Record<PropertyOperator, PropertyOperator>> = {
 };
 
 /** A filter without its negation, and whether it had one. */
-export function positiveOf(filter: PropertyCondition): { positive: PropertyCondition; negated: boolean } {
+export function toPositive(filter: PropertyCondition): { positive: PropertyCondition; negated: boolean } {
   const operator = negations[filter.operator];
   return { positive: operator ? { ...filter, operator } : filter, negated: operator !== undefined };
 }
@@ -147,10 +147,10 @@ function compileRows(compiler: Compiler, filter: PropertyCondition): string {
   if (rows === "persons" && filter.type !== "person") {
     throw new Fault("invalid_input", "Persons can only be filtered by their own properties.");
   }
-  const { positive, negated } = positiveOf(filter);
+  const { positive, negated } = toPositive(filter);
   if (filter.type === "element") {
-    const one = compilePositive(compiler, "one", positive);
-    return `${negated ? "NOT " : ""}arrayExists(one -> ${one}, ${texts[filter.key]!})`;
+    const name = compilePositive(compiler, "one", positive);
+    return `${negated ? "NOT " : ""}arrayExists(one -> ${name}, ${texts[filter.key]!})`;
   }
   if (filter.type === "session") {
     const condition = compilePositive(compiler, `nullIf(${sessionExpressions[filter.key]!}, '')`, positive);
@@ -204,7 +204,7 @@ export const sessionOfEvent = `ifNull(${propertyText("'$session_id'")}, '')`;
  * @param name the property's name. @param key an expression: the parameter with it.
  */
 export function eventPropertyText(name: string, key: string): string {
-  const index = groupIndexOf(name);
+  const index = readGroupIndex(name);
   return index === undefined
     ? propertyText(key)
     : `coalesce(nullIf(${groupKeyAt(index)}, ''), ${propertyText(key)})`;
@@ -221,17 +221,17 @@ function compilePositive(compiler: Compiler, text: string, { operator, values }:
       return compileExact(compiler, text, number, values);
     case "icontains":
       return any(
-        (one) => `positionCaseInsensitiveUTF8(${text}, ${bind(compiler, "String", String(one))}) > 0`,
+        (item) => `positionCaseInsensitiveUTF8(${text}, ${bind(compiler, "String", String(item))}) > 0`,
       );
     case "regex":
-      return any((one) => `match(${text}, ${bind(compiler, "String", String(one))})`);
+      return any((item) => `match(${text}, ${bind(compiler, "String", String(item))})`);
     case "gt":
     case "gte":
     case "lt":
     case "lte":
       return `ifNull(${number} ${signs[operator]} ${bind(compiler, "Float64", values[0])}, 0)`;
     case "between": {
-      const [low, high] = values.map((one) => bind(compiler, "Float64", one));
+      const [low, high] = values.map((item) => bind(compiler, "Float64", item));
       return `ifNull(${number} BETWEEN ${low} AND ${high}, 0)`;
     }
     case "is_set":
@@ -244,7 +244,7 @@ function compilePositive(compiler: Compiler, text: string, { operator, values }:
 /** Numbers are also compared as numbers: 1000 equals 1e3. */
 function compileExact(compiler: Compiler, text: string, number: string, values: readonly PropertyValue[]) {
   const texts = bind(compiler, "Array(String)", values.map(String));
-  const numbers = values.filter((one) => typeof one === "number");
+  const numbers = values.filter((value) => typeof value === "number");
   const same = `has(${texts}, ${text})`;
   if (numbers.length === 0) return `ifNull(${same}, 0)`;
   return `ifNull(${same} OR ifNull(has(${bind(compiler, "Array(Float64)", numbers)}, ${number}), 0), 0)`;
@@ -283,7 +283,7 @@ const list = "JSONExtractArrayRaw(properties, '$elements')";
 const quoted = String.raw`"((?:[^"\\\\]|\\\\.)*)"`;
 
 /** The values of an attribute of a chain, with their escapes. */
-const valuesOf = (names: string): string => String.raw`arrayMap(
+const extractValues = (names: string): string => String.raw`arrayMap(
   value -> replaceRegexpAll(value, '\\\\(.)', '\\1'),
   extractAll(${chain}, '(?:[:"])(?:${names})=${quoted}')
 )`;
@@ -294,11 +294,11 @@ const tags = String.raw`arrayMap(
   if(${chain} = '', [], splitByChar(';', replaceRegexpAll(${chain}, '${quoted}', '')))
 )`;
 
-const membersOf = (name: string): string =>
+const extractMembers = (name: string): string =>
   `arrayFilter(value -> isNotNull(value), arrayMap(one -> JSONExtract(one, '${name}', 'Nullable(String)'), ${list}))`;
 
 const texts: Readonly<Record<string, string>> = {
-  tag_name: `arrayConcat(${tags}, ${membersOf("tag_name")})`,
-  text: `arrayConcat(${valuesOf("text")}, ${membersOf("$el_text")}, ${membersOf("text")})`,
-  href: `arrayConcat(${valuesOf("href|attr__href")}, ${membersOf("attr__href")})`,
+  tag_name: `arrayConcat(${tags}, ${extractMembers("tag_name")})`,
+  text: `arrayConcat(${extractValues("text")}, ${extractMembers("$el_text")}, ${extractMembers("text")})`,
+  href: `arrayConcat(${extractValues("href|attr__href")}, ${extractMembers("attr__href")})`,
 };

@@ -27,7 +27,7 @@ export function checkValues(operator: PropertyOperator, value: unknown, attr: st
       attr,
       "max_length",
     );
-  const values = list.map((one) => plainValue(one, attr));
+  const values = list.map((item) => plainValue(item, attr));
   if (operator === "between" || operator === "not_between") {
     const [low, high] = values.map(numberIn);
     if (values.length === 2 && low !== undefined && high !== undefined && low <= high) return [low, high];

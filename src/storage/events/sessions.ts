@@ -43,7 +43,7 @@ const half = sessionMicros.RANK / 2n;
 /** Substrings of the keys of `adNames` that find them all: one search spares reading them from most events. */
 const adParts = `"utm_ clid" "gad_source" "gclsrc" "gbraid" "wbraid" "msclkid" "li_fat_id" "mc_cid" "igshid" "_kx"`;
 
-const textsOf = (names: readonly string[]) => names.map((name) => `\`${name}\` String`).join(", ");
+const declareTexts = (names: readonly string[]) => names.map((name) => `\`${name}\` String`).join(", ");
 const literals = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(", ");
 const joinedAds = adNames.map((_, i) => `'\\0', ads.${i + 1}`).join(", ");
 
@@ -55,11 +55,11 @@ const read = `
   WITH
     ${soundProperties} AS sound,
     if(multiSearchAny(sound, [${literals(adParts.split(" "))}]), sound, '') AS with_ads,
-    JSONExtract(with_ads, 'Tuple(${textsOf(adNames)})') AS ads,
+    JSONExtract(with_ads, 'Tuple(${declareTexts(adNames)})') AS ads,
     concat(${joinedAds}) AS all_ads
   SELECT
     uuid, project_id, event, distinct_id, timestamp, created_at,
-    JSONExtract(sound, 'Tuple(${textsOf(sessionNames.slice(0, -1))}, \`${sessionNames[5]}\` Float64)') AS sent,
+    JSONExtract(sound, 'Tuple(${declareTexts(sessionNames.slice(0, -1))}, \`${sessionNames[5]}\` Float64)') AS sent,
     -- Properties that JSONExtract does not accept even so still count for their session.
     if(sent.1 != '', sent.1, extract(properties, '"\\\\$session_id"\\\\s*:\\\\s*"([^"\\\\\\\\]+)"')) AS session,
     if(length(all_ads) > ${adNames.length}, all_ads, '') AS ad`;
@@ -146,4 +146,4 @@ GROUP BY f.project_id, f.session_id`,
 };
 
 /** The statement that derives the sessions of those stored events of which `which` is true. */
-export const sessionsOfStored = (which: string): string => insert("event_rows", which);
+export const insertStoredSessions = (which: string): string => insert("event_rows", which);

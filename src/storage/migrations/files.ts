@@ -89,7 +89,7 @@ export function readFolder(folder: string): Migration[] {
     }
     const text = readFileSync(join(folder, name), "utf8").replaceAll("\r\n", "\n");
     const checksum = new Bun.CryptoHasher("sha256").update(text).digest("hex");
-    const declared = { olderGoOn: olderGoOn(path, version, text), duration: durationOf(path, version, text) };
+    const declared = { olderGoOn: olderGoOn(path, version, text), duration: readTime(path, version, text) };
     return { version, name, path, text, checksum, ...declared };
   });
 }
@@ -97,7 +97,7 @@ export function readFolder(folder: string): Migration[] {
 const durationShape =
   /^-- Takes: (?:a moment|([1-9]\d{0,5}) s for 20 million events, (measured|estimated))\.$/;
 
-function durationOf(path: string, version: number, text: string): MigrationDuration {
+function readTime(path: string, version: number, text: string): MigrationDuration {
   const store = path.split("/")[1] as StoreName;
   if (version < firstTimed[store]) return { seconds: untimedSeconds[path] ?? 0, isMeasured: false };
   const found = durationShape.exec(text.split("\n", 2)[1] ?? "");
@@ -123,7 +123,7 @@ function olderGoOn(path: string, version: number, text: string): boolean {
  * @param compatible versions that this program does not know but is compatible with.
  * @throws UserError when the applied ones are not this program's.
  */
-export function pendingOf(
+export function listPending(
   files: Migration[],
   applied: AppliedMigration[],
   store: StoreName,

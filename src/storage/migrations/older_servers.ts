@@ -55,7 +55,9 @@ export class OlderServers {
   async wait({ locations, file }: BlockingServers): Promise<void> {
     const { ending, olderServersMsMax = storageLimits.olderServersMsMax } = this.#options;
     // The processes of one server have folders within the server's.
-    const servers = locations.filter((one) => !locations.some((other) => one.startsWith(`${other}/`)));
+    const servers = locations.filter(
+      (location) => !locations.some((other) => location.startsWith(`${other}/`)),
+    );
     const count = `${servers.length} ${servers.length === 1 ? "server" : "servers"} of an older version`;
     const now = this.#clock.elapsed();
     this.#begun ??= now;

@@ -282,7 +282,7 @@ export class Dictionary {
   /** The number of a name, which is added when it is new. */
   find(source: Uint8Array, from: number, to: number): number {
     const mask = this.#slots.length - 1;
-    const hash = this.#hashOf(source, from, to);
+    const hash = this.#hash(source, from, to);
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
       const key = this.#slots[slot]!;
       if (key < 0) {
@@ -296,7 +296,7 @@ export class Dictionary {
   }
 
   /** FNV-1a from a secret seed, with a final mix. */
-  #hashOf(source: Uint8Array, from: number, to: number): number {
+  #hash(source: Uint8Array, from: number, to: number): number {
     let hash = 0x811c9dc5 ^ this.#seed;
     for (let at = from; at < to; at++) hash = Math.imul(hash ^ source[at]!, 0x01000193);
     hash ^= hash >>> 15;

@@ -45,7 +45,7 @@ export function cutBlock(
  * this name.
  * @throws Error as cutBlock().
  */
-export function fixedColumnOf(block: Uint8Array, wanted: string): Uint8Array | undefined {
+export function findFixedColumn(block: Uint8Array, wanted: string): Uint8Array | undefined {
   const read = new BlockReader(block);
   const [columns, rows] = [read.varuint(), read.varuint()];
   for (const { name, type } of columnHeads(read, columns)) {

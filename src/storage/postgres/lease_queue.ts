@@ -5,7 +5,7 @@
 import { type Clock, sleep } from "../../core/clock.ts";
 import { newUuid } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
+import { type Log, toReason } from "../../core/log.ts";
 import { FairShare } from "../../work/fair_share.ts";
 import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import { storageLimits } from "../limits.ts";
@@ -140,7 +140,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
   #pollAgain(): void {
     this.poll().catch((thrown: unknown) => {
       const { name, log } = this.#options;
-      log.debug("due work could not be read", { queue: name, reason: reasonOf(thrown) });
+      log.debug("due work could not be read", { queue: name, reason: toReason(thrown) });
     });
   }
 
@@ -191,7 +191,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
           return written;
         } catch (thrown) {
           if (last || lost.signal.aborted) throw thrown;
-          const reason = reasonOf(thrown);
+          const reason = toReason(thrown);
           log.warn("the end of an attempt could not be written; retrying", { ...about, reason });
           await sleep(storageLimits.leaseEndRetryMs * tried);
         }
@@ -202,7 +202,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
       if (!stopping.aborted) await this.#options.attempt(job, { signal, end });
     } catch (thrown) {
       // The claim expires, and another process continues from what is stored.
-      log.warn("an attempt was interrupted", { ...about, reason: reasonOf(thrown) });
+      log.warn("an attempt was interrupted", { ...about, reason: toReason(thrown) });
     }
     if (lost.signal.aborted && !isEnded) log.info("an attempt lost its claim", about);
     if (!stopping.aborted) return;
@@ -222,9 +222,9 @@ export class LeaseQueue<Job extends ClaimedJob> {
     const renewed = await renewClaims(sql, this.#options.rows(now), jobs, now + leaseMs).catch(
       () => undefined,
     );
-    for (const one of running) {
-      if (renewed?.has(one.job.id)) one.renewedAt = clock.elapsed();
-      else if (renewed || clock.elapsed() - one.renewedAt > leaseMs) one.lost.abort();
+    for (const item of running) {
+      if (renewed?.has(item.job.id)) item.renewedAt = clock.elapsed();
+      else if (renewed || clock.elapsed() - item.renewedAt > leaseMs) item.lost.abort();
     }
   }
 }
@@ -240,7 +240,7 @@ function isFree(sql: Postgres, { until }: LeasedRows, now: number): PostgresFrag
   return sql`(q.${sql(until)} IS NULL OR q.${sql(until)} <= ${new Date(now)} OR q.${sql(until)} > ${ahead})`;
 }
 
-function rowsOf(sql: Postgres, { table, joins }: LeasedRows): PostgresFragment {
+function selectRows(sql: Postgres, { table, joins }: LeasedRows): PostgresFragment {
   return sql`${sql(table)} q ${joins}`;
 }
 
@@ -255,7 +255,7 @@ async function findDue(sql: Postgres, rows: LeasedRows, now: number, each: numbe
     FROM (
       SELECT *, row_number() OVER (PARTITION BY job_project, job_weight ORDER BY ${order}) AS job_place
       FROM (
-        SELECT q.*, ${project} AS job_project, ${weight} AS job_weight FROM ${rowsOf(sql, rows)}
+        SELECT q.*, ${project} AS job_project, ${weight} AS job_weight FROM ${selectRows(sql, rows)}
         WHERE ${due} AND ${isFree(sql, rows, now)}) waiting
     ) ranked
     WHERE job_place <= ${each}
@@ -273,7 +273,7 @@ async function claim<Job>(
   const { table, joins, due, set, shown, ids } = rows;
   const found = await sql`
     WITH before AS (
-      SELECT q.* FROM ${rowsOf(sql, rows)}
+      SELECT q.* FROM ${selectRows(sql, rows)}
       WHERE q.id = ANY (${arrayText(wanted)}::text::${ids}) AND ${due} AND ${isFree(sql, rows, now)}
       ORDER BY q.id
       FOR UPDATE OF q SKIP LOCKED
@@ -295,9 +295,9 @@ async function renewClaims(sql: Postgres, rows: LeasedRows, held: readonly Claim
     UPDATE ${sql(rows.table)} k SET ${sql(rows.until)} = ${new Date(until)}
     FROM (
       SELECT q.id, held.claim
-      FROM ${rowsOf(sql, rows)} JOIN unnest(
+      FROM ${selectRows(sql, rows)} JOIN unnest(
         ${arrayText(held.map(({ id }) => id))}::text::${rows.ids},
-        ${arrayText(held.map((one) => one.claim))}::text::text[]) AS held (id, claim) ON held.id = q.id
+        ${arrayText(held.map((item) => item.claim))}::text::text[]) AS held (id, claim) ON held.id = q.id
       WHERE ${rows.kept}) standing
     WHERE k.id = standing.id AND k.${sql(rows.claim)}::text = standing.claim
     RETURNING k.id`;

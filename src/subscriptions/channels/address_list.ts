@@ -2,7 +2,7 @@
 
 /** The addresses between the commas, trimmed, without duplicates; they are not checked. */
 export function addressesIn(value: string): string[] {
-  const named = value.split(",").map((one) => one.trim());
+  const named = value.split(",").map((name) => name.trim());
   return [...new Set(named.filter(Boolean))];
 }
 
@@ -21,6 +21,6 @@ export function isAddress(text: string): boolean {
 /** The list without one address; empty when it was the only one. Upper and lower case are equal. */
 export function withoutAddress(value: string, address: string): string {
   return addressesIn(value)
-    .filter((one) => one.toLowerCase() !== address.toLowerCase())
+    .filter((name) => name.toLowerCase() !== address.toLowerCase())
     .join(",");
 }

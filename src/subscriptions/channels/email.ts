@@ -2,11 +2,11 @@
 
 import { chartWidth, chartWords } from "../report/chart.ts";
 import type { Cell, Figure, Report, Section, Table } from "../report/model.ts";
-import { changeOf, numberText } from "../report/numbers.ts";
-import { cellText, type EmailLinks, isNamed, isNumeric, lineOf, moreText } from "./email_text.ts";
+import { computeChange, numberText } from "../report/numbers.ts";
+import { cellText, type EmailLinks, isNamed, isNumeric, moreText, toLine } from "./email_text.ts";
 
-export function subjectOf({ title, day }: Report, test: boolean): string {
-  return lineOf(`${test ? "[Test] " : ""}${title}, ${day}`);
+export function writeSubject({ title, day }: Report, test: boolean): string {
+  return toLine(`${test ? "[Test] " : ""}${title}, ${day}`);
 }
 
 const sans = "font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
@@ -85,7 +85,7 @@ function sectionHtml(section: Section, named: boolean, chart: string | undefined
 
 function figuresHtml(figures: readonly Figure[]): string {
   const cells = figures.map((figure) => {
-    const change = changeOf(figure);
+    const change = computeChange(figure);
     const colour = change?.up === true ? "#047857" : change?.up === false ? "#b91c1c" : "#6b7280";
     return (
       `<td valign="top" style="padding:0 20px 12px 0">` +

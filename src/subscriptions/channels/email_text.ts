@@ -1,8 +1,8 @@
 // A report as plain text, and what its two forms share.
 
-import { beginningOf } from "../../core/trim.ts";
+import { trimToChars } from "../../core/trim.ts";
 import type { Cell, Report, Section, Table } from "../report/model.ts";
-import { changeOf, numberText } from "../report/numbers.ts";
+import { computeChange, numberText } from "../report/numbers.ts";
 
 export interface EmailLinks {
   /** The URL of the report as a page; undefined on that page itself. */
@@ -14,7 +14,7 @@ export interface EmailLinks {
 }
 
 /** The text on one line: a newline in a subject would begin another header. */
-export function lineOf(text: string): string {
+export function toLine(text: string): string {
   // oxlint-disable-next-line no-control-regex
   return text.replace(/[\x00-\x20\x7f-\xa0\u2028\u2029]+/g, " ").trim();
 }
@@ -29,10 +29,10 @@ export function emailText(report: Report, links: EmailLinks): string {
   const { title, subject, summary, day, invite, sections, more } = report;
   const parts = [
     underlined(title, "="),
-    [title === subject ? "" : lineOf(subject), `${day}, ${summary}`].filter(Boolean).join("\n"),
+    [title === subject ? "" : toLine(subject), `${day}, ${summary}`].filter(Boolean).join("\n"),
     (invite ?? "")
       .split(/\r\n|\r|\n/)
-      .map(lineOf)
+      .map(toLine)
       .join("\n"),
     ...sections.map((section) => sectionText(section, isNamed(report, section))),
     more > 0 ? `${more} more in the dashboard.` : "",
@@ -44,8 +44,8 @@ export function emailText(report: Report, links: EmailLinks): string {
 
 function sectionText({ name, span, error, figures, table }: Section, named: boolean): string {
   const numbers = figures.map((figure) => {
-    const change = changeOf(figure);
-    return `${lineOf(figure.label)}: ${numberText(figure.value, figure.unit)}${change ? `, ${change.text}` : ""}`;
+    const change = computeChange(figure);
+    return `${toLine(figure.label)}: ${numberText(figure.value, figure.unit)}${change ? `, ${change.text}` : ""}`;
   });
   const head = named ? underlined(name, "-") : "";
   const lines = [head, span, error ?? "", numbers.join("\n")].filter(Boolean).join("\n");
@@ -55,7 +55,7 @@ function sectionText({ name, span, error, figures, table }: Section, named: bool
 }
 
 function tableText({ columns, rows, more }: Table): string {
-  const cells = [columns.map(lineOf), ...rows.map((row) => row.map((cell) => lineOf(cellText(cell))))];
+  const cells = [columns.map(toLine), ...rows.map((row) => row.map((cell) => toLine(cellText(cell))))];
   const widths = columns.map((_, i) =>
     Math.min(40, Math.max(...cells.map((row) => [...(row[i] ?? "")].length))),
   );
@@ -63,7 +63,7 @@ function tableText({ columns, rows, more }: Table): string {
     row
       .map((cell, i) => {
         const width = widths[i] ?? 0;
-        const text = beginningOf(cell, width);
+        const text = trimToChars(cell, width);
         return i > 0 && isNumeric(rows[0]?.[i]) ? text.padStart(width) : text.padEnd(width);
       })
       .join("  ")
@@ -87,6 +87,6 @@ export function isNumeric(cell: Cell | undefined): boolean {
 }
 
 function underlined(text: string, character: string): string {
-  const line = lineOf(text);
+  const line = toLine(text);
   return `${line}\n${character.repeat(Math.min(70, [...line].length))}`;
 }

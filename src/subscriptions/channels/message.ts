@@ -2,14 +2,14 @@
 
 import { chartWords } from "../report/chart.ts";
 import type { Report, Section } from "../report/model.ts";
-import { changeOf, numberText } from "../report/numbers.ts";
-import { isNamed, lineOf } from "./email_text.ts";
+import { computeChange, numberText } from "../report/numbers.ts";
+import { isNamed, toLine } from "./email_text.ts";
 
 /** The body for a webhook. Pictures are base64, so that the receiver needs no access to this server. */
 export function webhookBody(
   report: Report,
   facts: object,
-  pngOf: (i: number) => Uint8Array | undefined,
+  findPng: (i: number) => Uint8Array | undefined,
 ): Record<string, unknown> {
   const { title, subject, summary, invite, sections, more } = report;
   return {
@@ -21,7 +21,7 @@ export function webhookBody(
     invite_message: invite,
     insights: sections.map((section, i) => {
       const { insight: id, chart: _drawn, ...rest } = section;
-      const png = pngOf(i);
+      const png = findPng(i);
       const image = png && {
         content_type: "image/png",
         encoding: "base64",
@@ -57,37 +57,37 @@ export function slackBody(
   const { title, subject, summary, day, invite, sections } = report;
   const about = title === subject ? "" : `${slackText(subject)} · `;
   const blocks: Block[] = [
-    { type: "header", text: { type: "plain_text", text: cut(lineOf(title) || "Report", slack.header) } },
+    { type: "header", text: { type: "plain_text", text: cut(toLine(title) || "Report", slack.header) } },
     context(`${about}${day} · ${summary}`),
   ];
   if (invite !== null) blocks.push(section(slackText(invite)));
-  sections.forEach((one, i) => {
-    blocks.push(...sectionBlocks(one, isNamed(report, one), chartUrl(i)));
+  sections.forEach((item, i) => {
+    blocks.push(...sectionBlocks(item, isNamed(report, item), chartUrl(i)));
   });
   const tail: Block[] = [section(`<${viewUrl}|View in browser>`)];
   if (report.more > 0) tail.unshift(context(`${report.more} more in the dashboard.`));
-  const text = cut(`${slackText(lineOf(title))}, ${day}`, slack.text);
+  const text = cut(`${slackText(toLine(title))}, ${day}`, slack.text);
   return { text, blocks: [...blocks.slice(0, slack.blocks - tail.length), ...tail] };
 }
 
-function sectionBlocks(one: Section, named: boolean, chartUrl: string | undefined): Block[] {
-  const figures = one.figures.map((figure) => {
-    const change = changeOf(figure);
+function sectionBlocks(item: Section, named: boolean, chartUrl: string | undefined): Block[] {
+  const figures = item.figures.map((figure) => {
+    const change = computeChange(figure);
     const value = `*${numberText(figure.value, figure.unit)}*`;
     return `${slackText(figure.label)}: ${value}${change ? ` (${change.text})` : ""}`;
   });
   const lines = [
-    named ? `*${slackText(lineOf(one.name))}*` : "",
-    one.span,
-    one.error === null ? "" : `:warning: ${slackText(one.error)}`,
+    named ? `*${slackText(toLine(item.name))}*` : "",
+    item.span,
+    item.error === null ? "" : `:warning: ${slackText(item.error)}`,
     ...figures,
   ].filter(Boolean);
   const blocks: Block[] = lines.length > 0 ? [section(lines.join("\n"))] : [];
-  if (chartUrl !== undefined && one.chart) {
+  if (chartUrl !== undefined && item.chart) {
     blocks.push({
       type: "image",
       image_url: chartUrl,
-      alt_text: cut(lineOf(chartWords(one.chart)), slack.alternative),
+      alt_text: cut(toLine(chartWords(item.chart)), slack.alternative),
     });
   }
   return blocks;

@@ -7,7 +7,7 @@ import { parseConnectionUrl } from "nodemailer/lib/shared";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { withinMs } from "../../core/clock.ts";
 import { foreignText, secretsInUrl } from "../../core/foreign_text.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import { subscriptionLimits } from "../limits.ts";
 import { isAddress } from "./address_list.ts";
 import { DeliveryError } from "./delivery_error.ts";
@@ -32,7 +32,7 @@ export type Mail = ReturnType<typeof openMail>;
  */
 export function openMail({ smtpUrl, from }: { smtpUrl: string | undefined; from: string | undefined }) {
   const idle: SMTPConnection[] = [];
-  const options = smtpUrl === undefined ? undefined : optionsOf(smtpUrl);
+  const options = smtpUrl === undefined ? undefined : parseOptions(smtpUrl);
   return {
     /**
      * Resolves when the mail server has accepted the email.
@@ -76,7 +76,7 @@ type ConnectionOptions = ConstructorParameters<typeof SMTPConnection>[0] & {
   auth?: { user: string; pass: string };
 };
 
-function optionsOf(smtpUrl: string): ConnectionOptions {
+function parseOptions(smtpUrl: string): ConnectionOptions {
   const parsed = parseConnectionUrl(smtpUrl) as ConnectionOptions;
   const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(parsed?.host ?? "");
   return {
@@ -138,7 +138,7 @@ async function connect(options: ConnectionOptions): Promise<SMTPConnection> {
     return connection;
   } catch (thrown) {
     connection.close();
-    throw new DeliveryError(`The mail server cannot be used: ${reasonOf(thrown)}`, "again", "server");
+    throw new DeliveryError(`The mail server cannot be used: ${toReason(thrown)}`, "again", "server");
   }
 }
 
@@ -174,7 +174,7 @@ async function transmit(
     await withinMs(promise, subscriptionLimits.smtpSendMsMax);
   } catch (thrown) {
     connection.close();
-    if (used && !begun && codeOf(thrown) === undefined) return "gone";
+    if (used && !begun && readReplyCode(thrown) === undefined) return "gone";
     throw deliveryError(thrown, begun);
   }
   connection.removeAllListeners("end");
@@ -199,14 +199,14 @@ function retainIdle(connection: SMTPConnection, idle: SMTPConnection[]): void {
 }
 
 /** The server's reply code; undefined when there was no reply. */
-function codeOf(thrown: unknown): number | undefined {
+function readReplyCode(thrown: unknown): number | undefined {
   const code = thrown instanceof Error && "responseCode" in thrown ? thrown.responseCode : undefined;
   return typeof code === "number" && code >= 400 ? code : undefined;
 }
 
 function deliveryError(thrown: unknown, begun: boolean): DeliveryError {
-  const code = codeOf(thrown);
-  const reason = reasonOf(thrown);
+  const code = readReplyCode(thrown);
+  const reason = toReason(thrown);
   if (code === undefined) {
     if (!begun) return new DeliveryError(`The mail server failed: ${reason}`, "again", "server");
     const detail = `It is unknown whether the mail server accepted the email: ${reason}; it is not sent again.`;

@@ -3,7 +3,7 @@
 
 import type { Addresses } from "../../access/address.ts";
 import { type ForeignAnswer, isPassing, NoAnswer, postTo } from "../../access/post.ts";
-import { reasonOf } from "../../core/log.ts";
+import { toReason } from "../../core/log.ts";
 import { subscriptionLimits } from "../limits.ts";
 import { DeliveryError } from "./delivery_error.ts";
 
@@ -24,7 +24,7 @@ export function openWeb(addresses: Addresses) {
      */
     send: async ({ url, body, idempotencyKey }: WebMessage) => {
       const address = await addresses.connectable(url.hostname).catch((thrown: unknown) => {
-        throw new DeliveryError(reasonOf(thrown), "again", "target");
+        throw new DeliveryError(toReason(thrown), "again", "target");
       });
       const headers = {
         "content-type": "application/json",
@@ -44,7 +44,7 @@ export function openWeb(addresses: Addresses) {
 
 /** Once connected, the receiver may have read the message. */
 function silence(url: URL, thrown: unknown): DeliveryError {
-  const message = `${url.host}: ${reasonOf(thrown)}`;
+  const message = `${url.host}: ${toReason(thrown)}`;
   if (thrown instanceof NoAnswer && !thrown.connected) return new DeliveryError(message, "again", "target");
   return new DeliveryError(`${message}; it may have arrived, so it is not sent again`, "doubt", "target");
 }

@@ -3,19 +3,19 @@
 
 import { withinMs } from "../../core/clock.ts";
 import { foreignText, secretsInUrl, storableJson } from "../../core/foreign_text.ts";
-import { reasonOf } from "../../core/log.ts";
-import { isoOf } from "../../http/fields/field_time.ts";
+import { toReason } from "../../core/log.ts";
+import { toIso } from "../../http/fields/field_time.ts";
 import type { Uses } from "../../storage/services.ts";
 import { addressesIn } from "../channels/address_list.ts";
 import { DeliveryError } from "../channels/delivery_error.ts";
-import { emailHtml, subjectOf } from "../channels/email.ts";
+import { emailHtml, writeSubject } from "../channels/email.ts";
 import { emailText } from "../channels/email_text.ts";
 import { slackBody, webhookBody } from "../channels/message.ts";
 import type { Mail } from "../channels/smtp.ts";
 import type { Web } from "../channels/web.ts";
 import { subscriptionLimits } from "../limits.ts";
 import type { Links } from "../links/links.ts";
-import { webUrlOf } from "../model.ts";
+import { parseWebUrl } from "../model.ts";
 import { chartSvg } from "../report/chart.ts";
 import type { Report } from "../report/model.ts";
 import type { Pictures } from "../report/png.ts";
@@ -60,7 +60,7 @@ export async function attemptDelivery(
   if (open.length === 0) return ended(parts, delivery, recipients, undefined);
   let content: Content;
   try {
-    content = await contentOf(parts, delivery);
+    content = await readContent(parts, delivery);
   } catch (thrown) {
     return ended(parts, delivery, recipients, readFailure(thrown));
   }
@@ -72,7 +72,7 @@ export async function attemptDelivery(
     const claim = { now: new Date(now), until: new Date(now + subscriptionLimits.deliveryClaimMs) };
     const mine = await recordSending(parts.sql, delivery, { report: content.report, recipients, ...claim });
     if (!mine) return { status: "lost" };
-    recipients[target] = await outcomeOf(send(parts, delivery, content, target), target);
+    recipients[target] = await awaitOutcome(send(parts, delivery, content, target), target);
   }
   return ended(parts, delivery, recipients, undefined);
 }
@@ -85,7 +85,7 @@ function withInterrupted(found: Record<string, Recipient>): Record<string, Recip
   const error = "The server ended while sending; it may have arrived, so it is not sent again.";
   const doubt: Recipient = { state: "doubt", error, blame: "server" };
   return Object.fromEntries(
-    Object.entries(found).map(([target, one]) => [target, one.state === "sending" ? doubt : one]),
+    Object.entries(found).map(([target, item]) => [target, item.state === "sending" ? doubt : item]),
   );
 }
 
@@ -95,7 +95,7 @@ function fatal(error: string): Recipient {
 
 function readFailure(thrown: unknown): Recipient {
   if (thrown instanceof NothingToSend) return fatal(thrown.message);
-  const error = errorOf(`The report cannot be made: ${reasonOf(thrown)}`, "");
+  const error = describeError(`The report cannot be made: ${toReason(thrown)}`, "");
   return { state: "again", error, blame: "server" };
 }
 
@@ -105,7 +105,7 @@ interface Content {
   pngs: (Uint8Array | undefined)[];
 }
 
-async function contentOf(parts: AttemptParts, delivery: ClaimedDelivery): Promise<Content> {
+async function readContent(parts: AttemptParts, delivery: ClaimedDelivery): Promise<Content> {
   const made =
     delivery.report ?? (await withinMs(makeReport(parts.reader, delivery), subscriptionLimits.reportMsMax));
   const report = storableJson(made);
@@ -118,7 +118,7 @@ async function contentOf(parts: AttemptParts, delivery: ClaimedDelivery): Promis
       try {
         return await parts.pictures.draw(svg);
       } catch (thrown) {
-        parts.log.warn("a chart was left out of a delivery", { name, reason: reasonOf(thrown) });
+        parts.log.warn("a chart was left out of a delivery", { name, reason: toReason(thrown) });
         return undefined;
       }
     }),
@@ -135,7 +135,7 @@ async function send(
   const view = parts.links.url({ opens: "report", delivery: delivery.id });
   if (delivery.target_type === "email")
     return await sendEmail(parts, delivery, { report, pngs }, target, view);
-  const url = webUrlOf(target);
+  const url = parseWebUrl(target);
   if (!url) {
     const detail = "Slack is delivered to by incoming webhooks: set target_value to the URL of one.";
     throw new DeliveryError(detail, "refused", "target");
@@ -149,7 +149,7 @@ async function send(
     project_id: delivery.project_id,
     insight: delivery.insight_id,
     dashboard: delivery.dashboard_id,
-    due_at: isoOf(delivery.due_at),
+    due_at: toIso(delivery.due_at),
     test: delivery.test,
     view_url: view,
   };
@@ -173,7 +173,7 @@ async function sendEmail(
   const parts = { view, unsubscribe, chart: (i: number) => (pngs[i] ? `cid:chart${i}@sluice` : undefined) };
   await mail.send({
     to,
-    subject: subjectOf(report, test),
+    subject: writeSubject(report, test),
     text: emailText(report, parts),
     html: emailHtml(report, parts),
     pictures,
@@ -183,23 +183,23 @@ async function sendEmail(
 }
 
 /** An error text that can be stored and shown: without the secrets of the target's URL. */
-function errorOf(message: string, target: string): string {
+function describeError(message: string, target: string): string {
   return foreignText(message, {
     secrets: secretsInUrl(target),
     charsMax: subscriptionLimits.deliveryErrorCharsMax,
   });
 }
 
-async function outcomeOf(sending: Promise<void>, target: string): Promise<Recipient> {
+async function awaitOutcome(sending: Promise<void>, target: string): Promise<Recipient> {
   try {
     await sending;
     return { state: "sent" };
   } catch (thrown) {
     if (thrown instanceof DeliveryError) {
-      return { state: thrown.fate, error: errorOf(thrown.message, target), blame: thrown.blame };
+      return { state: thrown.fate, error: describeError(thrown.message, target), blame: thrown.blame };
     }
     // An unexpected error: it is not known whether the message was sent.
-    const error = errorOf(`Sending failed: ${reasonOf(thrown)}`, target);
+    const error = describeError(`Sending failed: ${toReason(thrown)}`, target);
     return { state: "doubt", error, blame: "server" };
   }
 }

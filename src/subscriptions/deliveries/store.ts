@@ -37,7 +37,7 @@ export async function enqueueDue(
       FOR UPDATE SKIP LOCKED`;
     if (due.length === 0) return 0;
     const ids = due.map(({ id }) => id);
-    const nexts = due.map((one) => next(one)?.toISOString() ?? null);
+    const nexts = due.map((item) => next(item)?.toISOString() ?? null);
     await tx`
       INSERT INTO subscription_deliveries (uuid, subscription_id, due_at, next_attempt_at, created_at)
       SELECT * FROM unnest(

@@ -89,8 +89,8 @@ async function runAttempt(
 
 function withoutErrorTexts(end: DeliveryResult): DeliveryResult {
   const unstorable = "The delivery failed, and why could not be stored.";
-  const recipients = Object.entries(end.recipients).map(([target, one]) => {
-    return [target, one.error === undefined ? one : { ...one, error: unstorable }] as const;
+  const recipients = Object.entries(end.recipients).map(([target, item]) => {
+    return [target, item.error === undefined ? item : { ...item, error: unstorable }] as const;
   });
   return { ...end, error: end.error && unstorable, recipients: Object.fromEntries(recipients) };
 }

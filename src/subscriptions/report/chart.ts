@@ -1,6 +1,6 @@
 // A chart as SVG, in the font that png_worker.ts loads. All text is escaped.
 
-import { beginningOf } from "../../core/trim.ts";
+import { trimToChars } from "../../core/trim.ts";
 import { subscriptionLimits } from "../limits.ts";
 import type { Chart, ChartSeries } from "./model.ts";
 import { numberText, shortText } from "./numbers.ts";
@@ -19,7 +19,7 @@ const characterWidth = 0.62;
 export function chartSvg(chart: Chart): string | undefined {
   const points = Math.max(0, ...chart.series.map(({ values }) => values.length));
   if (points === 0) return undefined;
-  const series = chart.series.map((one) => ({ ...one, values: one.values.map(drawable) }));
+  const series = chart.series.map((item) => ({ ...item, values: item.values.map(drawable) }));
   return chart.kind === "line" ? lineSvg({ ...chart, series }, points) : barSvg({ ...chart, series });
 }
 
@@ -118,7 +118,7 @@ export function ticksFor(values: readonly number[]): number[] {
   const span = high - low;
   const magnitude = 10 ** Math.floor(Math.log10(span / 4));
   const step =
-    [1, 2, 2.5, 5, 10].map((one) => one * magnitude).find((one) => span / one <= 5) ?? 10 * magnitude;
+    [1, 2, 2.5, 5, 10].map((value) => value * magnitude).find((value) => span / value <= 5) ?? 10 * magnitude;
   const first = Math.floor(low / step);
   const last = Math.max(first + 1, Math.ceil(high / step));
   return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
@@ -134,7 +134,7 @@ function labelledPoints(labels: readonly string[]): number[] {
 }
 
 const shortened = (label: string, width: number, size: number): string =>
-  beginningOf(label, Math.floor(width / (size * characterWidth)));
+  trimToChars(label, Math.floor(width / (size * characterWidth)));
 
 function framed(parts: string[], height: number): string {
   return (

@@ -18,7 +18,7 @@ export function shortText(value: number, unit: "" | "%" = ""): string {
 }
 
 /** The change of a figure since the last delivery, or the time before; undefined without one. */
-export function changeOf(figure: Figure): { up: boolean | null; text: string } | undefined {
+export function computeChange(figure: Figure): { up: boolean | null; text: string } | undefined {
   const { value, before, unit, since = "since last time" } = figure;
   if (before === null) return undefined;
   const was = numberText(before, unit);

@@ -29,7 +29,7 @@ export function openPictures(
     if (closed) throw new Error("the server is closing");
     worker ??= new Worker(new URL("./png_worker.ts", import.meta.url));
     try {
-      const png = await withinMs(answerOf(worker, svg), subscriptionLimits.pictureMsMax);
+      const png = await withinMs(awaitAnswer(worker, svg), subscriptionLimits.pictureMsMax);
       putNewest(drawn, svg, png, subscriptionLimits.picturesKeptMax);
       return png;
     } catch (thrown) {
@@ -56,7 +56,7 @@ export function openPictures(
   };
 }
 
-function answerOf(worker: Worker, svg: string): Promise<Uint8Array> {
+function awaitAnswer(worker: Worker, svg: string): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   worker.onmessage = ({ data }: MessageEvent<{ png: Uint8Array } | { error: string }>) => {
     if ("png" in data) resolve(data.png);

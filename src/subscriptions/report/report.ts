@@ -1,10 +1,10 @@
 // Makes the report of one delivery. It is stored with the delivery, so that a retry sends the same.
 
 import { subscriptionLimits } from "../limits.ts";
-import { type Schedule, summaryOf } from "../schedule.ts";
+import { type Schedule, summarize } from "../schedule.ts";
 import type { Report } from "./model.ts";
 import { dayText } from "./numbers.ts";
-import { type InsightView, sectionOf } from "./section.ts";
+import { buildSection, type InsightView } from "./section.ts";
 
 /** Reads insights and dashboards with their results; undefined for what does not exist. */
 export interface ReportReader {
@@ -37,7 +37,7 @@ export class NothingToSend extends Error {}
 
 /** @throws NothingToSend, or the reader's error. */
 export async function makeReport(reader: ReportReader, input: ReportRequest): Promise<Report> {
-  const { name, insights } = await contentOf(reader, input);
+  const { name, insights } = await readContent(reader, input);
   const shown = insights.slice(0, subscriptionLimits.reportInsightsMax);
   // Several insights get short tables.
   const rowsMax = shown.length > 1 ? subscriptionLimits.dashboardRowsMax : subscriptionLimits.reportRowsMax;
@@ -45,13 +45,13 @@ export async function makeReport(reader: ReportReader, input: ReportRequest): Pr
   return {
     title: input.title || name,
     subject: name,
-    summary: summaryOf(input),
+    summary: summarize(input),
     day: dayText(input.due_at.getTime(), input.timezone),
     invite: input.before === null ? input.invite_message || null : null,
     sections: shown.map((insight) =>
-      sectionOf(
+      buildSection(
         insight,
-        sectionsBefore.find((one) => one.insight === insight.id),
+        sectionsBefore.find((item) => item.insight === insight.id),
         rowsMax,
       ),
     ),
@@ -59,7 +59,7 @@ export async function makeReport(reader: ReportReader, input: ReportRequest): Pr
   };
 }
 
-async function contentOf(
+async function readContent(
   reader: ReportReader,
   { project_id, dashboard_id, insight_id }: ReportRequest,
 ): Promise<{ name: string; insights: readonly InsightView[] }> {

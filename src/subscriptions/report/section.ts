@@ -1,6 +1,6 @@
 // One insight's results as a section of a report.
 
-import { beginningOf } from "../../core/trim.ts";
+import { trimToChars } from "../../core/trim.ts";
 import {
   type FunnelStep,
   type ResultShapes,
@@ -32,16 +32,16 @@ export interface InsightView {
  * @param before this insight's section in the last delivery.
  * @param rowsMax the most rows of its table, at most subscriptionLimits.reportRowsMax.
  */
-export function sectionOf(
+export function buildSection(
   insight: InsightView,
   before: Section | undefined,
   rowsMax: number = subscriptionLimits.reportRowsMax,
 ): Section {
-  const content = contentOf(insight);
+  const content = chooseContent(insight);
   return {
     insight: insight.id,
     name: cut(insight.name || `Insight ${insight.id}`),
-    span: spanOf(insight),
+    span: describeSpan(insight),
     error: insight.error ? cut(insight.error) : null,
     chart: content.chart,
     table: content.table && shortened(content.table, rowsMax),
@@ -63,7 +63,7 @@ function shortened({ columns, rows, more }: Table, rowsMax: number): Table {
   return { columns, rows: rows.slice(0, rowsMax), more: more + Math.max(0, rows.length - rowsMax) };
 }
 
-function contentOf({ type, results = [], columns, error }: InsightView): Content {
+function chooseContent({ type, results = [], columns, error }: InsightView): Content {
   if (error || type === null || results.length === 0) return nothing;
   return (contents[type] as (results: unknown[], columns?: readonly string[]) => Content)(results, columns);
 }
@@ -93,18 +93,18 @@ interface Line extends ChartSeries {
 function trendsContent(results: Results<"series">): Content {
   const all = results.map((line) => {
     const isBefore = line.compare_label === "previous";
-    const label = isBefore ? `${labelOf(line.label)} (before)` : labelOf(line.label);
+    const label = isBefore ? `${toLabel(line.label)} (before)` : toLabel(line.label);
     return { label, values: line.data, labels: line.labels, total: readTotal(line), isBefore, line };
   });
   const earlier = new Map(
     all.flatMap(({ isBefore, label, line }) => (isBefore ? [[label, line] as const] : [])),
   );
   const sorted = all
-    .map((one) => ({ ...one, earlier: earlier.get(`${one.label} (before)`) }))
+    .map((item) => ({ ...item, earlier: earlier.get(`${item.label} (before)`) }))
     .toSorted((a, b) => Number(a.isBefore) - Number(b.isBefore) || b.total - a.total);
   const labels = sorted[0]?.labels ?? [];
   const totals = all.map(({ label, total }): Cell[] => [label, total]);
-  const table = labels.length < 2 ? tableOf(["Series", "Total"], totals) : trendsTable(all, labels);
+  const table = labels.length < 2 ? buildTable(["Series", "Total"], totals) : trendsTable(all, labels);
   return linesContent(sorted, labels, "", table);
 }
 
@@ -142,7 +142,7 @@ function linesContent(lines: readonly Line[], labels: string[], unit: "" | "%", 
 /** A site's figures: their changes come from the query's own comparison, not from the last delivery. */
 function figuresContent(results: Results<"figures">): Content {
   const rows = results.map(({ key, kind, value: current, previous, until }): Cell[] => [
-    labelOf(key),
+    toLabel(key),
     ...[current, until ? until.value : previous].map((value) => {
       if (value === null) return "";
       const shown = Math.round(value * 10) / 10;
@@ -151,17 +151,17 @@ function figuresContent(results: Results<"figures">): Content {
   ]);
   const [first] = results;
   const before = first?.until ? `Before, until ${first.until.date_to.slice(11, 16)}` : "Before";
-  return { ...nothing, table: tableOf(["Figure", "Value", before], rows) };
+  return { ...nothing, table: buildTable(["Figure", "Value", before], rows) };
 }
 
 /** One row for each date, newest first, when the series fit as columns; otherwise one row for each series. */
 function trendsTable(all: readonly Line[], labels: string[]): Table {
   if (all.length <= subscriptionLimits.reportColumnsMax - 1) {
     const rows = labels.map((label, i): Cell[] => [label, ...all.map(({ values }) => values[i] ?? null)]);
-    return tableOf(["Date", ...all.map(({ label }) => label)], rows.toReversed());
+    return buildTable(["Date", ...all.map(({ label }) => label)], rows.toReversed());
   }
   const rows = all.map(({ label, values, total }): Cell[] => [label, total, values.at(-1) ?? null]);
-  return tableOf(["Series", "Total", labels.at(-1) ?? "Last"], rows);
+  return buildTable(["Series", "Total", labels.at(-1) ?? "Last"], rows);
 }
 
 function funnelContent(results: Results<"steps">): Content {
@@ -170,15 +170,15 @@ function funnelContent(results: Results<"steps">): Content {
   const figures: Figure[] = [];
   for (const steps of funnels) {
     const first = steps[0]?.count ?? 0;
-    const group = funnels.length > 1 ? `${labelOf(steps[0]?.breakdown_value)}: ` : "";
+    const group = funnels.length > 1 ? `${toLabel(steps[0]?.breakdown_value)}: ` : "";
     steps.forEach((step, i) => {
       const { count, average_conversion_time: time } = step;
       const earlier = steps[i - 1]?.count ?? count;
-      const percents = [percentOf(count, first), percentOf(count, earlier)].map((percent) => `${percent}%`);
+      const percents = [toPercent(count, first), toPercent(count, earlier)].map((percent) => `${percent}%`);
       const name = `${group}${stepName(step, i)}`;
       rows.push([name, count, ...percents, time === null ? "" : durationText(time)]);
     });
-    const value = percentOf(steps.at(-1)?.count ?? 0, first);
+    const value = toPercent(steps.at(-1)?.count ?? 0, first);
     figures.push({ label: `${group}conversion`, value, unit: "%", before: null });
   }
   const steps = funnels[0]!;
@@ -188,20 +188,20 @@ function funnelContent(results: Results<"steps">): Content {
   return {
     figures: figures.slice(0, subscriptionLimits.reportFiguresMax),
     chart: funnels.length === 1 ? barChart(steps.map(stepName), counts, "") : barChart(groups, percents, "%"),
-    table: tableOf(["Step", "Persons", "Of the first", "Of the step before", "Average time"], rows),
+    table: buildTable(["Step", "Persons", "Of the first", "Of the step before", "Average time"], rows),
   };
 }
 
 /** Conversion over time: rates do not add up, so the figure is the last one. */
 function ratesContent(results: Results<"conversions">): Content {
   const all = results.map(({ data: values, breakdown_value }) => {
-    const label = breakdown_value === undefined ? "conversion" : labelOf(breakdown_value);
+    const label = breakdown_value === undefined ? "conversion" : toLabel(breakdown_value);
     return { label, values, total: values.at(-1) ?? 0 };
   });
   const { labels } = results[0]!;
   const wide = all.slice(0, subscriptionLimits.reportColumnsMax - 1);
   const rows = labels.map((label, i): Cell[] => [label, ...wide.map(({ values }) => `${values[i] ?? 0}%`)]);
-  const table = tableOf(["Date", ...wide.map(({ label }) => label)], rows.toReversed());
+  const table = buildTable(["Date", ...wide.map(({ label }) => label)], rows.toReversed());
   return linesContent(all, labels, "%", table);
 }
 
@@ -212,24 +212,24 @@ function timesContent(results: Results<"times">): Content {
   const counts = bins.map(([, persons]) => persons);
   const rows = names.map((name, i): Cell[] => [name, counts[i] ?? 0]);
   if (average !== null) rows.push(["on average", durationText(average)]);
-  return { figures: [], chart: barChart(names, counts, ""), table: tableOf(["Time", "Persons"], rows) };
+  return { figures: [], chart: barChart(names, counts, ""), table: buildTable(["Time", "Persons"], rows) };
 }
 
 function pathsContent(results: Results<"flow">): Content {
   const rows = results.map(({ source, target, value, average_conversion_time: ms }): Cell[] => {
-    return [labelOf(source), labelOf(target), value, durationText(ms / 1000)];
+    return [toLabel(source), toLabel(target), value, durationText(ms / 1000)];
   });
-  return { ...nothing, table: tableOf(["From", "To", "Times", "Average time"], rows) };
+  return { ...nothing, table: buildTable(["From", "To", "Times", "Average time"], rows) };
 }
 
 function stepName({ custom_name, name }: FunnelStep, i: number): string {
-  return `${i + 1}. ${labelOf(custom_name ?? name)}`;
+  return `${i + 1}. ${toLabel(custom_name ?? name)}`;
 }
 
 function retentionContent(results: Results<"grid">): Content {
   const cohorts = results.map(({ label, date, values }) => ({
-    label: labelOf(label),
-    date: dayOf(date),
+    label: toLabel(label),
+    date: readDay(date),
     counts: values.map(({ count }) => count),
   }));
   const periods = Math.max(0, ...cohorts.map(({ counts }) => counts.length));
@@ -237,14 +237,14 @@ function retentionContent(results: Results<"grid">): Content {
   const curve = Array.from({ length: periods }, (_, i) => {
     const reached = cohorts.filter(({ counts }) => counts.length > i);
     const sum = (at: number) => reached.reduce((total, { counts }) => total + (counts[at] ?? 0), 0);
-    return percentOf(sum(i), sum(0));
+    return toPercent(sum(i), sum(0));
   });
   const names = Array.from({ length: periods }, (_, i) => cohorts[i]?.label ?? String(i));
   const shown = names.slice(0, subscriptionLimits.reportColumnsMax + 1);
   const rows = cohorts.map(({ label, date, counts: [size = 0, ...later] }): Cell[] => {
     const percents = shown
       .slice(1)
-      .map((_, i) => (i < later.length ? `${percentOf(later[i] ?? 0, size)}%` : ""));
+      .map((_, i) => (i < later.length ? `${toPercent(later[i] ?? 0, size)}%` : ""));
     return [date ?? label, size, ...percents];
   });
   const figures = curve.slice(1, 2).map((value): Figure => {
@@ -253,17 +253,17 @@ function retentionContent(results: Results<"grid">): Content {
   return {
     figures,
     chart: { kind: "line", labels: names, series: [{ label: "came back", values: curve }], unit: "%" },
-    table: tableOf(["Cohort", "Size", ...shown.slice(1)], rows),
+    table: buildTable(["Cohort", "Size", ...shown.slice(1)], rows),
   };
 }
 
 function rowsContent(results: Results<"table">, columns: readonly string[] = []): Content {
   const names = columns.slice(0, subscriptionLimits.reportColumnsMax);
-  const rows = results.map((row) => row.slice(0, names.length).map(cellOf));
-  return { ...nothing, table: tableOf(names, rows) };
+  const rows = results.map((row) => row.slice(0, names.length).map(toCell));
+  return { ...nothing, table: buildTable(names, rows) };
 }
 
-function tableOf(columns: string[], rows: Cell[][]): Table {
+function buildTable(columns: string[], rows: Cell[][]): Table {
   const shown = rows.slice(0, subscriptionLimits.reportRowsMax);
   return { columns: columns.map(cut), rows: shown, more: rows.length - shown.length };
 }
@@ -274,28 +274,28 @@ function barChart(labels: string[], values: number[], unit: "" | "%"): Chart {
 }
 
 /** In percent, rounded to a tenth. */
-function percentOf(part: number, whole: number): number {
+function toPercent(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.round((part / whole) * 1000) / 10;
 }
 
-function spanOf({ date_from, date_to, interval }: InsightView): string {
-  const [from, to] = [dayOf(date_from), dayOf(date_to)];
+function describeSpan({ date_from, date_to, interval }: InsightView): string {
+  const [from, to] = [readDay(date_from), readDay(date_to)];
   const days = from && to ? (from === to ? from : `${from} to ${to}`) : (from ?? "");
   return [days, interval ? `by ${cut(interval)}` : ""].filter(Boolean).join(", ");
 }
 
-function dayOf(value: unknown): string | undefined {
+function readDay(value: unknown): string | undefined {
   return typeof value === "string" ? /^\d{4}-\d\d-\d\d/.exec(value)?.[0] : undefined;
 }
 
-function labelOf(value: string | string[] | undefined): string {
+function toLabel(value: string | string[] | undefined): string {
   return cut(Array.isArray(value) ? value.join(", ") : value || "(none)");
 }
 
-function cellOf(value: unknown): Cell {
+function toCell(value: unknown): Cell {
   if (value === null || value === undefined) return null;
   if (typeof value === "number") return value;
   return cut(typeof value === "string" ? value : JSON.stringify(value));
 }
 
-const cut = (text: string): string => beginningOf(text, subscriptionLimits.reportCellCharsMax);
+const cut = (text: string): string => trimToChars(text, subscriptionLimits.reportCellCharsMax);

@@ -127,7 +127,7 @@ export class MemoryBudget {
    */
   fitsClaims(lease: MemoryLease, bytes: number): boolean {
     const bytesMax = this.bytesMax * uploadLimits.memoryLongFraction;
-    const rankMax = this.#rankOf(lease.owner) - 1;
+    const rankMax = this.#findRank(lease.owner) - 1;
     if (!this.#endSlow(this.#held + bytes - bytesMax, lease, undefined, rankMax)) return false;
     let [all, own] = [this.#held + bytes, this.heldBy(lease.owner) + bytes];
     for (const { claimed, owner } of this.claiming) {
@@ -149,7 +149,7 @@ export class MemoryBudget {
   }
 
   /** The order in which slow bodies are ended: without an owner, of owners above an equal part, of others. */
-  #rankOf(owner: BodyOwner): number {
+  #findRank(owner: BodyOwner): number {
     if (owner === unknownOwner) return 0;
     return this.heldBy(owner) > this.bytesMax / Math.max(2, this.#shares.size) ? 1 : rankMost;
   }
@@ -165,7 +165,7 @@ export class MemoryBudget {
     if (bytes <= 0) return true;
     if (this.arriving.size === 0) return false;
     const now = this.clock.elapsed();
-    const rank = lease.isShort && !lease.onEnd ? rankMost : this.#rankOf(lease.owner);
+    const rank = lease.isShort && !lease.onEnd ? rankMost : this.#findRank(lease.owner);
     // A newcomer has no rate yet, and gets memory.
     const ownRate = lease.rate(now) ?? Number.POSITIVE_INFINITY;
     const slowest = this.#sortSlow(now);
@@ -189,7 +189,7 @@ export class MemoryBudget {
       this.#sortedAt = now;
       this.#slow = [...this.arriving]
         .filter((body) => mayEnd(body, now))
-        .map((body) => ({ body, rank: this.#rankOf(body.owner), rate: body.rate(now)! }))
+        .map((body) => ({ body, rank: this.#findRank(body.owner), rate: body.rate(now)! }))
         .sort((a, b) => b.rank - a.rank || b.rate - a.rate);
     }
     while (this.#slow.length > 0 && !this.arriving.has(this.#slow.at(-1)!.body)) this.#slow.pop();
@@ -257,7 +257,7 @@ export class MemoryLease {
     if (attempt()) return;
     if (this.bytes + bytes > this.budget.shareBytesMax) throw exhausted();
     const { waiting, waitMsMax } = this.budget;
-    if (waiting.countOf(this.owner) >= uploadLimits.memoryWaitingMax) throw exhausted();
+    if (waiting.countWaiting(this.owner) >= uploadLimits.memoryWaitingMax) throw exhausted();
     const entered = waiting.enter(this.owner, attempt, AbortSignal.timeout(waitMsMax));
     await this.paused(entered).catch(() => {
       throw exhausted();

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { networkOfClient } from "../../../src/access/client_address.ts";
+import { toClientNetwork } from "../../../src/access/client_address.ts";
 import { openRateLimit } from "../../../src/access/rate.ts";
 import { signInLimits } from "../../../src/accounts/sign_in/limits.ts";
 import { openPasswords, type PasswordCaller } from "../../../src/accounts/sign_in/passwords.ts";
@@ -129,7 +129,7 @@ test("tries are forgotten after ten minutes, and a household's network is one ad
   expect(tried(0, last)).toHaveProperty("isSlowed");
   clock.time += 1;
   expect(tried(0, last)).not.toHaveProperty("isSlowed");
-  expect(networkOfClient("192.0.2.7")).toBe("192.0.2.7");
+  expect(toClientNetwork("192.0.2.7")).toBe("192.0.2.7");
 });
 
 test("of more accounts than are counted, those that were silent longest are forgotten", () => {

@@ -1,7 +1,7 @@
 // Runs, backfills and logs over HTTP. Nothing runs here: what the scheduler would do is written by the tests.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { endOfRange } from "../../../src/batch_exports/api/backfill_range.ts";
+import { findRangeEnd } from "../../../src/batch_exports/api/backfill_range.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { problemOf } from "../../support/ask.ts";
 import { addRun, type ExportDesk, openExportDesk } from "../../support/batch_exports.ts";
@@ -263,7 +263,7 @@ test("without a start a backfill goes from the first data, without an end until 
 
 test("without an end, what is under way is left to a schedule that will run it", () => {
   const asked = (paused: boolean, start?: string, end_at: string | null = null) =>
-    endOfRange(
+    findRangeEnd(
       { start: start ? new Date(start) : null, end: null },
       { interval: "hour", timezone: "UTC", offset_day: 0, offset_hour: 0, paused, end_at },
       new Date("2025-01-01T12:20:00Z"),

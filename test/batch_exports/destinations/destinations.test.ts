@@ -43,7 +43,7 @@ test("a destination is a folder and a line: everything else finds it there", asy
   expect(() => readDestination({ type: "Counter", config: { url } })).toThrow("'pin'");
   const { kind, ...opened } = openDestination(type, config, secrets);
   expect(opened.secrets).toEqual(["4711"]);
-  expect(kind.hostOf?.(config)).toEqual({ field: "url", host: "counter.example" });
+  expect(kind.findHost?.(config)).toEqual({ field: "url", host: "counter.example" });
   expect(await kind.write({ rows: 3 } as never, opened.config)).toBe(12);
   await expect(probe({ kind, ...opened }, {} as never)).rejects.toThrow(url);
   expect(unsupportedTypes({ clickhouse: {} as never, exportFileDir: undefined })).toEqual(["File"]);

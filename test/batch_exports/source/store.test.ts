@@ -5,19 +5,19 @@ import fc from "fast-check";
 import { captureColumns, eventColumns, personColumns } from "../../../src/batch_exports/source/columns.ts";
 import {
   copyStatement,
-  countOf,
-  daysOf,
-  describeOf,
+  countBytes,
+  countExported,
+  describeRows,
   type ExportSource,
   type FileLayout,
-  fileOf,
-  filesOf,
   inOrder,
   killStatement,
   sampleStatement,
-  selectionOf,
-  sizeOf,
+  selectDays,
+  selectFile,
+  selectFiles,
   tagClause,
+  toSelection,
 } from "../../../src/batch_exports/source/store.ts";
 
 const interval = { start: 1_000, end: 2_000 };
@@ -38,19 +38,19 @@ const days = ["2026-03-01"];
 /** Every statement that reads rows of a source. */
 function statementsOf(source: ExportSource) {
   return [
-    daysOf(source),
-    countOf(source, days),
-    describeOf(source, days),
+    selectDays(source),
+    countExported(source, days),
+    describeRows(source, days),
     ...(source.model === "persons"
       ? [copyStatement(source, "018f6d00-0000-7000-8000-000000000001", "mark")]
       : []),
     ...layouts.flatMap((layout) => {
-      const selection = selectionOf(source, layout, days);
+      const selection = toSelection(source, layout, days);
       return [
         selection.select,
-        sizeOf(selection),
-        filesOf(selection, 3),
-        fileOf(selection, 3, "1"),
+        countBytes(selection),
+        selectFiles(selection, 3),
+        selectFile(selection, 3, "1"),
         sampleStatement(selection, 5),
       ];
     }),
@@ -84,37 +84,37 @@ test("nothing that is requested is part of a text, and every read is of the proj
 });
 
 test("an interval begins with its first moment and ends before its last; without a start it has none", () => {
-  const { text, params } = countOf(events, days);
+  const { text, params } = countExported(events, days);
   expect(text).toContain(
     "created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')",
   );
   expect([params["since"], params["until"]]).toEqual([1_000, 2_000]);
-  const open = countOf({ ...events, interval: { ...interval, start: null } }, days);
+  const open = countExported({ ...events, interval: { ...interval, start: null } }, days);
   expect(open.text).not.toContain("{since:");
   expect("since" in open.params).toBe(false);
-  expect(countOf(persons, days).text).toContain("_inserted_at >= ");
+  expect(countExported(persons, days).text).toContain("_inserted_at >= ");
 });
 
 test("batches in the order of the key are read without persons, so that the engine need not sort them", () => {
-  const { select } = selectionOf({ ...events, columns: captureColumns }, "lines", days);
+  const { select } = toSelection({ ...events, columns: captureColumns }, "lines", days);
   expect(inOrder(select).text).toMatch(/FROM stored_events WHERE .* ORDER BY toDate\(timestamp\), event,/);
-  expect(selectionOf(events, "lines", days).select.text).toContain("FROM events WHERE");
+  expect(toSelection(events, "lines", days).select.text).toContain("FROM events WHERE");
 });
 
 test("persons are joined for a count only where a condition may need them", () => {
-  expect(countOf(events, days).text).toContain("FROM stored_events WHERE");
+  expect(countExported(events, days).text).toContain("FROM stored_events WHERE");
   const conditions = [{ text: "1", params: {} }];
-  expect(countOf({ ...events, conditions }, days).text).toContain("FROM events WHERE");
+  expect(countExported({ ...events, conditions }, days).text).toContain("FROM events WHERE");
 });
 
 test("what is known of persons is read of those alone who did something in the interval", () => {
-  const plain = selectionOf(
+  const plain = toSelection(
     { ...events, columns: eventColumns.filter(({ name }) => name !== "person_properties") },
     "columns",
     days,
   );
   expect(plain.select.text).not.toContain("person_texts");
-  const { text } = selectionOf({ ...events, columns: eventColumns }, "columns", days).select;
+  const { text } = toSelection({ ...events, columns: eventColumns }, "columns", days).select;
   const [, ids] = /main_id IN \((.*)\)\) AS p USING/s.exec(text)!;
   expect(ids).toContain("created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')");
   expect(ids).toContain("toDate(timestamp) IN {days:Array(Date)}");
@@ -122,24 +122,24 @@ test("what is known of persons is read of those alone who did something in the i
 
 test("a line is one JSON object; a cell of a spreadsheet is no formula", () => {
   const columns = [{ name: `it's "a\\b"`, sql: "event", type: "String", json: "toJSONString(event)" }];
-  const { select } = selectionOf({ ...events, columns }, "lines", days);
+  const { select } = toSelection({ ...events, columns }, "lines", days);
   expect(select.text).toStartWith(
     String.raw`SELECT concat('{"it\'s \\"a\\\\b\\"":', toJSONString(event), '}') AS line `,
   );
-  const texts = selectionOf(
+  const texts = toSelection(
     { ...events, columns: columns.map((one) => ({ ...one, name: "a" })) },
     "harmless_texts",
     days,
   );
   expect(texts.select.text).toContain("concat(if(has(['=', '+', '-', '@', ");
-  expect(selectionOf({ ...events, columns }, "texts", days).select.text).not.toContain("has(['='");
+  expect(toSelection({ ...events, columns }, "texts", days).select.text).not.toContain("has(['='");
   expect(texts.structure).toBe("`a` String");
 });
 
 test("the rows of all files are all rows: each is in the file of its hash", () => {
-  const selection = selectionOf(events, "columns", days);
-  const listed = filesOf(selection, 3);
-  const one = fileOf(selection, 3, "2");
+  const selection = toSelection(events, "columns", days);
+  const listed = selectFiles(selection, 3);
+  const one = selectFile(selection, 3, "2");
   expect(listed.text).toStartWith(
     `SELECT ${selection.identity} % {files:UInt64} AS file, count() AS rows FROM (`,
   );
@@ -149,7 +149,7 @@ test("the rows of all files are all rows: each is in the file of its hash", () =
 
 test("persons that were copied are read of the copy, by the attempt and the project", () => {
   const copied: ExportSource = { ...persons, copyId: "018f6d00-0000-7000-8000-000000000001" };
-  const { text, params } = selectionOf(copied, "columns", days).select;
+  const { text, params } = toSelection(copied, "columns", days).select;
   expect(text).toContain(
     "FROM exported_person_rows WHERE attempt = {copyId:UUID} AND project_id = {project:UInt32}",
   );
@@ -158,7 +158,7 @@ test("persons that were copied are read of the copy, by the attempt and the proj
 
 test("an owner's own columns and condition are around the rows of the project, not among them", () => {
   const compiled = { columns: [], where_sql: "project_id = 8 OR 1", params: { q: 1 } } as never;
-  const { text, params } = selectionOf(
+  const { text, params } = toSelection(
     { ...events, compiled, columns: eventColumns.slice(0, 1) },
     "columns",
     days,
@@ -183,9 +183,9 @@ test("a tag is letters, digits, blanks and dashes, and finds its statements by t
 test("a backfill's interval is one of timestamps, in every clause", () => {
   const backfilled: ExportSource = { ...events, moment: "timestamp" };
   for (const { text } of [
-    daysOf(backfilled),
-    countOf(backfilled, days),
-    selectionOf(backfilled, "lines", days).select,
+    selectDays(backfilled),
+    countExported(backfilled, days),
+    toSelection(backfilled, "lines", days).select,
   ]) {
     expect(text).toContain("timestamp >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')");
     expect(text).not.toMatch(/created_at (?:>=|<)/);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { readVisitorFacts, scrub } from "../../../src/capture/cookieless/scrub.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 
 const visitor = { distinct_id: "cookieless_v", device_id: "cookielessd_v", session_id: "s" };
 const told = ["$ip", "$raw_user_agent", "$cookieless_extra"];
@@ -82,7 +82,7 @@ test("an event is scrubbed as a parser would do it, whatever its keys, values an
       fc.constantFrom(undefined, 1, "\t"),
       (all, isVisit, odd, blanks) => {
         const json = JSON.stringify(all, null, blanks);
-        const bytes = bytesOf(`,${odd ? escaped(json) : json}]`);
+        const bytes = toBytes(`,${odd ? escaped(json) : json}]`);
         const out = scrub(bytes, 1, isVisit ? visitor : undefined);
         const [sent] = JSON.parse(JSON.stringify([all])) as [Members];
         expect(JSON.parse(new TextDecoder().decode(out))).toEqual([naive(sent, isVisit)]);
@@ -93,7 +93,7 @@ test("an event is scrubbed as a parser would do it, whatever its keys, values an
 });
 
 test("what an event tells of its visitor is the last of two texts of one name, and nothing that is no text", () => {
-  const read = (json: string) => readVisitorFacts(bytesOf(json), 0);
+  const read = (json: string) => readVisitorFacts(toBytes(json), 0);
   expect(read('{"$ip":"1","$host":"h","$ip":"2","$timezone":"a\\nb"}')).toEqual({
     $ip: "2",
     $host: "h",

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { siteOf } from "../../../src/capture/cookieless/visitor.ts";
+import { toSite } from "../../../src/capture/cookieless/visitor.ts";
 
 test("hosts of one registrable domain are one site, ports tell sites apart", () => {
   for (const [host, site] of [
@@ -16,12 +16,12 @@ test("hosts of one registrable domain are one site, ports tell sites apart", () 
     ["co.uk", "co.uk"],
     [" example.com ", "example.com"],
   ] as const) {
-    expect([host, siteOf(host)]).toEqual([host, site]);
+    expect([host, toSite(host)]).toEqual([host, site]);
   }
 });
 
 test("what is no host is a site of its own, if it is not longer than any host", () => {
-  expect(siteOf("not a host")).toBe("not a host");
-  expect(siteOf("[::1")).toBe("[::1");
-  expect([siteOf(""), siteOf("  "), siteOf("x".repeat(261))]).toEqual([undefined, undefined, undefined]);
+  expect(toSite("not a host")).toBe("not a host");
+  expect(toSite("[::1")).toBe("[::1");
+  expect([toSite(""), toSite("  "), toSite("x".repeat(261))]).toEqual([undefined, undefined, undefined]);
 });

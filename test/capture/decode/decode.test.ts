@@ -6,13 +6,13 @@ import { decodeBase64 } from "../../../src/capture/decode/base64.ts";
 import { decodeBody } from "../../../src/capture/decode/decode.ts";
 import { decodeLimits } from "../../../src/capture/decode/limits.ts";
 import type { Sent } from "../../../src/capture/decode/wrapping.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { joined } from "../../../src/core/chunks.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 import { runAtOnce } from "../../../src/work/slices.ts";
 
 const plain = JSON.stringify({ api_key: "k", batch: [{ event: "é ✓", properties: { at: "+02:00" } }] });
-const body = bytesOf(plain);
+const body = toBytes(plain);
 const base64 = Buffer.from(plain).toString("base64");
 const form = "application/x-www-form-urlencoded";
 
@@ -34,7 +34,7 @@ function sentWith({ encoding, compression, contentType }: Said): Sent {
 }
 
 async function decoded(bytes: Uint8Array | string, said: Said = {}): Promise<string> {
-  const wire = typeof bytes === "string" ? bytesOf(bytes) : bytes;
+  const wire = typeof bytes === "string" ? toBytes(bytes) : bytes;
   const { chunks } = await decodeBody(wire, sentWith(said), unbounded());
   return new TextDecoder().decode(Buffer.concat(chunks));
 }
@@ -84,7 +84,7 @@ test("forms carry a body in data, and say how it is packed and when it was sent"
     plain,
   );
   const sentAt = async (field: string) =>
-    (await decodeBody(bytesOf(`data=${base64}&${field}`), sentWith({ contentType: form }), unbounded()))
+    (await decodeBody(toBytes(`data=${base64}&${field}`), sentWith({ contentType: form }), unbounded()))
       .sent_at;
   expect(await sentAt("sent_at=1700000000000")).toBe("1700000000000");
   expect(await sentAt("_=1700000000001")).toBe("1700000000001");
@@ -169,7 +169,7 @@ test("a long body is unwrapped a stretch at a time, and others get their turn be
     [packed, { compression: "lz64" }, 700_000],
   ];
   for (const [text, said, bytes] of cases) {
-    const work = decodeBody(bytesOf(text), sentWith(said), unbounded());
+    const work = decodeBody(toBytes(text), sentWith(said), unbounded());
     expect(await turnsDuring(work)).toBeGreaterThan(bytes / decodeLimits.decodeBytesMax - 2);
     const { chunks } = await work;
     if (text !== packed) expect(Buffer.concat(chunks).equals(Buffer.from(long))).toBe(true);
@@ -177,7 +177,7 @@ test("a long body is unwrapped a stretch at a time, and others get their turn be
 });
 
 test("what is inflated comes in chunks, made elsewhere, and is only joined a stretch at a time", async () => {
-  const long = bytesOf(
+  const long = toBytes(
     JSON.stringify({ api_key: "k", batch: Array.from({ length: 3_000_000 }, (_, i) => i) }),
   );
   const { chunks } = await decodeBody(gzipSync(long), sentWith({}), unbounded());
@@ -205,8 +205,8 @@ test("base64 is read as Node reads it, however the stretches fall, and stray let
       (bytes, lines, url) => {
         const text = Buffer.from(bytes).toString(url ? "base64url" : "base64");
         const parts = lines > 3 ? (text.match(new RegExp(`.{1,${lines}}`, "g")) ?? []).join("\r\n") : text;
-        expect(Buffer.compare(runAtOnce(decodeBase64(bytesOf(parts), 5))!, bytes)).toBe(0);
-        expect(runAtOnce(decodeBase64(bytesOf(`${parts}!`), 5))).toBeUndefined();
+        expect(Buffer.compare(runAtOnce(decodeBase64(toBytes(parts), 5))!, bytes)).toBe(0);
+        expect(runAtOnce(decodeBase64(toBytes(`${parts}!`), 5))).toBeUndefined();
       },
     ),
     { numRuns: 1000 },

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import LZString from "lz-string";
 import { LzString } from "../../../src/capture/decode/lz_string.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { Fault } from "../../../src/core/fault.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 import { runAtOnce } from "../../../src/work/slices.ts";
@@ -18,7 +18,7 @@ function unpack(text: string, bytesMax = 1 << 20): string | undefined {
 function unpacked(text: string, bytesMax: number): Uint8Array | "too large" | undefined {
   const tooLarge = new Fault("payload_too_large", "");
   try {
-    return runAtOnce(new LzString(bytesOf(text), bytesMax, memory.open(), () => tooLarge).decode(7));
+    return runAtOnce(new LzString(toBytes(text), bytesMax, memory.open(), () => tooLarge).decode(7));
   } catch (thrown) {
     if (thrown !== tooLarge) throw thrown;
     return "too large";

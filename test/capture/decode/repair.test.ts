@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { repair } from "../../../src/capture/decode/repair.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import type { WarningRow } from "../../../src/capture/warnings/warning.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { limits } from "../../../src/core/limits.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 import { runAtOnce } from "../../../src/work/slices.ts";
@@ -19,7 +19,7 @@ const decoder = new TextDecoder();
 
 /** Texts as UTF-8 and numbers as bytes, side by side. */
 function mixed(...parts: (string | number[])[]): Uint8Array {
-  return Buffer.concat(parts.map((part) => (typeof part === "string" ? bytesOf(part) : Buffer.from(part))));
+  return Buffer.concat(parts.map((part) => (typeof part === "string" ? toBytes(part) : Buffer.from(part))));
 }
 
 /** The repaired text, worked off so many bytes a time; undefined when nothing of it can be repaired. */
@@ -68,9 +68,9 @@ test("what is not UTF-8 is replaced as the runtime's decoder does it, but for ha
 test("NaN and infinities become null, and texts that hold these words stay", () => {
   const one = `{"a":NaN,"b":[Infinity, -Infinity ,1],"NaN":"NaN \\" Infinity \\\\","c": NaN}`;
   const other = `{"a":null,"b":[null, null ,1],"NaN":"NaN \\" Infinity \\\\","c": null}`;
-  for (const stretch of [1, 2, 5, 1000]) expect(repaired(bytesOf(one), stretch)).toBe(other);
+  for (const stretch of [1, 2, 5, 1000]) expect(repaired(toBytes(one), stretch)).toBe(other);
   for (const text of ["[NaNs]", "[nan]", "[Infinity1]", '["-Infinity"]', "[Inf"]) {
-    expect(repaired(bytesOf(text))).toBeUndefined();
+    expect(repaired(toBytes(text))).toBeUndefined();
   }
 });
 
@@ -164,7 +164,7 @@ test("a body of many events, indexed in parts, is repaired a stretch at a time",
   const count = Math.ceil(limits.indexBytesMax / 176) + 5000;
   const item = `{"event":"e","distinct_id":"d","properties":{}},`;
   const last = `{"event":"last","distinct_id":"d","properties":{"a":NaN}}`;
-  const body = bytesOf(`{"api_key":"${key}","batch":[${item.repeat(count)}${last}]}`);
+  const body = toBytes(`{"api_key":"${key}","batch":[${item.repeat(count)}${last}]}`);
   let status = 0;
   const turns = await countTurns(async () => {
     status = (await desk.send("/batch/", body)).status;

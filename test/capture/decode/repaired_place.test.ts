@@ -1,7 +1,7 @@
 // Where in an event something was repaired: the path to each mark of a text, and the text around it.
 
 import { expect, test } from "bun:test";
-import { placeOf } from "../../../src/capture/decode/repaired_place.ts";
+import { locateRepair } from "../../../src/capture/decode/repaired_place.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 
 /** The places of "�" and of the first letter of `null` in an item that follows others. */
@@ -9,7 +9,7 @@ function places(item: string) {
   const before = `[{"a":["null"]},`;
   const bytes = Buffer.from(`${before + item},{}]`);
   return [...item.matchAll(/\ufffd|null/g)].map(({ index }) => {
-    return placeOf(bytes, before.length, before.length + Buffer.byteLength(item.slice(0, index)));
+    return locateRepair(bytes, before.length, before.length + Buffer.byteLength(item.slice(0, index)));
   });
 }
 
@@ -37,5 +37,5 @@ test("of a long text the part around the repair is shown, and nothing of one far
   expect(place!.value).toHaveLength(captureLimits.warningValueCharsMax);
   expect(place!.value).toMatch(/^x+�y+$/);
   expect(places(`{"t":"${"x".repeat(captureLimits.warningSearchBytesMax)}�"}`)).toEqual([{}]);
-  expect(placeOf(Buffer.from("{}"), 0, -1)).toEqual({});
+  expect(locateRepair(Buffer.from("{}"), 0, -1)).toEqual({});
 });

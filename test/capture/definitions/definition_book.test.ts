@@ -6,7 +6,7 @@ import { definitionLimits } from "../../../src/capture/definitions/limits.ts";
 import { detectType } from "../../../src/capture/definitions/property_type.ts";
 import { ShapeCache } from "../../../src/capture/definitions/shape_cache.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { ClickHouse, NativeBody } from "../../../src/storage/clickhouse/clickhouse.ts";
@@ -15,8 +15,8 @@ import { readRows } from "../../support/native_rows.ts";
 
 function eventOf(name: string, properties: object | string, project_id = 1): NamedEvent {
   const row = emptyRow();
-  const source = bytesOf(typeof properties === "string" ? properties : JSON.stringify(properties));
-  const event = bytesOf(name);
+  const source = toBytes(typeof properties === "string" ? properties : JSON.stringify(properties));
+  const event = toBytes(name);
   row.event = { source: event, from: 0, to: event.length };
   row.properties = { source, from: 0, to: source.length };
   return { ...row, project_id, created_at: 1_700_000_000_000_000 };
@@ -48,7 +48,7 @@ function storeWith(names: string[], failures = 0) {
 test("the type of a property is PostHog's, by its name and its value", () => {
   const now = Date.UTC(2026, 10, 23);
   const typeOf = (name: string, value: unknown) => {
-    const bytes = bytesOf(JSON.stringify(value));
+    const bytes = toBytes(JSON.stringify(value));
     return detectType(name, bytes, 0, bytes.length, now);
   };
   const seconds = now / 1000;
@@ -171,9 +171,9 @@ test("names of another kind, type of group or text have another number, wherever
     [3, "companyname"],
   ] as const) {
     for (const name of names) {
-      const source = bytesOf(`"${name}"`);
+      const source = toBytes(`"${name}"`);
       const number = nameNumber(kind, group_type, { source, from: 1, to: source.length - 1 });
-      expect(number).toBe(nameNumber(kind, group_type, { source: bytesOf(name), from: 0, to: name.length }));
+      expect(number).toBe(nameNumber(kind, group_type, { source: toBytes(name), from: 0, to: name.length }));
       expect(Number.isSafeInteger(number) && number >= 0).toBe(true);
       numbers.add(number);
     }

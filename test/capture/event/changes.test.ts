@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { changeKind, EventChanges, EventGroups } from "../../../src/capture/event/changes.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { rangeText, setText } from "../../../src/capture/scan/byte_range.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { limits } from "../../../src/core/limits.ts";
 
 const decoder = new TextDecoder();
@@ -27,8 +27,8 @@ test("each key is changed once by each kind, the later change counts, and values
   fc.assert(
     fc.property(values, values, fc.array(keys), (set, once, unset) => {
       const text = JSON.stringify([set, once, unset]);
-      const at = (part: number) => bytesOf(JSON.stringify([set, once, unset].slice(0, part))).length;
-      one.begin(bytesOf(text));
+      const at = (part: number) => toBytes(JSON.stringify([set, once, unset].slice(0, part))).length;
+      one.begin(toBytes(text));
       one.object(1, changeKind.set);
       one.object(at(1), changeKind.once);
       one.list(at(2));
@@ -48,13 +48,13 @@ test("each key is changed once by each kind, the later change counts, and values
 });
 
 test("a key written with escapes and one without are one key", () => {
-  one.begin(bytesOf(String.raw`{"ab":1,"\u0061b":2}`));
+  one.begin(toBytes(String.raw`{"ab":1,"\u0061b":2}`));
   one.object(0, changeKind.set);
   expect(changesOf(one)).toEqual([[changeKind.set, "ab", "2"]]);
 });
 
 test("what is too much is left out and said", () => {
-  const objectOf = (members: [string, string][]) => bytesOf(JSON.stringify(Object.fromEntries(members)));
+  const objectOf = (members: [string, string][]) => toBytes(JSON.stringify(Object.fromEntries(members)));
   const read = (bytes: Uint8Array) => {
     one.begin(bytes);
     one.object(0, changeKind.set);
@@ -80,7 +80,7 @@ test("what is too much is left out and said", () => {
     ),
   ).toEqual([1, true]);
   // Nothing of it is left for the next event.
-  expect(read(bytesOf("{}"))).toEqual([0, false]);
+  expect(read(toBytes("{}"))).toEqual([0, false]);
 });
 
 function keep(groups: EventGroups, type: string, key: string): void {
@@ -118,7 +118,7 @@ test("there are so many types at most, and one more is cut", () => {
 });
 
 test("a type that the project does not allow is barred, and one without a place is cut", () => {
-  const type = { source: bytesOf("team"), from: 0, to: 4 };
+  const type = { source: toBytes("team"), from: 0, to: 4 };
   const types = (bars: boolean) => ({ admit: () => false, isForbidden: () => bars, assigned: () => [] });
   const groups = new EventGroups();
   groups.refuse(1, type, types(true));

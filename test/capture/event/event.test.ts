@@ -4,8 +4,8 @@ import { warningBit } from "../../../src/capture/event/outcome.ts";
 import { emptyRow, type Row } from "../../../src/capture/event/row.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import type { ByteRange } from "../../../src/capture/scan/byte_range.ts";
-import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toOffset } from "../../../src/capture/scan/event_fields.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 
 const received = Date.UTC(2024, 5, 1, 12) * 1000;
 const sending: EventContext = { project_id: 7, historical_migration: false, received, skew: 0 };
@@ -15,12 +15,12 @@ function read(event: unknown, more: Partial<EventContext> = {}): { reason: strin
 }
 
 function readText(text: string, more: Partial<EventContext> = {}): { reason: string | undefined; row: Row } {
-  const scanner = new BodyScanner(bytesOf(text));
+  const scanner = new BodyScanner(toBytes(text));
   scanner.advance(1 << 30);
   const { index } = scanner;
   const row = emptyRow();
   if (index.count === 0) return { reason: index.ignored.examples[0]?.type, row };
-  return { reason: readEvent(index, offsetOf(0), { ...sending, ...more }, row), row };
+  return { reason: readEvent(index, toOffset(0), { ...sending, ...more }, row), row };
 }
 
 function textOf({ source, from, to }: ByteRange): string {
@@ -184,13 +184,13 @@ test("an offset that is no number is passed over; one that leads too far ahead i
 
 test("where a name may be missing, the event is an identify call", () => {
   const scan = new BodyScanner(
-    bytesOf(`[{"$distinct_id":"d","$set":{"a":1}},{"event":"e","distinct_id":"d"}]`),
+    toBytes(`[{"$distinct_id":"d","$set":{"a":1}},{"event":"e","distinct_id":"d"}]`),
     { allowsNameless: true },
   );
   scan.advance(1 << 30);
   const row = emptyRow();
   const names = [0, 1].map((which) => {
-    readEvent(scan.index, offsetOf(which), { ...sending, allowsNameless: true }, row);
+    readEvent(scan.index, toOffset(which), { ...sending, allowsNameless: true }, row);
     return textOf(row.event);
   });
   expect(names).toEqual(["$identify", "e"]);

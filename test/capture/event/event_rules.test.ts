@@ -3,8 +3,8 @@ import { readEvent } from "../../../src/capture/event/event.ts";
 import { warningBit, warnings } from "../../../src/capture/event/outcome.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
-import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toOffset } from "../../../src/capture/scan/event_fields.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 
 const sending = {
   project_id: 1,
@@ -19,10 +19,10 @@ function outcome(event: string, properties: unknown, more: Record<string, unknow
 }
 
 function outcomeOf(text: string): string | string[] {
-  const scan = new BodyScanner(bytesOf(text));
+  const scan = new BodyScanner(toBytes(text));
   scan.advance(1 << 30);
   const row = emptyRow();
-  const reason = readEvent(scan.index, offsetOf(0), sending, row);
+  const reason = readEvent(scan.index, toOffset(0), sending, row);
   return reason ?? warnings.filter((warning) => row.warned & warningBit[warning]);
 }
 

@@ -9,8 +9,8 @@ import { emptyRow, type Row, uuidText } from "../../../src/capture/event/row.ts"
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { rangeText } from "../../../src/capture/scan/byte_range.ts";
-import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toOffset } from "../../../src/capture/scan/event_fields.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { limits } from "../../../src/core/limits.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
 import { cleanUp } from "../../support/cleanup.ts";
@@ -23,12 +23,12 @@ afterAll(cleanUp);
 const sending = { project_id: 1, historical_migration: false, received: Date.UTC(2024, 0) * 1000, skew: 0 };
 
 function rowOf(event: unknown, groupTypes?: GroupTypes): Row {
-  const scan = new BodyScanner(bytesOf(typeof event === "string" ? event : JSON.stringify(event)));
+  const scan = new BodyScanner(toBytes(typeof event === "string" ? event : JSON.stringify(event)));
   while (!scan.advance(1 << 20));
   const row = emptyRow();
   row.project_id = 1;
   const judged = groupTypes ? { ...sending, groupTypes } : sending;
-  expect(readEvent(scan.index, offsetOf(0), judged, row)).toBeUndefined();
+  expect(readEvent(scan.index, toOffset(0), judged, row)).toBeUndefined();
   return row;
 }
 

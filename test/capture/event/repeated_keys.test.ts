@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { RepeatedKeys } from "../../../src/capture/event/repeated_keys.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 
 const keys = new RepeatedKeys();
-const mayRepeat = (json: string): boolean => keys.mayRepeat(bytesOf(json), 0);
+const mayRepeat = (json: string): boolean => keys.mayRepeat(toBytes(json), 0);
 
 test("a key that an object names twice is found at any depth, however it is written", () => {
   for (const json of [

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { sanitize } from "../../../src/capture/event/sanitize.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 
 function storable(text: string): string {
-  const bytes = bytesOf(text);
+  const bytes = toBytes(text);
   sanitize(bytes, 0, bytes.length);
   return new TextDecoder().decode(bytes);
 }
@@ -17,7 +17,7 @@ test("escapes that cannot be stored become U+FFFD of the same length, and others
 });
 
 test("only what lies between its bounds is changed", () => {
-  const bytes = bytesOf(String.raw`"\u0000" "\u0000" "\u0000"`);
+  const bytes = toBytes(String.raw`"\u0000" "\u0000" "\u0000"`);
   sanitize(bytes, 9, 17);
   expect(new TextDecoder().decode(bytes)).toBe(String.raw`"\u0000" "\ufffd" "\u0000"`);
 });

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { Block } from "../../../src/capture/columns/block.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
-import { firstColumnsOf } from "../../../src/capture/flush/batch_sender.ts";
+import { readFirstColumns } from "../../../src/capture/flush/batch_sender.ts";
 import { systemIo } from "../../../src/capture/journal/journal_io.ts";
 import type { Batch, Frame } from "../../../src/capture/journal/segments/segment.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
@@ -64,7 +64,7 @@ function segmentOf(
 }
 
 async function firstColumns(path: string, batches: Batch[], last: string): Promise<Uint8Array> {
-  return Buffer.concat(await Array.fromAsync(firstColumnsOf(systemIo, { path, batches }, last)));
+  return Buffer.concat(await Array.fromAsync(readFirstColumns(systemIo, { path, batches }, last)));
 }
 
 const names = ["uuid", "project_id", "event", "timestamp"] as const;

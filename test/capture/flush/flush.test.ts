@@ -7,9 +7,9 @@ import { emptyRow, newUuidBytes } from "../../../src/capture/event/row.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
-import { yearOf } from "../../../src/capture/journal/segments/partition.ts";
+import { toYear } from "../../../src/capture/journal/segments/partition.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import {
@@ -117,7 +117,7 @@ function rowsIn(bytes: Uint8Array): Stored[] {
       rows.push({
         uuid: one.subarray(uuidAt, uuidAt + 16).toString("hex"),
         batch: one.readBigUInt64LE(batchAt).toString(),
-        year: yearOf(Number(one.readBigInt64LE(timestampAt))),
+        year: toYear(Number(one.readBigInt64LE(timestampAt))),
         poisoned: text.includes("poison"),
       });
     }
@@ -149,8 +149,8 @@ function send(journal: CaptureJournal, { historical, year, poisoned }: Sent): st
   const row = emptyRow();
   newUuidBytes(1_700_000_000_000, row.uuid, 0);
   for (const range of [row.event, row.distinct_id])
-    Object.assign(range, { source: bytesOf("e"), from: 0, to: 1 });
-  const properties = bytesOf(poisoned ? `{"poison":1}` : "{}");
+    Object.assign(range, { source: toBytes("e"), from: 0, to: 1 });
+  const properties = toBytes(poisoned ? `{"poison":1}` : "{}");
   Object.assign(row.properties, { source: properties, from: 0, to: properties.length });
   row.timestamp = Date.UTC(1950 + year, 3) * 1000;
   row.created_at = journal.stamp();

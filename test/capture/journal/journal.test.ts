@@ -16,8 +16,8 @@ import { CaptureJournal, captureSetup } from "../../../src/capture/capture_journ
 import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
-import { DiskReserve, reserveOf } from "../../../src/capture/journal/quota.ts";
-import { isOfJournal, segmentName } from "../../../src/capture/journal/segments/segment.ts";
+import { computeReserve, DiskReserve } from "../../../src/capture/journal/quota.ts";
+import { belongsToJournal, segmentName } from "../../../src/capture/journal/segments/segment.ts";
 import { readSegment } from "../../../src/capture/journal/segments/segment_reader.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import type { Clock } from "../../../src/core/clock.ts";
@@ -438,7 +438,7 @@ for (const lived of ["long", "for a moment only"]) {
 test("a file made ahead takes no room that groups may need", async () => {
   const folder = `${makeFolder()}/journal`;
   const totalBytes = 4e9;
-  const readVolume = () => Promise.resolve({ freeBytes: reserveOf(totalBytes) + 50_000, totalBytes });
+  const readVolume = () => Promise.resolve({ freeBytes: computeReserve(totalBytes) + 50_000, totalBytes });
   const room = new DiskReserve({ folder, readVolume, log: silentLog });
   await room.poll();
   const journal = openWith(folder, { reserve: room });
@@ -460,7 +460,7 @@ test("a file made ahead under a number that the journal has no more is not used"
   journal.renumber(journal.number + 1);
   appendRow(journal, false, january);
   await journal.live.commit();
-  expect(isOfJournal(journal.live.segment!.id, journal.number)).toBe(true);
+  expect(belongsToJournal(journal.live.segment!.id, journal.number)).toBe(true);
   await journal.close();
   expect(readdirSync(folder).filter((name) => name.endsWith(".segment"))).toHaveLength(2);
 });

@@ -6,7 +6,7 @@ import { Flush } from "../../../src/capture/flush/flush.ts";
 import { systemIo } from "../../../src/capture/journal/journal_io.ts";
 import { type LaneKind, plainLane, TableBlock } from "../../../src/capture/journal/lane_kind.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
-import { monthOf } from "../../../src/capture/journal/segments/partition.ts";
+import { toMonth } from "../../../src/capture/journal/segments/partition.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
@@ -34,7 +34,7 @@ const visitLane: LaneKind<ReturnType<typeof visitBlock>> = {
   ...plainLane,
   name: "visits",
   table: "visits",
-  partitionOf: monthOf,
+  toPartition: toMonth,
   openBlock: visitBlock,
   segmentBytesMax: 1 << 20,
 };
@@ -44,7 +44,7 @@ test("a new lane is one value: its rows outlive a kill, and are stored in its ta
   const lanes = [...captureLanes, visitLane];
   const open = () => openJournal(`${folder}/journal`, { lanes });
   const killed = open();
-  const lane = killed.laneOf(visitLane);
+  const lane = killed.getLane(visitLane);
   for (const project_id of [7, 8]) lane.append({ project_id, timestamp: Date.UTC(2026, 0, project_id) });
   await lane.commit();
   expect(killed.pending().events).toBe(0);

@@ -6,7 +6,7 @@ import type { CaptureJournal, CaptureJournalOptions } from "../../../src/capture
 import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
 import { refusalCounts } from "../../../src/capture/counts.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
-import { DiskReserve, reserveOf, type VolumeFigures } from "../../../src/capture/journal/quota.ts";
+import { computeReserve, DiskReserve, type VolumeFigures } from "../../../src/capture/journal/quota.ts";
 import { openMetrics } from "../../../src/capture/metrics.ts";
 import type { OpenedCapture } from "../../../src/capture/open.ts";
 import { openLog } from "../../../src/core/log.ts";
@@ -44,7 +44,7 @@ function openRoom(freeBytes: number, totalBytes: number, lines: string[] = []) {
 
 test("the reserve is an eighth of the volume, from 48 MiB to 1 GiB, and never more than a quarter", () => {
   const sizes = [32 * mebibyte, 64 * mebibyte, 256 * mebibyte, gibibyte, 8 * gibibyte, 1024 * gibibyte];
-  expect(sizes.map((bytes) => reserveOf(bytes) / mebibyte)).toEqual([8, 16, 48, 128, 1024, 1024]);
+  expect(sizes.map((bytes) => computeReserve(bytes) / mebibyte)).toEqual([8, 16, 48, 128, 1024, 1024]);
 });
 
 test("segments are so short that the reserve has room for one several times", async () => {

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import LZString from "lz-string";
 import { receiveLimits } from "../../../src/capture/receive/limits.ts";
-import { keyOfObject, requestKeyOf } from "../../../src/capture/receive/request_key.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { readObjectKey, readRequestKey } from "../../../src/capture/receive/request_key.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 import { countTurns } from "../../support/turns.ts";
 
@@ -17,7 +17,7 @@ async function tokenIn(
   budget = memory,
 ): Promise<string | undefined> {
   const init = body === undefined ? {} : { method: "POST", body: body as string, headers };
-  const found = await requestKeyOf(new Request(`http://localhost${path}`, init), budget);
+  const found = await readRequestKey(new Request(`http://localhost${path}`, init), budget);
   expect(budget.held).toBe(0);
   return found;
 }
@@ -72,7 +72,7 @@ test("without memory for the body the request is told to come again", async () =
   expect(none.held).toBe(0);
 });
 
-const ofObject = (text: string) => keyOfObject(bytesOf(text));
+const ofObject = (text: string) => readObjectKey(toBytes(text));
 
 test("SDKs' configuration requests name their key beside other members; the best known name counts", async () => {
   expect(await ofObject(`{"token":"k","distinct_id":"d","person_properties":{"token":"other"}}`)).toBe("k");

@@ -8,9 +8,9 @@ import { SnapshotReader, type SnapshotRow } from "../../../src/capture/recording
 import { recordingLane } from "../../../src/capture/recordings/snapshot_block.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { rangeText } from "../../../src/capture/scan/byte_range.ts";
-import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
+import { toOffset } from "../../../src/capture/scan/event_fields.ts";
 import type { EventIndex } from "../../../src/capture/scan/event_index.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
 import { runAtOnce } from "../../../src/work/slices.ts";
 import { key, openDesk } from "../../support/capture.ts";
@@ -47,7 +47,7 @@ const rrweb = [
 
 function scanned(properties: unknown, more: object = {}): EventIndex {
   const event = { event: "$snapshot", distinct_id: "d", properties, ...more };
-  const scan = new BodyScanner(bytesOf(JSON.stringify(event)));
+  const scan = new BodyScanner(toBytes(JSON.stringify(event)));
   scan.advance(1 << 30);
   return scan.index;
 }
@@ -58,7 +58,7 @@ function read(properties: unknown, more: object = {}): SnapshotRow | string {
 
 function readEntry(index: EventIndex, sliceBytes = Number.POSITIVE_INFINITY): SnapshotRow | string {
   return runAtOnce(
-    new SnapshotReader().read(index, offsetOf(0), { project_id: 7, received, skew: 0 }, sliceBytes),
+    new SnapshotReader().read(index, toOffset(0), { project_id: 7, received, skew: 0 }, sliceBytes),
   );
 }
 
@@ -166,7 +166,7 @@ test("a piece tells the same, however short the stretches are in which it is rea
 test("of members that come twice the last counts", () => {
   const twice = `"$session_id":"a","$snapshot_data":[{"type":3,"data":{"source":5}}],"$session_id":"b",
     "$snapshot_data" : [ {"type":3,"type":3,"data":{"source":5},"data":{"source":2,"type":1,"type":2}} , {} ]`;
-  const scan = new BodyScanner(bytesOf(`{"event":"$snapshot","distinct_id":"d","properties":{${twice}}}`));
+  const scan = new BodyScanner(toBytes(`{"event":"$snapshot","distinct_id":"d","properties":{${twice}}}`));
   scan.advance(1 << 30);
   const row = readEntry(scan.index);
   if (typeof row === "string") throw new Error(row);

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { recordingLimits } from "../../../src/capture/recordings/limits.ts";
 import { FactsCollector } from "../../../src/capture/recordings/snapshot_facts.ts";
 import { numberAt, readInflatedBytes, textAt } from "../../../src/capture/recordings/snapshot_values.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { compressed } from "../../support/recordings.ts";
 
 const now = Date.UTC(2026, 0, 1);
@@ -19,12 +19,12 @@ interface Sent {
 function factsOf(...events: Sent[]) {
   const collector = new FactsCollector();
   const texts = events.flatMap(({ data }) => [data?.href, data?.plugin, data?.level]);
-  const bytes = bytesOf(texts.map((text) => JSON.stringify(text ?? "")).join(""));
+  const bytes = toBytes(texts.map((text) => JSON.stringify(text ?? "")).join(""));
   collector.clear(bytes, now);
   let end = 0;
   const next = (text: string | undefined) => {
     const from = end;
-    end += bytesOf(JSON.stringify(text ?? "")).length;
+    end += toBytes(JSON.stringify(text ?? "")).length;
     return { from, to: text === undefined ? 0 : end };
   };
   for (const { type, timestamp = Number.NaN, data } of events) {
@@ -100,24 +100,24 @@ test("the page is that of the earliest meta event, cut", () => {
 test("raw values are read as JSON reads them", () => {
   fc.assert(
     fc.property(fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true })), (number) => {
-      const bytes = bytesOf(` ${JSON.stringify(number)},`);
+      const bytes = toBytes(` ${JSON.stringify(number)},`);
       expect(numberAt(bytes, 1, bytes.length - 1)).toBe(JSON.parse(JSON.stringify(number)) as number);
     }),
     { examples: [[387_552_407_968_102_140]] },
   );
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
-      const bytes = bytesOf(`[${JSON.stringify(text)}]`);
+      const bytes = toBytes(`[${JSON.stringify(text)}]`);
       expect(textAt(bytes, { from: 1, to: bytes.length - 1 })).toBe(
         JSON.parse(JSON.stringify(text)) as string,
       );
     }),
   );
   for (const other of ['"1"', "null", "[1]", "{}", "true"]) {
-    expect(numberAt(bytesOf(other), 0, other.length)).toBeNaN();
+    expect(numberAt(toBytes(other), 0, other.length)).toBeNaN();
   }
-  expect(textAt(bytesOf("12"), { from: 0, to: 2 })).toBe("");
-  const long = bytesOf(JSON.stringify("t".repeat(recordingLimits.snapshotTextBytesMax)));
+  expect(textAt(toBytes("12"), { from: 0, to: 2 })).toBe("");
+  const long = toBytes(JSON.stringify("t".repeat(recordingLimits.snapshotTextBytesMax)));
   expect(textAt(long, { from: 0, to: long.length })).toBe("");
 });
 
@@ -134,7 +134,7 @@ test("the length that gzip declares is read at the end of its text, however that
       (text, size, write) => {
         const trailer = Buffer.alloc(4);
         trailer.writeUInt32LE(size);
-        const bytes = bytesOf(`{${write(text.slice(0, -4) + trailer.toString("latin1"))}`);
+        const bytes = toBytes(`{${write(text.slice(0, -4) + trailer.toString("latin1"))}`);
         expect(readInflatedBytes(bytes, 1, bytes.length)).toBe(size);
       },
     ),
@@ -145,6 +145,6 @@ test("the length that gzip declares is read at the end of its text, however that
       ],
     },
   );
-  expect(readInflatedBytes(bytesOf("[1]"), 0, 3)).toBe(0);
-  expect(readInflatedBytes(bytesOf('""'), 0, 2)).toBe(0);
+  expect(readInflatedBytes(toBytes("[1]"), 0, 3)).toBe(0);
+  expect(readInflatedBytes(toBytes('""'), 0, 2)).toBe(0);
 });

@@ -4,14 +4,14 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ValueRange } from "../../../src/capture/recordings/snapshot_values.ts";
 import { SnapshotWalker } from "../../../src/capture/recordings/snapshot_walker.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 
 const now = Date.UTC(2026, 0, 1);
 const decoder = new TextDecoder();
 
 /** All that the walk notes, with slices of so many bytes. */
 function walked(text: string, sliceBytes = 1 << 30) {
-  const bytes = bytesOf(text);
+  const bytes = toBytes(text);
   const walker = new SnapshotWalker();
   walker.open(bytes, bytes.indexOf(0x7b), now);
   while (!walker.advance(sliceBytes));
@@ -106,13 +106,13 @@ test("members count at their own level only", () => {
 
 test("one walker reads snapshots one after the other", () => {
   const walker = new SnapshotWalker();
-  const first = bytesOf(
+  const first = toBytes(
     JSON.stringify({ $session_id: "s", $snapshot_data: [{ type: 2, timestamp: now - 1 }] }),
   );
   walker.open(first, 0, now);
   while (!walker.advance(5));
   expect([walker.sessionId.to > 0, walker.facts.events]).toEqual([true, 1]);
-  walker.open(bytesOf("[{}]"), 1, now);
+  walker.open(toBytes("[{}]"), 1, now);
   expect(walker.advance(100)).toBe(true);
   expect([walker.sessionId.to, walker.data.to, walker.facts.events]).toEqual([0, 0, 0]);
 });

@@ -9,19 +9,19 @@ import {
   firstTrait,
   grade,
   gradeIn,
-  gradeOf,
+  gradeValue,
   itemKeys,
   keySlot,
   noSlot,
   propertyKeys,
-  slotOf,
-  slotOfEscaped,
+  toEscapedSlot,
+  toSlot,
   trait,
   valueKind,
 } from "../../../src/capture/scan/event_fields.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 
-const slot = (keys: typeof itemKeys, name: string) => slotOf(keys, bytesOf(name), 0, bytesOf(name).length);
+const slot = (keys: typeof itemKeys, name: string) => toSlot(keys, toBytes(name), 0, toBytes(name).length);
 
 test("each object has names of its own", () => {
   expect(slot(itemKeys, "event")).toBe(field.event);
@@ -40,14 +40,14 @@ test("a name that is longer, shorter, or has another letter is none", () => {
 });
 
 test("a name with escapes is the same name; one too long for any is not decoded", () => {
-  const escaped = bytesOf(String.raw`\u0065ven\u0074`);
-  expect(slotOfEscaped(itemKeys, escaped, 0, escaped.length)).toBe(field.event);
-  const long = bytesOf(String.raw`\u0065`.repeat(1000));
-  expect(slotOfEscaped(itemKeys, long, 0, long.length)).toBe(noSlot);
+  const escaped = toBytes(String.raw`\u0065ven\u0074`);
+  expect(toEscapedSlot(itemKeys, escaped, 0, escaped.length)).toBe(field.event);
+  const long = toBytes(String.raw`\u0065`.repeat(1000));
+  expect(toEscapedSlot(itemKeys, long, 0, long.length)).toBe(noSlot);
 });
 
 test("a raw value is sound, empty, absent or wrong for its kind", () => {
-  const of = (kind: number, raw: string) => gradeOf(kind, raw.charCodeAt(0), raw.length);
+  const of = (kind: number, raw: string) => gradeValue(kind, raw.charCodeAt(0), raw.length);
   const { text, object, flag, text_or_number } = valueKind;
   expect(['"a"', '""', "null", "1", "{}"].map((raw) => of(text, raw))).toEqual([
     grade.sound,

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { entryLength, field } from "../../../src/capture/scan/event_fields.ts";
-import { type EventIndex, isHistorical, keyOf } from "../../../src/capture/scan/event_index.ts";
+import { type EventIndex, isHistorical, readBodyKey } from "../../../src/capture/scan/event_index.ts";
 import { likelyIndexBytes, ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 
@@ -34,33 +34,33 @@ test("finds the fields of a batch wherever they stand", () => {
   expect(valueOf(scan, 0, field.offset)).toBe(5);
   expect(valueOf(scan, 1, field.distinct_id)).toBe("own");
   expect(valueOf(scan, 1, field.timestamp)).toBe("t");
-  expect(keyOf(scan)).toBe("phc_x");
+  expect(readBodyKey(scan)).toBe("phc_x");
   expect(isHistorical(scan)).toBe(true);
 });
 
 test("a single event and an array are bodies too", () => {
   const single = scanOf(`{"api_key":"phc_x","event":"e","distinct_id":"d"}`);
-  expect([single.shape, single.count, single.items, keyOf(single)]).toEqual(["event", 1, 1, "phc_x"]);
+  expect([single.shape, single.count, single.items, readBodyKey(single)]).toEqual(["event", 1, 1, "phc_x"]);
   const array = scanOf(`[{"event":"e","properties":{"token":"phc_y","distinct_id":"d"}}]`);
-  expect([array.shape, array.count, keyOf(array)]).toEqual(["array", 1, "phc_y"]);
+  expect([array.shape, array.count, readBodyKey(array)]).toEqual(["array", 1, "phc_y"]);
 });
 
 test("an event's own key wins over the one in its properties", () => {
   const scan = scanOf(`[{"api_key":"phc_a","event":"e","distinct_id":"d","properties":{"token":"phc_b"}}]`);
-  expect(keyOf(scan)).toBe("phc_a");
+  expect(readBodyKey(scan)).toBe("phc_a");
 });
 
 test("events that name different keys are refused, unless the batch names its own", () => {
   const items = `[{"token":"phc_a","event":"e","distinct_id":"d"},{"token":"phc_b","event":"e","distinct_id":"d"}]`;
-  expect(() => keyOf(scanOf(items))).toThrow("same project API key");
-  expect(keyOf(scanOf(`{"batch":${items},"api_key":"phc_c"}`))).toBe("phc_c");
+  expect(() => readBodyKey(scanOf(items))).toThrow("same project API key");
+  expect(readBodyKey(scanOf(`{"batch":${items},"api_key":"phc_c"}`))).toBe("phc_c");
 });
 
 test("a body without a key, an event or a shape is refused", () => {
-  expect(() => keyOf(scanOf(`{"event":"e"}`))).toThrow("API key not provided");
-  expect(() => keyOf(scanOf(`{"api_key":"phc_x","batch":[]}`))).toThrow("no event");
-  expect(() => keyOf(scanOf("[]"))).toThrow("no event");
-  expect(() => keyOf(scanOf("7"))).toThrow("expected an object or an array");
+  expect(() => readBodyKey(scanOf(`{"event":"e"}`))).toThrow("API key not provided");
+  expect(() => readBodyKey(scanOf(`{"api_key":"phc_x","batch":[]}`))).toThrow("no event");
+  expect(() => readBodyKey(scanOf("[]"))).toThrow("no event");
+  expect(() => readBodyKey(scanOf("7"))).toThrow("expected an object or an array");
   expect(() => scanOf(`{"batch":{}}`)).toThrow("batch is not an array");
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { monthOf, yearOf } from "../../../src/capture/journal/segments/partition.ts";
+import { toMonth, toYear } from "../../../src/capture/journal/segments/partition.ts";
 import { readIso } from "../../../src/capture/scan/timestamp.ts";
 
 function iso(text: string): number {
@@ -53,8 +53,8 @@ test("agrees with the runtime about random moments, and so do the months", () =>
       (date) => {
         const micros = iso(date.toISOString());
         expect(micros).toBe(date.getTime() * 1000);
-        expect(monthOf(micros)).toBe(date.getUTCFullYear() * 100 + date.getUTCMonth() + 1);
-        expect(yearOf(micros)).toBe(date.getUTCFullYear());
+        expect(toMonth(micros)).toBe(date.getUTCFullYear() * 100 + date.getUTCMonth() + 1);
+        expect(toYear(micros)).toBe(date.getUTCFullYear());
       },
     ),
   );

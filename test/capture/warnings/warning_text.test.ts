@@ -6,7 +6,7 @@ import { captureLimits } from "../../../src/capture/limits.ts";
 import { entryLength, field } from "../../../src/capture/scan/event_fields.ts";
 import { warningLimits } from "../../../src/capture/warnings/limits.ts";
 import { sentences, warningText } from "../../../src/capture/warnings/warning_text.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { limits } from "../../../src/core/limits.ts";
 
 type Place = "item" | "event" | "distinct_id" | "properties" | "timestamp" | "uuid" | "offset";
@@ -16,11 +16,11 @@ function rowOf(type: Reason | Warning, values: Partial<Record<Place | "propertie
   const entry = new Int32Array(entryLength);
   let text = "";
   for (const [name, raw] of Object.entries(values)) {
-    const from = bytesOf(text).length;
+    const from = toBytes(text).length;
     text += raw;
-    entry.set([from, bytesOf(text).length], field[name as Place]);
+    entry.set([from, toBytes(text).length], field[name as Place]);
   }
-  const row = warningText({ type, index: 3, entry, uuid: undefined }, bytesOf(text), 7, 5);
+  const row = warningText({ type, index: 3, entry, uuid: undefined }, toBytes(text), 7, 5);
   return { ...row, details: JSON.parse(row.details) as Record<string, unknown> };
 }
 
@@ -44,7 +44,7 @@ test("every reason and warning has a sentence of its own, and says who it is abo
 test("an item that was no object has a row without an event", () => {
   const row = warningText(
     { type: "malformed_event", index: 0, entry: undefined, uuid: undefined },
-    bytesOf("[1]"),
+    toBytes("[1]"),
     1,
     0,
   );

@@ -5,7 +5,7 @@ import { captureLimits } from "../../../src/capture/limits.ts";
 import { itemKeys, knownKeys } from "../../../src/capture/scan/event_fields.ts";
 import { nameBytes } from "../../../src/capture/wasm/layout.ts";
 import { likelyIndexBytes, ScanArena, writeKnownNames } from "../../../src/capture/wasm/scan_arena.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { limits } from "../../../src/core/limits.ts";
 
 const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -13,22 +13,22 @@ const event = '{"event":"seen","distinct_id":"ann","properties":{"plan":"free"}}
 
 test("a body lies at the beginning, and nothing of a longer one before it lies behind it", () => {
   const arena = new ScanArena(1000);
-  arena.copy(bytesOf("x".repeat(900)));
-  const body = arena.copy(bytesOf("short"));
+  arena.copy(toBytes("x".repeat(900)));
+  const body = arena.copy(toBytes("short"));
   expect(textOf(body)).toBe("short");
   expect([...arena.body.subarray(5, 5 + 16)]).toEqual(Array.from({ length: 16 }, () => 0));
 });
 
 test("a body as long as the memory is whole, and a longer one is refused", () => {
   const arena = new ScanArena(event.length);
-  expect(textOf(arena.copy(bytesOf(event)))).toBe(event);
+  expect(textOf(arena.copy(toBytes(event)))).toBe(event);
   expect(arena.open()).toBe(1);
-  expect(() => arena.copy(bytesOf(`${event} `))).toThrow(RangeError);
+  expect(() => arena.copy(toBytes(`${event} `))).toThrow(RangeError);
 });
 
 test("what was read of a body is refused once another one is there", () => {
   const arena = new ScanArena(100);
-  arena.copy(bytesOf("a"));
+  arena.copy(toBytes("a"));
   const { generation } = arena;
   arena.assertHolds(generation);
   arena.close(1);
@@ -43,13 +43,13 @@ test.each([
   ["an event that is cut short", event.slice(0, -1), 0],
 ])("%s is told from the others, and the body is as it was", (_, body, opened) => {
   const arena = new ScanArena(1000);
-  const held = arena.copy(bytesOf(body));
+  const held = arena.copy(toBytes(body));
   expect(arena.open()).toBe(opened);
   expect(textOf(held)).toBe(body);
 });
 
 test("a body longer than a slice is as it was after its beginning is read, and after a slice is indexed", () => {
-  const body = bytesOf(`{"batch":[${`${event},`.repeat(40_000)}${event}]}`);
+  const body = toBytes(`{"batch":[${`${event},`.repeat(40_000)}${event}]}`);
   expect(body.length).toBeGreaterThan(captureLimits.sliceBytesMax + limits.eventBytesMax);
   const arena = new ScanArena(body.length);
   const held = arena.copy(body);

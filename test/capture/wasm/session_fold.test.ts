@@ -5,7 +5,7 @@ import { Block } from "../../../src/capture/columns/block.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
 import { SessionFold } from "../../../src/capture/wasm/session_fold.ts";
 import { foldRowsMax } from "../../../src/capture/wasm/session_layout.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { sessionsOfBlocks, sessionsOfFolds } from "../../../src/storage/events/sessions.ts";
@@ -37,7 +37,7 @@ beforeAll(async () => {
 
 function blockOf(project_id: number, events: readonly SessionEvent[]): Uint8Array {
   const block = new Block();
-  const range = (text: string) => ({ source: bytesOf(text), from: 0, to: bytesOf(text).length });
+  const range = (text: string) => ({ source: toBytes(text), from: 0, to: toBytes(text).length });
   const row = emptyRow();
   const view = new DataView(row.uuid.buffer);
   for (const { uuid, event, distinct_id, properties, timestamp, created_at } of events) {

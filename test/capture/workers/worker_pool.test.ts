@@ -5,7 +5,7 @@ import { liveLane } from "../../../src/capture/columns/block.ts";
 import { writeIdentity } from "../../../src/capture/journal/identity/journal_identity.ts";
 import { Ledger } from "../../../src/capture/journal/ledger.ts";
 import { adoptOrphans } from "../../../src/capture/journal/recovery/orphan_journals.ts";
-import { leftBehind, workersOf } from "../../../src/capture/workers/worker_pool.ts";
+import { countWorkers, leftBehind } from "../../../src/capture/workers/worker_pool.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
@@ -14,19 +14,19 @@ import { appendTo, clockAt, identityOf, openJournal } from "../../support/journa
 afterAll(cleanUp);
 
 test("a machine of less than eight cores has one worker unless more are asked for, a large one four", () => {
-  const counts = [1, 2, 4, 7, 8, 12, 16, 64].map((cores) => workersOf(undefined, cores, "linux").count);
+  const counts = [1, 2, 4, 7, 8, 12, 16, 64].map((cores) => countWorkers(undefined, cores, "linux").count);
   expect(counts).toEqual([1, 1, 1, 1, 2, 3, 4, 4]);
-  expect(workersOf(6, 2, "linux")).toEqual({ count: 6, cores: 2, chosen_by: "WORKERS" });
+  expect(countWorkers(6, 2, "linux")).toEqual({ count: 6, cores: 2, chosen_by: "WORKERS" });
 });
 
 test("where the system spreads no connections over processes there is one worker, and the log says why", () => {
   for (const asked of [undefined, 4]) {
-    expect(workersOf(asked, 16, "darwin")).toMatchObject({
+    expect(countWorkers(asked, 16, "darwin")).toMatchObject({
       count: 1,
       chosen_by: expect.stringContaining("the system"),
     });
   }
-  expect(workersOf(undefined, 2, "darwin")).toMatchObject({ count: 1, chosen_by: "the machine's cores" });
+  expect(countWorkers(undefined, 2, "darwin")).toMatchObject({ count: 1, chosen_by: "the machine's cores" });
 });
 
 test("a start with fewer workers finds the folders of the others", () => {

@@ -3,7 +3,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { chunksOf, copyFile, filesBelow, listName } from "../../../src/cli/backup/backup_files.ts";
+import { copyFile, filesBelow, listName, readChunks } from "../../../src/cli/backup/backup_files.ts";
 import { checkFiles, FileList, listedFiles, type WrittenParts } from "../../../src/cli/backup/file_list.ts";
 import { backupLimits } from "../../../src/cli/backup/limits.ts";
 import { folderTarget } from "../../../src/cli/backup/target.ts";
@@ -29,7 +29,7 @@ async function makeBackup() {
   await list.add("postgres/a", target.write("postgres/a", chunks("one", "two")));
   const source = join(makeFolder(), "source");
   writeFileSync(source, "three");
-  await list.add("clickhouse/b/all_1/b.bin", target.write("clickhouse/b/all_1/b.bin", chunksOf(source)));
+  await list.add("clickhouse/b/all_1/b.bin", target.write("clickhouse/b/all_1/b.bin", readChunks(source)));
   mkdirSync(join(folder, "data/journal"), { recursive: true });
   writeFileSync(join(folder, "data/journal/c.segment"), "four");
   await list.add("data/journal/c.segment", target.adopt("data/journal/c.segment"));
@@ -134,7 +134,7 @@ test("a file is read in chunks, whole, whatever its length", async () => {
     const bytes = new Uint8Array(length).map((_, i) => i % 251);
     writeFileSync(path, bytes);
     // Each chunk lies in the memory of the one before.
-    const read = await Array.fromAsync(chunksOf(path), (chunk) => chunk.slice());
+    const read = await Array.fromAsync(readChunks(path), (chunk) => chunk.slice());
     expect(Buffer.concat(read).equals(bytes)).toBe(true);
     expect(Math.max(0, ...read.map((chunk) => chunk.length))).toBeLessThanOrEqual(backupLimits.chunkBytes);
   }

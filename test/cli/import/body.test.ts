@@ -49,7 +49,7 @@ test("parts of a body are bodies, and know where their rows came from", () => {
   expect(partOf(0, 1)).toBe(`${head}{"n":0}]}`);
   expect(partOf(1, 3)).toBe(`${head}{"n":1},{"n":2}]}`);
   expect(partOf(3, 4)).toBe(`${head}{"n":3}]}`);
-  expect(body!.originOf(2)).toEqual({ file: 0, line: 3 });
+  expect(body!.findOrigin(2)).toEqual({ file: 0, line: 3 });
 });
 
 test("further members are put in front of the others", () => {

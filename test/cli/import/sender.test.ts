@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { type ReplyVerdict, verdictOf } from "../../../src/cli/import/sender.ts";
+import { judgeReply, type ReplyVerdict } from "../../../src/cli/import/sender.ts";
 
 function judged(status: number, body: unknown = "", headers: Record<string, string> = {}): ReplyVerdict {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return verdictOf({ status, headers: new Headers(headers), body: text }, 10);
+  return judgeReply({ status, headers: new Headers(headers), body: text }, 10);
 }
 
 describe("a 200", () => {

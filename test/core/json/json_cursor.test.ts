@@ -2,14 +2,14 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { JsonCursor, pastValue } from "../../../src/core/json/json_cursor.ts";
 
 type Json = ReturnType<typeof JSON.parse>;
 
 /** What a cursor reads that stops every `step` bytes; undefined for never. */
 function read(text: string, step?: number): Json {
-  const bytes = bytesOf(text);
+  const bytes = toBytes(text);
   const raw = (from: number, to: number) => new TextDecoder().decode(bytes.subarray(from, to));
   const isArray = text[0] === "[";
   const cursor = new JsonCursor(bytes, 0);
@@ -47,7 +47,7 @@ test("members and items are those of JSON.parse, wherever the cursor stops", () 
 
 describe("a cursor", () => {
   const text = `{"a" : [ 1 , {"b":"]\\"}"} ] , "c":{}, "d":-1.5e3}`;
-  const bytes = bytesOf(text);
+  const bytes = toBytes(text);
 
   test("goes into a container, and on behind it", () => {
     const cursor = new JsonCursor(bytes, 0);
@@ -72,27 +72,27 @@ describe("a cursor", () => {
   test("is opened anew for the next object, in the middle of another, too", () => {
     const cursor = new JsonCursor(bytes, 0);
     cursor.next(7);
-    cursor.open(bytesOf(`{"z":"x"}`), 0);
+    cursor.open(toBytes(`{"z":"x"}`), 0);
     expect([cursor.next(), cursor.key, cursor.value, cursor.end]).toEqual([true, 2, 5, 8]);
   });
 
   test("stops at the end of bytes that are cut", () => {
-    const cursor = new JsonCursor(bytesOf(`{"a":"b`), 0);
+    const cursor = new JsonCursor(toBytes(`{"a":"b`), 0);
     expect([cursor.next(), cursor.ended, cursor.next()]).toEqual([false, false, false]);
   });
 });
 
 test("a value is passed whole, whatever it is", () => {
   for (const value of [`"a\\"b"`, "12", "null", "[]", `{"a":[1,"]"]}`, "[[[0]]]"]) {
-    const bytes = bytesOf(`[${value},1]`);
+    const bytes = toBytes(`[${value},1]`);
     expect(pastValue(bytes, 1)).toBe(1 + value.length);
   }
 });
 
 test("a value is passed in chunks of any length, escapes and all", () => {
   for (const value of [`"a\\\\\\"]b"`, `[{"b\\"":"]\\\\"},[ ]]`, "-1.5e3", `{"k":{}}`, `"é😀"`]) {
-    const bytes = bytesOf(`${value},"next"`);
-    const length = bytesOf(value).length;
+    const bytes = toBytes(`${value},"next"`);
+    const length = toBytes(value).length;
     for (let size = 1; size <= bytes.length; size++) {
       const cursor = new JsonCursor();
       let from = 0;

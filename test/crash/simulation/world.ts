@@ -9,7 +9,7 @@ import { flushLimits } from "../../../src/capture/flush/limits.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
 import type { Damage } from "../../../src/capture/journal/recovery/recovery.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import type { Log } from "../../../src/core/log.ts";
 import { noDefinitions } from "../../support/definitions.ts";
 import { type DiskFaults, SimulatedDisk } from "./disk.ts";
@@ -390,7 +390,7 @@ class World {
 }
 
 function text(value: string): { source: Uint8Array; from: number; to: number } {
-  const source = bytesOf(value);
+  const source = toBytes(value);
   return { source, from: 0, to: source.length };
 }
 

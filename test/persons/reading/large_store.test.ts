@@ -8,7 +8,7 @@ import { readLarge } from "../../../src/persons/reading/large_store.ts";
 import { type ClickHouse, readsUntil } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { clickhouseLimits } from "../../../src/storage/clickhouse/limits.ts";
 import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
-import { readsOf } from "../../../src/storage/clickhouse/query_options.ts";
+import { toReads } from "../../../src/storage/clickhouse/query_options.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
 import { type Answer, ask } from "../../support/ask.ts";
@@ -206,7 +206,7 @@ test("requests, each with a client of its own, share the places of such readings
       return [];
     },
   } as unknown as ClickHouse;
-  const request = () => readsOf(readsUntil(answering, new AbortController().signal), 1);
+  const request = () => toReads(readsUntil(answering, new AbortController().signal), 1);
   await Promise.all(Array.from({ length: 10 }, () => readLarge(request(), ["kiosk"])));
   // Two statements each.
   expect(most).toBe(2 * clickhouseLimits.largePersonPermits);

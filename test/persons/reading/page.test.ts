@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Fault } from "../../../src/core/fault.ts";
 import { groupBlocks } from "../../../src/groups/store.ts";
 import { httpLimits } from "../../../src/http/limits.ts";
-import { findPersonsOfPage, personBlocks } from "../../../src/persons/reading/store.ts";
+import { findPagePersons, personBlocks } from "../../../src/persons/reading/store.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
-import { readsOf } from "../../../src/storage/clickhouse/query_options.ts";
+import { toReads } from "../../../src/storage/clickhouse/query_options.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
 
@@ -72,10 +72,10 @@ function expectWhole({ rows, blocks }: Read, length: number): void {
 test(
   "persons that are too long for a page are refused with a limit that fits, and read in blocks within it",
   async () => {
-    const fits = await fitting(all(personBlocks(readsOf(clickhouse, 1), ids)));
+    const fits = await fitting(all(personBlocks(toReads(clickhouse, 1), ids)));
     expect(fits).toBe(Math.floor(httpLimits.pageBytesMax / (propertyBytes * 2 + 12)));
-    expectWhole(await all(personBlocks(readsOf(clickhouse, 1), ids.slice(0, 40))), 40);
-    const one = await all(personBlocks(readsOf(clickhouse, 1), ids.slice(0, 1)));
+    expectWhole(await all(personBlocks(toReads(clickhouse, 1), ids.slice(0, 40))), 40);
+    const one = await all(personBlocks(toReads(clickhouse, 1), ids.slice(0, 1)));
     expect([one.rows.length, one.blocks]).toEqual([1, 1]);
   },
   storesStartMsMax,
@@ -84,8 +84,8 @@ test(
 test(
   "the persons beside a page of recordings are read in blocks too, and refused likewise",
   async () => {
-    expect(await fitting(findPersonsOfPage(readsOf(clickhouse, 1), ids))).toBeGreaterThan(100);
-    const found = await findPersonsOfPage(readsOf(clickhouse, 1), ids.slice(0, 80));
+    expect(await fitting(findPagePersons(toReads(clickhouse, 1), ids))).toBeGreaterThan(100);
+    const found = await findPagePersons(toReads(clickhouse, 1), ids.slice(0, 80));
     expect([...found.keys()].toSorted()).toEqual(ids.slice(0, 80));
   },
   storesStartMsMax,
@@ -95,9 +95,9 @@ test(
   "groups that are too long for a page are refused with a limit that fits, and read in blocks within it",
   async () => {
     const keys = ids.map((one) => ({ group_type: "company", group_key: one.replace("p", "g") }));
-    const fits = await fitting(all(groupBlocks(readsOf(clickhouse, 1), keys)));
+    const fits = await fitting(all(groupBlocks(toReads(clickhouse, 1), keys)));
     expect(fits).toBe(Math.floor(httpLimits.pageBytesMax / (propertyBytes * 2 + 12)));
-    expectWhole(await all(groupBlocks(readsOf(clickhouse, 1), keys.slice(0, 40))), 40);
+    expectWhole(await all(groupBlocks(toReads(clickhouse, 1), keys.slice(0, 40))), 40);
   },
   storesStartMsMax,
 );

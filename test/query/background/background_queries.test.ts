@@ -91,7 +91,7 @@ test("a query is found by its id with the key that started it, in its project, a
   const others = [nameOf("two"), nameOf("one", 2), nameOf("one", 1, accessOf("other", "query:read"))];
   for (const other of others) {
     expect(await faultOf(background.find(other))).toBe("not_found");
-    expect(await faultOf(() => background.cancelOf(other))).toBe("not_found");
+    expect(await faultOf(() => background.makeCancel(other))).toBe("not_found");
   }
   await background.close();
 });
@@ -139,15 +139,15 @@ test("places are bounded, and one project leaves some to others", async () => {
 test("a deleted id ends its query, in the background or waited for", async () => {
   const { background, begin } = openBackground();
   const { state } = await begin(nameOf("one"));
-  background.cancelOf(nameOf("one"))();
+  background.makeCancel(nameOf("one"))();
   expect([state.aborted, await faultOf(background.find(nameOf("one")))]).toEqual([true, "not_found"]);
   const left = new AbortController();
   const waits = (abort: AbortSignal) =>
     new Promise<never>((_, reject) => abort.addEventListener("abort", () => reject(new Error("gone"))));
   const awaited = faultOf(background.attend(nameOf("two"), left.signal, waits));
-  background.cancelOf(nameOf("two"))();
+  background.makeCancel(nameOf("two"))();
   expect(await awaited).toBe("conflict");
-  expect(await faultOf(() => background.cancelOf(nameOf("two")))).toBe("not_found");
+  expect(await faultOf(() => background.makeCancel(nameOf("two")))).toBe("not_found");
   const leaving = faultOf(background.attend(nameOf("two"), left.signal, waits));
   left.abort();
   expect(await leaving).toEqual(new Error("gone"));

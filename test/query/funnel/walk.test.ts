@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { Fault } from "../../../src/core/fault.ts";
-import { type Exclusion, inTime, never, type Walk, walkOf } from "../../../src/query/funnel/walk.ts";
+import { type Exclusion, inTime, never, planWalk, type Walk } from "../../../src/query/funnel/walk.ts";
 import { queryLimits } from "../../../src/query/limits.ts";
 import type { Entity } from "../../../src/query/parts/figure.ts";
 
@@ -65,7 +65,7 @@ test("in order, each step is the first that follows the one before", () => {
     fc.property(events(3), (some) => {
       const ats = atsOf(some);
       const masks = some.map(({ mask }) => mask);
-      const { s1, s2, s3 } = walked(walkOf("ordered", steps, [], "query"), ats, masks, []);
+      const { s1, s2, s3 } = walked(planWalk("ordered", steps, [], "query"), ats, masks, []);
       const after = (i: number, bit: number) => some.findIndex(({ mask }, j) => j > i && mask & bit);
       for (const i of some.keys()) {
         const second = after(i, 2);
@@ -85,7 +85,7 @@ test("of a strict funnel, each step is the very next event or none", () => {
     fc.property(events(3), (some) => {
       const ats = atsOf(some);
       const masks = some.map(({ mask }) => mask);
-      const { s2, s3 } = walked(walkOf("strict", steps, [], "query"), ats, masks, []);
+      const { s2, s3 } = walked(planWalk("strict", steps, [], "query"), ats, masks, []);
       for (const i of some.keys()) {
         const isSecond = (masks[i + 1] ?? 0) & 2;
         const isThird = isSecond && (masks[i + 2] ?? 0) & 4;
@@ -120,7 +120,7 @@ test("without an order, the n-th step is done once n of them have an event of th
     fc.property(events(3), (some) => {
       const ats = atsOf(some);
       const masks = some.map(({ mask }) => mask);
-      const { t } = walked(walkOf("unordered", any, [], "query"), ats, masks, []);
+      const { t } = walked(planWalk("unordered", any, [], "query"), ats, masks, []);
       for (const i of some.keys()) {
         const wanted = [1, 2, 3].map((count) => {
           const end = some.findIndex((_, j) => j >= i && matched(masks.slice(i, j + 1), 3) >= count);
@@ -134,13 +134,13 @@ test("without an order, the n-th step is done once n of them have an event of th
 
 test("an exclusion is looked for between its steps alone, and ends what began before it", () => {
   const exclusion: Exclusion = { entity: entity("x"), from: 1, to: 2 };
-  const walk = walkOf("ordered", steps, [exclusion], "query");
+  const walk = planWalk("ordered", steps, [exclusion], "query");
   // Between the second step and the third.
   expect(Object.keys(walk.arrays).toSorted()).toEqual(["b2", "s1", "s2", "s3"]);
   expect(walk.ends).toEqual([[`${inTime("b2", "s1")} AND b2 < s3`, `2 + ${inTime("s3", "s1")}`]]);
   const { b2 } = walked(walk, [10, 20, 30, 40], [1, 2, 0, 4], [0, 0, 2, 0]);
   expect(b2).toEqual([30, far, far, far]);
-  const free = walkOf("unordered", steps, [exclusion], "query");
+  const free = planWalk("unordered", steps, [exclusion], "query");
   expect(free.ends).toEqual([[`${inTime("b", "t[1]")} AND b < t[3]`, "0"]]);
 });
 
@@ -153,23 +153,23 @@ test("steps that one event may be are distinguished up to a bound, beyond which 
   const some = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ ...entity("a"), filters: [{ key: String(i) }] as never }));
   const { stepsOfOneEventMax: most } = queryLimits;
-  expect(walkOf("unordered", some(most), [], "query").times).toHaveLength(most);
-  expect(() => walkOf("unordered", some(most + 1), [], "query")).toThrow(Fault);
+  expect(planWalk("unordered", some(most), [], "query").times).toHaveLength(most);
+  expect(() => planWalk("unordered", some(most + 1), [], "query")).toThrow(Fault);
   // Steps of one condition, and those of different events, are as many as they like.
   expect(
-    walkOf(
+    planWalk(
       "unordered",
       Array.from({ length: most + 3 }, () => entity("a")),
       [],
       "query",
     ).times,
   ).toHaveLength(most + 3);
-  expect(walkOf("ordered", some(most + 3), [], "query").times).toHaveLength(most + 3);
+  expect(planWalk("ordered", some(most + 3), [], "query").times).toHaveLength(most + 3);
 });
 
 test("the expressions of a funnel in order grow with its steps, not with its events", () => {
   const lengthOf = (count: number) =>
-    walkOf(
+    planWalk(
       "ordered",
       Array.from({ length: count }, () => entity("a")),
       [],

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { systemClock } from "../../../src/core/clock.ts";
-import { tableRowsOf } from "../../../src/query/results/table_rows.ts";
+import { readTableRows } from "../../../src/query/results/table_rows.ts";
 import { openQueryRunners, type TableRunner } from "../../../src/query/store.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { usualBounds } from "../../support/query_bounds.ts";
@@ -126,7 +126,7 @@ test("columns beside each other are shown each by its type, row by row", async (
 
 test("a moment of a zone that has no offset in ISO 8601, or that is not known here, stays in UTC", async () => {
   const answer = (type: string, at: string) =>
-    tableRowsOf(Buffer.from(`["at"]\n[${JSON.stringify(type)}]\n["${at}"]\n`));
+    readTableRows(Buffer.from(`["at"]\n[${JSON.stringify(type)}]\n["${at}"]\n`));
   const before = await answer(`DateTime64(3, ${berlin})`, "1890-01-01T00:00:00.000Z");
   expect(before.rows).toEqual([["1890-01-01T00:00:00.000Z"]]);
   const unknown = await answer("DateTime('Nowhere/Land')", "2024-01-01T00:00:00Z");
@@ -135,7 +135,7 @@ test("a moment of a zone that has no offset in ISO 8601, or that is not known he
 
 test("an answer without rows has its types, and one that is cut off is an error", async () => {
   expect(await table("SELECT 1 AS one WHERE 0", {})).toEqual({ types: ["UInt8"], rows: [] });
-  expect(tableRowsOf(Buffer.from('["at"]\n'))).rejects.toThrow("no line of types");
+  expect(readTableRows(Buffer.from('["at"]\n'))).rejects.toThrow("no line of types");
 });
 
 /** An answer of one row with one cell of `count` times `value`. */
@@ -147,20 +147,20 @@ test.each([
   ["numbers of many digits", "UInt64", "12345678901234567", 50_000],
   ["moments of a zone", "DateTime('Europe/Berlin')", '"2024-01-01T00:00:00Z"', 40_000],
 ])("a row of too many %s is refused, half as many are not", async (_, type, value, count) => {
-  const fault = await tableRowsOf(wide(type, value, count)).catch((thrown: unknown) => thrown);
+  const fault = await readTableRows(wide(type, value, count)).catch((thrown: unknown) => thrown);
   expect(fault).toMatchObject({ code: "invalid_input", attr: "query" });
-  const { rows } = await tableRowsOf(wide(type, value, count / 2));
+  const { rows } = await readTableRows(wide(type, value, count / 2));
   expect((rows[0]![0] as unknown[]).length).toBe(count / 2);
 });
 
 test("as many values in rows of their own are read", async () => {
   const rows = '["2024-01-01T00:00:00Z",12345678901234567]\n'.repeat(50_000);
   const answer = Buffer.from(`["a","b"]\n["DateTime('Europe/Berlin')","UInt64"]\n${rows}`);
-  expect((await tableRowsOf(answer)).rows.length).toBe(50_000);
+  expect((await readTableRows(answer)).rows.length).toBe(50_000);
 });
 
 test("short rows beside a number of many digits are read in turns of a few thousand", async () => {
   const answer = Buffer.from(`["a"]\n["UInt64"]\n[12345678901234567]\n${"[1]\n".repeat(50_000)}`);
-  const turns = await countTurns(async () => expect((await tableRowsOf(answer)).rows.length).toBe(50_001));
+  const turns = await countTurns(async () => expect((await readTableRows(answer)).rows.length).toBe(50_001));
   expect(turns).toBeGreaterThanOrEqual(12);
 });

@@ -6,7 +6,7 @@ import {
   listRecordings,
   type RecordingFilter,
 } from "../../../src/session_recordings/listing/store.ts";
-import { readsOf } from "../../../src/storage/clickhouse/query_options.ts";
+import { toReads } from "../../../src/storage/clickhouse/query_options.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { inLongForm } from "../../support/kills.ts";
@@ -111,7 +111,7 @@ test("any page of any filter is the model's, and so is the count", async () => {
   const filters = [{ without: [] }, ...inLongForm(many, many.slice(...fewFilters))];
   const asked: [number, RecordingFilter][] = filters.map((filter) => [1, filter]);
   for (const [project_id, filter] of [...asked, [2, { without: [] }] as const]) {
-    const reads = readsOf(clickhouse, project_id);
+    const reads = toReads(clickhouse, project_id);
     const all = project_id === 1 ? expected(filter) : [];
     expect(await countRecordings(reads, filter)).toBe(all.length);
     const limit = 1 + random(60);

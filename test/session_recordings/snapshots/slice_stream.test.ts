@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../../src/core/limits.ts";
 import { snapshotLimits } from "../../../src/session_recordings/snapshots/limits.ts";
-import { slicesOf } from "../../../src/session_recordings/snapshots/slice_stream.ts";
+import { cutSlices } from "../../../src/session_recordings/snapshots/slice_stream.ts";
 
 test("small parts are joined to full slices, long ones cut, and nothing is lost", () => {
   const long = "y".repeat(limits.replySliceBytes * 2 + 7);
@@ -10,7 +10,7 @@ test("small parts are joined to full slices, long ones cut, and nothing is lost"
     yield Buffer.from(long);
     yield "";
   };
-  const slices = [...slicesOf(parts())];
+  const slices = [...cutSlices(parts())];
   const whole = [...parts()].map(String).join("");
   expect(Buffer.concat(slices).toString()).toBe(whole);
   expect(new Set(slices.slice(0, -1).map(({ length }) => length))).toEqual(new Set([limits.replySliceBytes]));
@@ -20,7 +20,7 @@ test("a slice is made of a bounded number of parts", () => {
   const parts = function* (): Generator<string, undefined> {
     for (let i = 0; i < snapshotLimits.snapshotPartsMax * 2; i++) yield "x";
   };
-  expect([...slicesOf(parts())].map(({ length }) => length)).toEqual(
+  expect([...cutSlices(parts())].map(({ length }) => length)).toEqual(
     [1, 1].map(() => snapshotLimits.snapshotPartsMax),
   );
 });

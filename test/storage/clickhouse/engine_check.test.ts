@@ -6,7 +6,7 @@ import {
   checkEngine,
   engineFunctions,
   engineSettings,
-  problemOfEngine,
+  findEngineProblem,
   tableSettings,
 } from "../../../src/storage/clickhouse/engine_check.ts";
 import { cleanUp } from "../../support/cleanup.ts";
@@ -29,22 +29,22 @@ test("the engine that comes with us has all that is needed", async () => {
 });
 
 test("an engine before 24.8 is too old, and 24.8 is not", () => {
-  expect(problemOfEngine({ ...whole, version: "24.8.1.2684" })).toBeUndefined();
-  expect(problemOfEngine({ ...whole, version: "25.3.2.39" })).toBeUndefined();
-  expect(problemOfEngine({ ...whole, version: "24.7.6.8" })).toBe(
+  expect(findEngineProblem({ ...whole, version: "24.8.1.2684" })).toBeUndefined();
+  expect(findEngineProblem({ ...whole, version: "25.3.2.39" })).toBeUndefined();
+  expect(findEngineProblem({ ...whole, version: "24.7.6.8" })).toBe(
     "ClickHouse 24.7.6.8 is too old: 24.8 or a newer one is needed",
   );
-  expect(problemOfEngine({ ...whole, version: "23.3.1.1", functions: ["arrayFold"] })).toBe(
+  expect(findEngineProblem({ ...whole, version: "23.3.1.1", functions: ["arrayFold"] })).toBe(
     "ClickHouse 23.3.1.1 is too old: 24.8 or a newer one is needed (it lacks the function arrayFold)",
   );
 });
 
 test("what is missing is named in one line", () => {
   const lacking = { ...whole, settings: ["one", "two"], table_settings: ["three"], functions: ["four"] };
-  expect(problemOfEngine(lacking)).toBe(
+  expect(findEngineProblem(lacking)).toBe(
     "ClickHouse 26.7.2.1 lacks the settings one, two, the table setting three, the function four",
   );
-  expect(problemOfEngine({ ...whole, fixed: ["max_threads"] })).toBe(
+  expect(findEngineProblem({ ...whole, fixed: ["max_threads"] })).toBe(
     "its user may not change the setting max_threads",
   );
 });

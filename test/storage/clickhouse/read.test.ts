@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { limits } from "../../../src/core/limits.ts";
 import { clickhouseLimits } from "../../../src/storage/clickhouse/limits.ts";
-import { openReader, rowsOf } from "../../../src/storage/clickhouse/read.ts";
+import { openReader, readReplyRows } from "../../../src/storage/clickhouse/read.ts";
 
 const closers: (() => void)[] = [];
 afterAll(() => {
@@ -15,10 +15,10 @@ test("rows are read of lines, whatever their lengths and letters", async () => {
   for (const letter of ["a", "é", "🙂", '"', "\n"]) {
     const rows = lengths.map((length, i) => ({ i, text: letter.repeat(length) }));
     const text = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
-    expect(await rowsOf<unknown>(new Response(text))).toEqual(rows);
-    expect(await rowsOf<unknown>(new Response(text.trimEnd()))).toEqual(rows);
+    expect(await readReplyRows<unknown>(new Response(text))).toEqual(rows);
+    expect(await readReplyRows<unknown>(new Response(text.trimEnd()))).toEqual(rows);
   }
-  expect(await rowsOf<unknown>(new Response(""))).toEqual([]);
+  expect(await readReplyRows<unknown>(new Response(""))).toEqual([]);
 });
 
 test("everybody else has turns while a long answer is read", async () => {
@@ -29,7 +29,7 @@ test("everybody else has turns while a long answer is read", async () => {
     turns++;
     next = setImmediate(again);
   });
-  expect(await rowsOf<unknown>(reply)).toHaveLength(80);
+  expect(await readReplyRows<unknown>(reply)).toHaveLength(80);
   clearImmediate(next);
   expect(turns).toBeGreaterThanOrEqual(15);
 });

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import {
-  insertOf,
   quoteText,
-  shapeOf,
-  statementsOf,
-  tokensOf,
+  readInsert,
+  readShape,
+  readTokens,
+  splitStatements,
   unquoteText,
 } from "../../../src/storage/clickhouse/statement.ts";
 
@@ -19,13 +19,13 @@ const scripts: [string, string[]][] = [
   ["SELECT 'never closed; ", ["SELECT 'never closed;"]],
 ];
 test.each(scripts)("%j has its statements", (script, statements) => {
-  expect(statementsOf(script)).toEqual(statements);
+  expect(splitStatements(script)).toEqual(statements);
 });
 
 test("a text of any bytes ends in tokens that cover it in order", () => {
   const text = "a\\'\"`$x$(}\u0000é😀/*";
   let last = 0;
-  for (const { start, end } of tokensOf(text)) {
+  for (const { start, end } of readTokens(text)) {
     expect(start).toBeGreaterThanOrEqual(last);
     expect(end).toBeGreaterThan(start);
     last = end;
@@ -34,12 +34,12 @@ test("a text of any bytes ends in tokens that cover it in order", () => {
 
 test("a literal of megabytes is read at once", () => {
   const literal = quoteText("'\\".repeat(2_000_000));
-  expect([...tokensOf(`SELECT ${literal}`)].length).toBe(2);
+  expect([...readTokens(`SELECT ${literal}`)].length).toBe(2);
 });
 
 test("an INSERT says where its data begin and where a file may be named", () => {
   const text = "INSERT INTO t (format, `values`) SETTINGS a = 1 FORMAT CSV 1;2";
-  const insert = insertOf(text);
+  const insert = readInsert(text);
   expect(insert?.format).toBe("CSV");
   expect(text.slice(0, insert?.splitAt)).toBe("INSERT INTO t (format, `values`) ");
   expect(insert?.settings).toBe("SETTINGS a = 1 ");
@@ -49,7 +49,7 @@ test("an INSERT says where its data begin and where a file may be named", () => 
 test("an INSERT may select from its own data", () => {
   const text =
     "INSERT INTO t WITH 1 AS input SELECT a, 'input(' FROM ( SELECT a FROM Input ('a Int8')) FORMAT CSV 1;2";
-  const insert = insertOf(text);
+  const insert = readInsert(text);
   expect(insert?.format).toBe("CSV");
   expect(text.slice(insert?.input?.start, insert?.input?.end)).toBe("Input (");
   expect(text.slice(insert?.dataAt)).toBe(" 1;2");
@@ -57,26 +57,26 @@ test("an INSERT may select from its own data", () => {
 });
 
 test("an INSERT that reads rows or a file takes no data", () => {
-  expect(insertOf("INSERT INTO t SELECT 1 FORMAT CSV")?.format).toBeUndefined();
-  expect(insertOf("INSERT INTO t WITH 1 AS x SELECT x")?.format).toBeUndefined();
-  expect(insertOf("INSERT INTO FUNCTION file('x', CSV) SELECT 1")?.format).toBeUndefined();
-  expect(insertOf("/* x */ insert into t from infile 'a''b' format Native")?.file).toBe("'a''b'");
-  expect(insertOf("SELECT 'INSERT'")).toBeUndefined();
+  expect(readInsert("INSERT INTO t SELECT 1 FORMAT CSV")?.format).toBeUndefined();
+  expect(readInsert("INSERT INTO t WITH 1 AS x SELECT x")?.format).toBeUndefined();
+  expect(readInsert("INSERT INTO FUNCTION file('x', CSV) SELECT 1")?.format).toBeUndefined();
+  expect(readInsert("/* x */ insert into t from infile 'a''b' format Native")?.file).toBe("'a''b'");
+  expect(readInsert("SELECT 'INSERT'")).toBeUndefined();
 });
 
 test("a statement's shape is its first word, its last FORMAT, its SELECTs and where it writes", () => {
-  expect(shapeOf("SELECT (SELECT 1 FORMAT x) FORMAT JSON")).toEqual({
+  expect(readShape("SELECT (SELECT 1 FORMAT x) FORMAT JSON")).toEqual({
     verb: "SELECT",
     format: "JSON",
     unformatted: "SELECT (SELECT 1 FORMAT x) ",
     selects: 2,
     outfile: false,
   });
-  expect(shapeOf("(SELECT 1)")).toMatchObject({ verb: "", selects: 1, format: undefined });
-  expect(shapeOf("SELECT 1 into /* */ outfile 'x'").outfile).toBe(true);
-  expect(shapeOf("SELECT 'INTO OUTFILE'").outfile).toBe(false);
-  expect(shapeOf("SELECT 1 FORMAT CSV SETTINGS a = 1").unformatted).toBeUndefined();
-  expect(shapeOf("SELECT 1").unformatted).toBeUndefined();
+  expect(readShape("(SELECT 1)")).toMatchObject({ verb: "", selects: 1, format: undefined });
+  expect(readShape("SELECT 1 into /* */ outfile 'x'").outfile).toBe(true);
+  expect(readShape("SELECT 'INTO OUTFILE'").outfile).toBe(false);
+  expect(readShape("SELECT 1 FORMAT CSV SETTINGS a = 1").unformatted).toBeUndefined();
+  expect(readShape("SELECT 1").unformatted).toBeUndefined();
 });
 
 test("a quoted text is read back as it was", () => {

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { silentLog as log } from "../../../src/core/log.ts";
 import { ClickHouseError } from "../../../src/storage/clickhouse/clickhouse.ts";
-import { problemOfKeeper } from "../../../src/storage/cluster/cluster_migrations.ts";
+import { findKeeperProblem } from "../../../src/storage/cluster/cluster_migrations.ts";
 import { migrate } from "../../../src/storage/migrate.ts";
 import { openStores } from "../../../src/storage/stores.ts";
 import { cleanUpEach } from "../../support/cleanup.ts";
@@ -72,9 +72,9 @@ test("other shards than the tables were made for", async () => {
 test("what a server without a keeper says to definitions for all servers is one line, too", () => {
   // As a whole ClickHouse says it: the embedded one is never sent such a definition.
   const said = "There is no DistributedDDL configuration in server config\nmore of it";
-  const complaint = problemOfKeeper(new ClickHouseError(said, "139", "NO_ELEMENTS_IN_CONFIG"));
+  const complaint = findKeeperProblem(new ClickHouseError(said, "139", "NO_ELEMENTS_IN_CONFIG"));
   expect(complaint?.message).toContain("set zookeeper and distributed_ddl in its configuration (There is no");
   expect(complaint?.message).not.toContain("\n");
-  expect(problemOfKeeper(new ClickHouseError("other", "60", "UNKNOWN_TABLE"))).toBeUndefined();
-  expect(problemOfKeeper(new Error("other"))).toBeUndefined();
+  expect(findKeeperProblem(new ClickHouseError("other", "60", "UNKNOWN_TABLE"))).toBeUndefined();
+  expect(findKeeperProblem(new Error("other"))).toBeUndefined();
 });

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { silentLog as log } from "../../../src/core/log.ts";
 import { ClickHouseError, openClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
-import { statementsOf } from "../../../src/storage/clickhouse/statement.ts";
+import { splitStatements } from "../../../src/storage/clickhouse/statement.ts";
 import { openClusterClient } from "../../../src/storage/cluster/cluster_client.ts";
 import { lacksTables } from "../../../src/storage/cluster/cluster_migrations.ts";
 import { onCluster } from "../../../src/storage/cluster/definitions.ts";
@@ -119,7 +119,7 @@ describe("the tables of a cluster", () => {
     const { clickhouse } = stores;
     await clickhouse.command("INSERT INTO seen (project_id, distinct_id) SELECT 1, 'kept'");
     for (const name of readdirSync(folder).toSorted()) {
-      for (const statement of statementsOf(readFileSync(join(folder, name), "utf8"))) {
+      for (const statement of splitStatements(readFileSync(join(folder, name), "utf8"))) {
         for (const one of onCluster(statement, clickhouse.cluster!)) await clickhouse.command(one);
       }
     }
@@ -136,7 +136,7 @@ describe("the tables of a cluster", () => {
     const cluster = { name: clusterName, database: plain.database };
     const client = openClusterClient(plain, cluster);
     for (const name of readdirSync(folder).toSorted()) {
-      const statements = statementsOf(readFileSync(join(folder, name), "utf8"));
+      const statements = splitStatements(readFileSync(join(folder, name), "utf8"));
       // What moves or reads rows is no definition, and these replicas take no rows.
       const definitions = statements.filter(
         (text) => !/^(?:--.*\n|\s)*(?:INSERT\b|ALTER TABLE \w+ MATERIALIZE\b)/.test(text),

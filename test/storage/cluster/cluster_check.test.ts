@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import {
+  findClusterProblem,
   type FoundCluster,
-  problemOfCluster,
   problemWithoutCluster,
   shardsText,
 } from "../../../src/storage/cluster/cluster_check.ts";
@@ -29,13 +29,13 @@ const empty = { database: "sluice", engine: "Atomic", tableEngine: "", comment: 
 const made = { ...empty, tableEngine: "Distributed", comment: "made for the shards 1, 2" };
 
 test("a cluster whose servers have macros serves, empty or made before", () => {
-  expect(problemOfCluster(cluster, well, empty)).toBeUndefined();
-  expect(problemOfCluster(cluster, well, made)).toBeUndefined();
+  expect(findClusterProblem(cluster, well, empty)).toBeUndefined();
+  expect(findClusterProblem(cluster, well, made)).toBeUndefined();
 });
 
 test("what is wrong with a cluster is one line", () => {
   const complaint = (found: Partial<FoundCluster>, database: Partial<typeof empty> = {}) =>
-    problemOfCluster(cluster, { ...well, ...found }, { ...empty, ...database });
+    findClusterProblem(cluster, { ...well, ...found }, { ...empty, ...database });
   expect(complaint({ replicas: [] })).toBe(
     "CLICKHOUSE_CLUSTER: ClickHouse has no cluster main (it has default, main)",
   );
@@ -57,13 +57,13 @@ test("what is wrong with a cluster is one line", () => {
 
 test("other shards than the tables were made for are refused", () => {
   const grown = { ...well, replicas: [...well.replicas, replica(3, "d")] };
-  expect(problemOfCluster(cluster, grown, made)).toBe(
+  expect(findClusterProblem(cluster, grown, made)).toBe(
     "CLICKHOUSE_CLUSTER: the cluster main has the shards 1, 2, 3, and the tables of sluice were made for 1, 2: " +
       "new rows would lie apart from those they belong to",
   );
   const replicas = [replica(1, "a", { shard_weight: 2 }), replica(2, "c")];
   expect(shardsText(replicas)).toBe("1 (weight 2), 2");
-  expect(problemOfCluster(cluster, { ...well, replicas }, made)).toContain("the shards 1 (weight 2), 2");
+  expect(findClusterProblem(cluster, { ...well, replicas }, made)).toContain("the shards 1 (weight 2), 2");
 });
 
 test("another replica changes nothing", () => {
@@ -72,7 +72,7 @@ test("another replica changes nothing", () => {
 
 test("a version that does not show internal_replication is taken at its word", () => {
   const { internal_replication: _, ...older } = replica(1, "a");
-  expect(problemOfCluster(cluster, { ...well, replicas: [older] }, empty)).toBeUndefined();
+  expect(findClusterProblem(cluster, { ...well, replicas: [older] }, empty)).toBeUndefined();
 });
 
 test("without the setting, a database of a cluster and one that replicates only names are refused", () => {

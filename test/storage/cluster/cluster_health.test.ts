@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { openClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { openClusterClient } from "../../../src/storage/cluster/cluster_client.ts";
-import { checkReplicas, problemOfReplicas } from "../../../src/storage/cluster/cluster_health.ts";
+import { checkReplicas, findReplicaProblem } from "../../../src/storage/cluster/cluster_health.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { clusterName, ownShard, startClusterFront } from "../../support/cluster.ts";
 
@@ -12,16 +12,16 @@ const replicas = [1, 2].flatMap((shard_num) => [1, 2].map((replica_num) => ({ sh
 const well = (...places: number[]) => places.map((place) => ({ place, readonly: 0 }));
 
 test("nothing is logged while all replicas answer", () => {
-  expect(problemOfReplicas(replicas, well(1, 2, 3, 4))).toBeUndefined();
+  expect(findReplicaProblem(replicas, well(1, 2, 3, 4))).toBeUndefined();
 });
 
 test("replicas that are away, or take no INSERT, are named", () => {
-  expect(problemOfReplicas(replicas, well(1, 2, 4))).toBe("SHARD_2_REPLICA_1_AWAY");
-  expect(problemOfReplicas(replicas, [...well(1, 3, 4), { place: 2, readonly: 3 }])).toBe(
+  expect(findReplicaProblem(replicas, well(1, 2, 4))).toBe("SHARD_2_REPLICA_1_AWAY");
+  expect(findReplicaProblem(replicas, [...well(1, 3, 4), { place: 2, readonly: 3 }])).toBe(
     "SHARD_1_REPLICA_2_READONLY",
   );
   const many = Array.from({ length: 16 }, (_, i) => ({ shard_num: 1 + (i >> 1), replica_num: 1 + (i & 1) }));
-  expect(problemOfReplicas(many, well(1, 3, 5, 7, 9, 11, 13, 15))).toEndWith(
+  expect(findReplicaProblem(many, well(1, 3, 5, 7, 9, 11, 13, 15))).toEndWith(
     "SHARD_5_REPLICA_2_AWAY AND 3 MORE",
   );
 });
@@ -29,7 +29,7 @@ test("replicas that are away, or take no INSERT, are named", () => {
 test("a shard without any replica is an error with its number", () => {
   const codeOf = (answers: ReturnType<typeof well>): unknown => {
     try {
-      return problemOfReplicas(replicas, answers);
+      return findReplicaProblem(replicas, answers);
     } catch (thrown) {
       return (thrown as { code?: string }).code;
     }

@@ -6,18 +6,18 @@ import type { ExportInterval } from "../../../src/batch_exports/interval.ts";
 import { eventColumns, personColumns } from "../../../src/batch_exports/source/columns.ts";
 import {
   copyStatement,
-  countOf,
-  daysOf,
+  countExported,
   dropCopy,
   type ExportSource,
   type ExportStatement,
-  selectionOf,
+  selectDays,
+  toSelection,
 } from "../../../src/batch_exports/source/store.ts";
 import { deriveAgain, storedBatches } from "../../../src/capture/store.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { clusterLimits } from "../../../src/storage/cluster/limits.ts";
 import { deleteListed } from "../../../src/storage/cluster/listed_deletion.ts";
-import { sessionsOfStored } from "../../../src/storage/events/sessions.ts";
+import { insertStoredSessions } from "../../../src/storage/events/sessions.ts";
 import { until } from "../../support/server.ts";
 import { nativeOf } from "../../support/stores.ts";
 
@@ -139,7 +139,9 @@ export function clusterDataPath(open: () => Promise<TestedCluster>): void {
 
   describe("a session", () => {
     test("is one, though its events come from several shards and twice", async () => {
-      const feed = sessionsOfStored("project_id = {project:UInt32} AND distinct_id IN {ids:Array(String)}");
+      const feed = insertStoredSessions(
+        "project_id = {project:UInt32} AND distinct_id IN {ids:Array(String)}",
+      );
       await store(4, 41, "numbers(14)");
       await clickhouse.command(feed, { project: base + 4, ids: ["id0", "id1"] });
       await clickhouse.command(feed, { project: base + 4, ids: ["id1", "id2", "id3", "id4", "id5", "id6"] });
@@ -170,9 +172,9 @@ export function clusterDataPath(open: () => Promise<TestedCluster>): void {
       await store(8, 81, "numbers(14)");
       await store(8, 81, "numbers(14)");
       const events = source(8, "events", arrived);
-      const days = (await ask<{ day: string }>(daysOf(events))).map(({ day }) => day);
-      expect(await ask<{ rows: string }>(countOf(events, days))).toEqual([{ rows: "14" }]);
-      const rows = await ask<{ line: string }>(selectionOf(events, "lines", days).select);
+      const days = (await ask<{ day: string }>(selectDays(events))).map(({ day }) => day);
+      expect(await ask<{ rows: string }>(countExported(events, days))).toEqual([{ rows: "14" }]);
+      const rows = await ask<{ line: string }>(toSelection(events, "lines", days).select);
       const read = rows.map(
         ({ line }) => JSON.parse(line) as { distinct_id: string; person_properties: unknown },
       );
@@ -188,10 +190,10 @@ export function clusterDataPath(open: () => Promise<TestedCluster>): void {
       const { text, params } = copyStatement(persons, copyId, `copy ${copyId}`);
       await clickhouse.command(text, params);
       const copied = { ...persons, copyId };
-      expect(await ask<{ rows: string }>(countOf(copied, []))).toEqual([{ rows: "7" }]);
+      expect(await ask<{ rows: string }>(countExported(copied, []))).toEqual([{ rows: "7" }]);
       const dropped = dropCopy(copyId, clickhouse.tables);
       await clickhouse.command(dropped.text, dropped.params);
-      expect(await ask<{ rows: string }>(countOf(copied, []))).toEqual([{ rows: "0" }]);
+      expect(await ask<{ rows: string }>(countExported(copied, []))).toEqual([{ rows: "0" }]);
     });
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { statementsOf } from "../../../src/storage/clickhouse/statement.ts";
+import { splitStatements } from "../../../src/storage/clickhouse/statement.ts";
 import { onCluster } from "../../../src/storage/cluster/definitions.ts";
 import { isSharded, tables, views } from "../../../src/storage/cluster/placement.ts";
 
@@ -16,7 +16,7 @@ const folder = resolve(import.meta.dir, "../../../sql/clickhouse");
 const statements = readdirSync(folder)
   .filter((name) => name.endsWith(".sql"))
   .toSorted()
-  .flatMap((name) => statementsOf(readFileSync(join(folder, name), "utf8")));
+  .flatMap((name) => splitStatements(readFileSync(join(folder, name), "utf8")));
 
 /** Names behind CREATE … of the files. */
 function defined(kind: RegExp): string[] {

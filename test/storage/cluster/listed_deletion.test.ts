@@ -5,7 +5,7 @@ import type { ClickHouse, QueryOptions } from "../../../src/storage/clickhouse/c
 import { clusterLimits } from "../../../src/storage/cluster/limits.ts";
 import { deleteListed, listedText, textBytes } from "../../../src/storage/cluster/listed_deletion.ts";
 import { clusterTables, ownTables } from "../../../src/storage/cluster/placement.ts";
-import { portionsOf } from "../../../src/storage/portions.ts";
+import { cutPortions } from "../../../src/storage/portions.ts";
 
 const { listedBytesMax, listedRowsMax, queuedDeletionsMax } = clusterLimits;
 
@@ -108,9 +108,9 @@ describe("a deletion of listed rows", () => {
   });
 
   test("holds no more values than an entry of the keeper", () => {
-    expect(portionsOf(["aa", "bb", "cc"], textBytes, 8)).toEqual([["aa", "bb"], ["cc"]]);
-    expect(portionsOf(["a".repeat(50), "b"], textBytes, 12)).toEqual([["a".repeat(50)], ["b"]]);
-    expect(portionsOf(["éé", "b"], textBytes, 8)).toEqual([["éé"], ["b"]]);
-    expect(portionsOf([], textBytes, 10)).toEqual([]);
+    expect(cutPortions(["aa", "bb", "cc"], textBytes, 8)).toEqual([["aa", "bb"], ["cc"]]);
+    expect(cutPortions(["a".repeat(50), "b"], textBytes, 12)).toEqual([["a".repeat(50)], ["b"]]);
+    expect(cutPortions(["éé", "b"], textBytes, 8)).toEqual([["éé"], ["b"]]);
+    expect(cutPortions([], textBytes, 10)).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { conditionsOf } from "../../../src/storage/events/conditions.ts";
+import { buildConditions } from "../../../src/storage/events/conditions.ts";
 
 test("the project comes first, and what is not requested does not filter", () => {
-  expect(conditionsOf(7, { event: undefined }, {})).toEqual({
+  expect(buildConditions(7, { event: undefined }, {})).toEqual({
     where: "project_id = {project_id:UInt32}",
     params: { project_id: 7 },
   });
@@ -10,7 +10,7 @@ test("the project comes first, and what is not requested does not filter", () =>
 
 test("values are parameters, never text of the statement", () => {
   const nasty = "' OR 1 = 1 --";
-  const { where, params } = conditionsOf(
+  const { where, params } = buildConditions(
     7,
     { event: nasty, distinct_id: nasty },
     { after: nasty, before: nasty },

@@ -9,7 +9,7 @@ import {
   writeColumnHead,
 } from "../../../src/storage/native/native.ts";
 import { ArrayOffsets, writeLowCardinalityArrays } from "../../../src/storage/native/native_arrays.ts";
-import { columnsThrough, cutBlock, fixedColumnOf } from "../../../src/storage/native/native_cut.ts";
+import { columnsThrough, cutBlock, findFixedColumn } from "../../../src/storage/native/native_cut.ts";
 import { lengthOfBlock } from "../../support/native.ts";
 
 interface Row {
@@ -135,8 +135,8 @@ test("rows that a block does not have cannot be cut", () => {
 
 test("a column of fixed width is found by its name, one behind a text is not looked for", () => {
   const block = blockOf([7, 8].map((id) => ({ id, text: "t", name: "n", tags: [] })));
-  expect([...fixedColumnOf(block, "id")!]).toEqual([7, 0, 0, 0, 8, 0, 0, 0]);
-  expect(() => fixedColumnOf(block, "text")).toThrow("a column of type String lies before text");
+  expect([...findFixedColumn(block, "id")!]).toEqual([7, 0, 0, 0, 8, 0, 0, 0]);
+  expect(() => findFixedColumn(block, "text")).toThrow("a column of type String lies before text");
 });
 
 test("the first columns are a block of their own, from a beginning that is long enough", () => {

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { emailHtml, subjectOf } from "../../../src/subscriptions/channels/email.ts";
+import { emailHtml, writeSubject } from "../../../src/subscriptions/channels/email.ts";
 import { emailText } from "../../../src/subscriptions/channels/email_text.ts";
 import { slackBody, webhookBody } from "../../../src/subscriptions/channels/message.ts";
 import type { Report } from "../../../src/subscriptions/report/model.ts";
@@ -82,7 +82,7 @@ test("what users write is text in the letter, whatever they write", async () => 
 
 test("a subject is one line", async () => {
   const report = await reportOf("one\r\nBcc: x@example.com\u0085\u2028");
-  expect(subjectOf(report, true)).toBe("[Test] one Bcc: x@example.com , 15 January 2024");
+  expect(writeSubject(report, true)).toBe("[Test] one Bcc: x@example.com , 15 January 2024");
 });
 
 test("a webhook gets the numbers, and pictures it need not fetch", async () => {

@@ -79,7 +79,7 @@ test("nobody there is a sure no; a line cut after the request was sent is a doub
 test("a name that came to point inside is refused when it is used", async () => {
   let address = "93.184.216.34";
   const addresses = openAddresses({ allowPrivate: false, resolve: () => Promise.resolve([address]) });
-  expect(await addresses.resolvedRefusalOf("hook.example.com")).toBeUndefined();
+  expect(await addresses.findResolvedRefusal("hook.example.com")).toBeUndefined();
   address = "127.0.0.1";
   const port = new URL(sink.url).port;
   const failure = await failureOf(openWeb(addresses).send(message(`http://hook.example.com:${port}/`)));

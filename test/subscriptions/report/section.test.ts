@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
 import { subscriptionLimits } from "../../../src/subscriptions/limits.ts";
 import {
-  changeOf,
+  computeChange,
   dayText,
   durationText,
   numberText,
   shortText,
 } from "../../../src/subscriptions/report/numbers.ts";
 import { makeReport, NothingToSend, type ReportRequest } from "../../../src/subscriptions/report/report.ts";
-import { sectionOf } from "../../../src/subscriptions/report/section.ts";
+import { buildSection } from "../../../src/subscriptions/report/section.ts";
 import { readerOf, signUps } from "../../support/subscriptions.ts";
 
 const days = ["13-Jan-2024", "14-Jan-2024", "15-Jan-2024"];
@@ -22,7 +22,7 @@ const series = (label: string, data: number[]) => ({
 
 test("trends are a line for each series, totals, and days with the newest first", () => {
   const results = [series("free", [1, 2, 3]), series("pro", [10, 20, 30])];
-  expect(sectionOf({ ...signUps, results }, undefined)).toEqual({
+  expect(buildSection({ ...signUps, results }, undefined)).toEqual({
     insight: 1,
     name: "Sign-ups",
     span: "2024-01-13 to 2024-01-15, by day",
@@ -56,11 +56,11 @@ test("a query that compares has its change from the same part of the time before
   const until = { date_to: "2024-01-12T18:43:00+00:00", data: [1, 2, 2], count: 5 };
   const before = { ...series("free", [5, 5, 5]), compare_label: "previous" };
   const current = { ...series("free", [1, 2, 3]), compare_label: "current" };
-  const last = sectionOf({ ...signUps, results: [series("free", [9, 9, 9])] }, undefined);
-  const [part] = sectionOf({ ...signUps, results: [current, { ...before, until }] }, last).figures;
-  expect(changeOf(part!)!.text).toBe("+20% since the time before, until 18:43 (5)");
-  const section = sectionOf({ ...signUps, results: [current, before] }, last);
-  expect(section.figures.map((figure) => changeOf(figure)!.text)).toEqual([
+  const last = buildSection({ ...signUps, results: [series("free", [9, 9, 9])] }, undefined);
+  const [part] = buildSection({ ...signUps, results: [current, { ...before, until }] }, last).figures;
+  expect(computeChange(part!)!.text).toBe("+20% since the time before, until 18:43 (5)");
+  const section = buildSection({ ...signUps, results: [current, before] }, last);
+  expect(section.figures.map((figure) => computeChange(figure)!.text)).toEqual([
     "−60% since the time before (15)",
   ]);
   const shown = section.chart!.series.map(({ label }) => label);
@@ -74,7 +74,7 @@ test("a site's figures stand beside the same part of the time before", () => {
   const figure = { key: "visitors", kind: "unit", value: 645, previous: 803 };
   const until = { date_to: "2026-11-26T18:43:00+00:00", value: 614 };
   const tables = [{ ...figure, until }, figure].map(
-    (one) => sectionOf({ ...signUps, type: "figures", results: [one] }, undefined).table!,
+    (one) => buildSection({ ...signUps, type: "figures", results: [one] }, undefined).table!,
   );
   expect(tables.map(({ columns, rows }) => [columns[2], rows[0]])).toEqual([
     ["Before, until 18:43", ["visitors", 645, 614]],
@@ -91,7 +91,7 @@ test("a funnel's conversion is a line for each value, its figure the last share"
     breakdown_value: [value],
   });
   const results = [line("pro", [50, 0, 25]), line("free", [0, 0, 100])];
-  expect(sectionOf({ ...signUps, type: "conversions", results }, undefined)).toMatchObject({
+  expect(buildSection({ ...signUps, type: "conversions", results }, undefined)).toMatchObject({
     figures: [
       { label: "pro", value: 25, unit: "%" },
       { label: "free", value: 100, unit: "%" },
@@ -100,7 +100,7 @@ test("a funnel's conversion is a line for each value, its figure the last share"
     table: { columns: ["Date", "pro", "free"], rows: [["15-Jan-2024", "25%", "100%"], {}, {}] },
   });
   const whole = [{ count: 1, data: [7], labels: ["1-Jan-2024"], days: ["2024-01-01"] }];
-  expect(sectionOf({ ...signUps, type: "conversions", results: whole }, undefined).chart).toMatchObject({
+  expect(buildSection({ ...signUps, type: "conversions", results: whole }, undefined).chart).toMatchObject({
     kind: "bar",
     labels: ["conversion"],
     series: [{ values: [7] }],
@@ -117,7 +117,7 @@ test("times to convert are a bar for each bin, and their average a row", () => {
       average_conversion_time: 60,
     },
   ];
-  expect(sectionOf({ ...signUps, type: "times", results }, undefined)).toMatchObject({
+  expect(buildSection({ ...signUps, type: "times", results }, undefined)).toMatchObject({
     figures: [],
     chart: { kind: "bar", series: [{ values: [2, 1] }] },
     table: {
@@ -133,13 +133,13 @@ test("times to convert are a bar for each bin, and their average a row", () => {
 
 test("links of paths are rows", () => {
   const results = [{ source: "1_/", target: "2_/tea", value: 3, average_conversion_time: 90_000 }];
-  const { chart, table } = sectionOf({ ...signUps, type: "flow", results }, undefined);
+  const { chart, table } = buildSection({ ...signUps, type: "flow", results }, undefined);
   expect([chart, table?.rows]).toEqual([null, [["1_/", "2_/tea", 3, durationText(90)]]]);
 });
 
 test("many series are a row each, and only the largest are drawn", () => {
   const results = Array.from({ length: 30 }, (_, i) => series(`s${i}`, [i, i, i]));
-  const { chart, table, figures } = sectionOf({ ...signUps, results }, undefined);
+  const { chart, table, figures } = buildSection({ ...signUps, results }, undefined);
   expect(chart?.series.map(({ label }) => label)).toEqual([
     "s29",
     "s28",
@@ -159,7 +159,7 @@ test("one total for each series is a bar each", () => {
     { label: "a", labels: [], days: [], data: [], aggregated_value: 3 },
     { label: "b", labels: [], days: [], data: [], aggregated_value: 12_345_678_901 },
   ];
-  const { chart, table } = sectionOf({ ...signUps, results }, undefined);
+  const { chart, table } = buildSection({ ...signUps, results }, undefined);
   expect(chart).toMatchObject({ kind: "bar", labels: ["b", "a"], series: [{ values: [12_345_678_901, 3] }] });
   expect(table?.rows).toEqual([
     ["a", 3],
@@ -172,7 +172,7 @@ test("a funnel shows how many converted, and how fast", () => {
     { name: "$pageview", order: 0, count: 200, average_conversion_time: null },
     { name: "paid", custom_name: "bought", order: 1, count: 50, average_conversion_time: 7200 },
   ];
-  const { figures, chart, table } = sectionOf({ id: 1, name: "F", type: "steps", results }, undefined);
+  const { figures, chart, table } = buildSection({ id: 1, name: "F", type: "steps", results }, undefined);
   expect(figures).toEqual([{ label: "conversion", value: 25, unit: "%", before: null }]);
   expect(chart).toMatchObject({ kind: "bar", labels: ["1. $pageview", "2. bought"] });
   expect(table?.rows).toEqual([
@@ -182,7 +182,7 @@ test("a funnel shows how many converted, and how fast", () => {
   const groups = [results, results].map((steps, i) =>
     steps.map((step) => ({ ...step, breakdown_value: [`g${i}`] })),
   );
-  const broken = sectionOf({ id: 1, name: "F", type: "steps", results: groups }, undefined);
+  const broken = buildSection({ id: 1, name: "F", type: "steps", results: groups }, undefined);
   expect(broken.figures.map(({ label }) => label)).toEqual(["g0: conversion", "g1: conversion"]);
   expect([broken.chart?.labels, broken.table?.rows.length]).toEqual([["g0", "g1"], 4]);
 });
@@ -193,7 +193,7 @@ test("retention counts in each period only those cohorts that have reached it", 
     { date: "2024-01-14T00:00:00Z", label: "Day 1", values: [{ count: 300 }, { count: 50 }] },
     { date: "2024-01-15T00:00:00Z", label: "Day 2", values: [{ count: 7 }] },
   ];
-  const { figures, chart, table } = sectionOf({ id: 1, name: "R", type: "grid", results }, undefined);
+  const { figures, chart, table } = buildSection({ id: 1, name: "R", type: "grid", results }, undefined);
   expect(figures).toMatchObject([{ label: "came back: Day 1", value: 25, unit: "%" }]);
   expect(chart?.series[0]?.values).toEqual([100, 25, 10]);
   expect(table?.rows).toEqual([
@@ -217,7 +217,7 @@ test("events are a table, cut to what a letter holds", () => {
     columns: ["event", "properties", "nothing", "long"],
     results,
   };
-  const { table } = sectionOf(view, undefined);
+  const { table } = buildSection(view, undefined);
   expect([table?.rows.length, table?.more]).toEqual([31, 9]);
   expect(table?.rows[0]?.slice(0, 3)).toEqual(["signed up", '{"plan":"free","i":0}', null]);
   expect(String(table?.rows[0]?.[3])).toHaveLength(subscriptionLimits.reportCellCharsMax);
@@ -238,7 +238,7 @@ test("no results are nothing, whatever their type", () => {
   const nothing = { error: null, figures: [], chart: null, table: null };
   for (const type of types) {
     for (const results of [{ results: [] }, {}])
-      expect(sectionOf({ id: 1, name: "", type, ...results }, undefined)).toMatchObject(nothing);
+      expect(buildSection({ id: 1, name: "", type, ...results }, undefined)).toMatchObject(nothing);
   }
 });
 
@@ -306,7 +306,7 @@ test("numbers, changes and times read as people write them", () => {
     "2.25M",
   ]);
   const change = (value: number, before: number | null, unit: "" | "%" = "") =>
-    changeOf({ label: "", value, before, unit })?.text;
+    computeChange({ label: "", value, before, unit })?.text;
   expect(change(5, null)).toBeUndefined();
   expect(change(12, 10)).toBe("+20% since last time (10)");
   expect(change(9, 10)).toBe("−10% since last time (10)");

@@ -9,9 +9,9 @@ import { ExportError } from "../../failure.ts";
 import { exportLimits } from "../../limits.ts";
 import { eventColumns } from "../../source/columns.ts";
 import { type ExportWork, rowStream, type Writing } from "../../source/statements.ts";
-import { type ExportStatement, fileOf } from "../../source/store.ts";
+import { type ExportStatement, selectFile } from "../../source/store.ts";
 import { destinationKind } from "../destination.ts";
-import { checkFileChoice, hostOfUrl } from "../fields.ts";
+import { checkFileChoice, readUrlHost } from "../fields.ts";
 import {
   deliverObjects,
   type FileRows,
@@ -26,7 +26,7 @@ export const azureBlob = destinationKind({
   fields: azureFields,
   read: withoutConnectionString,
   check: checkFileChoice,
-  hostOf: hostOfUrl("endpoint_url"),
+  findHost: readUrlHost("endpoint_url"),
   columns: eventColumns,
   write: async (work, config) => await deliverObjects(work, azureStore(config), config),
   remove: async (work, config, keys) => await removeObjects(work, azureStore(config), keys),
@@ -43,7 +43,7 @@ function azureStore(config: AzureBlobConfig): ObjectStore {
       await write(work, key, readFile(work, rows.selection.select, rows, work.rows)),
     writeParts: async (work, keyOf, rows, { files, used }) => {
       for (const { file, rows: expected } of used) {
-        const select = fileOf(rows.selection, files, file);
+        const select = selectFile(rows.selection, files, file);
         await write(work, keyOf(file), readFile(work, select, rows, Number(expected)));
       }
     },
@@ -69,7 +69,7 @@ async function writeBlob(
   const attempt = randomBytes(16).toString("hex");
   let list = "";
   let number = 0;
-  for await (const body of blocksOf(chunks)) {
+  for await (const body of cutBlocks(chunks)) {
     if (number >= exportLimits.azureBlocksMax) {
       throw new ExportError("A file is larger than a blob may be: set max_file_size_mb", true);
     }
@@ -86,7 +86,7 @@ async function writeBlob(
 /** Azure requires that all block ids of a blob have the same length. */
 const blockNumberDigits = 16;
 
-async function* blocksOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* cutBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let block: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {

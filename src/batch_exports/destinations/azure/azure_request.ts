@@ -27,7 +27,7 @@ const contentType = "application/octet-stream";
 
 /** Sends a request, a PUT by default, until it is accepted. @throws ExportError with the answer's status and code. */
 export async function send(config: AzureBlobConfig, request: AzureRequest, work: Work): Promise<void> {
-  const url = urlOf(config, request);
+  const url = buildUrl(config, request);
   const headers = () => signed(config, url, request, new Date(work.clock.now()).toUTCString());
   const posting = {
     ...work,
@@ -42,7 +42,7 @@ function azureAddress({ account_name, endpoint_url }: AzureBlobConfig): string {
   return withoutLast(endpoint_url, "/");
 }
 
-function urlOf(config: AzureBlobConfig, { key, query }: AzureRequest): URL {
+function buildUrl(config: AzureBlobConfig, { key, query }: AzureRequest): URL {
   const steps = key.split("/");
   // Such steps would leave the container, since URLs are normalized before they are sent.
   if (steps.some((step) => step === "." || step === "..")) {

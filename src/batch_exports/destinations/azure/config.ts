@@ -25,7 +25,7 @@ export function withoutConnectionString(given: Settings): Settings {
   const { connection_string, ...rest } = given;
   if (connection_string === undefined || connection_string === null) return rest;
   if (typeof connection_string !== "string") throw wrongValue("connection_string", "not a text");
-  const parts = new Map(connection_string.split(";").map(pairOf));
+  const parts = new Map(connection_string.split(";").map(parsePair));
   const account_name = parts.get("accountname");
   const account_key = parts.get("accountkey");
   if (!account_name || !account_key)
@@ -38,7 +38,7 @@ export function withoutConnectionString(given: Settings): Settings {
 }
 
 /** Keys end in equals signs of their own. */
-function pairOf(part: string): [string, string] {
+function parsePair(part: string): [string, string] {
   const at = part.indexOf("=");
   return [part.slice(0, Math.max(0, at)).trim().toLowerCase(), part.slice(at + 1).trim()];
 }

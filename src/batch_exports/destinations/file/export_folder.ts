@@ -13,7 +13,7 @@ import {
   unlinkSync,
 } from "node:fs";
 import { join } from "node:path";
-import { codeOf } from "../../../core/log.ts";
+import { toCode } from "../../../core/log.ts";
 import { ExportError } from "../../failure.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_CREAT, O_EXCL, O_WRONLY } = constants;
@@ -38,8 +38,8 @@ export function openExportFolder(root: string | undefined, path: string, below =
     throw new ExportError("File destinations are switched off: EXPORT_FILE_DIR is not set", true);
   }
   const steps = [
-    ...stepsOf(path, "The path leaves EXPORT_FILE_DIR"),
-    ...stepsOf(below, "The prefix leaves the destination's folder"),
+    ...splitPath(path, "The path leaves EXPORT_FILE_DIR"),
+    ...splitPath(below, "The prefix leaves the destination's folder"),
   ];
   let opened = withoutPaths(() => realpathSync(root), "EXPORT_FILE_DIR does not exist");
   let folder = withoutPaths(() => openSync(opened, O_RDONLY | O_DIRECTORY));
@@ -96,7 +96,7 @@ export class ExportFolder {
     try {
       unlinkSync(this.#at(name));
     } catch (thrown) {
-      if (codeOf(thrown) !== "ENOENT") throw failure(thrown);
+      if (toCode(thrown) !== "ENOENT") throw failure(thrown);
     }
   }
 
@@ -114,7 +114,7 @@ export class ExportFolder {
   }
 }
 
-function stepsOf(path: string, leaves: string): Step[] {
+function splitPath(path: string, leaves: string): Step[] {
   const names = path.split("/").filter((name) => name !== "");
   if (names.some((name) => name === "." || name === "..")) throw new ExportError(leaves, true);
   return names.map((name) => ({ name, leaves }));
@@ -125,12 +125,12 @@ function openStep(folder: number, parent: string, { name, leaves }: Step): numbe
   try {
     mkdirSync(path, { mode: folderMode });
   } catch (thrown) {
-    if (codeOf(thrown) !== "EEXIST") throw failure(thrown);
+    if (toCode(thrown) !== "EEXIST") throw failure(thrown);
   }
   try {
     return openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   } catch (thrown) {
-    const code = codeOf(thrown);
+    const code = toCode(thrown);
     if (code !== "ELOOP" && code !== "ENOTDIR") throw failure(thrown);
     const isLink = code === "ELOOP" || withoutPaths(() => lstatSync(path)).isSymbolicLink();
     throw new ExportError(isLink ? leaves : "A file is where a folder is to be", true);
@@ -155,7 +155,7 @@ function withoutPaths<T>(act: () => T, otherwise?: string): T {
 
 function failure(thrown: unknown, otherwise?: string): ExportError {
   if (thrown instanceof ExportError) return thrown;
-  const code = codeOf(thrown);
+  const code = toCode(thrown);
   if (otherwise !== undefined && code === "ENOENT") return new ExportError(otherwise, true);
   const final = code === "EACCES" || code === "EPERM" || code === "EISDIR" || code === "ENAMETOOLONG";
   return new ExportError(`The folder cannot be written to: ${code || "it failed"}`, final);

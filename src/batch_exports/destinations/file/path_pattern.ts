@@ -16,7 +16,7 @@ const digits: Readonly<Record<string, number>> = { year: 4, month: 2, day: 2, ho
  * The pattern of a checked configuration. `{table}` is filled in; names that some file systems treat as equal are
  * equal. The path has no placeholders.
  */
-export function pathPatternOf({ path, prefix }: Settings, model: string): PathPattern {
+export function readPathPattern({ path, prefix }: Settings, model: string): PathPattern {
   return readSteps(`${path ?? ""}/${prefix ?? ""}`, model).map((step) => step.normalize("NFC").toLowerCase());
 }
 
@@ -37,7 +37,7 @@ export interface FilePlace {
 
 /** Where an export writes objects or files; undefined for other destinations. */
 export function readPattern({ destination_type, destination_config: config, model }: FilePlace) {
-  if (destination_type === "File") return pathPatternOf(config, model);
+  if (destination_type === "File") return readPathPattern(config, model);
   const store = {
     S3: config["bucket_name"],
     AzureBlob: `${config["account_name"]} ${config["container_name"]}`,
@@ -55,36 +55,36 @@ export function readPattern({ destination_type, destination_config: config, mode
  * Whether two exports could write the same names: in an object store, intervals of different length and files of
  * different kinds have names of their own, except for the lists of files.
  */
-export function writeSameNames(one: FilePlace, other: FilePlace): boolean {
-  const [pattern, otherPattern] = [readPattern(one), readPattern(other)];
-  if (one.destination_type !== other.destination_type || !pattern || !otherPattern) return false;
+export function writeSameNames(left: FilePlace, right: FilePlace): boolean {
+  const [pattern, otherPattern] = [readPattern(left), readPattern(right)];
+  if (left.destination_type !== right.destination_type || !pattern || !otherPattern) return false;
   if (!pathPatternsOverlap(pattern, otherPattern)) return false;
-  if (one.destination_type === "File") return true;
-  const [first, second] = [one, other].map(({ destination_config: config }) => ({
+  if (left.destination_type === "File") return true;
+  const [first, second] = [left, right].map(({ destination_config: config }) => ({
     ending: fileEnding({ file_format: files.file_format.otherwise, ...config }),
     isSplit: (config["max_file_size_mb"] ?? null) !== null,
   }));
   const areAlike = first!.isSplit ? second!.isSplit : !second!.isSplit && first!.ending === second!.ending;
-  return one.interval === other.interval && areAlike;
+  return left.interval === right.interval && areAlike;
 }
 
-export function pathPatternsOverlap(one: PathPattern, other: PathPattern): boolean {
-  return one.length === other.length && one.every((step, i) => stepsMeet([...step], [...(other[i] ?? "")]));
+export function pathPatternsOverlap(left: PathPattern, right: PathPattern): boolean {
+  return left.length === right.length && left.every((step, i) => stepsMeet([...step], [...(right[i] ?? "")]));
 }
 
 /**
  * Where a step has any text, only the parts before and after it are compared: this may report patterns that never
  * overlap, but misses none that do.
  */
-function stepsMeet(one: string[], other: string[]): boolean {
-  const open = one.includes(anything) || other.includes(anything);
-  if (!open && one.length !== other.length) return false;
-  return headsMeet(one, other) && headsMeet(one.toReversed(), other.toReversed());
+function stepsMeet(left: string[], right: string[]): boolean {
+  const open = left.includes(anything) || right.includes(anything);
+  if (!open && left.length !== right.length) return false;
+  return headsMeet(left, right) && headsMeet(left.toReversed(), right.toReversed());
 }
 
-function headsMeet(one: string[], other: string[]): boolean {
-  for (let at = 0; at < one.length && at < other.length; at++) {
-    const [a = "", b = ""] = [one[at], other[at]];
+function headsMeet(left: string[], right: string[]): boolean {
+  for (let at = 0; at < left.length && at < right.length; at++) {
+    const [a = "", b = ""] = [left[at], right[at]];
     if (a === anything || b === anything) return true;
     if (!(a === b || (a === digit && /^[0-9]$/.test(b)) || (b === digit && /^[0-9]$/.test(a)))) return false;
   }

@@ -6,10 +6,10 @@ import { boundNumbers } from "../../../core/json/bounded_numbers.ts";
 import { ExportError } from "../../failure.ts";
 import { captureColumns } from "../../source/columns.ts";
 import { type ExportWork, rowStream, type Writing } from "../../source/statements.ts";
-import { inOrder, selectionOf } from "../../source/store.ts";
+import { inOrder, toSelection } from "../../source/store.ts";
 import { sendBatches } from "../batches.ts";
 import { destinationKind } from "../destination.ts";
-import { events, hostOfUrl, required, type ValuesOf } from "../fields.ts";
+import { events, readUrlHost, required, type ValuesOf } from "../fields.ts";
 import { post, postRepeatedly } from "../post.ts";
 import * as rules from "../value.ts";
 
@@ -25,7 +25,7 @@ type HttpConfig = ValuesOf<typeof fields>;
 
 export const http = destinationKind({
   fields,
-  hostOf: hostOfUrl("url"),
+  findHost: readUrlHost("url"),
   columns: captureColumns,
   write,
   probe,
@@ -38,7 +38,7 @@ async function write(work: ExportWork, config: HttpConfig): Promise<number> {
   }
   const url = new URL(config.url);
   // In a total order, so that every attempt has the same batches.
-  const select = inOrder(selectionOf(work.source, "lines", work.days).select);
+  const select = inOrder(toSelection(work.source, "lines", work.days).select);
   const chunks = rowStream(work, select, "LineAsString");
   const bytesMax = config.max_batch_size_mb * 2 ** 20;
   const send = async (lines: readonly Uint8Array[]): Promise<void> => sendBatch(work, url, config, lines);
@@ -82,7 +82,7 @@ async function sendBatch(
   config: HttpConfig,
   lines: readonly Uint8Array[],
 ): Promise<void> {
-  const body = bodyOf(config.token, lines.map(boundNumbers));
+  const body = buildBody(config.token, lines.map(boundNumbers));
   // A key names the same rows in every attempt at the run.
   const digest = new Bun.CryptoHasher("sha256").update(body).digest("hex");
   const key = `${work.tag.split(" ").at(-1)}-${digest}`;
@@ -104,10 +104,10 @@ async function probe(work: Writing, config: HttpConfig): Promise<void> {
 const contentType = { "content-type": "application/json" };
 
 const postEmpty = (work: Writing, { url, token }: HttpConfig): Promise<ForeignAnswer> =>
-  post(new URL(url), bodyOf(token, []), contentType, work);
+  post(new URL(url), buildBody(token, []), contentType, work);
 
 /** The body of a batch. It is marked as historical, so that it does not look like a spike. */
-function bodyOf(token: string, lines: readonly Uint8Array[]): Uint8Array {
+function buildBody(token: string, lines: readonly Uint8Array[]): Uint8Array {
   const head = `{"api_key":${JSON.stringify(token)},"historical_migration":true,"batch":[`;
   const members = lines.flatMap((line, i) => (i === 0 ? [line] : [comma, line]));
   return Buffer.concat([Buffer.from(head), ...members, Buffer.from("]}")]);

@@ -54,7 +54,7 @@ export function objectKey(naming: ObjectNaming, file?: number | string): string 
 export function fileEnding({ file_format, compression }: Record<string, unknown>): string {
   const format = file_format as FileFormat;
   const compressed =
-    format !== "Parquet" && typeof compression === "string" ? `.${endingOf(compression)}` : "";
+    format !== "Parquet" && typeof compression === "string" ? `.${chooseEnding(compression)}` : "";
   return `${fileFormats[format].ending}${compressed}`;
 }
 
@@ -168,11 +168,11 @@ function filledPrefix(prefix: string, model: string, interval: ExportInterval): 
 }
 
 /** An unclosed brace stays: such a prefix is refused. */
-export function replacePlaceholders(prefix: string, valueOf: (name: string) => string): string {
-  return prefix.replace(/\{([^{}]*)\}/g, (_, name: string) => valueOf(name));
+export function replacePlaceholders(prefix: string, findValue: (name: string) => string): string {
+  return prefix.replace(/\{([^{}]*)\}/g, (_, name: string) => findValue(name));
 }
 
-function endingOf(compression: string): string {
+function chooseEnding(compression: string): string {
   const ending = compressionEndings[compression];
   if (ending === undefined) throw new ExportError(`The compression "${compression}" is unknown`, true);
   return ending;

@@ -5,7 +5,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { type ExportError, exportError } from "../../failure.ts";
 import { exportLimits } from "../../limits.ts";
 import { type ExportWork, queryRows, type Writing } from "../../source/statements.ts";
-import { filesOf, sampleStatement, type Selection, selectionOf, sizeOf } from "../../source/store.ts";
+import { countBytes, sampleStatement, selectFiles, type Selection, toSelection } from "../../source/store.ts";
 import type { FileChoice } from "../fields.ts";
 import {
   checkKey,
@@ -21,7 +21,7 @@ export interface ObjectStore {
   /** Writes the rows into several files, by their numbers. */
   writeParts(
     work: ExportWork,
-    keyOf: (file: string) => string,
+    toKey: (file: string) => string,
     rows: FileRows,
     parts: { files: number; used: readonly { file: string; rows: string }[] },
   ): Promise<void>;
@@ -67,14 +67,14 @@ export async function deliverObjects(
       own_name: work.source.own_name,
     };
     const rows: FileRows = {
-      selection: selectionOf(work.source, isEscaped ? "harmless_texts" : layout, work.days),
+      selection: toSelection(work.source, isEscaped ? "harmless_texts" : layout, work.days),
       format,
       compression: wholeFile[naming.compression ?? ""] ?? "none",
-      settings: settingsOf(config),
+      settings: buildSettings(config),
     };
     const files = await filesNeeded(work, rows.selection, config);
     const key = objectKey(naming);
-    store.open?.(folderOf(key));
+    store.open?.(findFolder(key));
     if (files === undefined) {
       await work.record([key]);
       await store.writeFile(work, key, rows);
@@ -83,13 +83,13 @@ export async function deliverObjects(
     store.close?.(keys);
     return work.rows;
   } catch (thrown) {
-    throw await failureOf(thrown, store, work);
+    throw await explainFailure(thrown, store, work);
   } finally {
     store.end?.();
   }
 }
 
-const folderOf = (key: string): string => key.slice(0, key.lastIndexOf("/") + 1);
+const findFolder = (key: string): string => key.slice(0, key.lastIndexOf("/") + 1);
 
 /** Removes files of one folder that earlier attempts wrote. @throws ExportError */
 export async function removeObjects(
@@ -98,13 +98,13 @@ export async function removeObjects(
   keys: readonly string[],
 ): Promise<void> {
   try {
-    store.open?.(folderOf(keys[0] ?? ""));
+    store.open?.(findFolder(keys[0] ?? ""));
     for (const key of keys) {
       work.abort.throwIfAborted();
       await store.remove(work, key);
     }
   } catch (thrown) {
-    throw await failureOf(thrown, store, work);
+    throw await explainFailure(thrown, store, work);
   } finally {
     store.end?.();
   }
@@ -119,12 +119,12 @@ export async function probeObjects(
   try {
     await store.writeText(work, checkKey(prefix), "This file may be removed.");
   } catch (thrown) {
-    throw await failureOf(thrown, store, work);
+    throw await explainFailure(thrown, store, work);
   }
 }
 
 /** The failure of a delivery to a store, for the export's owner. */
-async function failureOf(thrown: unknown, store: ObjectStore, work: Writing): Promise<ExportError> {
+async function explainFailure(thrown: unknown, store: ObjectStore, work: Writing): Promise<ExportError> {
   return (await store.explain?.(thrown, work)) ?? exportError(thrown);
 }
 
@@ -135,12 +135,12 @@ async function writeSplit(
   rows: FileRows,
   files: number,
 ): Promise<string[]> {
-  const keyOf = (file: string): string => objectKey(naming, file);
-  const used = await queryRows<{ file: string; rows: string }>(work, filesOf(rows.selection, files));
-  const keys = used.map(({ file }) => keyOf(file));
+  const toKey = (file: string): string => objectKey(naming, file);
+  const used = await queryRows<{ file: string; rows: string }>(work, selectFiles(rows.selection, files));
+  const keys = used.map(({ file }) => toKey(file));
   const manifest = manifestKey(naming);
   await work.record([...keys, manifest]);
-  await store.writeParts(work, keyOf, rows, { files, used });
+  await store.writeParts(work, toKey, rows, { files, used });
   await store.writeText(work, manifest, manifestText(keys));
   return [...keys, manifest];
 }
@@ -156,7 +156,7 @@ async function filesNeeded(
 ): Promise<number | undefined> {
   if (config.max_file_size_mb === null) return undefined;
   const bytesMax = config.max_file_size_mb * 1024 * 1024;
-  const [size] = await queryRows<{ rows: string; bytes: string }>(work, sizeOf(selection));
+  const [size] = await queryRows<{ rows: string; bytes: string }>(work, countBytes(selection));
   const bytes = Number(size?.bytes ?? 0) * (await compressionRatio(work, selection, config));
   // With some margin: sizes vary, and no file may be much larger than requested.
   return Math.max(1, Math.min(Number(size?.rows ?? 1), Math.ceil((bytes * 1.05) / bytesMax)));
@@ -184,7 +184,7 @@ async function compressionRatio(work: ExportWork, selection: Selection, config: 
   return Math.min(1, (compressed.length / bytes.length) * fastFactor);
 }
 
-function settingsOf(config: FileChoice): Record<string, string | number> {
+function buildSettings(config: FileChoice): Record<string, string | number> {
   if (config.file_format !== "Parquet") return {};
   return {
     output_format_parquet_compression_method: config.compression ?? "none",

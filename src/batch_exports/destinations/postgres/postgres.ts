@@ -2,13 +2,13 @@
 // itself and cannot undo a part of an earlier attempt.
 
 import type { Addresses } from "../../../access/address.ts";
-import { codeOf, reasonOf } from "../../../core/log.ts";
+import { toCode, toReason } from "../../../core/log.ts";
 import { openForeignPostgres } from "../../../storage/postgres/foreign_postgres.ts";
 import type { Postgres } from "../../../storage/postgres/postgres.ts";
 import { ExportError, exportError } from "../../failure.ts";
 import { tableColumns } from "../../source/columns.ts";
 import { checkHost, type ExportWork, rowStream } from "../../source/statements.ts";
-import { selectionOf } from "../../source/store.ts";
+import { toSelection } from "../../source/store.ts";
 import { destinationKind } from "../destination.ts";
 import { events, required, type ValuesOf } from "../fields.ts";
 import * as rules from "../value.ts";
@@ -37,7 +37,7 @@ type PostgresConfig = ValuesOf<typeof fields>;
 
 export const postgres = destinationKind({
   fields,
-  hostOf: ({ host }) => ({ field: "host", host: String(host) }),
+  findHost: ({ host }) => ({ field: "host", host: String(host) }),
   columns: tableColumns,
   write,
   probe: async ({ addresses, abort }, config, rows = { model: "events", selected: undefined }) => {
@@ -60,7 +60,7 @@ async function write(work: ExportWork, config: PostgresConfig): Promise<number> 
     }
     const columns = compiled ? selected : await createTable(sql, config, model, selected);
     const stored = source.columns.filter(({ name }) => columns.includes(name));
-    const { select } = selectionOf({ ...source, columns: stored }, "columns", days);
+    const { select } = toSelection({ ...source, columns: stored }, "columns", days);
     const chunks = () => rowStream(work, select, "TabSeparated");
     const layout = { columns, identity };
     try {
@@ -89,7 +89,7 @@ async function connected<T>(
     abort.throwIfAborted();
     return await use(sql);
   } catch (thrown) {
-    throw failureOf(thrown);
+    throw toFailure(thrown);
   } finally {
     abort.removeEventListener("abort", end);
     end();
@@ -99,8 +99,8 @@ async function connected<T>(
 /** Classes of permanent errors: rights, names, types, values, and wrong passwords. */
 const wrongForGood = /^(28|3D|3F|42|22|23|0A)/;
 
-function failureOf(thrown: unknown): ExportError {
-  const code = codeOf(thrown);
+function toFailure(thrown: unknown): ExportError {
+  const code = toCode(thrown);
   if (!/^[0-9A-Z]{5}$/.test(code)) return exportError(thrown);
-  return new ExportError(reasonOf(thrown), wrongForGood.test(code));
+  return new ExportError(toReason(thrown), wrongForGood.test(code));
 }

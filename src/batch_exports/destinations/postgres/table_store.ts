@@ -3,7 +3,7 @@
 
 import { pipeline } from "node:stream/promises";
 import { boundNumbers, mayExceed } from "../../../core/json/bounded_numbers.ts";
-import { codeOf, reasonOf } from "../../../core/log.ts";
+import { toCode, toReason } from "../../../core/log.ts";
 import type { Postgres, PostgresTransaction } from "../../../storage/postgres/postgres.ts";
 import type { ExportWork } from "../../source/statements.ts";
 import { readLineBatches, sendBatches } from "../batches.ts";
@@ -51,10 +51,10 @@ export async function createTable(
   const index = quote(`${table.table_name.slice(0, 50)}_identity`);
   // Two runs at once may both find no table.
   await sql.begin(async (tx) => {
-    await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
-    await tx.unsafe(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} (${columns})`);
+    await tx`SELECT pg_advisory_xact_lock(hashtextextended(${nameLock(table)}, 0))`;
+    await tx.unsafe(`CREATE TABLE IF NOT EXISTS ${quoteName(table)} (${columns})`);
     await tx.unsafe(
-      `CREATE INDEX IF NOT EXISTS ${index} ON ${nameOf(table)} (${identity.map(quote).join(", ")})`,
+      `CREATE INDEX IF NOT EXISTS ${index} ON ${quoteName(table)} (${identity.map(quote).join(", ")})`,
     );
   });
   return names;
@@ -78,7 +78,7 @@ export async function findProblem(
   { model, selected }: ExportedRows,
 ): Promise<string | undefined> {
   const known = await readColumns(sql, table);
-  const name = `${tableProblem}${nameOf(table)}`;
+  const name = `${tableProblem}${quoteName(table)}`;
   if (known.size === 0)
     return selected && `${name} does not exist, and the one of a native_query is not created`;
   const missing = (selected ?? created[model].needed).filter((column) => !known.has(column));
@@ -140,8 +140,8 @@ export async function replaceAcceptedRows(
         throw new Error("It is accepted, and not kept.");
       });
       await trial.catch((thrown: { column_name?: string }) => {
-        const isForeign = codeOf(thrown) === "23502" && !columns.includes(thrown.column_name ?? "");
-        if (isForeign || codeOf(thrown).startsWith("22")) throw work.refused.named[0]!.thrown;
+        const isForeign = toCode(thrown) === "23502" && !columns.includes(thrown.column_name ?? "");
+        if (isForeign || toCode(thrown).startsWith("22")) throw work.refused.named[0]!.thrown;
       });
     };
     return await sendBatches(work, chunks, { send, readRefusal, checkDestination });
@@ -162,7 +162,7 @@ async function copyRows(
   { columns, identity }: Layout,
   batches: AsyncIterable<readonly Uint8Array[]> | Iterable<readonly Uint8Array[]>,
 ): Promise<number> {
-  const target = nameOf(table);
+  const target = quoteName(table);
   const names = columns.map(quote).join(", ");
   const same = identity.map((name) => `t.${quote(name)} = s.${quote(name)}`).join(" AND ");
   await tx.unsafe(
@@ -185,7 +185,7 @@ async function copyRows(
   await pipeline(rows, copying);
   const [counted] = await tx<{ rows: number }[]>`SELECT count(*)::integer AS rows FROM sluice_rows`;
   // A second transaction waits here, and then finds the rows of the first.
-  await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
+  await tx`SELECT pg_advisory_xact_lock(hashtextextended(${nameLock(table)}, 0))`;
   await tx.unsafe("ANALYZE sluice_rows");
   await tx.unsafe(`DELETE FROM ${target} t USING sluice_rows s WHERE ${same}`);
   await tx.unsafe(`INSERT INTO ${target} (${names}) SELECT ${names} FROM sluice_rows`);
@@ -218,22 +218,22 @@ function toCells(row: Uint8Array): string[] {
 
 /** Classes of errors about a row's values: their type, a constraint, a limit, a trigger. */
 export function isRowRefusal(thrown: unknown): boolean {
-  return /^(22|23|54|P0001)/.test(codeOf(thrown));
+  return /^(22|23|54|P0001)/.test(toCode(thrown));
 }
 
 /** The column, if Postgres names it, and the error without the value, which follows a colon and a quote. */
 function readReason(thrown: unknown): string {
   const { column_name, where = "" } = thrown as { column_name?: string; where?: string };
   const column = column_name ?? /^COPY sluice_rows, line \d+, column ([^:]+)/.exec(where)?.[1];
-  const [reason = ""] = reasonOf(thrown).split(': "', 1);
+  const [reason = ""] = toReason(thrown).split(': "', 1);
   return column === undefined ? reason : `column ${column}: ${reason}`;
 }
 
-function lockOf({ schema, table_name }: TargetTable): string {
+function nameLock({ schema, table_name }: TargetTable): string {
   return `sluice export ${schema}.${table_name}`;
 }
 
-function nameOf({ schema, table_name }: TargetTable): string {
+function quoteName({ schema, table_name }: TargetTable): string {
   return `${quote(schema)}.${quote(table_name)}`;
 }
 

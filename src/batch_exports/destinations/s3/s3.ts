@@ -1,14 +1,14 @@
 // S3 and compatible stores, written by ClickHouse's s3(). Keys and secrets are parameters, not part of a statement's
 // text.
 
-import { reasonOf } from "../../../core/log.ts";
+import { toReason } from "../../../core/log.ts";
 import { withoutLast } from "../../../core/trim.ts";
 import { ExportError } from "../../failure.ts";
 import { exportLimits } from "../../limits.ts";
 import { eventColumns } from "../../source/columns.ts";
 import { checkHost, type Writing } from "../../source/statements.ts";
 import { destinationKind } from "../destination.ts";
-import { checkFileChoice, hostOfUrl } from "../fields.ts";
+import { checkFileChoice, readUrlHost } from "../fields.ts";
 import { encodeKey, type EngineStore, writtenByEngine } from "../objects/engine_store.ts";
 import { deliverObjects, probeObjects, removeObjects } from "../objects/objects.ts";
 import { postRepeatedly } from "../post.ts";
@@ -21,7 +21,7 @@ export const s3 = destinationKind({
     checkFileChoice(settings);
     checkKeys(settings);
   },
-  hostOf: hostOfUrl("endpoint_url"),
+  findHost: readUrlHost("endpoint_url"),
   columns: eventColumns,
   write: async (work, config) => await deliverObjects(work, await checkedStore(work, config), config),
   remove: async (work, config, keys) => await removeObjects(work, await checkedStore(work, config), keys),
@@ -36,7 +36,7 @@ async function checkedStore({ addresses }: Writing, config: S3Config) {
   const host = s3Host(config);
   await checkHost(addresses, host);
   const checked = await addresses.lookedAt(host).catch((thrown: unknown) => {
-    throw new ExportError(reasonOf(thrown), false);
+    throw new ExportError(toReason(thrown), false);
   });
   return writtenByEngine(s3Store(config, checked));
 }
@@ -65,7 +65,7 @@ export function s3Store(config: S3Config, checked?: string): EngineStore {
     // Sent by this process, since the engine removes no objects.
     remove: async (work, key) => {
       const address =
-        presign(config, config.region, key, "DELETE") ?? `${addressOf(config).root}/${encodeKey(key)}`;
+        presign(config, config.region, key, "DELETE") ?? `${buildAddress(config).root}/${encodeKey(key)}`;
       const posting = { ...work, method: "DELETE" } as const;
       await postRepeatedly(
         new URL(address),
@@ -97,7 +97,7 @@ export function s3Store(config: S3Config, checked?: string): EngineStore {
 
 /** The host of the address that ClickHouse uses. */
 export function s3Host(config: S3Config): string {
-  return new URL(addressOf(config).root).hostname;
+  return new URL(buildAddress(config).root).hostname;
 }
 
 interface Address {
@@ -110,7 +110,7 @@ interface Address {
  * ClickHouse reads any address but Amazon's own as path-style. With the bucket in the host, the key's first folder then
  * looks like the bucket, which results in the same request.
  */
-function addressOf(config: S3Config): Address {
+function buildAddress(config: S3Config): Address {
   const { bucket_name, region, endpoint_url, use_virtual_style_addressing: virtual } = config;
   const suffix = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
   const endpoint = new URL(endpoint_url ?? `https://s3.${region}.${suffix}`);
@@ -128,7 +128,7 @@ function addressOf(config: S3Config): Address {
  * header would break the signature.
  */
 function withCheckedHost(config: S3Config, checked: string | undefined): Address {
-  const address = addressOf(config);
+  const address = buildAddress(config);
   const url = new URL(address.root);
   if (checked === undefined || url.protocol !== "http:") return address;
   if (config.use_virtual_style_addressing) {

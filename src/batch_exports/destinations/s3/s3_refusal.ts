@@ -2,7 +2,7 @@
 // error.
 
 import type { ForeignAnswer } from "../../../access/post.ts";
-import { reasonOf } from "../../../core/log.ts";
+import { toReason } from "../../../core/log.ts";
 import { wordsIn } from "../../../core/words.ts";
 import { ClickHouseError } from "../../../storage/clickhouse/clickhouse.ts";
 import { ExportError } from "../../failure.ts";
@@ -79,7 +79,7 @@ export async function explainS3(
   explaining: Explaining,
 ): Promise<ExportError | undefined> {
   if (!(thrown instanceof ClickHouseError) || !aboutServer.has(thrown.type)) return undefined;
-  const text = reasonOf(thrown).slice(0, exportLimits.errorCharsRead).toLowerCase();
+  const text = toReason(thrown).slice(0, exportLimits.errorCharsRead).toLowerCase();
   const isOfSocket = text.includes("poco::exception") || text.includes("e.code()");
   const failure = isOfSocket ? find(connectionFailures, text) : undefined;
   if (failure) return new ExportError(`The S3 server could not be reached: ${failure.sentence}`, false);

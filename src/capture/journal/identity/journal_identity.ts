@@ -4,9 +4,9 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { UserError } from "../../../core/fault.ts";
-import { membersOf } from "../../../core/json/dictionary.ts";
+import { toMembers } from "../../../core/json/dictionary.ts";
 import { readSummedJson, summedJson } from "../../../core/json/summed_json.ts";
-import { reasonOf } from "../../../core/log.ts";
+import { toReason } from "../../../core/log.ts";
 import { newerRemedy, unreleasedRemedy } from "../../../core/version.ts";
 import { systemIo, writeDurably } from "../journal_io.ts";
 
@@ -39,7 +39,7 @@ const textCharsMax = 4096;
  * @throws UserError when the journal has another format, or the file is damaged.
  */
 export function readJournalIdentity(folder: string): JournalIdentity | undefined {
-  const path = pathOf(folder);
+  const path = buildPath(folder);
   if (!existsSync(path)) return undefined;
   const text = readFileSync(path, "utf8");
   let identity: Record<string, unknown>;
@@ -52,7 +52,7 @@ export function readJournalIdentity(folder: string): JournalIdentity | undefined
     if (/^\{"name":"[^"]*","number":\d/.test(text) && !text.includes('"sum":')) identity = {};
     else
       throw new UserError(
-        `${path} is damaged (${reasonOf(thrown)}), so the journal's stores are unknown; check the disk and restore ` +
+        `${path} is damaged (${toReason(thrown)}), so the journal's stores are unknown; check the disk and restore ` +
           `the file, or go on with these stores: mv ${path} ${path}.damaged`,
       );
   }
@@ -72,7 +72,7 @@ function isWhole({
   earlier,
   home,
 }: Record<string, unknown>): boolean {
-  const { host, path, inodes } = membersOf(home);
+  const { host, path, inodes } = toMembers(home);
   const texts = [name, database, postgres, holder, earlier, host, path, inodes];
   const isText = (text: unknown) => typeof text === "string" && text.length <= textCharsMax;
   return name !== "" && Number.isSafeInteger(number) && (number as number) > 0 && texts.every(isText);
@@ -80,10 +80,10 @@ function isWhole({
 
 /** Durable when it resolves. */
 export async function writeIdentity(folder: string, identity: JournalIdentity): Promise<void> {
-  await writeDurably(systemIo, pathOf(folder), summedJson({ format: journalFormat, ...identity }));
+  await writeDurably(systemIo, buildPath(folder), summedJson({ format: journalFormat, ...identity }));
 }
 
-function pathOf(folder: string): string {
+function buildPath(folder: string): string {
   return `${folder}/identity.json`;
 }
 

@@ -8,7 +8,7 @@ import { sleep, withinMs } from "../../../core/clock.ts";
 import { UserError } from "../../../core/fault.ts";
 import { newUuid } from "../../../core/id.ts";
 import { limits } from "../../../core/limits.ts";
-import { reasonOf } from "../../../core/log.ts";
+import { toReason } from "../../../core/log.ts";
 import { newerRemedy } from "../../../core/version.ts";
 import { embeddedAddress } from "../../../storage/embedded/connection.ts";
 import { otherPostgres } from "../../../storage/identity.ts";
@@ -30,7 +30,7 @@ import {
 
 interface OwnershipOptions extends Uses<"sql" | "clock" | "log"> {
   folder: string;
-  /** Where the database is, as databaseOf() returns it. */
+  /** Where the database is, as nameDatabase() returns it. */
   postgres: string;
 }
 
@@ -98,7 +98,7 @@ export class JournalOwnership {
     } catch (thrown) {
       // A copy captures nothing before it is known that its original is not in use.
       if (thrown instanceof UserError || this.#isElsewhere) throw thrown;
-      this.#options.log.warn("the journal's number is not confirmed yet", { reason: reasonOf(thrown) });
+      this.#options.log.warn("the journal's number is not confirmed yet", { reason: toReason(thrown) });
     }
   }
 

@@ -3,19 +3,19 @@
 
 import { basename, dirname } from "node:path";
 import { UserError } from "../../../core/fault.ts";
-import { type Log, reasonOf } from "../../../core/log.ts";
+import { type Log, toReason } from "../../../core/log.ts";
 import type { JournalIo } from "../journal_io.ts";
 import type { JournalSetup } from "../lane_kind.ts";
 import type { Expected, Ledger, LedgerContents } from "../ledger.ts";
 import { nativeBatchAt, readNativeFrame } from "../segments/native_frame.ts";
 import {
-  millisOfSegment,
   readSegmentHead,
+  readSegmentMillis,
   readSegmentName,
   returnedSuffix,
   type Segment,
   segmentName,
-  segmentOf,
+  toSegment,
 } from "../segments/segment.ts";
 import { type ReadSegment, readSegment } from "../segments/segment_reader.ts";
 import { judgeSegment, type SegmentVerdict } from "./verdict.ts";
@@ -62,7 +62,7 @@ export class Recovery {
     for (const name of contents.finished) setup.io.remove(`${folder}/${basename(name)}`);
     const names = segmentNames(setup.io, folder);
     refuseMisnamed(setup, folder, names, contents.expected);
-    for (const name of names) this.recoverFile(`${folder}/${name}`, expectedOf(setup, name, contents));
+    for (const name of names) this.recoverFile(`${folder}/${name}`, findExpected(setup, name, contents));
     for (const [name, { rows, bytes }] of contents.expected) {
       if (names.includes(name)) continue;
       const about = { file: `${folder}/${name}`, lost_rows: rows, lost_bytes: bytes };
@@ -96,7 +96,7 @@ export class Recovery {
     else if (isEmpty) this.#options.setup.io.remove(path);
     else if (segment.bytes < read.fileBytes) this.#cut(path, read);
     if (isEmpty) return;
-    this.lastMillis = Math.max(this.lastMillis, millisOfSegment(segment.id));
+    this.lastMillis = Math.max(this.lastMillis, readSegmentMillis(segment.id));
     this.segments.push(segment);
   }
 
@@ -104,7 +104,7 @@ export class Recovery {
     try {
       return readSegment(this.#options.setup, path, end);
     } catch (thrown) {
-      this.#options.log.error("a journal file cannot be read", { file: path, reason: reasonOf(thrown) });
+      this.#options.log.error("a journal file cannot be read", { file: path, reason: toReason(thrown) });
       return undefined;
     }
   }
@@ -188,7 +188,7 @@ function isAside(io: JournalIo, path: string): boolean {
 }
 
 /** What the segment of this name must contain; undefined when nothing is known of it. */
-function expectedOf(
+function findExpected(
   setup: JournalSetup,
   name: string,
   { expected, newest }: LedgerContents,
@@ -248,11 +248,11 @@ function findName(
   if (head) return segmentName(head.lane, head.id);
   const batch = nativeBatchAt(beginning, 0);
   if (batch === undefined) return undefined;
-  const id = segmentOf(batch);
+  const id = toSegment(batch);
   // Where the number itself is damaged, no frame with that number is intact.
   if (named?.id === id || !readNativeFrame(setup.io.read(path), 0, id)) return undefined;
   const lanes = setup.lanes.filter(({ isNative }) => isNative);
-  const lane = lanes.find((one) => expected.has(segmentName(one, id)));
+  const lane = lanes.find((laneKind) => expected.has(segmentName(laneKind, id)));
   // A recycled file that begins with an earlier segment's frames has a later name.
   const isCertain = lane !== undefined || named === undefined || id > named.id;
   return isCertain ? segmentName(lane ?? named?.lane ?? lanes[0]!, id) : undefined;

@@ -51,9 +51,9 @@ export const cases: readonly Case[] = [
 ];
 
 /** The case that is true of these facts. @throws Error when not exactly one is. */
-export function caseOf(facts: SegmentFacts): Case {
+export function findCase(facts: SegmentFacts): Case {
   const names = Object.keys(facts) as (keyof SegmentFacts)[];
-  const matching = cases.filter((one) => names.every((name) => (one[name] ?? facts[name]) === facts[name]));
+  const matching = cases.filter((item) => names.every((name) => (item[name] ?? facts[name]) === facts[name]));
   const [found] = matching;
   if (!found || matching.length > 1) throw new Error(`a segment is of ${matching.length} cases, not of one`);
   return found;
@@ -66,8 +66,8 @@ export function judgeSegment(read: ReadSegment, expected: Expected | undefined):
   const syncedBad = bad.filter(({ from }) => from < synced);
   const isOpen = expected === undefined || expected.tail === "least";
   const inDoubt = isOpen ? bad.filter(({ from, isOwnBytes }) => from >= synced && isOwnBytes) : [];
-  const lostRows = lostOf(read, expected, syncedBad);
-  const { letter, verdict } = caseOf({
+  const lostRows = countLost(read, expected, syncedBad);
+  const { letter, verdict } = findCase({
     isAcknowledged: frames.length > 0 || synced > 0 || inDoubt.length > 0,
     isHeadBad,
     isSyncedBad: syncedBad.length > 0,
@@ -81,22 +81,22 @@ export function judgeSegment(read: ReadSegment, expected: Expected | undefined):
   return { letter, isDamaged: verdict !== "sound", lostRows: known, badBytes, isDoubtful };
 }
 
-function lostOf(
+function countLost(
   read: ReadSegment,
   expected: Expected | undefined,
   syncedBad: BadRange[],
 ): number | undefined {
   const { frames } = read;
   const expectedFrames = frames.filter(({ at }) => at < (expected?.bytes ?? 0));
-  const missing = expected ? Math.max(0, expected.rows - rowsOf(expectedFrames)) : 0;
+  const missing = expected ? Math.max(0, expected.rows - sumRows(expectedFrames)) : 0;
   if (expected && expected.tail !== "least") return missing;
   // The first frame of a group lies where the synced bytes end, so the rows before it are the synced ones.
   const first = frames.findLast(({ at, synced }) => at === synced);
-  const gap = first ? Math.max(0, first.before - rowsOf(frames.filter(({ at }) => at < first.at))) : 0;
+  const gap = first ? Math.max(0, first.before - sumRows(frames.filter(({ at }) => at < first.at))) : 0;
   const isCounted = expected !== undefined || first !== undefined;
   return syncedBad.length > 0 && !isCounted ? undefined : Math.max(missing, gap);
 }
 
-function rowsOf(frames: readonly { rows: number }[]): number {
+function sumRows(frames: readonly { rows: number }[]): number {
   return frames.reduce((sum, { rows }) => sum + rows, 0);
 }

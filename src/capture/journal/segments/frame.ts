@@ -6,7 +6,7 @@ import { nextTurn } from "../../../core/clock.ts";
 import { limits } from "../../../core/limits.ts";
 import type { Pieces } from "../../../storage/native/native.ts";
 import { journalLimits } from "../limits.ts";
-import { type FileRange, segmentOf } from "./segment.ts";
+import { type FileRange, toSegment } from "./segment.ts";
 
 /** The head of a frame of either kind; native_frame.ts has the other one. */
 export interface FrameHead {
@@ -89,8 +89,8 @@ async function sumInTurns(chunks: readonly Uint8Array[]): Promise<number> {
 export function readFrame(bytes: Uint8Array, at: number, segment: bigint): FoundFrame | undefined {
   const batch = batchAt(bytes, at);
   // Conditions 1 and 2.
-  if (batch === undefined || segmentOf(batch) !== segment) return undefined;
-  const view = viewOf(bytes);
+  if (batch === undefined || toSegment(batch) !== segment) return undefined;
+  const view = toView(bytes);
   const offset = at + headBytes;
   const end = offset + view.getUint32(at + 4, true);
   // Conditions 3 and 4.
@@ -106,7 +106,7 @@ export function readFrame(bytes: Uint8Array, at: number, segment: bigint): Found
 /** The batch named by a frame at `at`, whether or not the frame is valid; undefined when there is no frame. */
 export function batchAt(bytes: Uint8Array, at: number): bigint | undefined {
   if (at + headBytes > bytes.length) return undefined;
-  const view = viewOf(bytes);
+  const view = toView(bytes);
   return view.getUint32(at, true) === magic ? view.getBigUint64(at + 16, true) : undefined;
 }
 
@@ -116,6 +116,6 @@ export function nextFrame(bytes: Uint8Array, from: number): number | undefined {
   return at < 0 ? undefined : at;
 }
 
-function viewOf(bytes: Uint8Array): DataView {
+function toView(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -3,10 +3,10 @@
 // has the comment's digits, and the numbered conditions of a valid frame.
 
 import { crc32 } from "node:zlib";
-import { bytesOf, decodeText } from "../../../core/bytes.ts";
+import { decodeText, toBytes } from "../../../core/bytes.ts";
 import type { Pieces } from "../../../storage/native/native.ts";
 import type { FoundFrame, FrameHead } from "./frame.ts";
-import { type FileRange, segmentOf } from "./segment.ts";
+import { type FileRange, toSegment } from "./segment.ts";
 
 const widths = {
   back: 2,
@@ -21,15 +21,15 @@ const widths = {
   before: 8,
 } as const;
 type Part = keyof typeof widths;
-const hexDigits = bytesOf("0123456789abcdef");
-const opening = bytesOf("/*sluice:");
-const closing = bytesOf("*/");
-const noSum = bytesOf("0".repeat(widths.sum));
+const hexDigits = toBytes("0123456789abcdef");
+const opening = toBytes("/*sluice:");
+const closing = toBytes("*/");
+const noSum = toBytes("0".repeat(widths.sum));
 
 const parts = Object.keys(widths) as Part[];
-const digitsOf = (some: readonly Part[]) => some.reduce((sum, part) => sum + widths[part], 0);
-const offsets = new Map(parts.map((part, i) => [part, opening.length + digitsOf(parts.slice(0, i))]));
-const commentBytes = opening.length + digitsOf(parts) + closing.length;
+const countDigits = (some: readonly Part[]) => some.reduce((sum, part) => sum + widths[part], 0);
+const offsets = new Map(parts.map((part, i) => [part, opening.length + countDigits(parts.slice(0, i))]));
+const commentBytes = opening.length + countDigits(parts) + closing.length;
 const sumAt = offsets.get("sum")!;
 
 /**
@@ -45,7 +45,7 @@ export function writeNativeFrame(out: Pieces, head: FrameHead, payload: (out: Pi
   const length = out.total - offset;
   const { bytes } = out;
   // Inserts the comment after the first column's type: what precedes it moves to the front.
-  const type = typeOf(bytes, start + commentBytes, out.length);
+  const type = readType(bytes, start + commentBytes, out.length);
   if (!type || type.bytes + commentBytes > 127) throw new Error("a block without a first column");
   const comment = type.end - commentBytes;
   bytes.copyWithin(start, start + commentBytes, type.end);
@@ -87,7 +87,7 @@ export function readNativeFrame(bytes: Uint8Array, at: number, segment: bigint):
   const batch = number("batch");
   const end = at + Number(number("length"));
   // Conditions 2 and 3.
-  if (segmentOf(batch) !== segment || end > bytes.length || end < comment + commentBytes) return undefined;
+  if (toSegment(batch) !== segment || end > bytes.length || end < comment + commentBytes) return undefined;
   // Condition 4.
   if (Number(number("at")) !== at) return undefined;
   // Condition 5.
@@ -109,7 +109,7 @@ export function nativeBatchAt(bytes: Uint8Array, at: number): bigint | undefined
 
 /** Where the comment of a block at `at` begins, and a reader of its numbers: -1 for one that is damaged. */
 function readComment(bytes: Uint8Array, at: number) {
-  const type = typeOf(bytes, at, bytes.length);
+  const type = readType(bytes, at, bytes.length);
   if (!type || type.end > bytes.length || type.bytes <= commentBytes) return undefined;
   const comment = type.end - commentBytes;
   if (!opening.every((byte, i) => bytes[comment + i] === byte)) return undefined;
@@ -134,10 +134,10 @@ export function nextNativeFrame(bytes: Uint8Array, from: number): number | undef
 }
 
 /** The name of the first column of every block of events, after the byte of its length. */
-const firstName = bytesOf("\u0004uuid");
+const firstName = toBytes("\u0004uuid");
 
 /** The end and length of the type of a block's first column. */
-function typeOf(bytes: Uint8Array, from: number, to: number): { end: number; bytes: number } | undefined {
+function readType(bytes: Uint8Array, from: number, to: number): { end: number; bytes: number } | undefined {
   let at = from + 1;
   for (let size = 0; size < 5 && at < to && bytes[at]! >= 128; size++) at++;
   at++;

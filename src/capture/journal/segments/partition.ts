@@ -4,7 +4,7 @@
 const dayMicros = 86_400_000_000;
 
 /** toYYYYMM of a time in microseconds since 1970, UTC. */
-export function monthOf(micros: number): number {
+export function toMonth(micros: number): number {
   // Days since March 1 of the year 0, in eras of 400 years; months are counted from March.
   const days = Math.floor(micros / dayMicros) + 719_468;
   const era = Math.floor(days / 146_097);
@@ -18,6 +18,6 @@ export function monthOf(micros: number): number {
 }
 
 /** toYear of a time in microseconds since 1970, UTC. */
-export function yearOf(micros: number): number {
-  return Math.floor(monthOf(micros) / 100);
+export function toYear(micros: number): number {
+  return Math.floor(toMonth(micros) / 100);
 }

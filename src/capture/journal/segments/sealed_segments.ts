@@ -71,9 +71,9 @@ export class SegmentRecycler {
   /** Adopts the files of an earlier process; deletes them when the disk is nearly full (`isTight`). */
   open(isTight: boolean): void {
     const { io, lanes } = this.#setup;
-    for (const name of io.list(this.#folder).filter((one) => one.endsWith(suffix))) {
+    for (const name of io.list(this.#folder).filter((text) => text.endsWith(suffix))) {
       const path = `${this.#folder}/${name}`;
-      const lane = lanes.find((one) => name.startsWith(`${one.name}-`));
+      const lane = lanes.find((laneKind) => name.startsWith(`${laneKind.name}-`));
       const bytes = io.stat(path).size;
       if (lane && !isTight && this.#isWanted(lane, bytes)) this.#add(lane, path, bytes);
       else io.remove(path);

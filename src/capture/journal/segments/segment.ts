@@ -3,13 +3,13 @@
 // may hold several batches.
 
 import { crc32 } from "node:zlib";
-import { bytesOf } from "../../../core/bytes.ts";
+import { toBytes } from "../../../core/bytes.ts";
 import type { JournalSetup, LaneKind } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
 
 export const segmentHeadBytes = 24;
 const headSumAt = 20;
-const magic = bytesOf("SLUICEJ1");
+const magic = toBytes("SLUICEJ1");
 const epochMs = Date.UTC(2020, 0, 1);
 const journalBits = BigInt(Math.log2(journalLimits.journalsCountMax));
 const indexBits = BigInt(Math.log2(journalLimits.segmentBatchesMax));
@@ -57,12 +57,12 @@ export function segmentId(millis: number, journal: number): bigint {
   return (BigInt(millis - epochMs) << journalBits) | BigInt(journal % journalLimits.journalsCountMax);
 }
 
-export function isOfJournal(id: bigint, journal: number): boolean {
+export function belongsToJournal(id: bigint, journal: number): boolean {
   return Number(id & ((1n << journalBits) - 1n)) === journal % journalLimits.journalsCountMax;
 }
 
 /** The milliseconds in a segment id: ids of one journal must rise, even when the clock goes back. */
-export function millisOfSegment(id: bigint): number {
+export function readSegmentMillis(id: bigint): number {
   return Number(id >> journalBits) + epochMs;
 }
 
@@ -71,7 +71,7 @@ export function batchId(segment: bigint, index: number): bigint {
   return (segment << indexBits) | BigInt(index);
 }
 
-export function segmentOf(batch: bigint): bigint {
+export function toSegment(batch: bigint): bigint {
   return batch >> indexBits;
 }
 
@@ -113,6 +113,6 @@ export function readSegmentHead({ lanes }: JournalSetup, bytes: Uint8Array): Kno
 /** The segment that a file name names; undefined for any other file. */
 export function readSegmentName({ lanes }: JournalSetup, name: string): KnownSegment | undefined {
   const [, word, id] = /^([a-z]+)-([0-9a-f]{16})\.segment$/.exec(name) ?? [];
-  const lane = lanes.find((one) => one.name === word);
+  const lane = lanes.find((laneKind) => laneKind.name === word);
   return lane && id ? { id: BigInt(`0x${id}`), lane } : undefined;
 }

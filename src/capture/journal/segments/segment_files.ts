@@ -2,7 +2,7 @@
 // zeros in it, all of it synced. So the first group of a segment waits for no folder, and no group for the file
 // system's own journal, in which the writes of imports come first.
 
-import { type Log, reasonOf } from "../../../core/log.ts";
+import { type Log, toReason } from "../../../core/log.ts";
 import { type JournalFile, openSegmentFile, syncFolder, writeWhole } from "../journal_io.ts";
 import type { JournalSetup, LaneKind } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
@@ -116,7 +116,7 @@ export class SegmentFiles {
    */
   async cut({ path, bytes, rows }: Segment, file: JournalFile): Promise<void> {
     await file.truncate(bytes).catch((thrown: unknown) => {
-      this.#options.log.warn("could not cut a segment's tail", { path, reason: reasonOf(thrown) });
+      this.#options.log.warn("could not cut a segment's tail", { path, reason: toReason(thrown) });
     });
     // An empty segment holds no acknowledged row.
     if (rows === 0) await this.#remove({ file, path });

@@ -2,7 +2,7 @@
 // holds. Changes nothing; recovery/verdict.ts judges the bad ranges.
 
 import { basename } from "node:path";
-import { fixedColumnOf } from "../../../storage/native/native_cut.ts";
+import { findFixedColumn } from "../../../storage/native/native_cut.ts";
 import type { PendingSize } from "../figures.ts";
 import type { JournalSetup } from "../lane_kind.ts";
 import { batchAt, type FoundFrame, nextFrame, readFrame } from "./frame.ts";
@@ -14,7 +14,7 @@ import {
   readSegmentName,
   type Segment,
   segmentHeadBytes,
-  segmentOf,
+  toSegment,
 } from "./segment.ts";
 import { countFrame } from "./segment_writer.ts";
 
@@ -54,7 +54,7 @@ export function readSegment(
   const { id, lane } = known;
   const empty = { bytes: from, rows: 0, oldest: 0, batches: [] };
   const segment: Segment = { id, lane, path, ...empty, isRecovered: true };
-  const { frames: all, bad } = framesOf(bytes, from, id, headed ? headedFrames : nativeFrames);
+  const { frames: all, bad } = readFrames(bytes, from, id, headed ? headedFrames : nativeFrames);
   const frames = all.filter(({ at }) => at < end);
   for (const frame of frames) addFrame(segment, frame);
   return { segment, fileBytes: bytes.length, frames, bad, isHeadDamaged: headed && head === undefined };
@@ -69,7 +69,7 @@ interface FrameKind {
 const headedFrames: FrameKind = { read: readFrame, next: nextFrame, batchAt };
 const nativeFrames: FrameKind = { read: readNativeFrame, next: nextNativeFrame, batchAt: nativeBatchAt };
 
-function framesOf(
+function readFrames(
   bytes: Uint8Array,
   headBytes: number,
   id: bigint,
@@ -88,7 +88,7 @@ function framesOf(
     if (at > from) {
       const batch = kind.batchAt(bytes, from);
       // A frame here that is sound for no segment is one of this segment whose number was damaged.
-      const isNobodys = batch !== undefined && !kind.read(bytes, from, segmentOf(batch));
+      const isNobodys = batch !== undefined && !kind.read(bytes, from, toSegment(batch));
       bad.push({ from, to: at, isOwnBytes: isNobodys || hasOwnNumber(bytes.subarray(from, at), id) });
     }
     if (!frame) break;
@@ -139,7 +139,7 @@ export function foundUsage({ io }: JournalSetup, { path, lane, batches }: Segmen
 }
 
 function addUse(uses: Map<number, PendingSize>, head: Uint8Array, { length, rows }: Frame): void {
-  const projects = projectsOf(head);
+  const projects = readProjects(head);
   if (!projects) return;
   const counts = new Map<number, number>();
   for (let at = 0; at + 4 <= projects.length; at += 4) {
@@ -152,9 +152,9 @@ function addUse(uses: Map<number, PendingSize>, head: Uint8Array, { length, rows
   }
 }
 
-function projectsOf(head: Uint8Array): Buffer | undefined {
+function readProjects(head: Uint8Array): Buffer | undefined {
   try {
-    const column = fixedColumnOf(head, "project_id");
+    const column = findFixedColumn(head, "project_id");
     return column && Buffer.from(column.buffer, column.byteOffset, column.length);
   } catch {
     return undefined;

@@ -1,7 +1,7 @@
 // The growing segment of a lane: frames are appended to its file, synced, and only then counted.
 
 import { nextTurn } from "../../../core/clock.ts";
-import { reasonOf } from "../../../core/log.ts";
+import { toReason } from "../../../core/log.ts";
 import { Pieces } from "../../../storage/native/native.ts";
 import { captureLimits } from "../../limits.ts";
 import type { JournalFile, JournalIo } from "../journal_io.ts";
@@ -59,7 +59,7 @@ export class SegmentWriter {
         // Nothing was written: the file can still be used.
         if (thrown instanceof DiskFullError) throw thrown;
         const { kind, log } = this.#options;
-        log.warn("journal segment abandoned", { lane: kind.name, reason: reasonOf(thrown) });
+        log.warn("journal segment abandoned", { lane: kind.name, reason: toReason(thrown) });
         this.close();
         // The group's refusal is not reported while it may still come back.
         await this.closed();

@@ -62,7 +62,7 @@ export function mapAmplitude(record: JsonRecord, rules: TimeRules): RecordOutcom
   if ("is" in time) return time;
   const row = parseRawFields(record.text);
   const distinct_id = fieldId(row, "user_id") ?? fieldId(row, "device_id");
-  const properties = propertiesOf(row);
+  const properties = readProperties(row);
   if (event === "$groupidentify") describeGroup(row, properties);
   putField(properties, "$session_id", sessionId(record, row));
   const uuid =
@@ -96,7 +96,7 @@ function identifyText(record: JsonRecord, row: RawFields, timestamp: string): st
     !isNew && known !== null && (known === undefined || (known === "") === (user !== undefined));
   if (!isJoined || owner === undefined) return undefined;
   if (known !== undefined) devices.set(device, null);
-  const uuid = record.uuidOf(["amplitude identify", owner, device].join("\n"));
+  const uuid = record.toUuid(["amplitude identify", owner, device].join("\n"));
   const properties = `{"$anon_distinct_id":${JSON.stringify(device)},"analytics_source":"amplitude"}`;
   return batchText({ uuid, event: "$identify", distinct_id: owner, timestamp, properties });
 }
@@ -106,11 +106,11 @@ function sessionId(record: JsonRecord, row: RawFields): string | undefined {
   const start = Number(row.get("session_id") ?? -1);
   if (!Number.isSafeInteger(start) || start <= 0 || start >= 2 ** 48) return undefined;
   const time = start.toString(16).padStart(12, "0");
-  const hashed = record.uuidOf(["amplitude session", fieldId(row, "device_id") ?? "", start].join("\n"));
+  const hashed = record.toUuid(["amplitude session", fieldId(row, "device_id") ?? "", start].join("\n"));
   return JSON.stringify(`${time.slice(0, 8)}-${time.slice(8)}-7${hashed.slice(15)}`);
 }
 
-function propertiesOf(row: RawFields): RawFields {
+function readProperties(row: RawFields): RawFields {
   const properties = objectField(row, "event_properties");
   for (const [from, to] of Object.entries(ofEvent)) putField(properties, to, properties.get(from));
   for (const [from, to] of Object.entries(ofRow)) putField(properties, to, notZero(row.get(from)));

@@ -5,7 +5,7 @@ import { repair } from "../../../capture/decode/repair.ts";
 import { isDictionary, jsonIn } from "../../../core/json/dictionary.ts";
 import { JsonWalker } from "../../../core/json/json_walker.ts";
 import { limits } from "../../../core/limits.ts";
-import { reasonOf } from "../../../core/log.ts";
+import { toReason } from "../../../core/log.ts";
 import { importLimits } from "../limits.ts";
 import type { FileRecord } from "../reading/file_record.ts";
 import { mapAmplitude } from "./amplitude.ts";
@@ -72,7 +72,7 @@ export class Converter implements JsonRecord {
     return this.#identity.ofRecord(source, from, to);
   }
 
-  uuidOf(text: string): string {
+  toUuid(text: string): string {
     return this.#identity.ofText(text);
   }
 
@@ -89,7 +89,7 @@ export class Converter implements JsonRecord {
       sound = repairRecord(record) ?? "";
       value = jsonIn(sound);
       if (value === undefined)
-        return rejected(`not JSON: ${reasonOf(thrown).replace("JSON Parse error: ", "").slice(0, 200)}`);
+        return rejected(`not JSON: ${toReason(thrown).replace("JSON Parse error: ", "").slice(0, 200)}`);
     }
     if (!isDictionary(value)) return rejected("not a JSON object");
     this.text = sound;

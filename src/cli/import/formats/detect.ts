@@ -10,7 +10,7 @@ import { ItemReader } from "../reading/items.ts";
 import { LineReader } from "../reading/lines.ts";
 import { jsonObject } from "../reading/raw_fields.ts";
 import { segmentTypes } from "./segment.ts";
-import { type CsvTable, readHeader, separatorOf } from "./table.ts";
+import { type CsvTable, detectSeparator, readHeader } from "./table.ts";
 
 export const formats = wordsIn("auto jsonl json csv posthog mixpanel amplitude segment");
 export type Format = (typeof formats)[number];
@@ -41,23 +41,23 @@ export function detectFileKind(head: Buffer, whole: boolean, format: Format, nam
   if (first === undefined) return { layout: "jsonl", dialect: "batch", table: undefined };
   const json = first === 0x7b || first === 0x5b;
   if (format === "csv" || (format === "auto" && !json)) {
-    const table = headerOf(head, whole);
+    const table = detectHeader(head, whole);
     if (typeof table !== "string") return { layout: "csv", dialect: "batch", table };
     if (format === "csv") throw new UserError(`${name}: ${table}`);
     throw new UserError(`${name}: neither JSON nor CSV with a header (${table}); set --format`);
   }
   if (format === "jsonl" || format === "json") return { layout: format, dialect: "batch", table: undefined };
-  const layout = layoutOf(head, first);
-  const dialect = format === "auto" ? dialectOf(sample(head, layout)) : (format as Dialect);
+  const layout = detectLayout(head, first);
+  const dialect = format === "auto" ? detectDialect(sample(head, layout)) : (format as Dialect);
   return { layout, dialect, table: undefined };
 }
 
-export function readerOf(kind: FileKind): RecordReader {
+export function chooseReader(kind: FileKind): RecordReader {
   if (kind.table !== undefined) return new CsvReader(kind.table.separator);
-  return readerOfLayout(kind.layout);
+  return chooseLayoutReader(kind.layout);
 }
 
-function readerOfLayout(layout: RecordLayout): RecordReader {
+function chooseLayoutReader(layout: RecordLayout): RecordReader {
   if (layout === "jsonl") return new LineReader();
   return new ItemReader({ isBare: layout === "documents" });
 }
@@ -75,12 +75,12 @@ function refuseUnsupported(head: Buffer, name: string): void {
   if (starts("\xff\xfe") || starts("\xfe\xff")) throw new UserError(`${name}: UTF-16 text; save it as UTF-8`);
 }
 
-function headerOf(head: Buffer, whole: boolean): CsvTable | string {
+function detectHeader(head: Buffer, whole: boolean): CsvTable | string {
   const line = head
     .toString("utf8", 0, Math.min(head.length, 64 * 1024))
     .trimStart()
     .split("\n", 1)[0]!;
-  for (const record of records(new CsvReader(separatorOf(line)), head, whole)) {
+  for (const record of records(new CsvReader(detectSeparator(line)), head, whole)) {
     if (record.problem !== undefined) return record.problem;
     return readHeader(record.source.toString("utf8", record.from, record.to));
   }
@@ -88,7 +88,7 @@ function headerOf(head: Buffer, whole: boolean): CsvTable | string {
 }
 
 /** JSON for an array or for an object around one, even when it spans many lines; else JSON Lines. */
-function layoutOf(head: Buffer, first: number): RecordLayout {
+function detectLayout(head: Buffer, first: number): RecordLayout {
   if (first === 0x5b) return "json";
   for (const record of new LineReader().read(head)) {
     if (record.problem !== undefined) break;
@@ -124,7 +124,7 @@ function* records(reader: RecordReader, head: Buffer, whole: boolean): Generator
 
 function sample(head: Buffer, layout: RecordLayout): Record<string, unknown>[] {
   const found: Record<string, unknown>[] = [];
-  for (const record of records(readerOfLayout(layout), head, true)) {
+  for (const record of records(chooseLayoutReader(layout), head, true)) {
     const value = record.problem === undefined ? parsed(record) : undefined;
     if (value !== undefined) found.push(value);
     if (found.length >= sampleCount) break;
@@ -137,9 +137,9 @@ function parsed({ source, from, to }: Omit<FileRecord, "line" | "problem">) {
   return to - from > importLimits.recordBytesMax ? undefined : jsonObject(source.toString("utf8", from, to));
 }
 
-function dialectOf(rows: readonly Record<string, unknown>[]): Dialect {
+function detectDialect(rows: readonly Record<string, unknown>[]): Dialect {
   for (const row of rows) {
-    const dialect = dialectOfRow(row);
+    const dialect = detectRowDialect(row);
     if (dialect !== "batch") return dialect;
   }
   return "batch";
@@ -147,7 +147,7 @@ function dialectOf(rows: readonly Record<string, unknown>[]): Dialect {
 
 const posthogColumns = wordsIn("person_properties person_id elements_chain _inserted_at created_at set_once");
 
-function dialectOfRow(row: Record<string, unknown>): Dialect {
+function detectRowDialect(row: Record<string, unknown>): Dialect {
   const has = (name: string): boolean => row[name] !== undefined;
   if (has("event_type") && (has("event_time") || has("amplitude_id") || has("event_properties")))
     return "amplitude";

@@ -11,10 +11,10 @@ import {
   renameFields,
 } from "../reading/raw_fields.ts";
 import {
-  batchItemOf,
   type JsonRecord,
   type RecordOutcome,
   rejected,
+  toBatchItem,
   type TranslatedEvent,
   uuidFrom,
 } from "./record.ts";
@@ -48,7 +48,7 @@ export function mapMixpanel(record: JsonRecord, rules: TimeRules): RecordOutcome
   renameFields(properties, renamed);
   putField(properties, "$geoip_country_name", countryName(fieldText(properties, "$geoip_country_code")));
   putField(properties, "analytics_source", '"mixpanel"');
-  return batchItemOf(withIdentity({ uuid, event, distinct_id, timestamp: time.text, properties }));
+  return toBatchItem(withIdentity({ uuid, event, distinct_id, timestamp: time.text, properties }));
 }
 
 /**

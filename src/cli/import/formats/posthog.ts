@@ -32,7 +32,7 @@ export function mapPosthog(record: JsonRecord, rules: TimeRules): RecordOutcome 
     if (raw !== undefined) item.set(name, raw);
   }
   item.set("timestamp", JSON.stringify(time.text));
-  item.set("properties", withFields(properties, columnsOf(row)));
+  item.set("properties", withFields(properties, readColumns(row)));
   putPerson(row, item);
   return { is: "rewritten", text: writeRawFields(item) };
 }
@@ -46,7 +46,7 @@ function objectText(raw: string | undefined): string | undefined {
   return jsonObject(text) && text;
 }
 
-function columnsOf(row: RawFields): [string, string][] {
+function readColumns(row: RawFields): [string, string][] {
   return Object.entries(ofRow).flatMap(([column, name]) => {
     const raw = row.get(column);
     return hasValue(raw) ? [[name, raw] as [string, string]] : [];

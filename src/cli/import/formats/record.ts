@@ -20,7 +20,7 @@ export interface JsonRecord {
   /** A uuid derived from the record's bytes; see UuidSource.ofRecord. */
   ownUuid(): string;
   /** A uuid derived from \`text\`, for sources with ids of their own. */
-  uuidOf(text: string): string;
+  toUuid(text: string): string;
   /** The first users of the devices that this import has met: "" before there is one, null once they are joined. */
   devices: Map<string, string | null>;
 }
@@ -38,7 +38,7 @@ export interface TranslatedEvent<Properties extends RawFields | string = RawFiel
 
 /** A uuid from the event's id in the source, and what the id belongs to; without one, from the record. */
 export function uuidFrom(record: JsonRecord, of: readonly string[], id: string | undefined): string {
-  return id === undefined ? record.ownUuid() : record.uuidOf([...of, id].join("\n"));
+  return id === undefined ? record.ownUuid() : record.toUuid([...of, id].join("\n"));
 }
 
 export function rejected(reason: string): RecordOutcome {
@@ -46,7 +46,7 @@ export function rejected(reason: string): RecordOutcome {
 }
 
 /** An event as a /batch item. One without a distinct id is sent too: the server counts it as ignored, with a reason. */
-export function batchItemOf(translated: TranslatedEvent<RawFields | string>): RecordOutcome {
+export function toBatchItem(translated: TranslatedEvent<RawFields | string>): RecordOutcome {
   return { is: "rewritten", text: batchText(translated) };
 }
 

@@ -3,10 +3,10 @@
 
 import * as raw from "../reading/raw_fields.ts";
 import {
-  batchItemOf,
   type JsonRecord,
   type RecordOutcome,
   rejected,
+  toBatchItem,
   type TranslatedEvent,
   uuidFrom,
 } from "./record.ts";
@@ -64,7 +64,7 @@ export function mapSegment(record: JsonRecord, rules: TimeRules): RecordOutcome 
   putContext(context, properties);
   raw.putField(properties, "analytics_source", '"segment"');
   const of = ["segment", translated.event, translated.distinct_id ?? ""];
-  return batchItemOf({ ...translated, uuid: uuidFrom(record, of, raw.fieldId(call, "messageId")) });
+  return toBatchItem({ ...translated, uuid: uuidFrom(record, of, raw.fieldId(call, "messageId")) });
 }
 
 function translate(

@@ -6,7 +6,7 @@ import { jsonIn } from "../../../core/json/dictionary.ts";
 import { splitFields } from "../reading/csv.ts";
 import { jsonObject, withFields } from "../reading/raw_fields.ts";
 import { usableUuid } from "./posthog.ts";
-import { batchItemOf, type RecordOutcome, rejected } from "./record.ts";
+import { type RecordOutcome, rejected, toBatchItem } from "./record.ts";
 import { importTimestamp, type TimeRules } from "./timestamp.ts";
 
 const eventColumns = ["event", "distinct_id", "timestamp", "uuid", "properties"] as const;
@@ -21,7 +21,7 @@ export interface CsvTable {
 
 /** Reads a header; a string is its problem in one sentence. */
 export function readHeader(text: string): CsvTable | string {
-  const separator = separatorOf(text);
+  const separator = detectSeparator(text);
   const names = splitFields(text, separator)?.map((name) => name.trim());
   if (names === undefined) return "the CSV header has a character after a closing quote";
   const twice = names.find((name, index) => names.indexOf(name) !== index);
@@ -38,7 +38,7 @@ export function readHeader(text: string): CsvTable | string {
 }
 
 /** Comma, unless the header has more semicolons or tabs. */
-export function separatorOf(header: string): string {
+export function detectSeparator(header: string): string {
   const plain = header.replace(/"[^"]*"/g, "");
   const counts = [",", ";", "\t"].map((separator) => plain.split(separator).length);
   return [",", ";", "\t"][counts.indexOf(Math.max(...counts))]!;
@@ -62,15 +62,15 @@ export function mapCsvRow(
   const field = (name: Known): string => (table.indexes[name] < 0 ? "" : fields[table.indexes[name]]!);
   const time = importTimestamp([field("timestamp")], rules);
   if ("is" in time) return time;
-  const properties = propertiesOf(table, fields, field("properties").trim());
+  const properties = readProperties(table, fields, field("properties").trim());
   if (properties === undefined) return rejected("properties is not the JSON text of an object");
   const uuid = usableUuid(field("uuid").trim()) ?? ownUuid(JSON.stringify([table.names, fields]));
   const [event, distinct_id] = [field("event"), field("distinct_id")];
-  return batchItemOf({ uuid, event, distinct_id, timestamp: time.text, properties });
+  return toBatchItem({ uuid, event, distinct_id, timestamp: time.text, properties });
 }
 
 /** The JSON in the column `properties` with the other columns put in front; the JSON wins over an equal name. */
-function propertiesOf(table: CsvTable, fields: readonly string[], given: string): string | undefined {
+function readProperties(table: CsvTable, fields: readonly string[], given: string): string | undefined {
   if (given !== "" && !jsonObject(given)) return undefined;
   const eventIndexes = new Set(Object.values(table.indexes));
   const isOwn = table.names.some((name) => name.startsWith(ownPrefix));

@@ -1,7 +1,7 @@
 // The uuid of an imported event whose record has none: derived from its content, so every run makes the same one.
 
 import { UserError } from "../../../core/fault.ts";
-import { uuidOfBytes } from "../../../core/id.ts";
+import { toUuid } from "../../../core/id.ts";
 import { importLimits } from "../limits.ts";
 
 /** The namespace (RFC 9562) of these uuids. A change would duplicate every event that is imported again. */
@@ -31,7 +31,7 @@ export class UuidSource {
     source.copy(this.#scratch, namespace.length, from, to);
     this.#hash(length);
     const occurrence = this.#seen.add(this.#digest.readUInt32LE(0), this.#digest.readUInt32LE(4));
-    const uuid = uuidOfBytes(this.#digest, 5);
+    const uuid = toUuid(this.#digest, 5);
     return occurrence === 0 ? uuid : this.ofText(`${uuid} ${occurrence}`);
   }
 
@@ -41,7 +41,7 @@ export class UuidSource {
     this.#reserve(namespace.length + bytesMax);
     const written = this.#scratch.write(text, namespace.length, "utf8");
     this.#hash(namespace.length + written);
-    return uuidOfBytes(this.#digest, 5);
+    return toUuid(this.#digest, 5);
   }
 
   #reserve(length: number): void {

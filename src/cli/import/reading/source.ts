@@ -5,7 +5,7 @@ import { open, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { UserError } from "../../../core/fault.ts";
-import { codeOf, reasonOf } from "../../../core/log.ts";
+import { toCode, toReason } from "../../../core/log.ts";
 import { importLimits } from "../limits.ts";
 
 const chunkBytes = 256 * 1024;
@@ -26,10 +26,10 @@ export interface FileSource {
  * The size of a file in bytes, compressed as it is; undefined for standard input and pipes.
  * @throws UserError when there is no such file, or it is a directory.
  */
-export async function fileBytesOf(path: string): Promise<number | undefined> {
+export async function measureFile(path: string): Promise<number | undefined> {
   if (path === standardInput) return undefined;
   const found = await stat(path).catch((thrown: unknown) => {
-    throw new UserError(`${path}: ${refusalOf(thrown)}`);
+    throw new UserError(`${path}: ${describeRefusal(thrown)}`);
   });
   if (found.isDirectory()) throw new UserError(`${path}: a directory; name the files in it`);
   return found.isFile() ? found.size : undefined;
@@ -95,7 +95,7 @@ async function* inflate(path: string, raw: AsyncGenerator<Buffer>): AsyncGenerat
     else if (isZstd(first)) yield* unzstd(chunks);
     else yield* chunks;
   } catch (thrown) {
-    throw thrown instanceof UserError ? thrown : new UserError(`${path}: ${refusalOf(thrown)}`);
+    throw thrown instanceof UserError ? thrown : new UserError(`${path}: ${describeRefusal(thrown)}`);
   } finally {
     await raw.return(undefined);
   }
@@ -150,12 +150,12 @@ async function* unzstd(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   for await (const bytes of inflated) yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-function refusalOf(thrown: unknown): string {
-  const code = codeOf(thrown);
+function describeRefusal(thrown: unknown): string {
+  const code = toCode(thrown);
   if (code === "ENOENT") return "no such file";
   if (code === "EACCES" || code === "EPERM") return "permission denied";
   if (code === "EISDIR") return "a directory; name the files in it";
-  const reason = reasonOf(thrown);
+  const reason = toReason(thrown);
   if (code === "Z_BUF_ERROR" || reason === "unexpected end of file")
     return "the compressed data ends too early";
   if (code.startsWith("Z_")) return `the compressed data is damaged (${reason})`;

@@ -143,7 +143,7 @@ function NewKey({ show }: { show: (key: IssuedKey) => void }) {
       change({ label: "" });
     });
   const toggle = (scope: string, on: boolean) =>
-    change({ scopes: on ? [...scopes, scope] : scopes.filter((one) => one !== scope) });
+    change({ scopes: on ? [...scopes, scope] : scopes.filter((name) => name !== scope) });
   return (
     <FormCard title="New key" send={make} action={action}>
       {text("label", "Label", { required: true })}

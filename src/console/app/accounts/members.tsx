@@ -38,7 +38,7 @@ const levels: readonly (readonly [number, string])[] = [
 ];
 
 const administrator = 8;
-const nameOf = (level: number) => levels.find(([one]) => one === level)?.[1] ?? String(level);
+const nameLevel = (level: number) => levels.find(([item]) => item === level)?.[1] ?? String(level);
 const upTo = (most: number) =>
   levels.filter(([level]) => level <= most).map(([level, name]) => [String(level), name] as const);
 
@@ -88,7 +88,7 @@ function MemberTable({ rows, me, path, action, changed }: MemberTableProps) {
   const mayChange = ({ id, level }: MemberRow) =>
     me.level >= administrator && id !== me.id && level <= me.level;
   const change = ({ user }: MemberRow, level: number) => {
-    const done = `${user.email} is ${nameOf(level)} now.`;
+    const done = `${user.email} is ${nameLevel(level)} now.`;
     action.send("PATCH", `${path}/${user.uuid}/`, { level }, done, changed);
   };
   const remove = ({ user }: MemberRow) =>
@@ -117,7 +117,7 @@ function MemberTable({ rows, me, path, action, changed }: MemberTableProps) {
                 ))}
               </select>
             ) : (
-              nameOf(row.level)
+              nameLevel(row.level)
             ),
         },
         { name: "Joined", cell: (row) => agoText(row.joined_at), fixed: true },
@@ -178,7 +178,7 @@ function Invitations({ path, level: most }: { path: string; level: number }) {
           empty="None."
           columns={[
             { name: "Address", cell: (row) => row.target_email },
-            { name: "Level", cell: (row) => nameOf(row.level) },
+            { name: "Level", cell: (row) => nameLevel(row.level) },
             { name: "By", cell: (row) => row.created_by.email },
             { name: "Until", cell: (row) => new Date(row.expires_at).toLocaleString(), fixed: true },
             {

@@ -1,10 +1,10 @@
 // Projects: created, named, their key rolled.
 
 import { useId } from "preact/hooks";
-import { hrefOf } from "../session/route.ts";
+import { buildHref } from "../session/route.ts";
 import { type ProjectRow, useAllowed, useSession } from "../session/session.ts";
 import { type Action, useAction } from "../session/use_loaded.ts";
-import { partsOfText } from "../ui/format.ts";
+import { splitText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { Button, Card, ConfirmButton, Form, FormCard, Outcome, PageHead, TextField } from "../ui/parts.tsx";
 import { Copied, Table } from "../ui/table.tsx";
@@ -20,7 +20,7 @@ export function Projects() {
           caption="Projects"
           rows={projects}
           columns={[
-            { name: "Name", cell: (row) => <a href={hrefOf(row.id, "projects")}>{row.name}</a> },
+            { name: "Name", cell: (row) => <a href={buildHref(row.id, "projects")}>{row.name}</a> },
             { name: "Id", cell: (row) => row.id, number: true },
             { name: "Key", cell: (row) => <code>{row.api_token}</code> },
             { name: "Time zone", cell: (row) => row.timezone },
@@ -54,7 +54,7 @@ function ChosenProject({ project }: { project: ProjectRow }) {
   const action = useAction();
   const changes = {
     ...others,
-    session_recording_load_hosts: partsOfText(hosts),
+    session_recording_load_hosts: splitText(hosts),
     cookieless_server_hash_mode: cookieless ? 1 : 0,
     event_retention_days: days === "" ? null : Number(days),
     daily_event_quota: quota === "" ? null : Number(quota),

@@ -4,9 +4,9 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { FunnelStep, PathLink } from "../../../query/result.ts";
 import type { TrendSeries } from "../explore/results.ts";
-import { hrefOf } from "../session/route.ts";
+import { buildHref } from "../session/route.ts";
 import { SessionContext } from "../session/session.ts";
-import { type Fields, fieldsOf, listOf, sourceOf, textOf } from "../values.ts";
+import { type Fields, toFields, toList, toSource, toText } from "../values.ts";
 
 /** Fields of an ActorsQuery. */
 export interface PersonsQuery {
@@ -24,19 +24,19 @@ const lineKinds = new Set(["TrendsQuery", "LifecycleQuery", "StickinessQuery"]);
  * The persons behind a point of a line, without a day behind the whole line; undefined where no persons are: of
  * formulas, averages, sums of all before, and groups.
  */
-export function personsOfLine(
+export function linePersons(
   query: Fields,
   line: TrendSeries,
   day?: string | number,
 ): PersonsQuery | undefined {
   const { action, breakdown_value: breakdown, compare_label: compare, status } = line;
-  const filter = fieldsOf(query["trendsFilter"]);
+  const filter = toFields(query["trendsFilter"]);
   const order = action?.order ?? 0;
-  const series = fieldsOf(listOf(query["series"])[order]);
-  const math = textOf(series["math"]) || "total";
+  const series = toFields(toList(query["series"])[order]);
+  const math = toText(series["math"]) || "total";
   const isFigure =
     lineKinds.has(String(query["kind"])) &&
-    !isOfGroups(query) &&
+    !countsGroups(query) &&
     !mathsWithout.has(math) &&
     ["formula", "formulas", "formulaNodes"].every((name) => [filter[name] ?? []].flat().length === 0) &&
     filter["display"] !== "ActionsLineGraphCumulative" &&
@@ -55,12 +55,12 @@ export function personsOfLine(
 }
 
 /** Persons who reached a step of a funnel or, with `isLost`, only the one before. */
-export function personsOfStep(
+export function stepPersons(
   query: Fields,
   { order, breakdown_value: value }: FunnelStep,
   isLost = false,
 ): PersonsQuery | undefined {
-  if (query["kind"] !== "FunnelsQuery" || isOfGroups(query) || (isLost && order === 0)) return undefined;
+  if (query["kind"] !== "FunnelsQuery" || countsGroups(query) || (isLost && order === 0)) return undefined;
   return {
     source: {
       kind: "FunnelsActorsQuery",
@@ -75,12 +75,12 @@ export function personsOfStep(
  * Persons of a row of retention who came back so many intervals later.
  * @param last the date of the last row: the rows of a relative range are others tomorrow.
  */
-export function personsOfCell(
+export function cellPersons(
   query: Fields,
   { row, column, last }: { row: number; column: number; last: string },
 ): PersonsQuery | undefined {
-  if (query["kind"] !== "RetentionQuery" || isOfGroups(query)) return undefined;
-  const isHourly = fieldsOf(query["retentionFilter"])["period"] === "Hour";
+  if (query["kind"] !== "RetentionQuery" || countsGroups(query)) return undefined;
+  const isHourly = toFields(query["retentionFilter"])["period"] === "Hour";
   const source = isHourly ? query : { ...query, dateRange: { date_to: last.slice(0, 10) } };
   return {
     source: { kind: "InsightActorsQuery", source, interval: row },
@@ -89,20 +89,20 @@ export function personsOfCell(
 }
 
 /** Persons who went from one step of a path to the next. */
-export function personsOfLink(query: Fields, { source, target }: PathLink): PersonsQuery | undefined {
+export function linkPersons(query: Fields, { source, target }: PathLink): PersonsQuery | undefined {
   if (query["kind"] !== "PathsQuery") return undefined;
-  const pathsFilter = { ...fieldsOf(query["pathsFilter"]), pathStartKey: source, pathEndKey: target };
+  const pathsFilter = { ...toFields(query["pathsFilter"]), pathStartKey: source, pathEndKey: target };
   return { source: { kind: "InsightActorsQuery", source: { ...query, pathsFilter } } };
 }
 
-const isOfGroups = (query: Fields): boolean => typeof query["aggregation_group_type_index"] === "number";
+const countsGroups = (query: Fields): boolean => typeof query["aggregation_group_type_index"] === "number";
 
 /** Undefined on the page of a link. */
 const FigureQueryContext = createContext<Fields | undefined>(undefined);
 
 /** @param query as it was sent or saved, with the nodes around it. */
-export function FiguresOf({ query, children }: { query: unknown; children: ComponentChildren }) {
-  return <FigureQueryContext.Provider value={sourceOf(query)}>{children}</FigureQueryContext.Provider>;
+export function FigureSource({ query, children }: { query: unknown; children: ComponentChildren }) {
+  return <FigureQueryContext.Provider value={toSource(query)}>{children}</FigureQueryContext.Provider>;
 }
 
 /**
@@ -119,7 +119,7 @@ export function useFigureHref() {
     value?: number,
   ): string | undefined => {
     const persons = query && value !== 0 ? personsQueryIn(query) : undefined;
-    return persons && hrefOf(session!.project.id, "behind", [], { title, of: JSON.stringify(persons) });
+    return persons && buildHref(session!.project.id, "behind", [], { title, of: JSON.stringify(persons) });
   };
 }
 

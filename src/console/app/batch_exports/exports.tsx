@@ -73,7 +73,7 @@ const examples: Readonly<Record<string, object>> = {
   File: { path: "", prefix: "", file_format: "Parquet" },
 };
 
-function exampleOf(type: string): string {
+function writeExample(type: string): string {
   return JSON.stringify(examples[type] ?? {}, null, 2);
 }
 
@@ -89,11 +89,11 @@ function settingsIn(text: string): unknown {
 function NewExport() {
   const hrefOf = useHref();
   const { fields, text, choice } = useFields({ name: "", model: "events", interval: "hour" });
-  const [{ type, config }, setDestination] = useState({ type: "S3", config: exampleOf("S3") });
+  const [{ type, config }, setDestination] = useState({ type: "S3", config: writeExample("S3") });
   const action = useAction();
   // Edited settings stay.
   const choose = (chosen: string) =>
-    setDestination({ type: chosen, config: config === exampleOf(type) ? exampleOf(chosen) : config });
+    setDestination({ type: chosen, config: config === writeExample(type) ? writeExample(chosen) : config });
   const body = () => ({ ...fields, destination: { type, config: settingsIn(config) } });
   const open = ({ id }: ExportRow) => navigate(hrefOf("exports", [id]));
   const make = () => action.send("POST", "batch_exports/", body, "Created.", open);

@@ -27,32 +27,32 @@ const half = columns / 2;
 const rows = 5;
 
 /** Tiles in reading order. Those without a position yet come last. */
-export function shapesOf(tiles: readonly { id: number; layouts: Layouts }[]): Shape[] {
+export function toShapes(tiles: readonly { id: number; layouts: Layouts }[]): Shape[] {
   const nowhere = { x: 0, y: Infinity, w: half, h: rows };
   return tiles
     .map(({ id, layouts }) => ({ id, ...(layouts.sm ?? nowhere) }))
-    .toSorted((one, other) => byNumber(one.y, other.y) || byNumber(one.x, other.x) || one.id - other.id)
+    .toSorted((left, right) => byNumber(left.y, right.y) || byNumber(left.x, right.x) || left.id - right.id)
     .map(({ id, w, h }) => ({ id, isWide: w > half, isTall: h > rows }));
 }
 
-function byNumber(one: number, other: number): number {
-  return one === other ? 0 : one < other ? -1 : 1;
+function byNumber(left: number, right: number): number {
+  return left === right ? 0 : left < right ? -1 : 1;
 }
 
 /** One tile changes places with the one before it or after it. */
 export function withMoved(shapes: readonly Shape[], id: number, by: -1 | 1): Shape[] {
-  const from = shapes.findIndex((one) => one.id === id);
+  const from = shapes.findIndex((shape) => shape.id === id);
   const [tile, other] = [shapes[from], shapes[from + by]];
   if (!tile || !other) return [...shapes];
-  return shapes.map((one) => (one === tile ? other : one === other ? tile : one));
+  return shapes.map((shape) => (shape === tile ? other : shape === other ? tile : shape));
 }
 
 export function withChanged(shapes: readonly Shape[], id: number, change: Partial<Shape>): Shape[] {
-  return shapes.map((one) => (one.id === id ? { ...one, ...change } : one));
+  return shapes.map((shape) => (shape.id === id ? { ...shape, ...change } : shape));
 }
 
 /** The positions of the tiles: rows are filled from the left. */
-export function layoutsOf(shapes: readonly Shape[]): { id: number; layouts: Layouts }[] {
+export function toLayouts(shapes: readonly Shape[]): { id: number; layouts: Layouts }[] {
   let [x, y, rowHeight, below] = [0, 0, 0, 0];
   return shapes.map(({ id, isWide, isTall }) => {
     const [w, h] = [isWide ? columns : half, isTall ? 2 * rows : rows];

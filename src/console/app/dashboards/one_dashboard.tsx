@@ -20,8 +20,8 @@ import {
   RemoveButton,
 } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
-import { type Layouts, layoutsOf, type Shape, shapesOf, withChanged, withMoved } from "./layout.ts";
-import { type Scope, scopeAddress, scopeOf } from "./scope.ts";
+import { type Layouts, type Shape, toLayouts, toShapes, withChanged, withMoved } from "./layout.ts";
+import { readScope, type Scope, scopeAddress } from "./scope.ts";
 import { NewText, textName, TextTile, type TileText } from "./text_tile.tsx";
 import { TileResult } from "./tile_result.tsx";
 
@@ -56,7 +56,7 @@ export function OneDashboard({ id, route }: { id: number; route: Route }) {
   return (
     <PageWhenLoaded loaded={loaded} title="Dashboard">
       {(dashboard) => (
-        <Board path={path} dashboard={dashboard} loaded={loaded} scope={scopeOf(route.query)} />
+        <Board path={path} dashboard={dashboard} loaded={loaded} scope={readScope(route.query)} />
       )}
     </PageWhenLoaded>
   );
@@ -158,9 +158,9 @@ const [low, high] = [190, 460];
 
 function Tiles({ path, dashboard, loaded, scope, arranging }: BoardProps & { arranging: boolean }) {
   const { tiles = noTiles } = dashboard;
-  const [shapes, setShapes] = useState(() => shapesOf(tiles));
+  const [shapes, setShapes] = useState(() => toShapes(tiles));
   // Somebody else may have arranged them before a reload.
-  useEffect(() => setShapes(shapesOf(tiles)), [tiles]);
+  useEffect(() => setShapes(toShapes(tiles)), [tiles]);
   const { saveLayout, action } = useSavedLayout(path);
   const grid = useRestoredFocus(shapes);
   const [said, setSaid] = useState("");
@@ -169,7 +169,7 @@ function Tiles({ path, dashboard, loaded, scope, arranging }: BoardProps & { arr
     const name = tileName(known.get(id)!);
     setShapes(next);
     saveLayout(next);
-    setSaid(`${name}: ${words}, ${next.findIndex((one) => one.id === id) + 1} of ${next.length}.`);
+    setSaid(`${name}: ${words}, ${next.findIndex((item) => item.id === id) + 1} of ${next.length}.`);
   };
   return (
     <>
@@ -219,7 +219,7 @@ function useSavedLayout(path: string): { saveLayout: (shapes: readonly Shape[]) 
   const action = useAction();
   const before = useRef<Promise<unknown>>(Promise.resolve());
   const saveLayout = (shapes: readonly Shape[]) => {
-    const body = { tiles: layoutsOf(shapes) };
+    const body = { tiles: toLayouts(shapes) };
     const sent = before.current.then(() => api.send("PATCH", path, body));
     before.current = sent.catch(() => undefined);
     action.run(async () => {
@@ -250,7 +250,7 @@ interface TileButtonsProps {
 }
 
 function TileButtons({ shapes, shape: { id, isWide, isTall }, arrange }: TileButtonsProps) {
-  const at = shapes.findIndex((one) => one.id === id);
+  const at = shapes.findIndex((item) => item.id === id);
   const acts = [
     ["earlier", "earlier", at > 0, withMoved(shapes, id, -1), "moved earlier"],
     ["later", "later", at < shapes.length - 1, withMoved(shapes, id, 1), "moved later"],

@@ -3,10 +3,10 @@
 import {
   type Condition,
   conditionAddress,
-  conditionsOfAddress,
-  propertiesOf,
+  readAddressConditions,
+  toProperties,
 } from "../filters/conditions.ts";
-import { sourceOf } from "../values.ts";
+import { toSource } from "../values.ts";
 
 export interface Scope {
   /** In the API's form; "" leaves each insight its own. */
@@ -16,8 +16,8 @@ export interface Scope {
   conditions: Condition[];
 }
 
-export function scopeOf(query: URLSearchParams): Scope {
-  const conditions = conditionsOfAddress(query.getAll("where"));
+export function readScope(query: URLSearchParams): Scope {
+  const conditions = readAddressConditions(query.getAll("where"));
   return { range: query.get("range") ?? "", to: query.get("to") ?? "", conditions };
 }
 
@@ -26,7 +26,7 @@ export function scopeAddress({ range, to, conditions }: Scope): string {
   const query = new URLSearchParams();
   if (range !== "") query.set("range", range);
   if (to !== "") query.set("to", to);
-  for (const one of conditions) query.append("where", conditionAddress(one));
+  for (const item of conditions) query.append("where", conditionAddress(item));
   return query.toString();
 }
 
@@ -46,8 +46,8 @@ export interface Scoped {
 
 /** @param saved the query of an insight, with the nodes around it. */
 export function scopedQuery(saved: unknown, { range, to, conditions }: Scope): Scoped {
-  const query = sourceOf(saved);
-  const properties = propertiesOf(conditions);
+  const query = toSource(saved);
+  const properties = toProperties(conditions);
   const isRetention = query["kind"] === "RetentionQuery";
   const isRanged = ranged.has(String(query["kind"]));
   const takesRange = range !== "" && isRanged;
@@ -55,7 +55,7 @@ export function scopedQuery(saved: unknown, { range, to, conditions }: Scope): S
   const without = [
     range !== "" && !isRanged && "the range",
     properties.length > 0 && !takesFilters && "the filters",
-  ].filter((one) => one !== false);
+  ].filter((item) => item !== false);
   if (!takesRange && !takesFilters) return { query: undefined, without: without.join(" and ") };
   const scoped = {
     ...query,

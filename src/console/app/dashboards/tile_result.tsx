@@ -6,7 +6,7 @@ import type { Api } from "../session/api.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
 import { LoadError, Loading } from "../ui/parts.tsx";
-import { sourceOf } from "../values.ts";
+import { toSource } from "../values.ts";
 import { type Scope, scopedQuery } from "./scope.ts";
 
 interface TileProps {
@@ -32,13 +32,13 @@ export function TileResult({ insight, scope, height, reloaded }: TileProps) {
       const answered =
         query === undefined
           ? await api.get<InsightRow>(`insights/${insight.id}/`, {}, signal)
-          : { ...insight, ...(await answerOf(api, query, signal)) };
+          : { ...insight, ...(await requestTile(api, query, signal)) };
       retainResult(name, answered);
       return { name, row: answered };
     },
     [name, reloaded],
   );
-  const answerOf = async (api: Api, body: object, signal: AbortSignal) => {
+  const requestTile = async (api: Api, body: object, signal: AbortSignal) => {
     const { results: result, result_type, ...rows } = await api.ask<Partial<RowsReply>>(body, signal);
     const [columns, types] = [rows.columns ?? null, rows.types?.map(([, type]) => type) ?? null];
     return {
@@ -81,5 +81,5 @@ function retainResult(name: string, row: InsightRow): void {
 
 /** The nodes around a query, which decide how it is drawn, around another one. */
 function rewrapped(saved: unknown, query: object): object {
-  return sourceOf(saved) === saved ? query : { ...(saved as object), source: query };
+  return toSource(saved) === saved ? query : { ...(saved as object), source: query };
 }

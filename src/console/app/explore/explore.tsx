@@ -1,7 +1,7 @@
 // The explore page: the form of a query, its result, and saving it as an insight.
 
 import { useState } from "preact/hooks";
-import { FiguresOf } from "../actors/figures.tsx";
+import { FigureSource } from "../actors/figures.tsx";
 import { Saving } from "../insights/insight_row.tsx";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
@@ -10,27 +10,27 @@ import { Card, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import { type Kind, kindNames, kinds } from "./choices.ts";
 import { QueryForm } from "./form/query_form.tsx";
 import { shownSeries } from "./form/series_fields.tsx";
-import { addressOfQuery, type InsightQuery, queryBodyOf, queryOfAddress } from "./query.ts";
+import { type InsightQuery, readAddress, toAddress, toQueryBody } from "./query.ts";
 import { ResultView } from "./result_view.tsx";
-import { drawingOf, type QueryReply, readResults } from "./results.ts";
+import { type QueryReply, readDrawing, readResults } from "./results.ts";
 import { savedWith } from "./saved_query.ts";
 
 export function Explore({ route }: { route: Route }) {
   const hrefOf = useHref();
-  const query = queryOfAddress(route.query);
-  const address = addressOfQuery(query);
+  const query = readAddress(route.query);
+  const address = toAddress(query);
   const [edited, edit] = useState({ address, query });
   // Another address, as after going back, is another query.
   const next = edited.address === address ? edited.query : query;
   const insight = Number(route.query.get("insight"));
   const show = (chosen: InsightQuery) => {
     const ofInsight = insight > 0 ? `insight=${insight}&` : "";
-    navigate(hrefOf("explore", [], `${ofInsight}${addressOfQuery(chosen)}`));
+    navigate(hrefOf("explore", [], `${ofInsight}${toAddress(chosen)}`));
   };
   const choose = (kind: Kind) => show({ ...next, kind, series: shownSeries(kind, next.series) });
   // The result of another kind is a new element: it does not move into place from the previous one.
   const key = `${query.kind} ${insight}`;
-  const isEdited = addressOfQuery(next) !== address;
+  const isEdited = toAddress(next) !== address;
   return (
     <>
       <PageHead title={insight > 0 ? "Edit an insight" : "Explore"} />
@@ -48,7 +48,7 @@ export function Explore({ route }: { route: Route }) {
           submit={show}
           isEdited={isEdited}
         />
-        <Saving key={key} queryOf={(before) => savedWith(before, next)} insight={insight} />
+        <Saving key={key} makeQuery={(before) => savedWith(before, next)} insight={insight} />
         {isEdited && <p class="quiet">The form's current values are saved, not the result that is shown.</p>}
       </Card>
       <Card key={key}>
@@ -61,14 +61,14 @@ export function Explore({ route }: { route: Route }) {
 }
 
 function Answer({ query }: { query: InsightQuery }) {
-  const body = queryBodyOf(query);
+  const body = toQueryBody(query);
   const loaded = useAnswer<QueryReply>(body);
   return (
     <WhenLoaded loaded={loaded}>
       {(reply) => (
-        <FiguresOf query={body}>
-          <ResultView {...readResults(reply)} drawing={drawingOf(body)} query={body} />
-        </FiguresOf>
+        <FigureSource query={body}>
+          <ResultView {...readResults(reply)} drawing={readDrawing(body)} query={body} />
+        </FigureSource>
       )}
     </WhenLoaded>
   );

@@ -1,19 +1,19 @@
 // The steps of funnels: how many persons got to each.
 
 import { type FunnelStep, toFunnels } from "../../../query/result.ts";
-import { FigureLink, personsOfStep, useFigureHref } from "../actors/figures.tsx";
+import { FigureLink, stepPersons, useFigureHref } from "../actors/figures.tsx";
 import { useAllowed } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
 import { rangeBefore } from "../ui/chart/intervals.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Cut } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
-import { sourceOf } from "../values.ts";
-import { nameOfStep, shownValue } from "./results.ts";
+import { toSource } from "../values.ts";
+import { nameStep, shownValue } from "./results.ts";
 
 const stepLettersMax = 100;
 
-const titleOf = (step: FunnelStep) => `${step.order + 1}. ${nameOfStep(step)}`;
+const titleStep = (step: FunnelStep) => `${step.order + 1}. ${nameStep(step)}`;
 
 interface FunnelProps {
   funnels: readonly FunnelStep[][];
@@ -32,14 +32,14 @@ export function FunnelView({ funnels, query }: FunnelProps) {
   );
 }
 
-const endsOf = (steps: readonly FunnelStep[]) => ({
+const findEnds = (steps: readonly FunnelStep[]) => ({
   first: steps[0]?.count ?? 0,
   last: steps.at(-1)?.count ?? 0,
 });
 
 /** How many of those who began came to the end; with a breakdown, each funnel below shows its own. */
 function Conversion({ funnels: [steps = [], ...others], query }: FunnelProps) {
-  const { first, last } = endsOf(steps);
+  const { first, last } = findEnds(steps);
   if (others.length > 0) return null;
   return (
     <div class="bold-numbers headline">
@@ -57,7 +57,7 @@ function Conversion({ funnels: [steps = [], ...others], query }: FunnelProps) {
 /** The rate of the time before: two queries, since the API returns the days of a range with its result. */
 function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
   const mayQuery = useAllowed("query:read");
-  const source = sourceOf(query);
+  const source = toSource(query);
   const loaded = useRead(
     async (api, signal) => {
       if (!mayQuery) return undefined;
@@ -71,7 +71,7 @@ function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
       const dateRange = rangeBefore((await api.ask<Resolved>(range, signal)).resolved_date_range);
       if (!dateRange) return undefined;
       const { results } = await api.ask<{ results: FunnelStep[] }>({ ...source, dateRange }, signal);
-      return endsOf(toFunnels(results)[0]!);
+      return findEnds(toFunnels(results)[0]!);
     },
     [JSON.stringify(source)],
   );
@@ -91,10 +91,10 @@ function OneFunnel({ steps }: { steps: FunnelStep[] }) {
   const before = (step: FunnelStep) => steps[step.order - 1]?.count ?? step.count;
   const value = steps[0]?.breakdown_value;
   const hrefOfFigure = useFigureHref();
-  const hrefOf = (step: FunnelStep, isLost: boolean) =>
+  const linkStep = (step: FunnelStep, isLost: boolean) =>
     hrefOfFigure(
-      (query) => personsOfStep(query, step, isLost),
-      `${isLost ? "Did not reach" : "Reached"} step ${step.order + 1}, ${nameOfStep(step)}` +
+      (query) => stepPersons(query, step, isLost),
+      `${isLost ? "Did not reach" : "Reached"} step ${step.order + 1}, ${nameStep(step)}` +
         (value === undefined ? "" : ` · ${shownValue(value)}`),
       isLost ? before(step) - step.count : step.count,
     );
@@ -108,8 +108,8 @@ function OneFunnel({ steps }: { steps: FunnelStep[] }) {
       <ul class="bars" aria-hidden="true">
         {steps.map((step) => (
           <li key={step.order}>
-            <Cut text={titleOf(step)} lettersMax={stepLettersMax} /> · {numberText(step.count)}
-            <a class="track" tabIndex={-1} href={hrefOf(step, false)}>
+            <Cut text={titleStep(step)} lettersMax={stepLettersMax} /> · {numberText(step.count)}
+            <a class="track" tabIndex={-1} href={linkStep(step, false)}>
               <div class="bar" style={{ width: `${first === 0 ? 0 : (step.count / first) * 100}%` }} />
             </a>
           </li>
@@ -120,17 +120,17 @@ function OneFunnel({ steps }: { steps: FunnelStep[] }) {
         rows={steps}
         id={(step) => step.order}
         columns={[
-          { name: "Step", cell: (step) => <Cut text={titleOf(step)} lettersMax={stepLettersMax} /> },
+          { name: "Step", cell: (step) => <Cut text={titleStep(step)} lettersMax={stepLettersMax} /> },
           {
             name: "Persons",
-            cell: (step) => <FigureLink href={hrefOf(step, false)}>{numberText(step.count)}</FigureLink>,
+            cell: (step) => <FigureLink href={linkStep(step, false)}>{numberText(step.count)}</FigureLink>,
             number: true,
           },
           {
             name: "Lost before",
             cell: (step) =>
               step.order > 0 && (
-                <FigureLink href={hrefOf(step, true)}>{numberText(before(step) - step.count)}</FigureLink>
+                <FigureLink href={linkStep(step, true)}>{numberText(before(step) - step.count)}</FigureLink>
               ),
             number: true,
           },

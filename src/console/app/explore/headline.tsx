@@ -1,19 +1,19 @@
 // The numbers above a chart: of the whole time, by each line's own math, with their change against the time before.
 
-import { FigureLink, personsOfLine, useFigureHref } from "../actors/figures.tsx";
+import { FigureLink, linePersons, useFigureHref } from "../actors/figures.tsx";
 import { useAllowed } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
-import { fieldsOf, sourceOf } from "../values.ts";
-import { nameOfSeries, namesOfSeries, type TrendSeries, untilText } from "./results.ts";
+import { toFields, toSource } from "../values.ts";
+import { nameAllSeries, nameSeries, type TrendSeries, untilText } from "./results.ts";
 
 const headlinesMax = 6;
 
 export const wholeTime = "the whole time";
 
 /** The address of the persons of a line's whole time. */
-export function hrefOfLine(hrefOfFigure: ReturnType<typeof useFigureHref>, line: TrendSeries, value: number) {
-  return hrefOfFigure((query) => personsOfLine(query, line), `${nameOfSeries(line)}, ${wholeTime}`, value);
+export function linkLine(hrefOfFigure: ReturnType<typeof useFigureHref>, line: TrendSeries, value: number) {
+  return hrefOfFigure((query) => linePersons(query, line), `${nameSeries(line)}, ${wholeTime}`, value);
 }
 
 interface HeadlineProps {
@@ -27,7 +27,7 @@ interface HeadlineProps {
 }
 
 export function Headline({ query, ...props }: HeadlineProps) {
-  const hasTotals = query !== undefined && sourceOf(query)["kind"] === "TrendsQuery";
+  const hasTotals = query !== undefined && toSource(query)["kind"] === "TrendsQuery";
   return hasTotals ? <LoadedHeadline {...props} query={query} /> : <Numbers {...props} />;
 }
 
@@ -35,7 +35,7 @@ export function Headline({ query, ...props }: HeadlineProps) {
 function LoadedHeadline({ query, ...props }: HeadlineProps) {
   const { series } = props;
   const mayQuery = useAllowed("query:read");
-  const body = totalsQueryOf(query, String(series[0]?.days[0] ?? ""));
+  const body = toTotalsQuery(query, String(series[0]?.days[0] ?? ""));
   const loaded = useRead(
     async (api, signal) =>
       mayQuery ? (await api.ask<{ results: TrendSeries[] }>(body, signal)).results : [],
@@ -51,9 +51,9 @@ function LoadedHeadline({ query, ...props }: HeadlineProps) {
  * decides what the time before is.
  * @param from the chart's first day; "" for none.
  */
-export function totalsQueryOf(query: unknown, from: string): object {
-  const { breakdownFilter: _, interval, dateRange, trendsFilter, compareFilter, ...source } = sourceOf(query);
-  const range = fieldsOf(dateRange);
+export function toTotalsQuery(query: unknown, from: string): object {
+  const { breakdownFilter: _, interval, dateRange, trendsFilter, compareFilter, ...source } = toSource(query);
+  const range = toFields(dateRange);
   const { date_from = "-7d" } = range;
   // The last letter of -7d or mStart is its unit; a date has none.
   const unit = String(date_from).replace("Start", "").at(-1) ?? "";
@@ -63,13 +63,13 @@ export function totalsQueryOf(query: unknown, from: string): object {
     ...source,
     dateRange: { ...range, ...(from !== "" && !isDrawnWhole && { date_from: from.replace(" ", "T") }) },
     trendsFilter: filter,
-    compareFilter: { ...fieldsOf(compareFilter), compare: true },
+    compareFilter: { ...toFields(compareFilter), compare: true },
   };
 }
 
 /** The figures by their names, without the time that each series is of. */
-function figuresOf(series: readonly TrendSeries[], values: readonly (number | undefined)[]) {
-  const names = namesOfSeries(series.map((one) => ({ ...one, compare_label: "current" as const })));
+function toFigures(series: readonly TrendSeries[], values: readonly (number | undefined)[]) {
+  const names = nameAllSeries(series.map((item) => ({ ...item, compare_label: "current" as const })));
   const figures = new Map<
     string,
     {
@@ -98,14 +98,14 @@ function Numbers({ series, sums, totals = [], isLoading = false, isAlone = false
   const hrefOfFigure = useFigureHref();
   const isBrokenDown = series.some(({ breakdown_value }) => breakdown_value !== undefined);
   const isSplit = isBrokenDown && !isAlone && (isLoading || totals.length > 0);
-  const drawn = figuresOf(series, sums);
+  const drawn = toFigures(series, sums);
   const ofWhole = totals.map(({ aggregated_value }) => aggregated_value);
-  const whole = figuresOf(totals, ofWhole);
+  const whole = toFigures(totals, ofWhole);
   const names = [...(isSplit ? whole : drawn)].flatMap(([name, { line }]) => {
     const value = drawn.get(name)?.value ?? whole.get(name)?.value;
     const { before, until } =
       [drawn, whole].map((of) => of.get(name)).find((of) => of?.before !== undefined) ?? {};
-    const href = line && !isSplit && value !== undefined ? hrefOfLine(hrefOfFigure, line, value) : undefined;
+    const href = line && !isSplit && value !== undefined ? linkLine(hrefOfFigure, line, value) : undefined;
     // A number that is being loaded has its space already.
     return line && (value !== undefined || isLoading) ? [{ name, value, before, until, href }] : [];
   });

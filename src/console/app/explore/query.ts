@@ -3,11 +3,11 @@
 import {
   type Condition,
   conditionAddress,
-  conditionsOfAddress,
-  groupIndexOf,
   type Owner,
-  ownerOf,
-  propertiesOf,
+  readAddressConditions,
+  readGroupIndex,
+  toOwner,
+  toProperties,
 } from "../filters/conditions.ts";
 import { type Kind, kindNames, kinds, needsProperty, periods, seriesMax } from "./choices.ts";
 
@@ -37,7 +37,7 @@ export interface InsightQuery extends RarerFields {
 
 export const anyEvent: Series = { event: "", math: "total", property: "", conditions: [] };
 
-export function queryOfAddress(query: URLSearchParams): InsightQuery {
+export function readAddress(query: URLSearchParams): InsightQuery {
   const kind = query.get("kind");
   const [maths, properties] = [query.getAll("math"), query.getAll("property")];
   const series = query
@@ -47,18 +47,18 @@ export function queryOfAddress(query: URLSearchParams): InsightQuery {
       event,
       math: maths[i] || "total",
       property: properties[i] ?? "",
-      conditions: conditionsOfAddress(query.getAll(`where${i}`)),
+      conditions: readAddressConditions(query.getAll(`where${i}`)),
     }));
   return {
-    kind: kindNames.find((one) => one === kind) ?? "trend",
+    kind: kindNames.find((kindName) => kindName === kind) ?? "trend",
     series: series.length > 0 ? series : [anyEvent],
     interval: query.get("interval") ?? "day",
     range: query.get("range") ?? "-14d",
     breakdown: query.get("breakdown") ?? "",
-    breakdownType: ownerOfAddress(query.get("of")),
-    conditions: conditionsOfAddress(query.getAll("where")),
+    breakdownType: readOwner(query.get("of")),
+    conditions: readAddressConditions(query.getAll("where")),
     withoutTests: query.get("tests") === "false",
-    ...rarerOf(query),
+    ...readRarer(query),
   };
 }
 
@@ -93,9 +93,9 @@ type RarerFields = { [Name in keyof typeof rarer]: Widened<(typeof rarer)[Name][
 const rarerNames = Object.keys(rarer) as (keyof typeof rarer)[];
 
 /** What an address without parameters shows. */
-export const plainQuery = queryOfAddress(new URLSearchParams());
+export const plainQuery = readAddress(new URLSearchParams());
 
-function rarerOf(query: URLSearchParams) {
+function readRarer(query: URLSearchParams) {
   const read = ([name, otherwise]: (typeof rarer)[keyof typeof rarer]) => {
     const text = query.get(name);
     if (typeof otherwise === "number") return positiveInteger(text, otherwise);
@@ -105,9 +105,9 @@ function rarerOf(query: URLSearchParams) {
   return Object.fromEntries(fields) as Pick<InsightQuery, keyof typeof rarer>;
 }
 
-function ownerOfAddress(text: string | null): Owner {
-  const index = groupIndexOf(text ?? "");
-  return ownerOf(index === undefined ? (text ?? "event") : "group", index) ?? "event";
+function readOwner(text: string | null): Owner {
+  const index = readGroupIndex(text ?? "");
+  return toOwner(index === undefined ? (text ?? "event") : "group", index) ?? "event";
 }
 
 function positiveInteger(text: string | null, otherwise: number): number {
@@ -116,18 +116,18 @@ function positiveInteger(text: string | null, otherwise: number): number {
 }
 
 /** The parameters of a page's address that show the query. */
-export function addressOfQuery(query: InsightQuery): string {
+export function toAddress(query: InsightQuery): string {
   const { kind, interval, range, breakdown, series, conditions } = query;
   const params = new URLSearchParams({ kind, interval, range, breakdown });
   for (const [i, { event, math, property, conditions: own }] of series.entries()) {
     params.append("event", event);
     params.append("math", math);
     params.append("property", property);
-    for (const one of own) params.append(`where${i}`, conditionAddress(one));
+    for (const item of own) params.append(`where${i}`, conditionAddress(item));
   }
   if (query.breakdownType !== "event") params.set("of", query.breakdownType);
   if (query.withoutTests) params.set("tests", "false");
-  for (const one of conditions) params.append("where", conditionAddress(one));
+  for (const item of conditions) params.append("where", conditionAddress(item));
   for (const field of rarerNames) {
     const [name, otherwise] = rarer[field];
     if (query[field] !== otherwise) params.set(name, String(query[field]));
@@ -135,41 +135,41 @@ export function addressOfQuery(query: InsightQuery): string {
   return params.toString();
 }
 
-export function queryBodyOf(query: InsightQuery): { kind: string } & Record<string, unknown> {
+export function toQueryBody(query: InsightQuery): { kind: string } & Record<string, unknown> {
   const { series, interval, range, to, compare, compareTo, display, formula } = query;
   const kind = kinds[query.kind].api;
   const dateRange = { date_from: range, ...(to !== "" && { date_to: to }) };
   const filtered = {
-    ...ownPropertiesOf(query.conditions),
+    ...toOwnProperties(query.conditions),
     ...(query.withoutTests && { filterTestAccounts: true }),
   };
-  const breakdownFilter = breakdownFilterOf(query);
+  const breakdownFilter = toBreakdownFilter(query);
   const isDrawn = display !== plainQuery.display;
   switch (query.kind) {
     case "funnel":
       return {
         kind,
-        series: series.map(plainNodeOf),
+        series: series.map(toPlainNode),
         dateRange,
         ...(query.view === "trends" && { interval }),
         ...filtered,
         breakdownFilter,
-        funnelsFilter: funnelsFilterOf(query),
+        funnelsFilter: toFunnelsFilter(query),
       };
     case "retention": {
       const until = to !== "" && { dateRange: { date_to: to } };
-      return { kind, retentionFilter: retentionFilterOf(query), ...until, ...filtered };
+      return { kind, retentionFilter: toRetentionFilter(query), ...until, ...filtered };
     }
     case "paths":
-      return { kind, dateRange, ...filtered, pathsFilter: pathsFilterOf(query) };
+      return { kind, dateRange, ...filtered, pathsFilter: toPathsFilter(query) };
     case "lifecycle":
-      return { kind, series: series.slice(0, 1).map(plainNodeOf), interval, dateRange, ...filtered };
+      return { kind, series: series.slice(0, 1).map(toPlainNode), interval, dateRange, ...filtered };
     case "stickiness":
-      return { kind, series: series.map(plainNodeOf), interval, dateRange, ...filtered };
+      return { kind, series: series.map(toPlainNode), interval, dateRange, ...filtered };
     default:
       return {
         kind,
-        series: series.map(nodeOf),
+        series: series.map(toNode),
         interval,
         dateRange,
         ...filtered,
@@ -182,9 +182,9 @@ export function queryBodyOf(query: InsightQuery): { kind: string } & Record<stri
   }
 }
 
-function breakdownFilterOf({ breakdown, breakdownType, values }: InsightQuery) {
+function toBreakdownFilter({ breakdown, breakdownType, values }: InsightQuery) {
   if (!breakdown) return null;
-  const index = groupIndexOf(breakdownType);
+  const index = readGroupIndex(breakdownType);
   return {
     breakdown,
     breakdown_type: index === undefined ? breakdownType : "group",
@@ -193,12 +193,12 @@ function breakdownFilterOf({ breakdown, breakdownType, values }: InsightQuery) {
   };
 }
 
-function ownPropertiesOf(conditions: readonly Condition[]) {
-  const properties = propertiesOf(conditions);
+function toOwnProperties(conditions: readonly Condition[]) {
+  const properties = toProperties(conditions);
   return properties.length > 0 ? { properties } : {};
 }
 
-function funnelsFilterOf({ window, order, view }: InsightQuery) {
+function toFunnelsFilter({ window, order, view }: InsightQuery) {
   const [interval, unit] = window.split(" ");
   return {
     funnelWindowInterval: Number(interval),
@@ -208,7 +208,7 @@ function funnelsFilterOf({ window, order, view }: InsightQuery) {
   };
 }
 
-function pathsFilterOf({ pathType, start, end, steps }: InsightQuery) {
+function toPathsFilter({ pathType, start, end, steps }: InsightQuery) {
   return {
     includeEventTypes: [pathType],
     ...(start !== "" && { startPoint: start }),
@@ -218,11 +218,11 @@ function pathsFilterOf({ pathType, start, end, steps }: InsightQuery) {
 }
 
 /** An event and its filters: persons are counted. */
-function plainNodeOf({ event, conditions }: Series) {
-  return { kind: "EventsNode", event: event || null, ...ownPropertiesOf(conditions) };
+function toPlainNode({ event, conditions }: Series) {
+  return { kind: "EventsNode", event: event || null, ...toOwnProperties(conditions) };
 }
 
-function nodeOf({ event, math: chosen, property, conditions }: Series) {
+function toNode({ event, math: chosen, property, conditions }: Series) {
   const [math, groupType] = chosen.split(":");
   return {
     kind: "EventsNode",
@@ -230,16 +230,16 @@ function nodeOf({ event, math: chosen, property, conditions }: Series) {
     math,
     ...(needsProperty(chosen) && { math_property: property }),
     ...(groupType !== undefined && { math_group_type_index: Number(groupType) }),
-    ...ownPropertiesOf(conditions),
+    ...toOwnProperties(conditions),
   };
 }
 
-function retentionFilterOf({ series, interval, first, columns }: InsightQuery) {
+function toRetentionFilter({ series, interval, first, columns }: InsightQuery) {
   const [target = anyEvent, returning = target] = series;
   const of = ({ event, conditions }: Series) => ({
     id: event || null,
     type: "events",
-    ...ownPropertiesOf(conditions),
+    ...toOwnProperties(conditions),
   });
   return {
     retentionType: first ? "retention_first_time" : "retention_recurring",

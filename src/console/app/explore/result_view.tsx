@@ -7,12 +7,12 @@ import {
   type TypedResults,
   type WebFigure,
 } from "../../../query/result.ts";
-import { FigureLink, personsOfLink, useFigureHref } from "../actors/figures.tsx";
+import { FigureLink, linkPersons, useFigureHref } from "../actors/figures.tsx";
 import { capitalized, durationText, numberText } from "../ui/format.ts";
 import { Cut } from "../ui/parts.tsx";
 import { Bars, DataButtons, Table } from "../ui/table.tsx";
 import { FunnelView } from "./funnel_view.tsx";
-import { figureText, isTotals, type QueryDrawing, tableOf, toLines, untilText } from "./results.ts";
+import { figureText, isTotals, type QueryDrawing, toLines, toTable, untilText } from "./results.ts";
 import { RetentionView } from "./retention_view.tsx";
 import { TableView } from "./rows/table_view.tsx";
 import { TotalsView } from "./totals_view.tsx";
@@ -39,7 +39,7 @@ export function ResultView(props: ViewProps & TypedResults) {
   return (
     <>
       <Picture {...props} />
-      {!small && <DataButtons {...tableOf(props, columns)} />}
+      {!small && <DataButtons {...toTable(props, columns)} />}
     </>
   );
 }
@@ -113,9 +113,9 @@ const stepLettersMax = 60;
 
 function PathsView({ links }: { links: PathLink[] }) {
   const hrefOfFigure = useFigureHref();
-  const hrefOf = (link: PathLink) =>
+  const linkPath = (link: PathLink) =>
     hrefOfFigure(
-      (query) => personsOfLink(query, link),
+      (query) => linkPersons(query, link),
       `From ${shownStep(link.source)} to ${shownStep(link.target)}`,
     );
   return (
@@ -128,7 +128,7 @@ function PathsView({ links }: { links: PathLink[] }) {
         { name: "To", cell: ({ target }) => <Cut text={shownStep(target)} lettersMax={stepLettersMax} /> },
         {
           name: "Times",
-          cell: (link) => <FigureLink href={hrefOf(link)}>{numberText(link.value)}</FigureLink>,
+          cell: (link) => <FigureLink href={linkPath(link)}>{numberText(link.value)}</FigureLink>,
           number: true,
         },
         {

@@ -12,12 +12,12 @@ import {
   type TypedResults,
   type WebFigure,
 } from "../../../query/result.ts";
-import { namesOfTimes } from "../ui/chart/intervals.ts";
+import { nameTimes } from "../ui/chart/intervals.ts";
 import type { Cell, TableData } from "../ui/csv.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
-import { fieldsOf, sourceOf } from "../values.ts";
+import { toFields, toSource } from "../values.ts";
 import { maths, needsProperty } from "./choices.ts";
-import { namesOfColumns } from "./rows/cells.ts";
+import { nameColumns } from "./rows/cells.ts";
 
 /** A line, of which only what is drawn is needed. */
 export type TrendSeries = Pick<TrendLine, "label" | "data" | "days"> & Partial<TrendLine>;
@@ -42,7 +42,7 @@ export function readResults({ result_type, results }: QueryReply): TypedResults 
   return { type: result_type, results: [results ?? []].flat() } as TypedResults;
 }
 
-export const nameOfStep = ({ custom_name, name }: FunnelStep): string => custom_name ?? name;
+export const nameStep = ({ custom_name, name }: FunnelStep): string => custom_name ?? name;
 
 /** Conversions by interval, which have no name of their own, as lines. */
 export function toLines(conversions: readonly FunnelTrend[]): TrendSeries[] {
@@ -67,8 +67,8 @@ export function untilText(until: { date_to: string } | undefined): string {
 }
 
 /** The name of each series. Different events with equal names get their letter, as in formulas. */
-export function namesOfSeries(series: readonly TrendSeries[]): string[] {
-  const names = series.map(nameOfSeries);
+export function nameAllSeries(series: readonly TrendSeries[]): string[] {
+  const names = series.map(nameSeries);
   const orders = Map.groupBy(
     series.map(({ action }) => action?.order),
     (_, i) => names[i]!,
@@ -79,7 +79,7 @@ export function namesOfSeries(series: readonly TrendSeries[]): string[] {
   });
 }
 
-export function nameOfSeries(series: TrendSeries): string {
+export function nameSeries(series: TrendSeries): string {
   const { label, action, breakdown_value, compare_label, status } = series;
   const event = action?.custom_name ?? action?.name ?? label;
   const counted = action && !action.custom_name ? countedText(action) : "";
@@ -113,7 +113,7 @@ export function isSummable({ action, days, status }: TrendSeries, display: strin
 }
 
 /** @param columns of rows. */
-export function tableOf({ type, results }: TypedResults, columns: readonly string[] = []): TableData {
+export function toTable({ type, results }: TypedResults, columns: readonly string[] = []): TableData {
   switch (type) {
     case "series":
       return isTotals(results) ? totalsTable(results) : trendTable(results);
@@ -144,24 +144,24 @@ export function tableOf({ type, results }: TypedResults, columns: readonly strin
       return { name: "figures", columns: ["Figure", "Value", "Before", "Before, as far as now"], rows };
     }
     default:
-      return { name: "query", columns: namesOfColumns(results, columns), rows: results as Cell[][] };
+      return { name: "query", columns: nameColumns(results, columns), rows: results as Cell[][] };
   }
 }
 
 function trendTable(series: readonly TrendSeries[]): TableData {
   const days = series[0]?.days ?? [];
   const isOfTimes = typeof days[0] === "string";
-  const names = isOfTimes ? namesOfTimes(days) : (series[0]?.labels ?? days.map(String));
+  const names = isOfTimes ? nameTimes(days) : (series[0]?.labels ?? days.map(String));
   return {
     name: "trend",
-    columns: [isOfTimes ? "Time" : "Active in", ...namesOfSeries(series)],
+    columns: [isOfTimes ? "Time" : "Active in", ...nameAllSeries(series)],
     rows: names.map((name, i) => [name, ...series.map(({ data }) => data[i])]),
   };
 }
 
 function totalsTable(series: readonly TrendSeries[]): TableData {
-  const names = namesOfSeries(series);
-  const rows = series.map((one, i) => [names[i], one.aggregated_value]);
+  const names = nameAllSeries(series);
+  const rows = series.map((item, i) => [names[i], item.aggregated_value]);
   return { name: "totals", columns: ["Series", "Number"], rows };
 }
 
@@ -169,7 +169,7 @@ function funnelTable(funnels: readonly FunnelStep[][]): TableData {
   const isBrokenDown = funnels.some(([first]) => first?.breakdown_value !== undefined);
   const columns = ["Step", "Name", "Persons", "Median seconds since the step before"];
   const rows = funnels.flat().map((step): Cell[] => {
-    const cells = [step.order + 1, nameOfStep(step), step.count, step.median_conversion_time];
+    const cells = [step.order + 1, nameStep(step), step.count, step.median_conversion_time];
     return isBrokenDown ? [shownValue(step.breakdown_value), ...cells] : cells;
   });
   return { name: "funnel", columns: isBrokenDown ? ["Value", ...columns] : columns, rows };
@@ -177,7 +177,7 @@ function funnelTable(funnels: readonly FunnelStep[][]): TableData {
 
 function cohortsTable(cohorts: readonly RetentionCohort[]): TableData {
   const rows = cohorts.map(({ values }) => values);
-  const [longest = []] = rows.toSorted((one, other) => other.length - one.length);
+  const [longest = []] = rows.toSorted((left, right) => right.length - left.length);
   return {
     name: "retention",
     columns: ["Interval", ...longest.map(({ label }) => label)],
@@ -193,11 +193,11 @@ export interface QueryDrawing {
 }
 
 /** @param query as it was saved, with the nodes around it. */
-export function drawingOf(query: unknown): QueryDrawing {
-  const outer = fieldsOf(query);
-  const source = sourceOf(query);
-  const { display } = "display" in outer ? outer : fieldsOf(source["trendsFilter"]);
-  const { retentionType } = fieldsOf(source["retentionFilter"]);
+export function readDrawing(query: unknown): QueryDrawing {
+  const outer = toFields(query);
+  const source = toSource(query);
+  const { display } = "display" in outer ? outer : toFields(source["trendsFilter"]);
+  const { retentionType } = toFields(source["retentionFilter"]);
   return {
     ...(typeof display === "string" && { display }),
     ...(source["kind"] === "RetentionQuery" && {

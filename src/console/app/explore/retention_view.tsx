@@ -1,10 +1,10 @@
 // Persons by the interval in which they did something, and how many of them came back.
 
 import type { RetentionCohort } from "../../../query/result.ts";
-import { FigureLink, personsOfCell, useFigureHref } from "../actors/figures.tsx";
+import { cellPersons, FigureLink, useFigureHref } from "../actors/figures.tsx";
 import { wallClockNow } from "../clock.ts";
 import { useZone } from "../session/zone.ts";
-import { timesOfDays, unfinishedAt } from "../ui/chart/intervals.ts";
+import { toTimes, unfinishedAt } from "../ui/chart/intervals.ts";
 import { dayText, numberText, percentText } from "../ui/format.ts";
 
 interface RetentionProps {
@@ -29,7 +29,7 @@ export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
   const isHourly = cohorts[0]?.label.startsWith("Hour") === true;
   const longest = Math.max(...cohorts.map(({ values }) => values.length));
   const offsets = Array.from({ length: longest }, (_, i) => i);
-  const times = timesOfDays(cohorts.map(({ date }) => date.slice(0, 19)));
+  const times = toTimes(cohorts.map(({ date }) => date.slice(0, 19)));
   // The last cell of each row is of the last interval.
   const isOpen = unfinishedAt(times, now) === cohorts.length - 1;
   const isUnfinished = (row: number, column: number) => isOpen && row + column === cohorts.length - 1;
@@ -55,7 +55,7 @@ export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
               const name = dayText(date.slice(0, isHourly ? 16 : 10));
               const hrefAt = (column: number) =>
                 hrefOfFigure(
-                  (query) => personsOfCell(query, { row, column, last: cohorts.at(-1)!.date }),
+                  (query) => cellPersons(query, { row, column, last: cohorts.at(-1)!.date }),
                   `${head} ${name}, ${values[column]?.label ?? column}`,
                   values[column]?.count,
                 );

@@ -1,25 +1,25 @@
 // Turns a saved query back into the form's, if the form can show all of it.
 
-import { type Condition, conditionsOf, ownerOf, propertiesOf } from "../filters/conditions.ts";
-import { type Fields, fieldsOf, isFields, listOf, numberOf, sourceOf, textOf } from "../values.ts";
+import { type Condition, readConditions, toOwner, toProperties } from "../filters/conditions.ts";
+import { type Fields, isFields, toFields, toList, toNumber, toSource, toText } from "../values.ts";
 import { kindNames, kinds, periods, seriesMax } from "./choices.ts";
-import { anyEvent, type InsightQuery, plainQuery, queryBodyOf, type Series } from "./query.ts";
+import { anyEvent, type InsightQuery, plainQuery, type Series, toQueryBody } from "./query.ts";
 
 /**
  * The form's query of a saved one; undefined when it has parts that the form does not show, such as smoothing: saving
  * would lose them.
  */
-export function formQueryOf(saved: unknown): InsightQuery | undefined {
-  const query = normalized(withoutDrawing(sourceOf(saved)));
+export function toFormQuery(saved: unknown): InsightQuery | undefined {
+  const query = normalized(withoutDrawing(toSource(saved)));
   const formQuery = readFormQuery(query);
-  return formQuery && isEquivalent(queryBodyOf(formQuery), query) ? formQuery : undefined;
+  return formQuery && isEquivalent(toQueryBody(formQuery), query) ? formQuery : undefined;
 }
 
 /** The query to be saved instead of `saved`: fields that only decide how it is drawn stay. */
 export function savedWith(saved: unknown, formQuery: InsightQuery): object {
-  const [next, before] = [queryBodyOf(formQuery), sourceOf(saved)];
+  const [next, before] = [toQueryBody(formQuery), toSource(saved)];
   const source = next.kind === before["kind"] ? withDrawing(next, before) : next;
-  const outer = fieldsOf(saved);
+  const outer = toFields(saved);
   return "source" in outer ? { ...outer, source } : { kind: "InsightVizNode", source };
 }
 
@@ -47,7 +47,7 @@ function withDrawing(next: Fields, before: Fields): Fields {
   const drawn = Object.entries(before).flatMap(([name, value]): [string, unknown][] => {
     if (drawingFields.has(name)) return [[name, value]];
     if (!isFields(value)) return [];
-    const inner = withDrawing(fieldsOf(next[name]), value);
+    const inner = withDrawing(toFields(next[name]), value);
     return Object.keys(inner).length > 0 ? [[name, inner]] : [];
   });
   return { ...next, ...Object.fromEntries(drawn) };
@@ -56,11 +56,11 @@ function withDrawing(next: Fields, before: Fields): Fields {
 /** The plainest of the equivalent forms of filters, one breakdown, and one formula. */
 function normalized(saved: Fields): Fields {
   return withChanged(withNormalizedFilters(saved), {
-    series: (nodes) => listOf(nodes).map(withNormalizedFilters),
+    series: (nodes) => toList(nodes).map(withNormalizedFilters),
     breakdownFilter: normalizedBreakdown,
     trendsFilter: normalizedFormula,
     retentionFilter: (retention) =>
-      withChanged(fieldsOf(retention), {
+      withChanged(toFields(retention), {
         targetEntity: withNormalizedFilters,
         returningEntity: withNormalizedFilters,
       }),
@@ -73,17 +73,17 @@ function withChanged(fields: Fields, changes: Readonly<Record<string, (value: un
 }
 
 function normalizedFormula(filter: unknown): unknown {
-  const { formulas, formulaNodes, ...trends } = fieldsOf(filter);
-  const nodes = listOf(formulaNodes).map(fieldsOf);
-  const [only, ...others] = [...nodes.map(({ formula }) => formula), ...listOf(formulas)];
-  const isNamed = nodes.some(({ custom_name }) => textOf(custom_name) !== "");
+  const { formulas, formulaNodes, ...trends } = toFields(filter);
+  const nodes = toList(formulaNodes).map(toFields);
+  const [only, ...others] = [...nodes.map(({ formula }) => formula), ...toList(formulas)];
+  const isNamed = nodes.some(({ custom_name }) => toText(custom_name) !== "");
   const isOne = only !== undefined && others.length === 0 && !isNamed && !trends["formula"];
   return isOne ? { ...trends, formula: only } : filter;
 }
 
 function normalizedBreakdown(saved: unknown): Fields {
-  const { breakdowns, ...filter } = fieldsOf(saved);
-  const [only, ...others] = listOf(breakdowns).map(fieldsOf);
+  const { breakdowns, ...filter } = toFields(saved);
+  const [only, ...others] = toList(breakdowns).map(toFields);
   if (only === undefined) return filter;
   const { property, type, group_type_index, ...more } = only;
   const isOne = others.length === 0 && Object.keys(more).length === 0 && !filter["breakdown"];
@@ -97,84 +97,84 @@ function normalizedBreakdown(saved: unknown): Fields {
 }
 
 function withNormalizedFilters(node: unknown): Fields {
-  const fields = fieldsOf(node);
-  const conditions = conditionsOf(fields["properties"]);
-  return conditions ? { ...fields, properties: propertiesOf(conditions) } : fields;
+  const fields = toFields(node);
+  const conditions = readConditions(fields["properties"]);
+  return conditions ? { ...fields, properties: toProperties(conditions) } : fields;
 }
 
 function readFormQuery(query: Fields): InsightQuery | undefined {
   const kind = kindNames.find((name) => kinds[name].api === query["kind"]);
-  const of = (name: string) => fieldsOf(query[name]);
+  const of = (name: string) => toFields(query[name]);
   const filter = of("breakdownFilter");
-  const breakdownType = ownerOf(filter["breakdown_type"] ?? undefined, filter["breakdown_group_type_index"]);
+  const breakdownType = toOwner(filter["breakdown_type"] ?? undefined, filter["breakdown_group_type_index"]);
   if (!kind || !breakdownType) return undefined;
   const [trends, funnel] = [of("trendsFilter"), of("funnelsFilter")];
   const [paths, range] = [of("pathsFilter"), of("dateRange")];
-  const breakdown = textOf(filter["breakdown"]);
+  const breakdown = toText(filter["breakdown"]);
   const retention = of("retentionFilter");
   const period = Object.keys(periods).find((name) => periods[name] === retention["period"]);
-  const nodes = listOf(query["series"]).map(fieldsOf).slice(0, seriesMax);
+  const nodes = toList(query["series"]).map(toFields).slice(0, seriesMax);
   // Without an entity the API takes page views; an entity with `id: null` is any event.
   const entities = [retention["targetEntity"], retention["returningEntity"]].map((entity) =>
-    fieldsOf(entity ?? { id: "$pageview" }),
+    toFields(entity ?? { id: "$pageview" }),
   );
   return {
     kind,
     series:
       kind === "retention"
-        ? entities.map((one) => ({ ...anyEvent, event: textOf(one["id"]), conditions: conditionsIn(one) }))
+        ? entities.map((item) => ({ ...anyEvent, event: toText(item["id"]), conditions: conditionsIn(item) }))
         : nodes.length > 0
-          ? nodes.map(seriesOf)
+          ? nodes.map(toSeries)
           : [anyEvent],
-    interval: period ?? (textOf(query["interval"]) || "day"),
-    range: textOf(range["date_from"]) || "-7d",
-    to: textOf(range["date_to"]),
+    interval: period ?? (toText(query["interval"]) || "day"),
+    range: toText(range["date_from"]) || "-7d",
+    to: toText(range["date_to"]),
     breakdown,
     breakdownType,
     conditions: conditionsIn(query),
     withoutTests: query["filterTestAccounts"] === true,
-    formula: textOf(trends["formula"]),
-    display: textOf(trends["display"]) || plainQuery.display,
-    values: numberOf(filter["breakdown_limit"]) ?? (breakdown ? valuesOfApi : plainQuery.values),
+    formula: toText(trends["formula"]),
+    display: toText(trends["display"]) || plainQuery.display,
+    values: toNumber(filter["breakdown_limit"]) ?? (breakdown ? valuesOfApi : plainQuery.values),
     compare: of("compareFilter")["compare"] === true,
-    compareTo: textOf(of("compareFilter")["compare_to"]),
-    view: textOf(funnel["funnelVizType"]) || plainQuery.view,
-    window: `${String(funnel["funnelWindowInterval"] ?? 14)} ${textOf(funnel["funnelWindowIntervalUnit"]) || "day"}`,
-    order: textOf(funnel["funnelOrderType"]) || plainQuery.order,
-    columns: numberOf(retention["totalIntervals"]) ?? plainQuery.columns,
+    compareTo: toText(of("compareFilter")["compare_to"]),
+    view: toText(funnel["funnelVizType"]) || plainQuery.view,
+    window: `${String(funnel["funnelWindowInterval"] ?? 14)} ${toText(funnel["funnelWindowIntervalUnit"]) || "day"}`,
+    order: toText(funnel["funnelOrderType"]) || plainQuery.order,
+    columns: toNumber(retention["totalIntervals"]) ?? plainQuery.columns,
     first: retention["retentionType"] === "retention_first_time",
-    pathType: textOf(listOf(paths["includeEventTypes"])[0]) || plainQuery.pathType,
-    start: textOf(paths["startPoint"]),
-    end: textOf(paths["endPoint"]),
-    steps: numberOf(paths["stepLimit"]) ?? plainQuery.steps,
+    pathType: toText(toList(paths["includeEventTypes"])[0]) || plainQuery.pathType,
+    start: toText(paths["startPoint"]),
+    end: toText(paths["endPoint"]),
+    steps: toNumber(paths["stepLimit"]) ?? plainQuery.steps,
   };
 }
 
-function seriesOf(node: Fields): Series {
+function toSeries(node: Fields): Series {
   const { math, math_group_type_index: groupType } = node;
-  const name = textOf(math) || "total";
+  const name = toText(math) || "total";
   return {
-    event: textOf(node["event"]),
+    event: toText(node["event"]),
     math: typeof groupType === "number" ? `${name}:${groupType}` : name,
-    property: textOf(node["math_property"]),
+    property: toText(node["math_property"]),
     conditions: conditionsIn(node),
   };
 }
 
 /** None for filters that a form cannot show: the whole query then differs, and is not shown in the form. */
-const conditionsIn = (fields: Fields): Condition[] => conditionsOf(fields["properties"]) ?? [];
+const conditionsIn = (fields: Fields): Condition[] => readConditions(fields["properties"]) ?? [];
 
 /** Whether both queries mean the same. Empty fields and the API's defaults are left out. */
-function isEquivalent(one: unknown, other: unknown): boolean {
-  return JSON.stringify(withoutDefaults(one)) === JSON.stringify(withoutDefaults(other));
+function isEquivalent(left: unknown, right: unknown): boolean {
+  return JSON.stringify(withoutDefaults(left)) === JSON.stringify(withoutDefaults(right));
 }
 
 function withoutDefaults(value: unknown): unknown {
   if (Array.isArray(value)) {
-    return value.length > 0 ? value.map((one) => withoutDefaults(one) ?? {}) : undefined;
+    return value.length > 0 ? value.map((item) => withoutDefaults(item) ?? {}) : undefined;
   }
   if (typeof value !== "object") return value === false || value === "" ? undefined : value;
-  const fields = fieldsOf(value);
+  const fields = toFields(value);
   const set = Object.keys(fields)
     .toSorted()
     .filter((name) => !isDefault(name, fields))

@@ -6,8 +6,8 @@ import { inkAt } from "../ui/ink.ts";
 import { Cut } from "../ui/parts.tsx";
 import { Bars, Table } from "../ui/table.tsx";
 import { useDark } from "../ui/theme.tsx";
-import { Headline, hrefOfLine } from "./headline.tsx";
-import { namesOfSeries, type TrendSeries } from "./results.ts";
+import { Headline, linkLine } from "./headline.tsx";
+import { nameAllSeries, type TrendSeries } from "./results.ts";
 
 interface TotalsProps {
   series: TrendSeries[];
@@ -20,10 +20,10 @@ interface TotalsProps {
 export function TotalsView({ series, display, query }: TotalsProps) {
   const isDark = useDark();
   const hrefOfFigure = useFigureHref();
-  const names = namesOfSeries(series);
-  const totals = series.map((one, i) => {
-    const value = one.aggregated_value ?? 0;
-    return { label: names[i]!, value, href: hrefOfLine(hrefOfFigure, one, value) };
+  const names = nameAllSeries(series);
+  const totals = series.map((item, i) => {
+    const value = item.aggregated_value ?? 0;
+    return { label: names[i]!, value, href: linkLine(hrefOfFigure, item, value) };
   });
   if (display === "BoldNumber") {
     return <Headline series={series} sums={totals.map(({ value }) => value)} query={query} isAlone />;

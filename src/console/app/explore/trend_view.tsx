@@ -1,16 +1,16 @@
 // Lines over time, with a table of their numbers.
 
-import { FigureLink, personsOfLine, useFigureHref } from "../actors/figures.tsx";
+import { FigureLink, linePersons, useFigureHref } from "../actors/figures.tsx";
 import { wallClockNow } from "../clock.ts";
 import { navigate } from "../session/route.ts";
 import { useZone } from "../session/zone.ts";
 import { Chart } from "../ui/chart.tsx";
-import { namesOfTimes, timesOfDays, unfinishedAt } from "../ui/chart/intervals.ts";
+import { nameTimes, toTimes, unfinishedAt } from "../ui/chart/intervals.ts";
 import type { Drawing, Line } from "../ui/chart/series.ts";
 import { dayText, numberText, shortText } from "../ui/format.ts";
 import { type Bar, Bars, Table } from "../ui/table.tsx";
 import { Headline, wholeTime } from "./headline.tsx";
-import { isSummable, nameOfSeries, namesOfSeries, type TrendSeries } from "./results.ts";
+import { isSummable, nameAllSeries, nameSeries, type TrendSeries } from "./results.ts";
 
 interface TrendProps {
   series: TrendSeries[];
@@ -29,12 +29,12 @@ const drawings: Readonly<Record<string, Drawing>> = {
 };
 
 /** Series that do not add up, or are of different times, are not stacked: their bars are side by side. */
-function drawingOf(series: readonly TrendSeries[], display: string): Drawing {
+function chooseDrawing(series: readonly TrendSeries[], display: string): Drawing {
   // A lifecycle is stacked: active persons above the axis, dormant ones below.
   if (series.some(({ status }) => status)) return "bar";
   const drawing = drawings[display] ?? "line";
   const isStackable =
-    series.length === 1 || series.every((one) => !one.compare_label && isSummable(one, display));
+    series.length === 1 || series.every((item) => !item.compare_label && isSummable(item, display));
   if (drawing === "bar" && !isStackable) return "beside";
   const isBelow = series.some(({ data }) => data.some((value) => value < 0));
   return drawing === "area" && (isBelow || !isStackable) ? "line" : drawing;
@@ -51,29 +51,31 @@ const openRowsMax = 31;
 export function TrendView({ series, display, small, height, query }: TrendProps) {
   const now = wallClockNow(useZone());
   const days = series[0]?.days ?? [];
-  const times = timesOfDays(days);
-  const names = namesOfSeries(series);
-  const data = series.map((one) => one.data.map((value, i) => (isToCome(one, times[i], now) ? null : value)));
-  const at = unfinishedAt(times, now);
-  const sums = series.map((one) =>
-    isSummable(one, display) ? one.data.reduce((before, value) => before + value, 0) : undefined,
+  const times = toTimes(days);
+  const names = nameAllSeries(series);
+  const data = series.map((item) =>
+    item.data.map((value, i) => (isToCome(item, times[i], now) ? null : value)),
   );
-  const rowNames = times.length > 0 ? namesOfTimes(days) : (series[0]?.labels ?? days.map(String));
+  const at = unfinishedAt(times, now);
+  const sums = series.map((item) =>
+    isSummable(item, display) ? item.data.reduce((before, value) => before + value, 0) : undefined,
+  );
+  const rowNames = times.length > 0 ? nameTimes(days) : (series[0]?.labels ?? days.map(String));
   const rows = rowNames.map((name, i) => ({
     name: i === at ? `${name} (not over)` : name,
     values: data.map((values) => values[i] ?? undefined),
     at: i,
   }));
-  const total = sums.some((one) => one !== undefined)
+  const total = sums.some((item) => item !== undefined)
     ? { name: sum, values: sums, at: rows.length }
     : undefined;
   const { hrefAt, pick } = useHrefs(series, rowNames);
   const chart = {
-    lines: linesOf(series, names, data),
+    lines: toLines(series, names, data),
     times,
     names: rows.map(({ name }) => dayText(name)),
     height,
-    drawing: drawingOf(series, display),
+    drawing: chooseDrawing(series, display),
     unfinished: at,
     ...(pick && { pick }),
   };
@@ -86,7 +88,7 @@ export function TrendView({ series, display, small, height, query }: TrendProps)
       ) : (
         <Bars
           caption="Persons by the number of intervals in which they were active"
-          bars={barsOf(rows, names)}
+          bars={toBars(rows, names)}
         />
       )}
       <details class="numbers" open={!small && rows.length <= openRowsMax}>
@@ -128,23 +130,23 @@ const isToCome = ({ compare_label }: TrendSeries, time: number | undefined, now:
   time !== undefined && time > now && compare_label !== "previous";
 
 /** The time before has the colour of its series and a dashed line. */
-function linesOf(
+function toLines(
   series: readonly TrendSeries[],
   names: readonly string[],
   data: readonly (number | null)[][],
 ): Line[] {
-  const current = namesOfSeries(series.map((one) => ({ ...one, compare_label: "current" as const })));
+  const current = nameAllSeries(series.map((item) => ({ ...item, compare_label: "current" as const })));
   const colours = [...new Set(current)];
-  return series.map((one, i) => ({
+  return series.map((item, i) => ({
     label: shortText(names[i]!, legendLettersMax),
     values: data[i]!,
-    dashed: one.compare_label === "previous",
+    dashed: item.compare_label === "previous",
     colour: colours.indexOf(current[i]!),
   }));
 }
 
 /** Of stickiness, which is not over time. */
-function barsOf(rows: readonly Row[], names: readonly string[]): Bar[] {
+function toBars(rows: readonly Row[], names: readonly string[]): Bar[] {
   return rows.flatMap(({ name, values }) =>
     values.map((value = 0, i) => ({
       label: names.length > 1 ? `${name} · ${names[i]}` : name,
@@ -158,9 +160,9 @@ function barsOf(rows: readonly Row[], names: readonly string[]): Bar[] {
 function useHrefs(series: readonly TrendSeries[], names: readonly string[]) {
   const hrefOfFigure = useFigureHref();
   const hrefAt = (line: number, at: number) => {
-    const one = series[line]!;
-    const title = `${nameOfSeries(one)}, ${dayText(names[at] ?? wholeTime)}`;
-    return hrefOfFigure((query) => personsOfLine(query, one, one.days[at]), title, one.data[at]);
+    const item = series[line]!;
+    const title = `${nameSeries(item)}, ${dayText(names[at] ?? wholeTime)}`;
+    return hrefOfFigure((query) => linePersons(query, item, item.days[at]), title, item.data[at]);
   };
   const pick = (line: number, at: number) => {
     const href = hrefAt(line, at);

@@ -5,16 +5,16 @@ import type { ProjectNames } from "../session/project_names.ts";
 import { useAllowed } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
-import { inputsOf } from "../ui/inputs.tsx";
+import { makeInputs } from "../ui/inputs.tsx";
 import { Button, ChoiceField, TextField } from "../ui/parts.tsx";
 import {
   type Condition,
   conditionsMax,
-  groupIndexOf,
   needsValue,
   noCondition,
   operators,
   type Owner,
+  readGroupIndex,
   takesSeveral,
   valuesMax,
   withOperator,
@@ -27,7 +27,7 @@ export function ownerOptions({ groupTypes }: ProjectNames, owner: Owner) {
     ["event", "The event’s"],
     ["person", "The person’s"],
     ["session", "The session’s"],
-    ...groupTypes.map((one) => [`group:${one.group_type_index}`, `The ${one.group_type}’s`] as const),
+    ...groupTypes.map((item) => [`group:${item.group_type_index}`, `The ${item.group_type}’s`] as const),
   ] as const;
   return options.some(([value]) => value === owner) ? options : [...options, [owner, "The group’s"] as const];
 }
@@ -43,19 +43,19 @@ interface ConditionFieldsProps {
 
 /** Inside WithNames, whose names they offer. */
 export function ConditionFields({ conditions, set, about = "", owner }: ConditionFieldsProps) {
-  const { names, listOf } = useOffered();
-  const change = (i: number, one: Partial<Condition>) =>
-    set(conditions.map((other, j) => (i === j ? { ...other, ...one } : other)));
+  const { names, nameList } = useOffered();
+  const change = (i: number, item: Partial<Condition>) =>
+    set(conditions.map((other, j) => (i === j ? { ...other, ...item } : other)));
   return (
     <>
       {conditions.map((condition, i) => {
         const { type, key, operator, values } = condition;
         const of = (conditions.length > 1 ? ` of filter ${i + 1}` : "") + about;
-        const { text, choice } = inputsOf(condition, (part) => change(i, part));
+        const { text, choice } = makeInputs(condition, (part) => change(i, part));
         return (
           <div key={i} class="form series own-filter">
             {owner === undefined && choice("type", `Whose property${of}`, ownerOptions(names, type))}
-            {text("key", `Filtered property${of}`, { list: listOf(type), required: true })}
+            {text("key", `Filtered property${of}`, { list: nameList(type), required: true })}
             <ChoiceField
               label={`Must${of}`}
               value={operator}
@@ -131,8 +131,8 @@ interface OfferedValue {
 }
 
 /** The API's path of the values of an owner's property, and the scope that it requires. */
-function valuesOf(owner: Owner) {
-  const group_type_index = groupIndexOf(owner);
+function listValues(owner: Owner) {
+  const group_type_index = readGroupIndex(owner);
   if (group_type_index !== undefined)
     return { path: "groups/property_values/", scope: "group:read", query: { group_type_index } };
   return { path: `${owner}s/values/`, scope: owner === "person" ? "person:read" : "query:read", query: {} };
@@ -141,7 +141,7 @@ function valuesOf(owner: Owner) {
 /** Offers the most frequent values of its property. One of several is removed by leaving it empty. */
 function ValueFields({ of, condition: { type, key, values }, set, isKnown }: ValueProps) {
   const id = useId();
-  const { path, scope, query } = valuesOf(type);
+  const { path, scope, query } = listValues(type);
   const isAllowed = useAllowed(scope) && isKnown;
   const loaded = useRead(
     async (api, signal) => {

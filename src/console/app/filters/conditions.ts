@@ -42,12 +42,12 @@ export const noCondition: Condition = { type: "event", key: "", operator: "exact
 const owners = /^(?:event|person|session|group:\d)$/;
 
 /** The index of an owner's type of groups; undefined of others. */
-export function groupIndexOf(owner: Owner): number | undefined {
+export function readGroupIndex(owner: Owner): number | undefined {
   return owner.startsWith("group:") ? Number(owner.slice(6)) : undefined;
 }
 
 /** The owner that a type and an index of the API name; undefined for others, such as cohorts. */
-export function ownerOf(type: unknown, groupIndex: unknown): Owner | undefined {
+export function toOwner(type: unknown, groupIndex: unknown): Owner | undefined {
   const owner = type === "group" ? `group:${String(groupIndex)}` : (type ?? "event");
   return typeof owner === "string" && owners.test(owner) ? owner : undefined;
 }
@@ -63,23 +63,23 @@ export function withOperator({ values, ...rest }: Condition, operator: string): 
 }
 
 /** Filters in the API's form, without those that have no key yet. */
-export function propertiesOf(conditions: readonly Condition[]) {
+export function toProperties(conditions: readonly Condition[]) {
   return conditions
     .filter(({ key }) => key !== "")
     .map(({ type, key, operator, values: [first = "", ...others] }) => {
-      const filled = [first, ...others].filter((one) => one !== "");
+      const filled = [first, ...others].filter((name) => name !== "");
       const value = takesSeveral(operator) ? (filled.length > 0 ? filled : [""]) : first;
-      return { ...typeOf(type), key, operator, ...(needsValue(operator) && { value }) };
+      return { ...toType(type), key, operator, ...(needsValue(operator) && { value }) };
     });
 }
 
-function typeOf(owner: Owner) {
-  const index = groupIndexOf(owner);
+function toType(owner: Owner) {
+  const index = readGroupIndex(owner);
   return index === undefined ? { type: owner } : { type: "group", group_type_index: index };
 }
 
 /** Undefined for filters that a form cannot show. @param saved a list, or groups all of which must hold. */
-export function conditionsOf(saved: unknown): Condition[] | undefined {
+export function readConditions(saved: unknown): Condition[] | undefined {
   if (saved === undefined || saved === null) return [];
   if (Array.isArray(saved)) {
     const found = saved.map(conditionsIn);
@@ -94,17 +94,17 @@ function conditionsIn(saved: unknown): Condition[] | undefined {
   if (typeof saved !== "object" || saved === null) return undefined;
   const fields = saved as Record<string, unknown>;
   if (Array.isArray(fields["values"]) && !("key" in fields)) {
-    return fields["type"] === "AND" ? conditionsOf(fields["values"]) : undefined;
+    return fields["type"] === "AND" ? readConditions(fields["values"]) : undefined;
   }
   const { key, operator = "exact", value } = fields;
-  const type = ownerOf(fields["type"], fields["group_type_index"]);
+  const type = toOwner(fields["type"], fields["group_type_index"]);
   const isPlain = Object.keys(fields).every((name) => fieldNames.has(name));
-  const isKnown = operators.some(([one]) => one === operator);
+  const isKnown = operators.some(([text]) => text === operator);
   if (!isPlain || !isKnown || type === undefined || typeof key !== "string") return undefined;
   if (!needsValue(String(operator))) return [{ type, key, operator: String(operator), values: [] }];
   const values: unknown[] = Array.isArray(value) ? value : [value ?? ""];
   const most = takesSeveral(String(operator)) ? valuesMax : 1;
-  const isWhole = values.every((one) => typeof one !== "object" && (one !== "" || values.length === 1));
+  const isWhole = values.every((item) => typeof item !== "object" && (item !== "" || values.length === 1));
   if (values.length < 1 || values.length > most || !isWhole) return undefined;
   return [{ type, key, operator: String(operator), values: values.map(String) }];
 }
@@ -115,12 +115,12 @@ export function conditionAddress({ type, key, operator, values }: Condition): st
 }
 
 /** Texts that are no filter are left out. */
-export function conditionsOfAddress(texts: readonly string[]): Condition[] {
+export function readAddressConditions(texts: readonly string[]): Condition[] {
   return texts.slice(0, conditionsMax).flatMap((text) => {
     try {
       const [type, key, operator, ...value] = JSON.parse(text) as string[];
       return owners.test(type ?? "")
-        ? (conditionsOf([{ ...typeOf(type!), key, operator, value }]) ?? [])
+        ? (readConditions([{ ...toType(type!), key, operator, value }]) ?? [])
         : [];
     } catch {
       return [];
@@ -133,9 +133,9 @@ export function conditionsText(conditions: readonly Condition[]): string {
   return conditions.length > 0 ? JSON.stringify(conditions.map(conditionAddress)) : "";
 }
 
-export function conditionsOfText(text = ""): Condition[] {
+export function readTextConditions(text = ""): Condition[] {
   try {
-    return conditionsOfAddress(JSON.parse(text || "[]") as string[]);
+    return readAddressConditions(JSON.parse(text || "[]") as string[]);
   } catch {
     return [];
   }

@@ -1,19 +1,21 @@
 // The filters of a saved query in words, so that nobody takes its figures for those of all events.
 
-import { type Fields, fieldsOf, listOf } from "../values.ts";
-import { groupIndexOf, needsValue, operators, ownerOf } from "./conditions.ts";
+import { type Fields, toFields, toList } from "../values.ts";
+import { needsValue, operators, readGroupIndex, toOwner } from "./conditions.ts";
 
 /** Sentences about the filters of the query, those of its events, and whatever else omits events. */
 export function filterSentences(query: Fields): string[] {
   const all = filtersText(query["properties"]);
-  const nodes = [...listOf(query["series"]), ...entitiesOf(fieldsOf(query["retentionFilter"]))].map(fieldsOf);
+  const nodes = [...toList(query["series"]), ...listEntities(toFields(query["retentionFilter"]))].map(
+    toFields,
+  );
   const seriesTexts = nodes.flatMap((node, i) => {
     const text = filtersText(node["properties"]);
     const name = node["custom_name"] || node["event"] || node["id"] || "any event";
     const letter = nodes.length > 1 ? `${String.fromCharCode(65 + i)}, ` : "";
     return text ? [`${letter}${shown(name)}: only where ${text}.`] : [];
   });
-  const formulas = formulasOf(fieldsOf(query["trendsFilter"]));
+  const formulas = listFormulas(toFields(query["trendsFilter"]));
   return [
     ...(all ? [`Only where ${all}.`] : []),
     ...seriesTexts,
@@ -22,17 +24,17 @@ export function filterSentences(query: Fields): string[] {
   ];
 }
 
-const entitiesOf = ({ targetEntity, returningEntity }: Fields) =>
-  [targetEntity, returningEntity].filter((one) => one !== undefined);
+const listEntities = ({ targetEntity, returningEntity }: Fields) =>
+  [targetEntity, returningEntity].filter((item) => item !== undefined);
 
-function formulasOf({ formula, formulas, formulaNodes }: Fields): string[] {
-  const nodes = listOf(formulaNodes).map((node) => fieldsOf(node)["formula"]);
-  return [nodes, listOf(formulas), [formula]].find((some) => some.some(Boolean))?.map(shown) ?? [];
+function listFormulas({ formula, formulas, formulaNodes }: Fields): string[] {
+  const nodes = toList(formulaNodes).map((node) => toFields(node)["formula"]);
+  return [nodes, toList(formulas), [formula]].find((some) => some.some(Boolean))?.map(shown) ?? [];
 }
 
 /** Filters of any form that the API takes; "" for none. */
 function filtersText(filters: unknown, word = "and"): string {
-  const texts = listOf(filters ?? [])
+  const texts = toList(filters ?? [])
     .concat(Array.isArray(filters) ? [] : [filters])
     .map(oneText)
     .filter((text) => text !== "");
@@ -40,18 +42,18 @@ function filtersText(filters: unknown, word = "and"): string {
 }
 
 function oneText(filter: unknown): string {
-  const { type, key, values, operator = "exact", value, group_type_index } = fieldsOf(filter);
+  const { type, key, values, operator = "exact", value, group_type_index } = toFields(filter);
   if (Array.isArray(values) && key === undefined) {
     const text = filtersText(values, type === "OR" ? "or" : "and");
     return type === "OR" && values.length > 1 ? `(${text})` : text;
   }
   if (key === undefined) return "";
   if (type === "hogql") return shown(key);
-  const owner = ownerOf(type, group_type_index);
-  const isGroup = owner !== undefined && groupIndexOf(owner) !== undefined;
+  const owner = toOwner(type, group_type_index);
+  const isGroup = owner !== undefined && readGroupIndex(owner) !== undefined;
   const name = owner === "event" ? shown(key) : `the ${isGroup ? "group" : shown(type)}’s ${shown(key)}`;
-  const word = operators.find(([one]) => one === operator)?.[1] ?? shown(operator).replaceAll("_", " ");
-  const texts = (Array.isArray(value) ? value : [value ?? ""]).map((one) => shown(one) || "(empty)");
+  const word = operators.find(([item]) => item === operator)?.[1] ?? shown(operator).replaceAll("_", " ");
+  const texts = (Array.isArray(value) ? value : [value ?? ""]).map((item) => shown(item) || "(empty)");
   return `${name} ${word}${needsValue(shown(operator)) ? ` ${texts.join(" or ")}` : ""}`;
 }
 

@@ -34,5 +34,5 @@ export function WithNames({ children }: { children: ComponentChildren }) {
 /** The names, and the id of the list of events, or of an owner's properties. */
 export function useOffered() {
   const { names, lists } = useContext(OfferedContext);
-  return { names, listOf: (of: Owner | "events") => `${lists}-${of}` };
+  return { names, nameList: (of: Owner | "events") => `${lists}-${of}` };
 }

@@ -1,16 +1,16 @@
 // An insight as the API shows it, and its result as a picture; saving a query as one.
 
 import type { ResultType } from "../../../query/result.ts";
-import { FiguresOf } from "../actors/figures.tsx";
+import { FigureSource } from "../actors/figures.tsx";
 import { ResultView, type ViewProps } from "../explore/result_view.tsx";
-import { drawingOf, readResults } from "../explore/results.ts";
+import { readDrawing, readResults } from "../explore/results.ts";
 import { filterSentences } from "../filters/filter_text.ts";
 import { navigate } from "../session/route.ts";
 import { useAllowed, useHref } from "../session/session.ts";
 import { useAction, useGet } from "../session/use_loaded.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { Button, Cut, ErrorText, Form, Outcome } from "../ui/parts.tsx";
-import { sourceOf } from "../values.ts";
+import { toSource } from "../values.ts";
 
 export interface InsightRow {
   id: number;
@@ -42,23 +42,23 @@ export function InsightResult({ insight, ...view }: ResultProps) {
   if (query_status?.error)
     return <p class="notice bad">{query_status.error_message ?? "Its query failed."}</p>;
   return (
-    <FiguresOf query={query}>
+    <FigureSource query={query}>
       <Filters query={query} />
       <ResultView
         {...readResults({ result_type: result_type ?? "table", results })}
         columns={columns ?? []}
         types={types ?? []}
-        drawing={drawingOf(query)}
+        drawing={readDrawing(query)}
         query={query}
         {...view}
       />
-    </FiguresOf>
+    </FigureSource>
   );
 }
 
 /** Its filters in words, so that nobody takes its figures for those of all events. */
 function Filters({ query }: { query: unknown }) {
-  const sentences = filterSentences(sourceOf(query));
+  const sentences = filterSentences(toSource(query));
   return sentences.length > 0 ? <p class="quiet filters">{sentences.join(" ")}</p> : null;
 }
 
@@ -70,27 +70,27 @@ export function useMaySave(): boolean {
 
 interface SavingProps {
   /** Makes what is saved; `before` is what the insight has, undefined for a new one. */
-  queryOf: (before: unknown) => object;
+  makeQuery: (before: unknown) => object;
   /** The insight that is edited; 0 for none. */
   insight: number;
   isReady?: boolean;
 }
 
-export function Saving({ queryOf, insight, isReady = true }: SavingProps) {
+export function Saving({ makeQuery, insight, isReady = true }: SavingProps) {
   if (!useMaySave()) return null;
   return (
     <div class="saving">
-      {insight > 0 && <SaveChanges key={insight} {...{ queryOf, insight, isReady }} />}
-      <SaveNew queryOf={queryOf} isReady={isReady} />
+      {insight > 0 && <SaveChanges key={insight} {...{ makeQuery, insight, isReady }} />}
+      <SaveNew makeQuery={makeQuery} isReady={isReady} />
     </div>
   );
 }
 
-function SaveNew({ queryOf, isReady = true }: Pick<SavingProps, "queryOf" | "isReady">) {
+function SaveNew({ makeQuery, isReady = true }: Pick<SavingProps, "makeQuery" | "isReady">) {
   const hrefOf = useHref();
   const { fields, text } = useFields({ name: "" });
   const action = useAction();
-  const body = () => ({ query: queryOf(undefined), name: fields.name || null });
+  const body = () => ({ query: makeQuery(undefined), name: fields.name || null });
   const open = ({ id }: InsightRow) => navigate(hrefOf("insights", [id]));
   const save = () => action.send("POST", "insights/", body, "Saved.", open);
   return (
@@ -108,13 +108,13 @@ function SaveNew({ queryOf, isReady = true }: Pick<SavingProps, "queryOf" | "isR
 
 const nameLettersMax = 60;
 
-function SaveChanges({ queryOf, insight, isReady = true }: SavingProps) {
+function SaveChanges({ makeQuery, insight, isReady = true }: SavingProps) {
   const path = `insights/${insight}/`;
   const loaded = useGet<InsightRow>(path, { refresh: "false" });
   const action = useAction();
   const { value: saved } = loaded;
   const href = useHref()("insights", [insight]);
-  const body = () => ({ query: queryOf(saved!.query) });
+  const body = () => ({ query: makeQuery(saved!.query) });
   const save = () => action.send("PATCH", path, body, "Saved.", () => navigate(href));
   return (
     <>

@@ -5,7 +5,7 @@ import { useList } from "../session/use_loaded.ts";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
 import { Button, CheckField, Cut, Form, PageLink, Time } from "../ui/parts.tsx";
-import { sourceOf } from "../values.ts";
+import { toSource } from "../values.ts";
 import { insightName, type InsightRow } from "./insight_row.tsx";
 import { OneInsight } from "./one_insight.tsx";
 
@@ -28,8 +28,8 @@ const types = [
 ] as const;
 
 /** `FunnelsQuery` as "Funnels". */
-function kindOf({ query }: InsightRow): string {
-  const kind = String(sourceOf(query)["kind"] ?? "");
+function nameKind({ query }: InsightRow): string {
+  const kind = String(toSource(query)["kind"] ?? "");
   return kind === "HogQLQuery" ? "SQL" : kind.replace("Query", "");
 }
 
@@ -69,7 +69,7 @@ function InsightList() {
             </PageLink>
           ),
         },
-        { name: "Kind", cell: kindOf },
+        { name: "Kind", cell: nameKind },
         { name: "Dashboards", cell: (row) => row.dashboards.length, number: true },
         { name: "Changed", cell: (row) => <Time at={row.last_modified_at} />, number: true },
       ]}

@@ -1,13 +1,13 @@
 // One insight: its current result, a link to edit its query, its name, and the dashboards that show it.
 
 import { useState } from "preact/hooks";
-import { addressOfQuery } from "../explore/query.ts";
-import { formQueryOf } from "../explore/saved_query.ts";
+import { toAddress } from "../explore/query.ts";
+import { toFormQuery } from "../explore/saved_query.ts";
 import type { ListReply } from "../session/api.ts";
 import { navigate } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { type Action, useAction, useGet } from "../session/use_loaded.ts";
-import { savedSqlOf } from "../sql/sql_query.ts";
+import { readSavedSql } from "../sql/sql_query.ts";
 import { useFields } from "../ui/inputs.tsx";
 import {
   Button,
@@ -60,17 +60,17 @@ export function OneInsight({ id }: { id: string }) {
 }
 
 function EditLink({ insight: { id, query } }: { insight: InsightRow }) {
-  if (savedSqlOf(query))
+  if (readSavedSql(query))
     return (
       <PageLink class="button" to={["sql", [], { insight: String(id) }]}>
         Edit query
       </PageLink>
     );
-  const formQuery = formQueryOf(query);
+  const formQuery = toFormQuery(query);
   if (!formQuery)
     return <span class="quiet">Its query has more than the form can show. Change it through the API.</span>;
   return (
-    <PageLink class="button" to={["explore", [], `insight=${id}&${addressOfQuery(formQuery)}`]}>
+    <PageLink class="button" to={["explore", [], `insight=${id}&${toAddress(formQuery)}`]}>
       Edit query
     </PageLink>
   );
@@ -131,7 +131,7 @@ function OnDashboards({ insight, path, changed }: PartProps) {
       changed();
     });
   const names = new Map(boards.value?.results.map(({ id, name }) => [id, name || `Dashboard ${id}`]));
-  const nameOf = (id: number) => names.get(id) ?? `Dashboard ${id}`;
+  const nameDashboard = (id: number) => names.get(id) ?? `Dashboard ${id}`;
   const others = [...names].filter(([id]) => !insight.dashboards.includes(id));
   return (
     <Card title="Dashboards">
@@ -139,14 +139,14 @@ function OnDashboards({ insight, path, changed }: PartProps) {
       <ul class="rows">
         {insight.dashboards.map((id) => (
           <li key={id}>
-            <PageLink to={["dashboards", [id]]}>{nameOf(id)}</PageLink>
+            <PageLink to={["dashboards", [id]]}>{nameDashboard(id)}</PageLink>
             <Button
-              aria-label={`Remove from ${nameOf(id)}`}
+              aria-label={`Remove from ${nameDashboard(id)}`}
               disabled={action.running}
               onClick={() =>
                 show(
-                  insight.dashboards.filter((one) => one !== id),
-                  `Removed from ${nameOf(id)}.`,
+                  insight.dashboards.filter((item) => item !== id),
+                  `Removed from ${nameDashboard(id)}.`,
                 )
               }
             >

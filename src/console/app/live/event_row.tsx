@@ -21,8 +21,8 @@ export function shownEvent({ properties, properties_bytes, ...rest }: EventMessa
   const hasProperties = properties !== "" || properties_bytes === 0;
   return {
     ...rest,
-    timestamp: isoOfStored(rest.timestamp),
-    created_at: isoOfStored(rest.created_at),
+    timestamp: toIso(rest.timestamp),
+    created_at: toIso(rest.created_at),
     properties: hasProperties ? (JSON.parse(properties || "{}") as Record<string, unknown>) : undefined,
   };
 }
@@ -32,7 +32,7 @@ export function withoutRepeats(events: readonly ShownEvent[]): ShownEvent[] {
   return [...new Map(events.toReversed().map((event) => [event.uuid, event])).values()].toReversed();
 }
 
-function isoOfStored(text: string): string {
+function toIso(text: string): string {
   return `${text.replace(" ", "T")}Z`;
 }
 
@@ -107,12 +107,12 @@ function SessionId({ id }: { id: string }) {
 }
 
 function RecordedSession({ id }: { id: string }) {
-  const loaded = useGet<{ count: number }>("session_recordings/", recordingsOf([id]));
+  const loaded = useGet<{ count: number }>("session_recordings/", toRecordingQuery([id]));
   if (!loaded.value?.count) return <>{id}</>;
   return <PageLink to={["recordings", [id]]}>{id}, recorded</PageLink>;
 }
 
 /** The API's parameters for the recordings of these sessions. */
-export function recordingsOf(ids: readonly string[]) {
+export function toRecordingQuery(ids: readonly string[]) {
   return { session_ids: JSON.stringify(ids), limit: Math.max(1, ids.length) };
 }

@@ -1,7 +1,7 @@
 // What distinguishes an event beside its name: the page that was seen, the element that was clicked.
 
 import { shortText } from "../ui/format.ts";
-import { type Fields, fieldsOf, listOf, textOf } from "../values.ts";
+import { type Fields, toFields, toList, toText } from "../values.ts";
 
 const lettersMax = 120;
 
@@ -9,13 +9,13 @@ const lettersMax = 120;
 const texts: Readonly<Record<string, (properties: Fields) => string>> = {
   $pageview: pageText,
   $pageleave: pageText,
-  $screen: ({ $screen_name }) => textOf($screen_name),
+  $screen: ({ $screen_name }) => toText($screen_name),
   $autocapture: elementText,
   $rageclick: elementText,
   $exception: exceptionText,
   $groupidentify: ({ $group_type, $group_key }) =>
-    [$group_type, $group_key].map(textOf).filter(Boolean).join(": "),
-  $feature_flag_called: ({ $feature_flag }) => textOf($feature_flag),
+    [$group_type, $group_key].map(toText).filter(Boolean).join(": "),
+  $feature_flag_called: ({ $feature_flag }) => toText($feature_flag),
 };
 
 /** "" where there is nothing to show. */
@@ -26,19 +26,19 @@ export function eventText(event: string, properties: Fields): string {
 
 /** Host and path of the address: what follows the `?` is in the properties. */
 function pageText({ $current_url, $pathname }: Fields): string {
-  const url = textOf($current_url);
+  const url = toText($current_url);
   try {
     const { host, pathname } = new URL(url);
     return `${host}${pathname}`;
   } catch {
-    return url || textOf($pathname);
+    return url || toText($pathname);
   }
 }
 
 /** Like `click on button “Buy now”`, of the list of elements or of the chain that newer libraries send. */
 function elementText(properties: Fields): string {
-  const element = fieldsOf(listOf(properties["$elements"])[0]);
-  const chain = textOf(properties["$elements_chain"]);
+  const element = toFields(toList(properties["$elements"])[0]);
+  const chain = toText(properties["$elements_chain"]);
   const tag = element["tag_name"] ?? /^[\w-]+/.exec(chain)?.[0] ?? "";
   const text =
     properties["$el_text"] ??
@@ -46,13 +46,13 @@ function elementText(properties: Fields): string {
     element["text"] ??
     /[:"]text="((?:[^"\\]|\\.){0,400})/.exec(chain)?.[1]?.replaceAll(/\\(.)/g, "$1") ??
     "";
-  const named = textOf(text).trim() && `“${textOf(text).trim()}”`;
-  const on = [textOf(tag), named].filter(Boolean).join(" ");
-  return [textOf(properties["$event_type"]), on].filter(Boolean).join(" on ");
+  const named = toText(text).trim() && `“${toText(text).trim()}”`;
+  const on = [toText(tag), named].filter(Boolean).join(" ");
+  return [toText(properties["$event_type"]), on].filter(Boolean).join(" on ");
 }
 
 function exceptionText(properties: Fields): string {
-  const { type, value } = fieldsOf(listOf(properties["$exception_list"])[0]);
+  const { type, value } = toFields(toList(properties["$exception_list"])[0]);
   const parts = [type ?? properties["$exception_type"], value ?? properties["$exception_message"]];
-  return parts.filter((one) => typeof one === "string" && one !== "").join(": ");
+  return parts.filter((part) => typeof part === "string" && part !== "").join(": ");
 }

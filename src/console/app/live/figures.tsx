@@ -6,7 +6,7 @@ import { bytesText, durationText, numberText } from "../ui/format.ts";
 import { Card } from "../ui/parts.tsx";
 import { Facts } from "../ui/table.tsx";
 import type { FiguresMessage } from "./messages.ts";
-import { importOf, type ImportProgress, ratesOf, recentRate, timesOf, total } from "./rates.ts";
+import { type ImportProgress, listRates, listTimes, measureImport, recentRate, total } from "./rates.ts";
 
 /** Lanes of the journal with their titles. */
 const lanes = [
@@ -20,7 +20,7 @@ export function FigureCards({ history }: { history: readonly FiguresMessage[] })
   if (!last) return null;
   const { captures: before } = history.at(-6) ?? history[0]!;
   const count = last.captures.count - before.count;
-  const times = timesOf(history);
+  const times = listTimes(history);
   const sparkline = (label: string, values: readonly number[]) =>
     values.length < 2 ? (
       <div class="chart bare empty" />
@@ -30,7 +30,7 @@ export function FigureCards({ history }: { history: readonly FiguresMessage[] })
   return (
     <div class="figures">
       {lanes.map(([lane, title]) => {
-        const rates = ratesOf(history, ({ accepted }) => accepted[lane] ?? 0);
+        const rates = listRates(history, ({ accepted }) => accepted[lane] ?? 0);
         return (
           <Figure
             key={lane}
@@ -126,7 +126,7 @@ function Counts({ of }: { of: Record<string, number> }) {
 }
 
 export function ImportCard({ history }: { history: readonly FiguresMessage[] }) {
-  const progress = importOf(history);
+  const progress = measureImport(history);
   if (!progress) return null;
   const { accepted, stored, acceptedRate, storedRate, pending } = progress;
   const whole = Math.max(accepted, stored + pending);

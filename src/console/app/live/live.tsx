@@ -47,7 +47,7 @@ export function Live() {
   return (
     <>
       <PageHead title="Live">
-        <StateOf connection={connection} />
+        <ConnectionState connection={connection} />
       </PageHead>
       {showsFigures === false && (
         <p class="quiet">Figures of the whole server are shown to keys with all scopes.</p>
@@ -78,7 +78,7 @@ export function Live() {
   );
 }
 
-function StateOf({ connection }: { connection: Connection }) {
+function ConnectionState({ connection }: { connection: Connection }) {
   const words = {
     connecting: "connecting …",
     live: "live",

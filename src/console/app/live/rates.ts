@@ -36,16 +36,16 @@ export interface ImportProgress {
 const importSeconds = 30;
 
 /** undefined when nothing was imported since the server started. */
-export function importOf(history: readonly FiguresMessage[]): ImportProgress | undefined {
+export function measureImport(history: readonly FiguresMessage[]): ImportProgress | undefined {
   const last = history.at(-1);
   const lane = "historical";
   const [accepted, stored] = [last?.accepted[lane] ?? 0, last?.stored[lane] ?? 0];
   if (!last || accepted + stored === 0) return undefined;
-  const rateOf = (counts: "accepted" | "stored", seconds: number) => {
-    const rates = ratesOf(history, (one) => one[counts][lane] ?? 0);
+  const measureRate = (counts: "accepted" | "stored", seconds: number) => {
+    const rates = listRates(history, (item) => item[counts][lane] ?? 0);
     return recentRate(rates, seconds);
   };
-  const [acceptedRate, storedRate] = [rateOf("accepted", 5), rateOf("stored", importSeconds)];
+  const [acceptedRate, storedRate] = [measureRate("accepted", 5), measureRate("stored", importSeconds)];
   // After a restart, events of the previous process are stored, too: then all pending ones may be of the import.
   const pending = Math.min(last.pending_events, stored > accepted ? Infinity : accepted - stored);
   const remainingSeconds = pending === 0 ? 0 : storedRate > 0 ? pending / storedRate : undefined;
@@ -53,12 +53,12 @@ export function importOf(history: readonly FiguresMessage[]): ImportProgress | u
 }
 
 /** Seconds since 1970 of each difference. */
-export function timesOf(history: readonly FiguresMessage[]): number[] {
+export function listTimes(history: readonly FiguresMessage[]): number[] {
   return history.slice(1).map(({ at }) => at / 1000);
 }
 
 /** Rates a second, between each message and the one before. */
-export function ratesOf(
+export function listRates(
   history: readonly FiguresMessage[],
   read: (message: FiguresMessage) => number,
 ): number[] {

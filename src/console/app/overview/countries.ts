@@ -1,7 +1,7 @@
 // The countries of time zones and of codes, by the browser's names.
 
 /** The country of a time zone, as a code of two letters; undefined where the browser does not know. */
-export function countryOfZone(zone: string): string | undefined {
+export function findCountry(zone: string): string | undefined {
   countries ??= countriesByZone();
   return countries.get(shownZone(zone));
 }
@@ -11,7 +11,7 @@ let countries: Map<string, string> | undefined;
 function countriesByZone(): Map<string, string> {
   const found = new Map<string, string>();
   const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
-  for (const code of letters.flatMap((one) => letters.map((other) => one + other))) {
+  for (const code of letters.flatMap((letter) => letters.map((other) => letter + other))) {
     const locale: Intl.Locale & { getTimeZones?(): string[] | undefined } = new Intl.Locale(`und-${code}`);
     for (const zone of locale.getTimeZones?.() ?? []) found.set(shownZone(zone), code);
   }

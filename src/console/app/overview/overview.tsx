@@ -3,7 +3,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { WebFigure } from "../../../query/result.ts";
-import { FiguresOf } from "../actors/figures.tsx";
+import { FigureSource } from "../actors/figures.tsx";
 import { comparisons, withCurrent } from "../explore/choices.ts";
 import { ResultView } from "../explore/result_view.tsx";
 import { figureText, type QueryReply, readResults, untilText } from "../explore/results.ts";
@@ -19,13 +19,13 @@ import {
   cards,
   curveQuery,
   curves,
+  findSubject,
   overviewQuery,
+  readSite,
   rowName,
   type Site,
   siteAddress,
-  siteOf,
   siteRanges,
-  subjectOf,
 } from "./site_query.ts";
 
 export function Overview({ route }: { route: Route }) {
@@ -43,7 +43,7 @@ export function Overview({ route }: { route: Route }) {
   useEffect(() => {
     if (any.value === false) location.replace(hrefOf("start"));
   }, [any.value]);
-  const site = siteOf(route.query);
+  const site = readSite(route.query);
   const [drawn, draw] = useState("visitors");
   const show = (next: Site) => navigate(hrefOf("overview", [], siteAddress(next)));
   return (
@@ -121,8 +121,8 @@ function Scope({ site, show }: { site: Site; show: (site: Site) => void }) {
         options={withCurrent(comparisons, site.compareTo)}
       />
       {site.filters.map((filter) => {
-        const name = `${subjectOf(filter.by)?.title}: ${rowName(subjectOf(filter.by)!, filter.value)}`;
-        const rest = { ...site, filters: site.filters.filter((one) => one !== filter) };
+        const name = `${findSubject(filter.by)?.title}: ${rowName(findSubject(filter.by)!, filter.value)}`;
+        const rest = { ...site, filters: site.filters.filter((item) => item !== filter) };
         return (
           <button key={name} type="button" class="tag chip" onClick={() => show(rest)}>
             {name} <span aria-hidden="true">×</span>
@@ -158,9 +158,9 @@ function Curve({ site, drawn }: { site: Site; drawn: string }) {
       <div class="curve">
         <WhenLoaded loaded={loaded}>
           {(reply) => (
-            <FiguresOf query={query}>
+            <FigureSource query={query}>
               <ResultView {...readResults(reply)} height={190} small />
-            </FiguresOf>
+            </FigureSource>
           )}
         </WhenLoaded>
       </div>
@@ -182,7 +182,7 @@ function Figures({ site, drawn, draw }: { site: Site; drawn: string; draw: (key:
       {({ results }) => (
         <dl class="figures">
           {results.map((figure) => (
-            <FigureOfSite key={figure.key} figure={figure} drawn={drawn} draw={draw} />
+            <SiteFigure key={figure.key} figure={figure} drawn={drawn} draw={draw} />
           ))}
         </dl>
       )}
@@ -190,7 +190,7 @@ function Figures({ site, drawn, draw }: { site: Site; drawn: string; draw: (key:
   );
 }
 
-function FigureOfSite({
+function SiteFigure({
   figure,
   drawn,
   draw,
@@ -215,7 +215,7 @@ function FigureOfSite({
         )}
       </dt>
       <dd class="big">{figureText(value, kind)}</dd>
-      <dd class={`change ${toneOf(change, isIncreaseBad)}`}>
+      <dd class={`change ${chooseTone(change, isIncreaseBad)}`}>
         {changeText(change)}{" "}
         <span class="quiet">
           {before === null ? "nothing before" : `before: ${figureText(before, kind)}`}
@@ -248,7 +248,7 @@ function changeText(change: number | null): string {
   return `${change > 0 ? "+" : change < 0 ? "−" : "±"}${Math.abs(change)} %`;
 }
 
-function toneOf(change: number | null, isIncreaseBad: boolean | null): string {
+function chooseTone(change: number | null, isIncreaseBad: boolean | null): string {
   if (change === null || change === 0) return "";
   return change > 0 === (isIncreaseBad === true) ? "worse" : "better";
 }

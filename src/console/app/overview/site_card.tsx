@@ -63,7 +63,7 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
     async (api, signal) => {
       const sources = subject.by === "Country" ? [subject, byZone] : [subject];
       const replies = await Promise.all(
-        sources.map((one) => api.ask<TableReply>(tableQuery(site, one, limit), signal)),
+        sources.map((source) => api.ask<TableReply>(tableQuery(site, source, limit), signal)),
       );
       const rows = replies.flatMap(({ results }, i) =>
         results.map(([value, [visitors], [views]]): SiteRow => ({
@@ -73,8 +73,10 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
           views,
         })),
       );
-      const ordered = rows.toSorted((one, other) => other.visitors - one.visitors || other.views - one.views);
-      const hasMore = replies.some((one) => one.hasMore) || ordered.length > limit;
+      const ordered = rows.toSorted(
+        (left, right) => right.visitors - left.visitors || right.views - left.views,
+      );
+      const hasMore = replies.some((reply) => reply.hasMore) || ordered.length > limit;
       return { rows: ordered.slice(0, limit), hasMore };
     },
     [JSON.stringify(tableQuery(site, subject, limit))],

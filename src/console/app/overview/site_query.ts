@@ -1,7 +1,7 @@
 // The range and filters of the overview's address, and the queries that they become.
 
 import { ranges } from "../explore/choices.ts";
-import { countryName, countryOfZone } from "./countries.ts";
+import { countryName, findCountry } from "./countries.ts";
 
 /** What the rows of a table are about, and the filter of a row. */
 export interface Subject {
@@ -54,9 +54,9 @@ export const cards: Readonly<Record<string, readonly Subject[]>> = {
 /** Events without a country have one by the time zone of their browser. */
 export const byZone = ofEvent("Timezone", "Time zones", "$timezone");
 
-const subjects = new Map([...Object.values(cards).flat(), byZone].map((one) => [one.by, one]));
+const subjects = new Map([...Object.values(cards).flat(), byZone].map((subject) => [subject.by, subject]));
 
-export function subjectOf(by: string): Subject | undefined {
+export function findSubject(by: string): Subject | undefined {
   return subjects.get(by);
 }
 
@@ -79,7 +79,7 @@ export const siteRanges = ranges.filter(([value]) => value !== "-24h" && value !
 const rangeDefault = "-7d";
 const filtersMax = 10;
 
-export function siteOf(query: URLSearchParams): Site {
+export function readSite(query: URLSearchParams): Site {
   const filters = query
     .getAll("filter")
     .slice(0, filtersMax)
@@ -103,12 +103,12 @@ export function siteAddress({ range, to, compareTo, filters }: Site): string {
 }
 
 export function withFilter(site: Site, { by, value }: SiteFilter): Site {
-  const others = site.filters.filter((one) => one.by !== by);
+  const others = site.filters.filter((filter) => filter.by !== by);
   return { ...site, filters: [...others, { by, value }] };
 }
 
 /** A filter by time zone only has events without a country, as its row has. */
-function filtersOf({ by, value }: SiteFilter): object[] {
+function toFilters({ by, value }: SiteFilter): object[] {
   const { key, type } = subjects.get(by)!;
   const comparison = value === "" ? { operator: "is_not_set" } : { operator: "exact", value: [value] };
   return [{ key, type, ...comparison }, ...(by === byZone.by ? withoutCountry : [])];
@@ -117,16 +117,16 @@ function filtersOf({ by, value }: SiteFilter): object[] {
 const withoutCountry = [{ key: "$geoip_country_code", type: "event", operator: "is_not_set" }];
 
 /** The fields that all queries of the page have. */
-function scopeOf({ range, to, filters }: Site) {
+function toScope({ range, to, filters }: Site) {
   return {
     dateRange: { date_from: range, ...(to !== "" && { date_to: to }) },
-    properties: filters.flatMap(filtersOf),
+    properties: filters.flatMap(toFilters),
   };
 }
 
 export function overviewQuery(site: Site) {
   const compareFilter = { compare: true, ...(site.compareTo !== "" && { compare_to: site.compareTo }) };
-  return { kind: "WebOverviewQuery", ...scopeOf(site), compareFilter };
+  return { kind: "WebOverviewQuery", ...toScope(site), compareFilter };
 }
 
 /** Intervals of ranges that are not drawn by the day. */
@@ -150,12 +150,12 @@ export function curveQuery(site: Site, key: string) {
     kind: "TrendsQuery",
     series: [{ kind: "EventsNode", event: "$pageview", math: curves[key]![1] }],
     interval: rangeIntervals[site.range] ?? "day",
-    ...scopeOf(site),
+    ...toScope(site),
   };
 }
 
 export function tableQuery(site: Site, { by }: Subject, limit: number) {
-  const { dateRange, properties } = scopeOf(site);
+  const { dateRange, properties } = toScope(site);
   const excluded = by === byZone.by ? withoutCountry : [];
   return {
     kind: "WebStatsTableQuery",
@@ -171,6 +171,6 @@ export function rowName({ by, none = "(none)" }: Subject, value: string): string
   if (value === "") return none;
   if (by === "Country") return countryName(value);
   if (by !== byZone.by) return value === "$direct" ? "Direct" : value;
-  const code = countryOfZone(value);
+  const code = findCountry(value);
   return code ? `${countryName(code)} (by time zone ${value})` : `Time zone ${value}`;
 }

@@ -5,8 +5,8 @@ import { useState } from "preact/hooks";
 import { ResultView } from "../explore/result_view.tsx";
 import { readResults, type RowsReply } from "../explore/results.ts";
 import { AddCondition, OwnFilters } from "../filters/condition_fields.tsx";
-import { type Condition, conditionsOfText, conditionsText, propertiesOf } from "../filters/conditions.ts";
-import { EventList, recordingsOf, type ShownEvent } from "../live/event_row.tsx";
+import { type Condition, conditionsText, readTextConditions, toProperties } from "../filters/conditions.ts";
+import { EventList, type ShownEvent, toRecordingQuery } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
 import type { Route } from "../session/route.ts";
 import { useAllowed } from "../session/session.ts";
@@ -46,7 +46,7 @@ export function Persons({ route }: { route: Route }) {
 }
 
 /** The filters of an address that are about persons. */
-const personFiltersIn = (text?: string) => conditionsOfText(text).filter(({ type }) => type === "person");
+const personFiltersIn = (text?: string) => readTextConditions(text).filter(({ type }) => type === "person");
 
 function PersonList() {
   const list = useList<PersonRow>(
@@ -55,7 +55,7 @@ function PersonList() {
     {},
     ["search", "distinct_id", "where"],
     ({ where, ...rest }) => {
-      const properties = propertiesOf(personFiltersIn(where));
+      const properties = toProperties(personFiltersIn(where));
       return { ...rest, ...(properties.length > 0 && { properties: JSON.stringify(properties) }) };
     },
   );
@@ -90,7 +90,7 @@ function PersonList() {
           name: "Person",
           cell: (row) => (
             <PageLink to={["persons", [row.uuid]]}>
-              <Cut text={nameOf(row)} />
+              <Cut text={namePerson(row)} />
             </PageLink>
           ),
         },
@@ -101,7 +101,7 @@ function PersonList() {
   );
 }
 
-function nameOf({ name, distinct_ids, uuid }: PersonRow): string {
+function namePerson({ name, distinct_ids, uuid }: PersonRow): string {
   return name || distinct_ids[0] || uuid;
 }
 
@@ -124,7 +124,7 @@ function OnePerson({ uuid }: { uuid: string }) {
     <PageWhenLoaded loaded={loaded} title="Person">
       {({ person, ids }) => (
         <>
-          <PageHead title={nameOf(person)}>
+          <PageHead title={namePerson(person)}>
             {seesRecordings && (
               <PageLink class="button" to={["recordings", [], { person: uuid }]}>
                 Recordings
@@ -251,7 +251,7 @@ function Sessions({ person }: { person: string }) {
       const ids = results.map(([id]) => id);
       const found =
         seesRecordings && ids.length > 0
-          ? await api.get<ListReply<{ id: string }>>("session_recordings/", recordingsOf(ids), signal)
+          ? await api.get<ListReply<{ id: string }>>("session_recordings/", toRecordingQuery(ids), signal)
           : undefined;
       return { results, hasMore, recorded: new Set(found?.results.map(({ id }) => id)) };
     },

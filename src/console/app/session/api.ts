@@ -29,7 +29,7 @@ export interface ListReply<Row> {
 }
 
 /** What identifies the sender of a request: the key, else the session, which is a cookie. */
-export function credentialsOf(key: string | null): RequestInit & { headers: Record<string, string> } {
+export function toCredentials(key: string | null): RequestInit & { headers: Record<string, string> } {
   if (key !== null) return { headers: { authorization: `Bearer ${key}` }, credentials: "omit" };
   // A header that no other page can send: without it the session is not accepted.
   return { headers: { "x-sluice-console": "1" }, credentials: "same-origin" };
@@ -42,13 +42,13 @@ export function credentialsOf(key: string | null): RequestInit & { headers: Reco
  */
 export function openApi(key: string | null, refused: () => void, home = "") {
   const send = async (method: string, path: string, more: RequestInit): Promise<Response> => {
-    const { headers, credentials } = credentialsOf(key);
+    const { headers, credentials } = toCredentials(key);
     headers["accept"] = "application/json";
     if (more.body !== undefined) headers["content-type"] = "application/json";
     const url = path.startsWith("/") ? path : `${home}/${path}`;
     const reply = await sendRequest(url, { method, headers, credentials: credentials ?? "omit", ...more });
     if (reply.ok) return reply;
-    const refusal = await refusalOf(reply);
+    const refusal = await readRefusal(reply);
     if (refusal.status === 401) refused();
     throw refusal;
   };
@@ -63,14 +63,14 @@ export function openApi(key: string | null, refused: () => void, home = "") {
   };
   return {
     get: async <Reply>(path: string, query: Query = {}, signal?: AbortSignal) =>
-      await readJson<Reply>(await send("GET", addressOf(path, query), signal ? { signal } : {})),
+      await readJson<Reply>(await send("GET", buildAddress(path, query), signal ? { signal } : {})),
     send: change,
     /** The answer of a query of the project. */
     ask: async <Reply>(query: object, signal: AbortSignal) =>
       await change<Reply>("POST", "query/", { query }, signal),
     /** A reply that is read while it arrives. */
     open: (path: string, query: Query, signal: AbortSignal) =>
-      send("GET", addressOf(path, query), { signal }),
+      send("GET", buildAddress(path, query), { signal }),
   };
 }
 
@@ -90,7 +90,7 @@ export async function sendSigning(
   body: object,
   more: Record<string, string> = {},
 ): Promise<Response> {
-  const { headers, ...credentials } = credentialsOf(null);
+  const { headers, ...credentials } = toCredentials(null);
   const sent = { ...headers, ...more, "content-type": "application/json" };
   const reply = await sendRequest(path, {
     ...credentials,
@@ -98,17 +98,17 @@ export async function sendSigning(
     headers: sent,
     body: JSON.stringify(body),
   });
-  if (!reply.ok) throw await refusalOf(reply);
+  if (!reply.ok) throw await readRefusal(reply);
   return reply;
 }
 
-export async function refusalOf(reply: Response): Promise<Refusal> {
+export async function readRefusal(reply: Response): Promise<Refusal> {
   const refused = (await reply.json().catch(() => null)) as { detail?: string } | null;
   const retryMs = 1000 * Number(reply.headers.get("retry-after") ?? 0);
   return new Refusal(reply.status, refused?.detail ?? `The server answered ${reply.status}.`, retryMs);
 }
 
-function addressOf(path: string, query: Query): string {
+function buildAddress(path: string, query: Query): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== "") params.set(name, String(value));
@@ -132,7 +132,7 @@ export function parsedJson(text: string): unknown {
   return JSON.parse(text, exact as (key: string, value: unknown) => unknown);
 }
 
-export function messageOf(thrown: unknown): string {
+export function toMessage(thrown: unknown): string {
   if (thrown instanceof Refusal && thrown.status === 429) return `${thrown.message} (too many requests)`;
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

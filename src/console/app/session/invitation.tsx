@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { agoText, browserText } from "../ui/format.ts";
 import { passwordNew, useFields } from "../ui/inputs.tsx";
 import { Button, ErrorText, Form } from "../ui/parts.tsx";
-import { credentialsOf, refusalOf, sendRequest, sendSigning } from "./api.ts";
+import { readRefusal, sendRequest, sendSigning, toCredentials } from "./api.ts";
 import type { Invitation } from "./route.ts";
 
 interface Shown {
@@ -13,11 +13,11 @@ interface Shown {
   first_name: string;
 }
 
-async function shownOf({ id, token }: Invitation): Promise<Shown> {
-  const { headers, ...shown } = credentialsOf(null);
+async function readInvitation({ id, token }: Invitation): Promise<Shown> {
+  const { headers, ...shown } = toCredentials(null);
   const sent = { ...headers, authorization: `Bearer ${token}` };
   const reply = await sendRequest(`/api/signup/${id}/`, { ...shown, headers: sent });
-  if (!reply.ok) throw await refusalOf(reply);
+  if (!reply.ok) throw await readRefusal(reply);
   return (await reply.json()) as Shown;
 }
 
@@ -64,7 +64,7 @@ export function AcceptInvitation({ invitation, accepted }: { invitation: Invitat
   const { fields, change, text } = useFields({ first_name: "", password: "" });
   useEffect(() => {
     document.title = "Invitation · Sluice";
-    shownOf(invitation).then((found) => {
+    readInvitation(invitation).then((found) => {
       setShown(found);
       change({ first_name: found.first_name });
     }, setError);

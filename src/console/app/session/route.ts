@@ -34,7 +34,7 @@ export function useRoute(): Route {
   return readRoute(hash);
 }
 
-export function hrefOf(
+export function buildHref(
   project: number,
   page: string,
   more: readonly (string | number)[] = [],

@@ -3,7 +3,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Api } from "./api.ts";
-import { hrefOf } from "./route.ts";
+import { buildHref } from "./route.ts";
 
 export interface ProjectRow {
   id: number;
@@ -53,11 +53,11 @@ export function useAllowed(required: string): boolean {
 
 export function useHref() {
   const { project } = useSession();
-  return (...page: PageAddress) => hrefOf(project.id, ...page);
+  return (...page: PageAddress) => buildHref(project.id, ...page);
 }
 
 /** A page, what its address names, and its parameters. */
-export type PageAddress = Parameters<typeof hrefOf> extends [unknown, ...infer Rest] ? Rest : never;
+export type PageAddress = Parameters<typeof buildHref> extends [unknown, ...infer Rest] ? Rest : never;
 
 const keyName = "sluice_personal_api_key";
 

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { passwordNow, signInAddress, useFields } from "../ui/inputs.tsx";
 import { Button, ErrorText, Form } from "../ui/parts.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
-import { credentialsOf, refusalOf, sendRequest, sendSigning, ServerUnreachable } from "./api.ts";
+import { readRefusal, sendRequest, sendSigning, ServerUnreachable, toCredentials } from "./api.ts";
 import { AcceptInvitation } from "./invitation.tsx";
 import { hasCode, readCode, readInvitation } from "./route.ts";
 import { isKnownSignedIn, onSignedOutElsewhere, setKnownSignedIn, storedKey, storeKey } from "./session.ts";
@@ -17,7 +17,7 @@ export async function exchangeCode(code: string): Promise<string> {
     method: "POST",
     headers: { authorization: `Bearer ${code}` },
   });
-  if (!reply.ok) throw await refusalOf(reply);
+  if (!reply.ok) throw await readRefusal(reply);
   return ((await reply.json()) as { personal_api_key: string }).personal_api_key;
 }
 
@@ -35,9 +35,9 @@ const notEnded = "The server did not end the session: reload this page, and sign
 
 /** @throws an Error in words when the key, or the session, is not valid. */
 async function signedBy(key: string | null): Promise<Signed> {
-  const reply = await sendRequest("/api/personal_api_keys/@current/", credentialsOf(key));
+  const reply = await sendRequest("/api/personal_api_keys/@current/", toCredentials(key));
   if (reply.status === 401) throw new Error(key === null ? sessionOver : invalidKey);
-  if (!reply.ok) throw await refusalOf(reply);
+  if (!reply.ok) throw await readRefusal(reply);
   const { scopes } = (await reply.json()) as { scopes: string[] };
   return { key, scopes };
 }

@@ -55,7 +55,7 @@ export function useLoaded<Value>(
   }, [...inputs, reloads]);
   const reload = useCallback(() => setReloads((before) => before + 1), []);
   const { value, error, loading, of } = state;
-  return { value, error, loading, isOld: of.some((one, i) => !Object.is(one, inputs[i])), reload };
+  return { value, error, loading, isOld: of.some((item, i) => !Object.is(item, inputs[i])), reload };
 }
 
 /** The pause between two polls of running work, in ms. */
@@ -156,17 +156,17 @@ export function useAddress(limit: number, names: readonly string[] = []) {
 /**
  * A list below the project's path, a page at a time, as the page's address has it.
  * @param names of the filters that the address may have.
- * @param queryOf makes the API's parameters of them; `fixed` ones are always sent.
+ * @param toQuery makes the API's parameters of them; `fixed` ones are always sent.
  */
 export function useList<Row>(
   path: string,
   limit: number,
   fixed: Query = {},
   names: readonly string[] = [],
-  queryOf: (filter: Readonly<Record<string, string>>) => Query = (filter) => filter,
+  toQuery: (filter: Readonly<Record<string, string>>) => Query = (filter) => filter,
 ) {
   const { filter, show, page } = useAddress(limit, names);
-  const query = { ...queryOf(filter), ...fixed, offset: page.offset, limit };
+  const query = { ...toQuery(filter), ...fixed, offset: page.offset, limit };
   const loaded = useGet<ListReply<Row>>(path, query);
   const apply = (changes: Readonly<Record<string, string>>): void => {
     // An unchanged filter that is applied again reloads the list.

@@ -1,7 +1,7 @@
 // One recording: the player in a frame, the session's events beside it, and sharing.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { messageOf } from "../session/api.ts";
+import { toMessage } from "../session/api.ts";
 import { type ProjectRow, useAllowed, useSession } from "../session/session.ts";
 import { useAction, useGet } from "../session/use_loaded.ts";
 import { durationText, timeText } from "../ui/format.ts";
@@ -9,7 +9,7 @@ import { Outcome, PageHead, PageLink, PageWhenLoaded, RemoveButton } from "../ui
 import { Sharing } from "../ui/sharing.tsx";
 import { Beside } from "./beside.tsx";
 import { type Recorded, recordedIn } from "./recorded.ts";
-import { beginOf, type PlayerMessage, readSnapshots } from "./snapshots.ts";
+import { findBegin, type PlayerMessage, readSnapshots } from "./snapshots.ts";
 
 /** As the API shows it. */
 export interface RecordingRow {
@@ -59,7 +59,7 @@ export function OneRecording({ id, at }: { id: string; at: number }) {
             )}
           </p>
           <div class="watch">
-            <iframe class="player" title="Player" src={playerOf(project)} ref={frame} />
+            <iframe class="player" title="Player" src={buildPlayerUrl(project)} ref={frame} />
             <Beside id={id} recorded={recorded} seek={seek} />
           </div>
           <Feed {...{ path, frame, mayWrite, at }} read={setRecorded} />
@@ -71,7 +71,7 @@ export function OneRecording({ id, at }: { id: string; at: number }) {
 }
 
 /** The page of the player, with the hosts that it may load from. */
-function playerOf({ session_recording_load_hosts: hosts = [] }: ProjectRow): string {
+function buildPlayerUrl({ session_recording_load_hosts: hosts = [] }: ProjectRow): string {
   const hostQuery = new URLSearchParams(hosts.map((host) => ["load", host]));
   return `/console/player${hostQuery.size > 0 ? `?${hostQuery}` : ""}`;
 }
@@ -97,13 +97,13 @@ function Feed({ path, frame, mayWrite, at, read }: FeedProps) {
     const feed = async (): Promise<void> => {
       try {
         const found = await readSnapshots(`${path}/snapshots/`, (page) => api.get(page));
-        begin = beginOf(found.windows);
+        begin = findBegin(found.windows);
         postToFrame(frame.current, { kind: "show", ...found });
         if (at > 0) postToFrame(frame.current, { kind: "seek", at: begin + at * 1000 });
         read(recordedIn(found.windows));
         if (mayWrite) await api.send("PATCH", `${path}/`, { viewed: true });
       } catch (thrown) {
-        postToFrame(frame.current, { kind: "problem", text: messageOf(thrown) });
+        postToFrame(frame.current, { kind: "problem", text: toMessage(thrown) });
       }
     };
     const receive = (event: MessageEvent<PlayerMessage>) => {

@@ -1,6 +1,6 @@
 // The events of a window that can be played, and what of it cannot, in words.
 
-import { type Fields, fieldsOf, listOf, numberOf, textOf } from "../values.ts";
+import { type Fields, toFields, toList, toNumber, toText } from "../values.ts";
 import { isPicture } from "./recorded_pages.ts";
 import type { RecordedEvent } from "./snapshots.ts";
 
@@ -16,9 +16,9 @@ export function readPlayable(recorded: readonly RecordedEvent[]): {
   const drawn = isApp ? drawWireframes(recorded) : recorded;
   let [bytesLeftOut, compressed] = [0, 0];
   const events = drawn.filter((event) => {
-    const { tag, payload, node } = fieldsOf(event.data);
+    const { tag, payload, node } = toFields(event.data);
     if (event.type === customEvent && tag === "left_out")
-      bytesLeftOut += numberOf(fieldsOf(payload)["bytes"]) ?? 0;
+      bytesLeftOut += toNumber(toFields(payload)["bytes"]) ?? 0;
     // The server sends as they came those that inflate past its bound, and those that are damaged.
     const isCompressed = "cv" in event && event.cv !== undefined;
     if (isCompressed) compressed++;
@@ -42,7 +42,7 @@ const mutation = 0;
 
 /** Whether an event has wireframes instead of a page. */
 function hasWireframes({ type, data }: RecordedEvent): boolean {
-  return type === fullSnapshot && Array.isArray(fieldsOf(data)["wireframes"]);
+  return type === fullSnapshot && Array.isArray(toFields(data)["wireframes"]);
 }
 
 /**
@@ -52,11 +52,11 @@ function hasWireframes({ type, data }: RecordedEvent): boolean {
 function drawWireframes(events: readonly RecordedEvent[]): RecordedEvent[] {
   let roots: readonly unknown[] = [];
   return events.map((event) => {
-    const { source, wireframes, adds, updates, removes } = fieldsOf(event.data);
-    if (hasWireframes(event)) roots = listOf(wireframes);
+    const { source, wireframes, adds, updates, removes } = toFields(event.data);
+    if (hasWireframes(event)) roots = toList(wireframes);
     else if (event.type === incremental && source === mutation) {
-      const changed = [...listOf(adds), ...listOf(updates)].map((change) => fieldsOf(change)["wireframe"]);
-      const gone = new Set(listOf(removes).map((removal) => fieldsOf(removal)["id"]));
+      const changed = [...toList(adds), ...toList(updates)].map((change) => toFields(change)["wireframe"]);
+      const gone = new Set(toList(removes).map((removal) => toFields(removal)["id"]));
       const { list, missing } = replaceBoxes(roots, changed, gone);
       roots = [...list, ...missing];
     } else return event;
@@ -66,16 +66,16 @@ function drawWireframes(events: readonly RecordedEvent[]): RecordedEvent[] {
 
 /** The boxes with changed ones in the place of those of their id, without those that are gone. */
 function replaceBoxes(boxes: readonly unknown[], changed: readonly unknown[], gone: ReadonlySet<unknown>) {
-  const byId = new Map(changed.map((box) => [fieldsOf(box)["id"], box]));
+  const byId = new Map(changed.map((box) => [toFields(box)["id"], box]));
   const replace = (list: readonly unknown[], depth: number): unknown[] =>
     list.flatMap((box) => {
-      const { id, childWireframes } = fieldsOf(box);
+      const { id, childWireframes } = toFields(box);
       const change = byId.get(id);
       byId.delete(id);
       if (gone.has(id)) return [];
       if (change !== undefined) return [change];
-      const children = depth > 0 ? replace(listOf(childWireframes), depth - 1) : [];
-      return [{ ...fieldsOf(box), childWireframes: children }];
+      const children = depth > 0 ? replace(toList(childWireframes), depth - 1) : [];
+      return [{ ...toFields(box), childWireframes: children }];
     });
   return { list: replace(boxes, depthMax), missing: [...byId.values()] };
 }
@@ -95,11 +95,11 @@ function drawPage(roots: readonly unknown[]): object {
   const boxes: object[] = [];
   const pending = [...roots].toReversed();
   while (pending.length > 0 && boxes.length < boxesMax) {
-    const box = fieldsOf(pending.pop());
-    const texts = [textOf(box["text"]) || textOf(box["label"]) || textOf(box["value"])].filter(Boolean);
+    const box = toFields(pending.pop());
+    const texts = [toText(box["text"]) || toText(box["label"]) || toText(box["value"])].filter(Boolean);
     const children = texts.map((textContent) => ({ type: 3, id: ++id, textContent }));
     boxes.push(make("div", { style: readStyle(box) }, children));
-    pending.push(...listOf(box["childWireframes"]).toReversed());
+    pending.push(...toList(box["childWireframes"]).toReversed());
   }
   const body = make("body", { style: "margin: 0; font-family: sans-serif" }, boxes);
   const html = make("html", {}, [make("head", {}, []), body]);
@@ -108,19 +108,19 @@ function drawPage(roots: readonly unknown[]): object {
 
 /** The style of a box, of numbers, colours and pictures only: it is untrusted. */
 function readStyle(box: Fields): string {
-  const style = fieldsOf(box["style"]);
-  const pixels = (value: unknown) => `${numberOf(value) ?? 0}px`;
+  const style = toFields(box["style"]);
+  const pixels = (value: unknown) => `${toNumber(value) ?? 0}px`;
   const colour = (value: unknown, other: string) =>
-    /^#[0-9a-f]{3,8}$/i.test(textOf(value)) ? textOf(value) : other;
+    /^#[0-9a-f]{3,8}$/i.test(toText(value)) ? toText(value) : other;
   const parts = [
     "position: absolute; box-sizing: border-box; overflow: hidden",
     `left: ${pixels(box["x"])}; top: ${pixels(box["y"])}`,
     `width: ${pixels(box["width"])}; height: ${pixels(box["height"])}`,
     `color: ${colour(style["color"], "#000")}; background-color: ${colour(style["backgroundColor"], "transparent")}`,
     `border: ${pixels(style["borderWidth"])} solid ${colour(style["borderColor"], "#888")}`,
-    `border-radius: ${pixels(style["borderRadius"])}; font-size: ${numberOf(style["fontSize"]) ?? 14}px`,
+    `border-radius: ${pixels(style["borderRadius"])}; font-size: ${toNumber(style["fontSize"]) ?? 14}px`,
   ];
-  const picture = [box["base64"], `data:image/png;base64,${textOf(box["base64"])}`].find(isPicture);
+  const picture = [box["base64"], `data:image/png;base64,${toText(box["base64"])}`].find(isPicture);
   if (picture) parts.push(`background: url("${picture}") 0 0 / 100% 100% no-repeat`);
   return parts.join("; ");
 }

@@ -1,6 +1,6 @@
 // The lines of the browser's console, and the requests, in a recording.
 
-import { type Fields, fieldsOf, listOf, numberOf, textOf } from "../values.ts";
+import { type Fields, toFields, toList, toNumber, toText } from "../values.ts";
 import type { Windows } from "./snapshots.ts";
 
 export interface LogLine {
@@ -12,7 +12,7 @@ export interface LogLine {
 
 export interface Recorded {
   logs: LogLine[];
-  requests: ReturnType<typeof requestOf>[];
+  requests: ReturnType<typeof toRequest>[];
 }
 
 /** rrweb's type of plugins' events, and the names of the plugins. */
@@ -25,20 +25,20 @@ export function recordedIn(windows: Windows): Recorded {
   for (const events of windows.values()) {
     for (const { type, timestamp, data } of events) {
       if (type !== pluginEvent) continue;
-      const { plugin, payload } = fieldsOf(data);
-      if (logPlugin.test(String(plugin))) found.logs.push(logOf(timestamp, fieldsOf(payload)));
+      const { plugin, payload } = toFields(data);
+      if (logPlugin.test(String(plugin))) found.logs.push(toLogLine(timestamp, toFields(payload)));
       if (!requestPlugin.test(String(plugin))) continue;
-      for (const one of listOf(fieldsOf(payload)["requests"])) {
-        found.requests.push(requestOf(timestamp, fieldsOf(one)));
+      for (const item of toList(toFields(payload)["requests"])) {
+        found.requests.push(toRequest(timestamp, toFields(item)));
       }
     }
   }
-  const byTime = (one: { at: number }, other: { at: number }) => one.at - other.at;
+  const byTime = (left: { at: number }, right: { at: number }) => left.at - right.at;
   return { logs: found.logs.sort(byTime), requests: found.requests.sort(byTime) };
 }
 
-function logOf(at: number, { level, payload }: Fields): LogLine {
-  return { at, level: textOf(level) || "log", text: listOf(payload).map(loggedText).join(" ") };
+function toLogLine(at: number, { level, payload }: Fields): LogLine {
+  return { at, level: toText(level) || "log", text: toList(payload).map(loggedText).join(" ") };
 }
 
 /** Recorders write each argument as JSON. */
@@ -52,16 +52,16 @@ function loggedText(argument: unknown): string {
   }
 }
 
-function requestOf(at: number, fields: Fields) {
+function toRequest(at: number, fields: Fields) {
   const { name, url, method, responseStatus, status, duration, timestamp } = fields;
   return {
-    at: numberOf(timestamp) ?? at,
-    method: textOf(method) || "GET",
-    url: textOf(name) || textOf(url),
+    at: toNumber(timestamp) ?? at,
+    method: toText(method) || "GET",
+    url: toText(name) || toText(url),
     // Browsers report a status of 0 where they may not show the status.
 
     /** undefined where it was not recorded. */
-    status: numberOf(responseStatus) || numberOf(status) || undefined,
-    ms: numberOf(duration),
+    status: toNumber(responseStatus) || toNumber(status) || undefined,
+    ms: toNumber(duration),
   };
 }

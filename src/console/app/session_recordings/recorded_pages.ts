@@ -1,6 +1,6 @@
 // Recorded pages: the external resources they use, what would send requests, and pictures of canvases.
 
-import { type Fields, fieldsOf, listOf, textOf } from "../values.ts";
+import { type Fields, toFields, toList, toText } from "../values.ts";
 import type { RecordedEvent } from "./snapshots.ts";
 
 /** Resources of another host that the recorder did not record: how many addresses of each kind. */
@@ -26,7 +26,7 @@ export function externalIn(
   const added = new Set<string>();
   let page = "";
   const add: AddExternal = (kind, address) => {
-    const text = textOf(address);
+    const text = toText(address);
     const url = text !== "" && URL.canParse(text, page) ? new URL(text, page) : undefined;
     if (!url || !/^https?:$/.test(url.protocol) || added.has(`${kind} ${url.href}`)) return;
     added.add(`${kind} ${url.href}`);
@@ -38,17 +38,17 @@ export function externalIn(
   /** Elements whose address may change later, such as an image that loads when it comes into view. */
   const elements = new Map<unknown, unknown>();
   for (const event of events) {
-    if (event.type === 4) page = textOf(fieldsOf(event.data)["href"]);
-    const { roots, changes } = partsOf(event);
-    for (const { tagName, attributes, id, isStyle, textContent } of roots.flatMap(elementsOf)) {
+    if (event.type === 4) page = toText(toFields(event.data)["href"]);
+    const { roots, changes } = readParts(event);
+    for (const { tagName, attributes, id, isStyle, textContent } of roots.flatMap(listElements)) {
       if (isImage(tagName)) elements.set(id, tagName);
-      addAttributes(add, tagName, fieldsOf(attributes));
-      if (isStyle) addStyle(add, textOf(textContent));
+      addAttributes(add, tagName, toFields(attributes));
+      if (isStyle) addStyle(add, toText(textContent));
     }
-    for (const { id, attributes } of changes) addAttributes(add, elements.get(id), fieldsOf(attributes));
+    for (const { id, attributes } of changes) addAttributes(add, elements.get(id), toFields(attributes));
   }
   const sum = ({ images, styles, fonts }: ExternalResources) => images + styles + fonts;
-  return [...hosts.values()].sort((one, other) => sum(other) - sum(one));
+  return [...hosts.values()].sort((left, right) => sum(right) - sum(left));
 }
 
 const isImage = (tagName: unknown) => /^(?:img|image)$/i.test(String(tagName));
@@ -56,13 +56,13 @@ const isImage = (tagName: unknown) => /^(?:img|image)$/i.test(String(tagName));
 function addAttributes(add: AddExternal, tagName: unknown, attributes: Fields): void {
   const { src, srcset, href, rel, poster, style, _cssText: css } = attributes;
   if (isImage(tagName)) {
-    add("images", src ?? href ?? textOf(srcset).trim().split(/\s/)[0]);
+    add("images", src ?? href ?? toText(srcset).trim().split(/\s/)[0]);
   }
   if (poster) add("images", poster);
   // A recorded style sheet is in `_cssText`, and has no address.
   if (/^link$/i.test(String(tagName)) && rel === "stylesheet" && href) add("styles", href);
   // A change of a style names its properties.
-  for (const text of [css, style, ...Object.values(fieldsOf(style))]) addStyle(add, textOf(text));
+  for (const text of [css, style, ...Object.values(toFields(style))]) addStyle(add, toText(text));
 }
 
 /**
@@ -109,62 +109,62 @@ const removedInChanges = /^(?:rel|name|http-equiv|srcdoc)$/i;
  */
 export function removeRequests(events: readonly RecordedEvent[]): void {
   const remove = (attributes: unknown, kind: RegExp | undefined) => {
-    const values = fieldsOf(attributes) as Record<string, unknown>;
+    const values = toFields(attributes) as Record<string, unknown>;
     for (const name of Object.keys(values)) {
       if (always.test(name) || kind?.test(name)) delete values[name];
     }
   };
-  const parts = events.map(partsOf);
+  const parts = events.map(readParts);
   const frames = new Set<unknown>();
-  for (const { id, tagName, attributes } of parts.flatMap(({ roots }) => roots.flatMap(elementsOf))) {
+  for (const { id, tagName, attributes } of parts.flatMap(({ roots }) => roots.flatMap(listElements))) {
     const tag = String(tagName).toLowerCase();
     if (tag.endsWith("frame")) frames.add(id);
     // A link without `rel` loads nothing, also when its address is changed later.
-    const { rel } = fieldsOf(attributes);
+    const { rel } = toFields(attributes);
     remove(attributes, removed[tag]);
-    const isSheet = tag === "link" && textOf(rel).trim().toLowerCase() === "stylesheet";
-    if (isSheet) Object.assign(fieldsOf(attributes), { rel });
+    const isSheet = tag === "link" && toText(rel).trim().toLowerCase() === "stylesheet";
+    if (isSheet) Object.assign(toFields(attributes), { rel });
   }
   for (const { id, attributes } of parts.flatMap(({ changes }) => changes)) {
     remove(attributes, removedInChanges);
     if (frames.has(id)) remove(attributes, removed["iframe"]);
   }
   // A document that is added to anything but a frame would stop the player.
-  for (const data of events.map((event) => fieldsOf(event.data) as Record<string, unknown>)) {
-    const fits = (add: Fields) => fieldsOf(add["node"])["type"] !== 0 || frames.has(add["parentId"]);
-    if (Array.isArray(data["adds"])) data["adds"] = data["adds"].map(fieldsOf).filter(fits);
+  for (const data of events.map((event) => toFields(event.data) as Record<string, unknown>)) {
+    const fits = (add: Fields) => toFields(add["node"])["type"] !== 0 || frames.has(add["parentId"]);
+    if (Array.isArray(data["adds"])) data["adds"] = data["adds"].map(toFields).filter(fits);
   }
 }
 
 /** The nodes that an event adds to a page, and the elements whose attributes it changes. */
-function partsOf({ type, data }: RecordedEvent): { roots: unknown[]; changes: Fields[] } {
-  const { node, adds, attributes } = fieldsOf(data);
+function readParts({ type, data }: RecordedEvent): { roots: unknown[]; changes: Fields[] } {
+  const { node, adds, attributes } = toFields(data);
   if (type === 2) return { roots: [node], changes: [] };
   if (type !== 3) return { roots: [], changes: [] };
   return {
-    roots: listOf(adds).map((one) => fieldsOf(one)["node"]),
-    changes: listOf(attributes).map(fieldsOf),
+    roots: toList(adds).map((item) => toFields(item)["node"]),
+    changes: toList(attributes).map(toFields),
   };
 }
 
 /** All elements of recorded pages, however deep: without recursion, since they are untrusted. */
-function elementsOf(root: unknown): Fields[] {
-  const found = [fieldsOf(root)];
+function listElements(root: unknown): Fields[] {
+  const found = [toFields(root)];
   // The list grows while it is read.
-  for (const { childNodes } of found) for (const child of listOf(childNodes)) found.push(fieldsOf(child));
+  for (const { childNodes } of found) for (const child of toList(childNodes)) found.push(toFields(child));
   return found;
 }
 
 /** The picture of a canvas in an event of rrweb: the canvas's id and a `data:` address. */
 export function canvasPicture({ type, data }: RecordedEvent): { id: number; url: string } | undefined {
-  const { source, id, commands, property, args } = fieldsOf(data);
+  const { source, id, commands, property, args } = toFields(data);
   if (type !== 3 || source !== 9 || typeof id !== "number") return undefined;
-  const all = commands === undefined ? [{ property, args }] : listOf(commands).map(fieldsOf);
-  const drawn = all.findLast((one) => one["property"] === "drawImage");
-  const bitmap = fieldsOf(listOf(drawn?.["args"])[0]);
-  const blob = fieldsOf(listOf(bitmap["args"])[0]);
-  const { base64 } = fieldsOf(listOf(blob["data"])[0]);
-  const url = `data:${textOf(blob["type"])};base64,${textOf(base64)}`;
+  const all = commands === undefined ? [{ property, args }] : toList(commands).map(toFields);
+  const drawn = all.findLast((item) => item["property"] === "drawImage");
+  const bitmap = toFields(toList(drawn?.["args"])[0]);
+  const blob = toFields(toList(bitmap["args"])[0]);
+  const { base64 } = toFields(toList(blob["data"])[0]);
+  const url = `data:${toText(blob["type"])};base64,${toText(base64)}`;
   return isPicture(url) ? { id, url } : undefined;
 }
 

@@ -1,6 +1,6 @@
 // A recording, read page by page: rrweb's events, by browser window.
 
-import { fieldsOf } from "../values.ts";
+import { toFields } from "../values.ts";
 
 export interface RecordedEvent {
   type: number;
@@ -33,23 +33,23 @@ export async function readSnapshots(
       else windows.set(window, [...events]);
     }
     // Links contain the server's configured address, which may not be the one the browser uses.
-    next = reply.next === null ? null : pathOf(reply.next);
+    next = reply.next === null ? null : toPath(reply.next);
   }
   for (const events of windows.values()) {
-    events.sort((one, other) => one.timestamp - other.timestamp);
+    events.sort((left, right) => left.timestamp - right.timestamp);
     // A recorder that wakes up marks when it fell asleep, before there was a page.
     events.splice(
       0,
       Math.max(
         0,
-        events.findIndex(({ type, data }) => type !== 5 || fieldsOf(data)["tag"] === "left_out"),
+        events.findIndex(({ type, data }) => type !== 5 || toFields(data)["tag"] === "left_out"),
       ),
     );
   }
   return { windows, isWhole: next === null };
 }
 
-function pathOf(url: string): string {
+function toPath(url: string): string {
   const { pathname, search } = new URL(url);
   return `${pathname}${search}`;
 }
@@ -67,7 +67,7 @@ export type PlayerMessage =
   | { kind: "time"; at: number };
 
 /** When the first of a recording's windows begins, in ms since 1970. */
-export function beginOf(windows: Windows): number {
+export function findBegin(windows: Windows): number {
   const firsts = [...windows.values()].flatMap(([first]) => first?.timestamp ?? []);
   return firsts.length > 0 ? Math.min(...firsts) : 0;
 }

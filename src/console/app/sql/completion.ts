@@ -42,7 +42,7 @@ export function offeredAt(text: string, caret: number, words: SqlWords, names: S
   const quote = openQuote(before);
   if (quote !== undefined) {
     if (!isEventBefore(before.slice(0, quote))) return { from: caret, offers: [] };
-    const offers = names.name.map((name) => offerOf("event", name, name.replaceAll("'", "''")));
+    const offers = names.name.map((name) => toOffer("event", name, name.replaceAll("'", "''")));
     return { from: quote + 1, offers: ranked(offers, before.slice(quote + 1)) };
   }
   const from = wordStart(before);
@@ -55,7 +55,7 @@ export function offeredAt(text: string, caret: number, words: SqlWords, names: S
   return { from: caret - typed.length, offers: ranked(found, typed) };
 }
 
-function offerOf(kind: Offer["kind"], name: string, text = name): Offer {
+function toOffer(kind: Offer["kind"], name: string, text = name): Offer {
   return { kind, name, text };
 }
 
@@ -106,7 +106,7 @@ function tablesIn(text: string, { tables }: SqlWords): Map<string, SqlTable> {
 
 function offersAnywhere(text: string, before: string, from: number, words: SqlWords): Offer[] {
   const last = wordsIn(before.slice(0, from)).at(-1);
-  const tables = Object.keys(words.tables).map((name) => offerOf("table", name));
+  const tables = Object.keys(words.tables).map((name) => toOffer("table", name));
   if (last === "from" || last === "join") return tables;
   const read = [...new Set(tablesIn(text, words).values())];
   const columns = (read.length > 0 ? read : [words.tables["events"]]).flatMap((table) => [
@@ -114,9 +114,9 @@ function offersAnywhere(text: string, before: string, from: number, words: SqlWo
     ...Object.keys(table?.joins ?? {}),
   ]);
   return [
-    ...[...new Set(columns)].map((name) => offerOf("column", name)),
-    ...words.functions.map((name) => offerOf("function", name, `${name}(`)),
-    ...[...new Set(keywords)].map((name) => offerOf("keyword", name)),
+    ...[...new Set(columns)].map((name) => toOffer("column", name)),
+    ...words.functions.map((name) => toOffer("function", name, `${name}(`)),
+    ...[...new Set(keywords)].map((name) => toOffer("keyword", name)),
     ...tables,
   ];
 }
@@ -130,17 +130,17 @@ function offersAfterDot(owners: readonly string[], text: string, words: SqlWords
   for (const [i, owner] of path.entries()) {
     if (!table) return [];
     if (owner === "properties")
-      return table.owner && i === path.length - 1 ? propertiesOf(names[table.owner]) : [];
+      return table.owner && i === path.length - 1 ? offerProperties(names[table.owner]) : [];
     table = words.tables[table.joins[owner] ?? ""];
   }
   if (!table) return [];
-  return [...table.columns, ...Object.keys(table.joins)].map((name) => offerOf("column", name));
+  return [...table.columns, ...Object.keys(table.joins)].map((name) => toOffer("column", name));
 }
 
-function propertiesOf(names: readonly string[]): Offer[] {
+function offerProperties(names: readonly string[]): Offer[] {
   return names.map((name) => {
     const isPlain = [...name].every(isWordSign) && !/^\d/.test(name);
-    return offerOf("property", name, isPlain ? name : `\`${name.replaceAll("`", "\\`")}\``);
+    return toOffer("property", name, isPlain ? name : `\`${name.replaceAll("`", "\\`")}\``);
   });
 }
 

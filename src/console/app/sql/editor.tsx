@@ -101,12 +101,12 @@ function useOffers(
     if (isTyping.current) open(false);
   }, [words, names]);
   const accept = (i: number) => {
-    const one = field.current;
-    if (!one || !offered || !offers[i]) return;
-    one.setRangeText(offers[i].text, offered.from, one.selectionStart, "end");
+    const item = field.current;
+    if (!item || !offered || !offers[i]) return;
+    item.setRangeText(offers[i].text, offered.from, item.selectionStart, "end");
     close();
-    set(one.value);
-    one.focus();
+    set(item.value);
+    item.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const { key } = event;

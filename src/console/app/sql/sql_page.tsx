@@ -3,9 +3,9 @@
 import { useId, useMemo, useState } from "preact/hooks";
 import { ResultView } from "../explore/result_view.tsx";
 import { readResults, type RowsReply } from "../explore/results.ts";
-import { chartRowsOf } from "../explore/rows/cells.ts";
+import { toChartRows } from "../explore/rows/cells.ts";
 import { type InsightRow, Saving } from "../insights/insight_row.tsx";
-import { messageOf, sendRequest } from "../session/api.ts";
+import { sendRequest, toMessage } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
@@ -13,7 +13,7 @@ import { type Loaded, useLoaded, useRead } from "../session/use_loaded.ts";
 import { Button, Card, LoadError, Loading, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import type { SqlWords } from "./completion.ts";
 import { SqlEditor } from "./editor.tsx";
-import { displays, errorRangeIn, nodeWith, savedSqlOf, sourceWith } from "./sql_query.ts";
+import { displays, errorRangeIn, nodeWith, readSavedSql, sourceWith } from "./sql_query.ts";
 
 const firstQuery = `select toDate(timestamp) as day, count() as events, count(distinct person_id) as persons
 from events
@@ -40,7 +40,7 @@ export function Sql({ route }: { route: Route }) {
 
 function Workbench({ route, insight, row }: { route: Route; insight: number; row: InsightRow | null }) {
   const hrefOf = useHref();
-  const saved = row ? savedSqlOf(row.query) : undefined;
+  const saved = row ? readSavedSql(row.query) : undefined;
   const given = route.query.get("query") ?? saved?.text ?? "";
   const display = route.query.get("display") ?? saved?.display ?? "ActionsTable";
   const [edited, setEdited] = useState({ of: given, text: given || firstQuery });
@@ -49,7 +49,7 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
   const { events, properties } = useProjectNames();
   const names = useMemo(() => {
     const { event = [], person = [] } = properties;
-    return { name: events.map((one) => one.name), event, person, group: [] };
+    return { name: events.map((item) => item.name), event, person, group: [] };
   }, [events]);
   const errorId = useId();
   const show = (query: string, drawn: string) =>
@@ -61,7 +61,7 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
   const run = () => (text === given ? loaded.reload() : show(text, display));
   const errorRange =
     loaded.error && !loaded.loading && text === given
-      ? errorRangeIn(messageOf(loaded.error), text)
+      ? errorRangeIn(toMessage(loaded.error), text)
       : undefined;
   return (
     <>
@@ -83,7 +83,7 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
           {given !== "" && text !== given && <span class="tag">changed since it was run</span>}
         </div>
         <Saving
-          queryOf={() => nodeWith(saved, text, display)}
+          makeQuery={() => nodeWith(saved, text, display)}
           insight={saved ? insight : 0}
           isReady={text.trim() !== ""}
         />
@@ -110,7 +110,7 @@ function Answer({ loaded, display, choose }: AnswerProps) {
   if (!reply || loaded.error) return null;
   const { results, columns, hasMore, limit } = reply;
   const types = reply.types.map(([, type]) => type);
-  const mayDraw = chartRowsOf(columns, types, results as unknown[][]) !== undefined;
+  const mayDraw = toChartRows(columns, types, results as unknown[][]) !== undefined;
   return (
     <div aria-busy={loaded.loading}>
       <div class="tabs" role="group" aria-label="Shown as">

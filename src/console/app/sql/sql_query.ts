@@ -1,6 +1,6 @@
 // SQL as it runs and as it is saved, and the position of an error in it.
 
-import { type Fields, fieldsOf, sourceOf } from "../values.ts";
+import { type Fields, toFields, toSource } from "../values.ts";
 
 export const displays = [
   ["ActionsTable", "Table"],
@@ -16,9 +16,9 @@ export interface SavedSql {
 }
 
 /** Undefined for other kinds of queries. */
-export function savedSqlOf(query: unknown): SavedSql | undefined {
-  const node = fieldsOf(query);
-  const { kind, query: text } = sourceOf(query);
+export function readSavedSql(query: unknown): SavedSql | undefined {
+  const node = toFields(query);
+  const { kind, query: text } = toSource(query);
   if (kind !== "HogQLQuery" || typeof text !== "string") return undefined;
   const display = node["kind"] === "DataVisualizationNode" ? node["display"] : undefined;
   return { node, text, display: typeof display === "string" ? display : "ActionsTable" };
@@ -26,7 +26,7 @@ export function savedSqlOf(query: unknown): SavedSql | undefined {
 
 /** The query that runs: the saved one with another text. */
 export function sourceWith(saved: SavedSql | undefined, text: string): Fields {
-  return { ...sourceOf(saved?.node), kind: "HogQLQuery", query: text };
+  return { ...toSource(saved?.node), kind: "HogQLQuery", query: text };
 }
 
 /** The query that is saved, in the node in which PostHog's app saves SQL. */
@@ -51,7 +51,7 @@ export function errorRangeIn(message: string, text: string): ErrorRange | undefi
   if (line === undefined || column === undefined) return undefined;
   const lines = text.split("\n");
   const errorLine = lines[Number(line) - 1] ?? "";
-  const above = lines.slice(0, Number(line) - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  const above = lines.slice(0, Number(line) - 1).reduce((sum, name) => sum + name.length + 1, 0);
   // The API counts characters, a text area halves of surrogate pairs.
   const start = above + [...errorLine].slice(0, Number(column) - 1).join("").length;
   const word = /^[\w$.]+/.exec(text.slice(start))?.[0] ?? text.slice(start, start + 1);

@@ -9,7 +9,7 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
 import { Card, ErrorText, PageHead, PageLink } from "../ui/parts.tsx";
 import { Copied } from "../ui/table.tsx";
-import { snippetsOf } from "./snippets.ts";
+import { writeSnippets } from "./snippets.ts";
 
 export function FirstRun() {
   const { project } = useSession();
@@ -59,7 +59,7 @@ function ChoosePassword() {
 
 function Snippets() {
   const { project } = useSession();
-  const snippets = snippetsOf(location.origin, project.api_token);
+  const snippets = writeSnippets(location.origin, project.api_token);
   const [chosen, setChosen] = useState("curl");
   const snippet = snippets.find(({ name }) => name === chosen) ?? snippets[0]!;
   return (

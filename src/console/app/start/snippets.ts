@@ -1,7 +1,7 @@
 // What to copy to send a first event, by language.
 
 /** @param url the server's, as the browser reached it. */
-export function snippetsOf(url: string, key: string): { name: string; text: string }[] {
+export function writeSnippets(url: string, key: string): { name: string; text: string }[] {
   return [
     {
       name: "Web page",

@@ -42,7 +42,7 @@ export function Subscriptions({ route }: { route: Route }) {
   return <OneSubscription key={id} id={id} />;
 }
 
-function titleOf({ title, id }: SubscriptionRow): string {
+function titleSubscription({ title, id }: SubscriptionRow): string {
   return title || `Subscription ${id}`;
 }
 
@@ -71,7 +71,7 @@ function SubscriptionList() {
       columns={[
         {
           name: "Title",
-          cell: (row) => <PageLink to={["subscriptions", [row.id]]}>{titleOf(row)}</PageLink>,
+          cell: (row) => <PageLink to={["subscriptions", [row.id]]}>{titleSubscription(row)}</PageLink>,
         },
         { name: "When", cell: (row) => row.summary },
         { name: "To", cell: (row) => `${row.target_type}: ${row.target_value}` },
@@ -110,7 +110,7 @@ function OneSubscription({ id }: { id: number }) {
     <PageWhenLoaded loaded={loaded} title="Subscription">
       {({ row, deliveries }) => (
         <>
-          <PageHead title={titleOf(row)}>
+          <PageHead title={titleSubscription(row)}>
             <Status text={row.deleted ? "paused" : "running"} />
           </PageHead>
           <SubscriptionActions path={path} row={row} changed={loaded.reload} />
@@ -247,7 +247,7 @@ function useSendable(): [string, string][] {
       ]);
     };
     const lists = await Promise.allSettled([list("insight"), list("dashboard")]);
-    return lists.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+    return lists.flatMap((item) => (item.status === "fulfilled" ? item.value : []));
   }, []);
   return loaded.value ?? [];
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { type Drawing, type DrawnSeries, type Line, seriesOf } from "./chart/series.ts";
+import { type Drawing, type DrawnSeries, type Line, toDrawnSeries } from "./chart/series.ts";
 import { day, tickText, timeSteps, valueSteps } from "./chart/ticks.ts";
 import { numberText } from "./format.ts";
 import { inkAt, paleInkAt } from "./ink.ts";
@@ -87,7 +87,7 @@ function useDrawn({
   const picked = useRef(pick);
   picked.current = pick;
   const drawn = useRef<uPlot | null>(null);
-  const series = seriesOf(lines, drawing, unfinished);
+  const series = toDrawnSeries(lines, drawing, unfinished);
   const data = [[...times], ...series.map(({ values }) => values)] as uPlot.AlignedData;
   const shape = [
     bare,
@@ -100,11 +100,11 @@ function useDrawn({
     if (!target) return;
     const size = () => ({ width: Math.max(120, target.clientWidth), height });
     const { color: ink, columnRuleColor: rule } = getComputedStyle(target);
-    const options = optionsOf(series, { bare, drawing, ink, rule, isDark });
+    const options = buildOptions(series, { bare, drawing, ink, rule, isDark });
     const hooks = { setCursor: [({ cursor }: uPlot) => setAt(cursor.idx ?? undefined)] };
     const chart = new uPlot({ ...options, ...size(), hooks }, data, target);
     drawn.current = chart;
-    chart.over.addEventListener("click", clicksOf(chart, series, drawing, picked));
+    chart.over.addEventListener("click", listenToClicks(chart, series, drawing, picked));
     const watching = new ResizeObserver(() => chart.setSize(size()));
     watching.observe(target);
     return () => {
@@ -151,7 +151,7 @@ function valuesAt(lines: readonly Line[], at: number) {
   return lines
     .map(({ label, values, colour }, line) => ({ label, value: values[at], colour: colour ?? line, line }))
     .filter(({ value }) => typeof value === "number")
-    .toSorted((one, other) => other.value! - one.value!);
+    .toSorted((left, right) => right.value! - left.value!);
 }
 
 interface ValuesProps {
@@ -179,7 +179,7 @@ function Values({ title, values, isLeft, isDark, choice }: ValuesProps) {
 }
 
 /** Turns a click into the choice of a line: the nearest one, or that of the clicked part of a bar or area. */
-function clicksOf(
+function listenToClicks(
   chart: uPlot,
   series: readonly DrawnSeries[],
   drawing: Drawing,
@@ -194,8 +194,8 @@ function clicksOf(
     tapped = idx;
     if (isFirst) return;
     if (drawing === "beside") {
-      const count = countOf(series);
-      const { from, width } = barsOf(chart, count);
+      const count = countSeries(series);
+      const { from, width } = measureBars(chart, count);
       const offset = chart.posToVal(chart.cursor.left ?? 0, "x") - chart.data[0][idx]! - from;
       picked.current?.(Math.min(count - 1, Math.max(0, Math.floor(offset / width))), idx);
       return;
@@ -206,16 +206,16 @@ function clicksOf(
     });
     const below = points.filter(({ y }) => y <= top);
     const candidates = drawing === "line" || below.length === 0 ? points : below;
-    const [nearest] = candidates.toSorted((one, other) => Math.abs(one.y - top) - Math.abs(other.y - top));
+    const [nearest] = candidates.toSorted((left, right) => Math.abs(left.y - top) - Math.abs(right.y - top));
     if (nearest) picked.current?.(nearest.index, idx);
   };
 }
 
 /** The number of lines; each may be several series. */
-const countOf = (series: readonly DrawnSeries[]) => new Set(series.map(({ index }) => index)).size;
+const countSeries = (series: readonly DrawnSeries[]) => new Set(series.map(({ index }) => index)).size;
 
 /** The offset of the first bar of a time, and the width of each, in units of the time axis. */
-function barsOf(chart: uPlot, count: number): { from: number; width: number } {
+function measureBars(chart: uPlot, count: number): { from: number; width: number } {
   const [times] = chart.data;
   const steps = Array.from(times.slice(1), (time, i) => time - times[i]!);
   const { min = 0, max = 1 } = chart.scales["x"]!;
@@ -229,10 +229,10 @@ const barPixelsMax = 60;
 /** Paths of bars beside `count - 1` others; `index` is their position among these. */
 function barPaths(count: number, index: number): uPlot.Series.PathBuilder {
   const x0 = (chart: uPlot) => {
-    const { from, width } = barsOf(chart, count);
+    const { from, width } = measureBars(chart, count);
     return Array.from(chart.data[0], (time) => time + from + index * width);
   };
-  const size = (chart: uPlot) => Array.from(chart.data[0], () => barsOf(chart, count).width);
+  const size = (chart: uPlot) => Array.from(chart.data[0], () => measureBars(chart, count).width);
   return uPlot.paths.bars!({ disp: { x0: { unit: 1, values: x0 }, size: { unit: 1, values: size } } });
 }
 
@@ -245,7 +245,7 @@ interface ChartStyle {
   isDark: boolean;
 }
 
-function optionsOf(series: readonly DrawnSeries[], { bare, drawing, ink, rule, isDark }: ChartStyle) {
+function buildOptions(series: readonly DrawnSeries[], { bare, drawing, ink, rule, isDark }: ChartStyle) {
   const grid = { stroke: rule, width: 1 };
   const axis = { stroke: ink, grid, ticks: grid, show: !bare };
   return {
@@ -286,11 +286,14 @@ function optionsOf(series: readonly DrawnSeries[], { bare, drawing, ink, rule, i
       },
       { ...axis, size: 56, incrs: ({ data }: uPlot) => valueSteps(data.slice(1)) },
     ],
-    series: [{}, ...series.map((one) => optionsOfSeries(one, countOf(series), { bare, drawing, isDark }))],
+    series: [
+      {},
+      ...series.map((item) => buildSeriesOptions(item, countSeries(series), { bare, drawing, isDark })),
+    ],
   };
 }
 
-function optionsOfSeries(
+function buildSeriesOptions(
   { line, index, values, colour, isTail }: DrawnSeries,
   count: number,
   { bare, drawing, isDark }: Pick<ChartStyle, "bare" | "drawing" | "isDark">,

@@ -13,12 +13,12 @@ export interface TableData {
 /** A spreadsheet computes texts that begin like a formula; an apostrophe before them prevents that. */
 const formulaStarts = new Set("=+-@＝＋－＠\t\r\n");
 
-export function csvOf(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
+export function toCsv(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
   return [columns, ...rows].map((row) => `${row.map(quotedText).join(",")}\r\n`).join("");
 }
 
 /** Cells separated by tabs, which spreadsheets paste into columns. Tabs and line ends in a cell become spaces. */
-export function tsvOf(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
+export function toTsv(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const plain = (cell: Cell) => bareText(cell).replaceAll(/[\t\r\n]+/g, " ");
   return [columns, ...rows].map((row) => `${row.map(plain).join("\t")}\n`).join("");
 }

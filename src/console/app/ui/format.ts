@@ -21,7 +21,7 @@ export function capitalized(text: string): string {
 }
 
 /** The parts of a text between blanks and commas. */
-export function partsOfText(text: string): string[] {
+export function splitText(text: string): string[] {
   return text.split(/[\s,]+/).filter(Boolean);
 }
 

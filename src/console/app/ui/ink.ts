@@ -19,15 +19,15 @@ export function inkAt(i: number, isDark: boolean): string {
   const hue = (i * angle) % 360;
   // Three levels of brightness, all of them readable on the background.
   const level = i % 3;
-  return hexOf(hue, isDark ? 0.6 : 0.75, isDark ? 0.64 + level * 0.08 : 0.24 + level * 0.04);
+  return toHex(hue, isDark ? 0.6 : 0.75, isDark ? 0.64 + level * 0.08 : 0.24 + level * 0.04);
 }
 
 /** The colour of line `i` at half strength, as `#rrggbb`; it is opaque, so that a bar hides what it is drawn over. */
 export function paleInkAt(i: number, isDark: boolean): string {
   const [ink, ground] = [inkAt(i, isDark), isDark ? "#181c22" : "#ffffff"];
   const half = (from: number): string => {
-    const [one, other] = [ink, ground].map((colour) => Number.parseInt(colour.slice(from, from + 2), 16));
-    return Math.round((one! + other!) / 2)
+    const [item, other] = [ink, ground].map((colour) => Number.parseInt(colour.slice(from, from + 2), 16));
+    return Math.round((item! + other!) / 2)
       .toString(16)
       .padStart(2, "0");
   };
@@ -35,7 +35,7 @@ export function paleInkAt(i: number, isDark: boolean): string {
 }
 
 /** Of hue (degrees), saturation and lightness (0 to 1). */
-function hexOf(hue: number, saturation: number, lightness: number): string {
+function toHex(hue: number, saturation: number, lightness: number): string {
   const spread = saturation * Math.min(lightness, 1 - lightness);
   const channel = (offset: number): string => {
     const k = (offset + hue / 30) % 12;

@@ -10,23 +10,23 @@ export const passwordNow = { type: "password", autocomplete: "current-password",
 export const passwordNew = { type: "password", autocomplete: "new-password", required: true };
 
 /** Shows fields by their names, each with its label. @param change sets some of them. */
-export function inputsOf<Fields extends object>(fields: Fields, change: (part: Partial<Fields>) => void) {
+export function makeInputs<Fields extends object>(fields: Fields, change: (part: Partial<Fields>) => void) {
   type Name = keyof Fields & string;
-  const setterOf = (name: Name) => (value: unknown) => change({ [name]: value } as Partial<Fields>);
-  const textOf = (name: Name) => String(fields[name] ?? "");
+  const makeSetter = (name: Name) => (value: unknown) => change({ [name]: value } as Partial<Fields>);
+  const toText = (name: Name) => String(fields[name] ?? "");
   return {
     text: (name: Name, label: string, more: Omit<TextProps, "label" | "value" | "set"> = {}) => (
-      <TextField label={label} value={textOf(name)} set={setterOf(name)} {...more} />
+      <TextField label={label} value={toText(name)} set={makeSetter(name)} {...more} />
     ),
     /** The value of an option is the text of the field's. */
     choice: (name: Name, label: string, options: Options) => {
-      const [set, kind] = [setterOf(name), typeof fields[name]];
+      const [set, kind] = [makeSetter(name), typeof fields[name]];
       const read = (text: string) =>
         set(kind === "number" ? Number(text) : kind === "boolean" ? text === "true" : text);
-      return <ChoiceField label={label} value={textOf(name)} set={read} options={options} />;
+      return <ChoiceField label={label} value={toText(name)} set={read} options={options} />;
     },
     check: (name: Name, label: string) => (
-      <CheckField label={label} value={fields[name] === true} set={setterOf(name)} />
+      <CheckField label={label} value={fields[name] === true} set={makeSetter(name)} />
     ),
   };
 }
@@ -35,7 +35,7 @@ export function inputsOf<Fields extends object>(fields: Fields, change: (part: P
 export function useFields<Fields extends object>(first: Fields) {
   const [fields, setFields] = useState(first);
   const change = (part: Partial<Fields>) => setFields((before) => ({ ...before, ...part }));
-  return { fields, change, ...inputsOf(fields, change) };
+  return { fields, change, ...makeInputs(fields, change) };
 }
 
 /** The fields of a form: those of the address, until one is edited, and again when the address changes. */
@@ -46,7 +46,7 @@ export function useDraft<Fields extends Readonly<Record<string, string>>>(filter
   useLayoutEffect(() => setDraft(undefined), [of]);
   const fields = draft?.of === of ? draft.fields : filter;
   const change = (part: Partial<Fields>) => setDraft({ of, fields: { ...fields, ...part } });
-  return { fields, change, ...inputsOf(fields, change) };
+  return { fields, change, ...makeInputs(fields, change) };
 }
 
 interface RangeProps {

@@ -2,7 +2,7 @@
 
 import { type ComponentChildren, type JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { messageOf, Refusal } from "../session/api.ts";
+import { Refusal, toMessage } from "../session/api.ts";
 import { navigate } from "../session/route.ts";
 import { type PageAddress, useAllowed, useHref } from "../session/session.ts";
 import type { Action, Loaded } from "../session/use_loaded.ts";
@@ -68,7 +68,7 @@ export function ErrorText({ error }: { error: unknown }) {
   if (error === undefined || error === null || error === "") return null;
   return (
     <p class="notice bad" role="alert">
-      {messageOf(error)}
+      {toMessage(error)}
     </p>
   );
 }
@@ -243,8 +243,8 @@ export function ChoiceField({ label, value, set, options }: ChoiceProps) {
     <Field label={label}>
       {(id) => (
         <select id={id} value={value} onChange={(event) => set(event.currentTarget.value)}>
-          {options.map(([one, text]) => (
-            <option key={one} value={one}>
+          {options.map(([name, text]) => (
+            <option key={name} value={name}>
               {text}
             </option>
           ))}

@@ -3,7 +3,7 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { FigureLink } from "../actors/figures.tsx";
-import { csvOf, type TableData, tsvOf } from "./csv.ts";
+import { type TableData, toCsv, toTsv } from "./csv.ts";
 import { numberText } from "./format.ts";
 import { Button, Cut } from "./parts.tsx";
 
@@ -34,7 +34,7 @@ export function Table<Row>({
   caption,
   columns,
   rows,
-  id = idOf,
+  id = readId,
   empty = "Nothing yet.",
   foot,
 }: TableProps<Row>) {
@@ -74,7 +74,7 @@ export function Table<Row>({
   );
 }
 
-const idOf = (row: unknown) => (row as { id?: string | number }).id;
+const readId = (row: unknown) => (row as { id?: string | number }).id;
 
 /** What is known of one thing: names with their values, those without one left out. */
 export function Facts({ of }: { of: readonly (readonly [name: string, value: ComponentChildren])[] }) {
@@ -121,12 +121,12 @@ export function Pager({ offset, limit, count, set }: PagerProps) {
 export function DataButtons({ name, columns, rows }: TableData) {
   const [copied, setCopied] = useState("");
   const save = () => {
-    const url = URL.createObjectURL(new Blob([csvOf(columns, rows)], { type: "text/csv" }));
+    const url = URL.createObjectURL(new Blob([toCsv(columns, rows)], { type: "text/csv" }));
     Object.assign(document.createElement("a"), { href: url, download: `${name}.csv` }).click();
     URL.revokeObjectURL(url);
   };
   const copy = () => {
-    copyText(tsvOf(columns, rows)).then(
+    copyText(toTsv(columns, rows)).then(
       () => setCopied("Copied."),
       () => setCopied("Browsers only copy on https and localhost; the file has the same rows."),
     );

@@ -46,7 +46,7 @@ export function Properties({ of }: { of: Readonly<Record<string, unknown>> }) {
   if (entries.length === 0) return <p class="quiet">No properties.</p>;
   // The project's own properties come first; those that libraries add begin with a dollar sign.
   const isOwn = ([name]: [string, unknown]) => !name.startsWith("$");
-  const sorted = [...entries.filter(isOwn), ...entries.filter((one) => !isOwn(one))];
+  const sorted = [...entries.filter(isOwn), ...entries.filter((entry) => !isOwn(entry))];
   const shown = isAll ? sorted : sorted.slice(0, firstMax);
   return (
     <>

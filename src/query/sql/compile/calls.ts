@@ -2,7 +2,7 @@
 
 import type { CallNode, ExpressionNode, WindowFunction } from "../tree.ts";
 import { comparison, truth } from "./compare.ts";
-import { asType, constantSql, midnightOf, type SqlScope } from "./draft.ts";
+import { asType, constantSql, type SqlScope, toMidnight } from "./draft.ts";
 import { aggregateNames, type SqlAggregate, sqlAggregate } from "./lists/aggregates.ts";
 import { boundItems, checkArguments } from "./lists/arguments.ts";
 import { functionShapes, refuseFunction } from "./lists/function_shapes.ts";
@@ -58,12 +58,13 @@ export function callSql(node: CallNode, scope: SqlScope): Sql {
     return negation(inner(0));
   }
   if (name === "exists") {
-    const [one] = args;
-    if (one?.node !== "SelectQuery" && one?.node !== "SelectSetQuery") refuse("EXISTS takes a SELECT.", node);
-    return truth(`EXISTS (${scope.select(one).sql})`);
+    const [item] = args;
+    if (item?.node !== "SelectQuery" && item?.node !== "SelectSetQuery")
+      refuse("EXISTS takes a SELECT.", node);
+    return truth(`EXISTS (${scope.select(item).sql})`);
   }
-  if (name === "_casewithexpression") return caseOf(node, scope);
-  const values = args.filter((one) => !isStar(one)).map((one) => scope.expression(one));
+  if (name === "_casewithexpression") return compileCase(node, scope);
+  const values = args.filter((item) => !isStar(item)).map((item) => scope.expression(item));
   if (values.length < args.length && name !== "count") refuse('"*" is taken by count() only.', node);
   const shape = Object.hasOwn(functionShapes, name) ? functionShapes[name] : undefined;
   if (shape) {
@@ -74,12 +75,12 @@ export function callSql(node: CallNode, scope: SqlScope): Sql {
   if (aggregate) return aggregateSql(node, aggregate, values, scope);
   const callee = sqlFunction(name);
   if (!callee) {
-    const aggregates = [...aggregateNames()].flatMap((one) => [one, `${one}If`]);
+    const aggregates = [...aggregateNames()].flatMap((text) => [text, `${text}If`]);
     const names = [...functionNames(), ...aggregates, "toDateTime", "toDate"];
     return refuseFunction(node.name, suggestion(node.name, names), node);
   }
   arity(node, values.length, callee.args);
-  const converted = values.map((one) => argument(callee, one));
+  const converted = values.map((item) => argument(callee, item));
   // Its arrays have one length.
   if (node.args[0]?.node === "Lambda" && callee.name.startsWith("array"))
     converted.push(boundItems(draft, converted.pop()!, values[0]!.cost!.steps));
@@ -93,9 +94,10 @@ function plainCall(callee: SqlFunction, converted: readonly Sql[]): Sql {
   const texts = converted.map(({ sql, type, nullable }) =>
     callee.noNulls && nullable && type === "string" ? `ifNull(${sql}, '')` : sql,
   );
-  const nullable = !callee.neverNull && (callee.givesNull === true || converted.some((one) => one.nullable));
+  const nullable =
+    !callee.neverNull && (callee.givesNull === true || converted.some((item) => item.nullable));
   const days = floorDays[callee.name] ?? 0;
-  const floor = converted.find((one) => one.floor)?.floor;
+  const floor = converted.find((item) => item.floor)?.floor;
   const rounded = floor && days > 0 ? { floor: { ...floor, days: floor.days + days } } : {};
   const type = callee.type === "datetime" ? momentType(callee, converted) : callee.type;
   return { sql: `${callee.name}(${texts.join(", ")})`, type, nullable, ...rounded };
@@ -111,7 +113,7 @@ function momentType({ name }: SqlFunction, [first, second]: readonly Sql[]): Sql
 /** For functions of texts, a property of a known type is its text again, like one without a known type. */
 function argument(callee: SqlFunction, value: Sql): Sql {
   if (callee.isNumeric) return asType(value, "number");
-  if (callee.needsMoment && value.type === "date") return midnightOf(value);
+  if (callee.needsMoment && value.type === "date") return toMidnight(value);
   if (callee.type === "unknown" || callee.neverNull || callee.isOfMoments) return value;
   const givesText = ["string", "array", "boolean"].includes(callee.type);
   return value.type === "datetime" && !givesText ? value : asType(value, "string");
@@ -157,7 +159,7 @@ function aggregateSql(node: CallNode, aggregate: SqlAggregate, args: readonly Sq
   return {
     sql: `${name}${params}(${inner})`,
     type,
-    nullable: aggregate.type === "unknown" || converted.some((one) => one.nullable),
+    nullable: aggregate.type === "unknown" || converted.some((item) => item.nullable),
   };
 }
 
@@ -172,7 +174,7 @@ export function parametersText(
   const most = params === undefined ? 0 : Math.min(countKinds(params).most, functionLimits.parametersMax);
   if (params === undefined || nodes.length > most)
     refuse(`${quotedName(node.name)} has at most ${most} parameters.`, node);
-  const values = nodes.map((one) => constantSql(draft, one.node === "Constant" ? one.value : null, one));
+  const values = nodes.map((item) => constantSql(draft, item.node === "Constant" ? item.value : null, item));
   const checked = checkArguments(draft, { args: params, name }, values, node);
   const written = checked.map(({ constant }) => (typeof constant === "string" ? `'${constant}'` : constant));
   return `(${written.join(", ")})`;
@@ -185,15 +187,15 @@ export function arity(node: CallNode | WindowFunction, count: number, kinds: str
   refuse(`${quotedName(node.name)} takes ${expected} arguments, not ${count}.`, node);
 }
 
-export const isStar = (one: ExpressionNode): boolean => one.node === "Field" && one.chain.at(-1) === "*";
+export const isStar = (item: ExpressionNode): boolean => item.node === "Field" && item.chain.at(-1) === "*";
 
 /** `CASE x WHEN a THEN b … ELSE z END` */
-function caseOf(node: CallNode, scope: SqlScope): Sql {
+function compileCase(node: CallNode, scope: SqlScope): Sql {
   const { draft } = scope;
   const [first, ...others] = node.args;
   const subject = scope.expression(first!);
-  const parts = others.map((one, i) => {
-    const value = scope.expression(one);
+  const parts = others.map((other, i) => {
+    const value = scope.expression(other);
     return i % 2 === 0 && i < others.length - 1 ? comparison(draft, "==", subject, value, node) : value;
   });
   return functionShapes["multiif"]!.sql(draft, parts, node);
@@ -212,7 +214,7 @@ export function negation(value: Sql): Sql {
 }
 
 export function logic(op: "And" | "Or", exprs: readonly ExpressionNode[], scope: SqlScope): Sql {
-  const parts = exprs.map((one) => scope.expression(one));
+  const parts = exprs.map((expr) => scope.expression(expr));
   if (parts.length === 0) return truth(op === "And" ? "1" : "0");
   const joined = parts.map(condition).join(op === "And" ? " AND " : " OR ");
   return {

@@ -25,13 +25,13 @@ export function starColumns(node: ExpressionNode, scope: SqlScope): { name: stri
   if (node.node === "ColumnsExpr") return columnsExpr(node, scope);
   if (node.node !== "Field" || node.chain.at(-1) !== "*") return undefined;
   if (scope.tables.length === 0) refuse('"*" needs a table.', node);
-  if (node.chain.length === 1) return scope.tables.flatMap((one) => starOfTable(draft, one, node));
-  const table = scope.tables.find((one) => one.name === node.chain[0]);
+  if (node.chain.length === 1) return scope.tables.flatMap((item) => expandStar(draft, item, node));
+  const table = scope.tables.find((item) => item.name === node.chain[0]);
   if (!table || node.chain.length > 2) refuse(`There is no table ${quotedName(node.chain[0]!)}.`, node);
-  return starOfTable(draft, { ...table, using: [] }, node);
+  return expandStar(draft, { ...table, using: [] }, node);
 }
 
-function starOfTable(draft: SqlDraft, table: NamedTable, node: Placed): { name: string; sql: Sql }[] {
+function expandStar(draft: SqlDraft, table: NamedTable, node: Placed): { name: string; sql: Sql }[] {
   const field = (name: string): FieldNode => ({ ...node, node: "Field", chain: [name] });
   const names = table.read.star().filter((name) => !table.using.includes(name));
   return names.map((name) => {
@@ -43,13 +43,17 @@ function starOfTable(draft: SqlDraft, table: NamedTable, node: Placed): { name: 
 function columnsExpr(node: ColumnsExpr, scope: SqlScope): { name: string; sql: Sql }[] {
   if (node.regex) refuse("COLUMNS with a regular expression is not supported: name them.", node);
   if (node.columns) {
-    return node.columns.flatMap((one) => {
-      return starColumns(one, scope) ?? [{ name: columnName(scope.draft, one), sql: scope.expression(one) }];
+    return node.columns.flatMap((column) => {
+      return (
+        starColumns(column, scope) ?? [
+          { name: columnName(scope.draft, column), sql: scope.expression(column) },
+        ]
+      );
     });
   }
   const excluded = node.exclude ?? [];
-  const missing = excluded.find((name) => !scope.tables.some((one) => one.read.has(name)));
+  const missing = excluded.find((name) => !scope.tables.some((table) => table.read.has(name)));
   if (missing !== undefined) refuse(`There is no ${quotedName(missing)} to leave out.`, node);
-  const all = scope.tables.flatMap((one) => starOfTable(scope.draft, one, node));
+  const all = scope.tables.flatMap((table) => expandStar(scope.draft, table, node));
   return all.filter(({ name }) => !excluded.includes(name));
 }

@@ -2,7 +2,7 @@
 // the type of the other side.
 
 import type { ExpressionNode, Placed } from "../tree.ts";
-import { asType, midnightOf, type SqlDraft, type SqlScope } from "./draft.ts";
+import { asType, type SqlDraft, type SqlScope, toMidnight } from "./draft.ts";
 import { checkArguments } from "./lists/arguments.ts";
 import { refuse, type Sql } from "./value.ts";
 
@@ -72,9 +72,9 @@ function withNulls(draft: SqlDraft, plain: string, nulls: Nulls, one: Sql, two: 
 }
 
 /** Comparisons and ranges joined by AND in `where` that have a side which is equal for all rows. */
-export function conjunctsOf(where: readonly ExpressionNode[]): ExpressionNode[] {
+export function splitConjuncts(where: readonly ExpressionNode[]): ExpressionNode[] {
   return where.flatMap((node) => {
-    if (node.node === "And") return conjunctsOf(node.exprs);
+    if (node.node === "And") return splitConjuncts(node.exprs);
     if (node.node === "CompareOperation") return isFixed(node.left) || isFixed(node.right) ? [node] : [];
     const isRange = node.node === "BetweenExpr" && !node.negated;
     return isRange && isFixed(node.low) && isFixed(node.high) ? [node] : [];
@@ -118,10 +118,10 @@ export function truth(sql: string, isNegated = false): Sql {
 
 /** `x IN (…)` of single values; a subquery or an array is written as it is. */
 function membership(draft: SqlDraft, isNegated: boolean, left: Sql, list: readonly Sql[], at: Placed): Sql {
-  const values = list.filter((one) => one.constant !== null);
+  const values = list.filter((item) => item.constant !== null);
   const hasNull = values.length < list.length;
   const haveItsType = values.every(
-    (one) => typeof one.constant !== "string" || isValueOf(left, one.constant),
+    (item) => typeof item.constant !== "string" || isTypedValue(left, item.constant),
   );
   const comparable = haveItsType ? left : asType(left, "string");
   let subject = left;
@@ -134,7 +134,7 @@ function membership(draft: SqlDraft, isNegated: boolean, left: Sql, list: readon
   const types = new Set(values.map(({ type }) => type));
   if (types.size > 1 && left.text !== undefined) {
     // Values of several types are compared one by one.
-    const each = list.map((one) => comparison(draft, "==", left, one, at).sql);
+    const each = list.map((item) => comparison(draft, "==", left, item, at).sql);
     return truth(`(${each.join(" OR ")})`, isNegated);
   }
   const plain = items.length > 0 ? `${subject.sql} IN (${items.join(", ")})` : "0";
@@ -147,20 +147,20 @@ function membership(draft: SqlDraft, isNegated: boolean, left: Sql, list: readon
 export function sameTypes(draft: SqlDraft, left: Sql, right: Sql, at: Placed): [Sql, Sql] {
   if (isTypedBeside(left, right)) return [left, convertedText(draft, right, left, at)];
   if (isTypedBeside(right, left)) return [convertedText(draft, left, right, at), right];
-  const one = asType(left, right.type);
+  const item = asType(left, right.type);
   const two = asType(right, left.type);
-  if (typeof two.constant === "string") return [one, convertedText(draft, two, one, at)];
-  if (typeof one.constant === "string") return [convertedText(draft, one, two, at), two];
-  if (isMoment(one) && isMoment(two) && one.type !== two.type) return [midnightOf(one), midnightOf(two)];
-  if (one.type === "uuid" && two.type === "string") return [textOf(one), two];
-  if (two.type === "uuid" && one.type === "string") return [one, textOf(two)];
-  if (isMoment(one) && two.type === "string") return [one, parsedMoment(two)];
-  if (isMoment(two) && one.type === "string") return [parsedMoment(one), two];
-  return [one, two];
+  if (typeof two.constant === "string") return [item, convertedText(draft, two, item, at)];
+  if (typeof item.constant === "string") return [convertedText(draft, item, two, at), two];
+  if (isMoment(item) && isMoment(two) && item.type !== two.type) return [toMidnight(item), toMidnight(two)];
+  if (item.type === "uuid" && two.type === "string") return [toText(item), two];
+  if (two.type === "uuid" && item.type === "string") return [item, toText(two)];
+  if (isMoment(item) && two.type === "string") return [item, parsedMoment(two)];
+  if (isMoment(two) && item.type === "string") return [parsedMoment(item), two];
+  return [item, two];
 }
 
 const isMoment = ({ type }: Sql): boolean => type === "datetime" || type === "date";
-const textOf = (one: Sql): Sql => ({ ...one, sql: `toString(${one.sql})`, type: "string" });
+const toText = (item: Sql): Sql => ({ ...item, sql: `toString(${item.sql})`, type: "string" });
 const parsedMoment = ({ sql }: Sql): Sql => ({
   sql: `parseDateTime64BestEffortOrNull(${sql}, 6, {tz:String})`,
   type: "datetime",
@@ -171,15 +171,15 @@ const uuidShape = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const dateShape = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /** A property of a known type beside a text of the query, which is read as that type. */
-function isTypedBeside(one: Sql, other: Sql): boolean {
-  if (one.text === undefined || one.type === "string") return false;
-  return typeof other.constant === "string" && isValueOf(one, other.constant);
+function isTypedBeside(left: Sql, right: Sql): boolean {
+  if (left.text === undefined || left.type === "string") return false;
+  return typeof right.constant === "string" && isTypedValue(left, right.constant);
 }
 
-function isValueOf(one: Sql, text: string): boolean {
-  if (one.type === "number") return text.trim() !== "" && Number.isFinite(Number(text));
-  if (one.type === "boolean") return text === "true" || text === "false";
-  return isMoment(one) && dateShape.test(text);
+function isTypedValue(item: Sql, text: string): boolean {
+  if (item.type === "number") return text.trim() !== "" && Number.isFinite(Number(text));
+  if (item.type === "boolean") return text === "true" || text === "false";
+  return isMoment(item) && dateShape.test(text);
 }
 
 /** A text of the query beside a value of another type. */
@@ -189,16 +189,16 @@ function convertedText(draft: SqlDraft, text: Sql, other: Sql, at: Placed): Sql 
     if (!uuidShape.test(value)) refuse("A UUID is compared with a text that is none.", at);
     return { sql: draft.bind("UUID", value), type: "uuid", nullable: false };
   }
-  if (isMoment(other)) return momentOf(draft, text, other.type === "date", at);
-  if (other.type === "number" && isValueOf(other, value)) {
+  if (isMoment(other)) return asMoment(draft, text, other.type === "date", at);
+  if (other.type === "number" && isTypedValue(other, value)) {
     return { sql: draft.bind("Float64", Number(value)), type: "number", nullable: false };
   }
-  if (other.type === "boolean" && isValueOf(other, value)) return truth(value);
+  if (other.type === "boolean" && isTypedValue(other, value)) return truth(value);
   return text;
 }
 
 /** A text of the query as a moment, or as a day. @param zone of a moment that names none; the project's by default. */
-export function momentOf(draft: SqlDraft, text: Sql, isDay: boolean, at: Placed, zone = "{tz:String}"): Sql {
+export function asMoment(draft: SqlDraft, text: Sql, isDay: boolean, at: Placed, zone = "{tz:String}"): Sql {
   const value = String(text.constant).trim();
   const day = value.slice(0, 10);
   const exists = dateShape.test(value) && new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day);
@@ -231,7 +231,7 @@ export function inSql(isNegated: boolean, left: Sql, right: ExpressionNode, scop
       : isCall && right.node === "Call"
         ? right.args
         : undefined;
-  if (!list || (list.length > 0 && list.every((one) => one.node === "Tuple"))) {
+  if (!list || (list.length > 0 && list.every((node) => node.node === "Tuple"))) {
     const whole = scope.expression(right);
     const isArray = whole.type === "array" || (!list && whole.type === "unknown");
     if (isArray && whole.constant === undefined) return truth(`has(${whole.sql}, ${left.sql})`, isNegated);
@@ -240,12 +240,12 @@ export function inSql(isNegated: boolean, left: Sql, right: ExpressionNode, scop
     // Behind IN the engine would read a name as a table.
     return truth(comparison(draft, "==", left, whole, right).sql, isNegated);
   }
-  const one = oneParameter(draft, left, list);
-  if (one) return truth(one, isNegated);
+  const item = oneParameter(draft, left, list);
+  if (item) return truth(item, isNegated);
   const values = list.map((each) => scope.expression(each));
-  if (!left.floor && values.every((one) => one.constant !== undefined))
+  if (!left.floor && values.every((item) => item.constant !== undefined))
     return membership(draft, isNegated, left, values, right);
-  const each = values.map((one) => comparison(draft, "==", left, one, right).sql);
+  const each = values.map((item) => comparison(draft, "==", left, item, right).sql);
   return truth(`(${each.join(" OR ")})`, isNegated);
 }
 
@@ -254,13 +254,13 @@ export function inSql(isNegated: boolean, left: Sql, right: ExpressionNode, scop
  * of parameters take the engine and the request tens of milliseconds. Undefined for any other list.
  */
 function oneParameter(draft: SqlDraft, left: Sql, list: readonly ExpressionNode[]): string | undefined {
-  const values = list.map((one) => (one.node === "Constant" && !one.value_type ? one.value : undefined));
-  const isText = values.every((one) => typeof one === "string" && !one.includes("\0"));
+  const values = list.map((node) => (node.node === "Constant" && !node.value_type ? node.value : undefined));
+  const isText = values.every((item) => typeof item === "string" && !item.includes("\0"));
   if (values.length < 2 || (isText ? left.type !== "string" : !values.every(Number.isSafeInteger)))
     return undefined;
   const subject = isText ? left : asType(left, "number");
   if (!isText && subject.type !== "number") return undefined;
-  for (const one of list) draft.countPart(one);
+  for (const node of list) draft.countPart(node);
   const memberSql = `${subject.sql} IN ${draft.bind(isText ? "Array(String)" : "Array(Int64)", values as string[])}`;
   return subject.nullable ? `ifNull(${memberSql}, 0)` : `(${memberSql})`;
 }

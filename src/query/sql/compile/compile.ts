@@ -92,7 +92,7 @@ export function compileOverEvents(
     /** SQL over the rows, in the order of the trees. */
     expressions,
     /** All of them in one statement, to be read again. */
-    statement: `SELECT ${expressions.map((one) => one.sql).join(", ")} FROM ${rowsWithPersons}`,
+    statement: `SELECT ${expressions.map((item) => item.sql).join(", ")} FROM ${rowsWithPersons}`,
     /** The events as text after FROM, with the columns in `exposed` and those that the expressions read. */
     rows: read.subquery(),
     /** As `rows`, with the column `person_id`. */

@@ -12,7 +12,7 @@ import type {
   SelectSetQuery,
   WindowExpr,
 } from "../tree.ts";
-import { costOf } from "./lists/cost.ts";
+import { estimateCost } from "./lists/cost.ts";
 import { functionLimits } from "./lists/limits.ts";
 import type { SqlTable } from "./lists/table.ts";
 import {
@@ -228,7 +228,11 @@ export class SqlDraft {
     this.#depth++;
     const value = this.bounded(this.compilers.expression(node, scope), node);
     this.#depth--;
-    const cost = costOf(node, value, before < this.#values.length ? this.#values.splice(before) : noParts);
+    const cost = estimateCost(
+      node,
+      value,
+      before < this.#values.length ? this.#values.splice(before) : noParts,
+    );
     if (node.node === "Call" && node.name.toLowerCase() === "arrayjoin") this.joinItems(cost);
     if (scope.tables.length > 0) this.joinItems();
     const steps = this.#steps + cost.steps;
@@ -303,9 +307,9 @@ export function constantSql(draft: SqlDraft, value: unknown, at?: Placed): Sql {
     return { sql: draft.bind("Float64", value), type: "number", nullable: false, constant: value };
   }
   if (Array.isArray(value)) {
-    const items = value.map((one) => {
+    const items = value.map((item) => {
       draft.countPart(at);
-      return constantSql(draft, one, at).sql;
+      return constantSql(draft, item, at).sql;
     });
     const size = JSON.stringify(value).length;
     const cost = { size, count: items.length, steps: 1, chars: 0, isFixed: true };
@@ -318,10 +322,10 @@ export function constantSql(draft: SqlDraft, value: unknown, at?: Placed): Sql {
 export const nowSql = "toTimeZone(toDateTime64({now:String}, 6, 'UTC'), {tz:String})";
 
 /** A day as its midnight in the project's zone: the engine would add hours to a day in UTC. */
-export function midnightOf(one: Sql): Sql {
-  return one.type === "date"
-    ? { ...one, sql: `toDateTime64(${one.sql}, 6, {tz:String})`, type: "datetime" }
-    : one;
+export function toMidnight(item: Sql): Sql {
+  return item.type === "date"
+    ? { ...item, sql: `toDateTime64(${item.sql}, 6, {tz:String})`, type: "datetime" }
+    : item;
 }
 
 /** A property, which is text, read as another type; null where the text is no such value. */
@@ -334,11 +338,11 @@ export function textAs(text: string, type: SqlType): string {
 }
 
 /** A property beside a value of another type is compared as that type; everything else as it is. */
-export function asType(one: Sql, type: SqlType): Sql {
-  if (one.text === undefined || one.type === type) return one;
+export function asType(item: Sql, type: SqlType): Sql {
+  if (item.text === undefined || item.type === type) return item;
   // A boolean is 0 or 1.
-  if (one.type === "boolean" && type === "number") return one;
-  if (type === "string") return { sql: one.text, type, nullable: true, text: one.text };
-  if (!["number", "boolean", "datetime", "date"].includes(type)) return one;
-  return { sql: textAs(one.text, type), type, nullable: true, text: one.text };
+  if (item.type === "boolean" && type === "number") return item;
+  if (type === "string") return { sql: item.text, type, nullable: true, text: item.text };
+  if (!["number", "boolean", "datetime", "date"].includes(type)) return item;
+  return { sql: textAs(item.text, type), type, nullable: true, text: item.text };
 }

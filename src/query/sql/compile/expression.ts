@@ -3,7 +3,7 @@
 import type { ExpressionNode, FieldNode, Placed, SelectQuery, SelectSetQuery } from "../tree.ts";
 import { callSql, logic, negation } from "./calls.ts";
 import { comparison, inSql, truth } from "./compare.ts";
-import { asType, constantSql, midnightOf, type SqlDraft, type SqlScope } from "./draft.ts";
+import { asType, constantSql, type SqlDraft, type SqlScope, toMidnight } from "./draft.ts";
 import { hasLength } from "./lists/cost.ts";
 import { functionShapes } from "./lists/function_shapes.ts";
 import { functionLimits } from "./lists/limits.ts";
@@ -17,10 +17,10 @@ const arithmetic: Readonly<Record<string, string>> = { "+": "+", "-": "-", "*": 
 export function expressionSql(node: ExpressionNode, scope: SqlScope): Sql {
   const { draft } = scope;
   draft.countPart(node);
-  const inner = (one: ExpressionNode): Sql => scope.expression(one);
+  const inner = (item: ExpressionNode): Sql => scope.expression(item);
   switch (node.node) {
     case "Constant":
-      return constantSql(draft, numberOf(node.value, node.value_type, node), node);
+      return constantSql(draft, toNumber(node.value, node.value_type, node), node);
     case "Field":
       return fieldSql(node, node.chain, scope);
     case "Call":
@@ -45,10 +45,10 @@ export function expressionSql(node: ExpressionNode, scope: SqlScope): Sql {
     case "Lambda":
       return lambdaSql(node.args, node.expr, scope);
     case "Array":
-      return { sql: `[${itemsOfOneType(node.exprs.map(inner)).join(", ")}]`, type: "array", nullable: false };
+      return { sql: `[${unifyItems(node.exprs.map(inner)).join(", ")}]`, type: "array", nullable: false };
     case "Tuple":
       return {
-        sql: `tuple(${node.exprs.map((one) => inner(one).sql).join(", ")})`,
+        sql: `tuple(${node.exprs.map((expr) => inner(expr).sql).join(", ")})`,
         type: "unknown",
         nullable: false,
       };
@@ -94,7 +94,7 @@ function scalarSql(node: SelectQuery | SelectSetQuery, scope: SqlScope): Sql {
   return { sql: `(${bounded})`, type, nullable: true };
 }
 
-function numberOf(value: unknown, type: string | undefined, at: Placed): unknown {
+function toNumber(value: unknown, type: string | undefined, at: Placed): unknown {
   if (type !== "number" || typeof value !== "string") return value;
   if (!/^-?\d{1,60}$/.test(value)) refuse("A number is too large, or none.", at);
   return BigInt(value);
@@ -137,7 +137,7 @@ function arithmeticSql(op: string, left: Sql, right: Sql, at: Placed): Sql {
   const isTime = [left, right].some(({ sql }) => /^toInterval(?:Second|Minute|Hour)\(/.test(sql));
   const [one, two] = [left, right].map((side): Sql => {
     if (side.type === "string") return asType(side, "number");
-    return isTime ? midnightOf(side) : side;
+    return isTime ? toMidnight(side) : side;
   }) as [Sql, Sql];
   const moment = [one, two].find(({ type }) => type === "datetime" || type === "date");
   const isDifference = moment !== undefined && one.type === two.type;
@@ -146,9 +146,9 @@ function arithmeticSql(op: string, left: Sql, right: Sql, at: Placed): Sql {
 }
 
 /** Items of one array: properties beside numbers are numbers. */
-function itemsOfOneType(items: readonly Sql[]): string[] {
-  const type = items.find((one) => one.text === undefined)?.type;
-  return items.map((one) => (type ? asType(one, type) : one).sql);
+function unifyItems(items: readonly Sql[]): string[] {
+  const type = items.find((item) => item.text === undefined)?.type;
+  return items.map((item) => (type ? asType(item, type) : item).sql);
 }
 
 function lambdaSql(args: readonly string[], body: ExpressionNode, scope: SqlScope): Sql {
@@ -164,7 +164,7 @@ function lambdaSql(args: readonly string[], body: ExpressionNode, scope: SqlScop
 
 /** `properties['a'].b`, `properties.a[1]`, `array[1]`, `tuple.1`. */
 function accessSql(node: ExpressionNode & { node: "ArrayAccess" | "TupleAccess" }, scope: SqlScope): Sql {
-  const path = pathOf(node);
+  const path = readPath(node);
   if (path && isJson(path.field, scope)) {
     return fieldSql(path.field, [...path.field.chain, ...path.keys], scope);
   }
@@ -180,18 +180,18 @@ function accessSql(node: ExpressionNode & { node: "ArrayAccess" | "TupleAccess" 
 }
 
 /** A field and the constant keys behind it. */
-function pathOf(node: ExpressionNode): { field: FieldNode; keys: PathKey[] } | undefined {
+function readPath(node: ExpressionNode): { field: FieldNode; keys: PathKey[] } | undefined {
   if (node.node === "Field") return { field: node, keys: [] };
   const index = node.node === "ArrayAccess" && node.property.node === "Constant" && node.property.value;
   if (index === 0 || (node.node === "TupleAccess" && node.index === 0))
     refuse("Indexes begin with 1 in SQL, as in list[1].", node);
   if (node.node === "TupleAccess") {
-    const before = pathOf(node.tuple);
+    const before = readPath(node.tuple);
     return before && { field: before.field, keys: [...before.keys, node.index] };
   }
   if (node.node !== "ArrayAccess" || node.property.node !== "Constant") return undefined;
   const { value } = node.property;
-  const before = typeof value === "string" || typeof value === "number" ? pathOf(node.array) : undefined;
+  const before = typeof value === "string" || typeof value === "number" ? readPath(node.array) : undefined;
   return before && { field: before.field, keys: [...before.keys, value as PathKey] };
 }
 

@@ -22,25 +22,25 @@ const joinWords = new Set("LEFT RIGHT FULL INNER OUTER CROSS ASOF ANY ALL SEMI A
 /** Adds the tables to the scope. */
 export function addTables(first: JoinExpr, scope: SqlScope): Joined[] {
   const joined: Joined[] = [];
-  for (let one: JoinExpr | null | undefined = first; one; one = one.next_join) {
-    scope.draft.countPart(one);
-    if (one.sample) refuse("SAMPLE is not supported: all events are read.", one);
-    const join = joined.length === 0 ? "" : joinOf(one);
-    const table = tableOf(one, scope);
+  for (let item: JoinExpr | null | undefined = first; item; item = item.next_join) {
+    scope.draft.countPart(item);
+    if (item.sample) refuse("SAMPLE is not supported: all events are read.", item);
+    const join = joined.length === 0 ? "" : readJoin(item);
+    const table = resolveTable(item, scope);
     const name = table.name;
     if (name !== undefined && scope.tables.some((other) => other.name === name)) {
-      refuse(`There are two tables called ${quotedName(name)}: give one another name with AS.`, one);
+      refuse(`There are two tables called ${quotedName(name)}: give one another name with AS.`, item);
     }
     const before = [...scope.tables];
     scope.tables.push(table);
     scope.draft.isJoin = true;
-    joined.push({ table, join, on: constraintText(one, before, table, join, scope) });
+    joined.push({ table, join, on: constraintText(item, before, table, join, scope) });
     scope.draft.isJoin = false;
   }
   return joined;
 }
 
-function joinOf(node: JoinExpr): string {
+function readJoin(node: JoinExpr): string {
   const join = node.join_type ?? "CROSS JOIN";
   if (join.split(" ").every((word) => joinWords.has(word))) return join;
   return refuse(`${join} is not supported.`, node);
@@ -59,10 +59,10 @@ function constraintText(
   if (!constraint) refuse("This JOIN needs ON or USING.", node);
   if (constraint.constraint_type === "ON") return ` ON ${condition(scope.expression(constraint.expr))}`;
   if (/RIGHT|FULL/.test(join)) refuse("USING is for INNER and LEFT joins here: write ON.", node);
-  const names = namesOf(constraint.expr);
+  const names = listNames(constraint.expr);
   const conditions = names.map((name) => {
     const field = { node: "Field", chain: [name], start: node.start, end: node.end } as const;
-    const left = before.find((one) => one.read.has(name));
+    const left = before.find((item) => item.read.has(name));
     if (!left || !table.read.has(name)) refuse(`${quotedName(name)} is not in both tables.`, constraint.expr);
     const [one, two] = [left, table].map(({ read }) => read.field([name], { ...field, chain: [name] }));
     return comparison(scope.draft, "==", one!, two!, node).sql;
@@ -71,15 +71,15 @@ function constraintText(
   return ` ON ${conditions.join(" AND ")}`;
 }
 
-function namesOf(node: ExpressionNode): string[] {
+function listNames(node: ExpressionNode): string[] {
   const list = node.node === "Tuple" ? node.exprs : [node];
-  return list.map((one) => {
-    if (one.node !== "Field" || one.chain.length !== 1) refuse("USING takes names of columns.", one);
-    return one.chain[0]!;
+  return list.map((item) => {
+    if (item.node !== "Field" || item.chain.length !== 1) refuse("USING takes names of columns.", item);
+    return item.chain[0]!;
   });
 }
 
-function tableOf(node: JoinExpr, scope: SqlScope): NamedTable {
+function resolveTable(node: JoinExpr, scope: SqlScope): NamedTable {
   const { table } = node;
   const alias = node.alias ?? undefined;
   if (node.column_aliases?.length) refuse("Names of columns after a table are not supported.", node);
@@ -124,10 +124,10 @@ function series(node: JoinExpr, name: string, scope: SqlScope): NamedTable {
   const { draft } = scope;
   const isSeries = /^generate_?series$/i.test(name);
   const isKnown = isSeries || name.toLowerCase() === "numbers";
-  const args = (isKnown ? (node.table_args ?? []) : []).map((one) => {
-    const { constant } = scope.expression(one);
+  const args = (isKnown ? (node.table_args ?? []) : []).map((item) => {
+    const { constant } = scope.expression(item);
     if (typeof constant === "number" && Number.isSafeInteger(constant)) return constant;
-    return refuse(`${name}() takes whole numbers.`, one);
+    return refuse(`${name}() takes whole numbers.`, item);
   });
   if (!isKnown || args.length < (isSeries ? 2 : 1) || args.length > 2) {
     refuse(
@@ -160,12 +160,12 @@ export function fromText(joined: readonly Joined[]): string {
 
 export function arrayJoinText(node: SelectQuery, scope: SqlScope): string {
   if (!node.array_join_list?.length) return "";
-  const parts = node.array_join_list.map((one) => {
-    const value = scope.expression(one.node === "Alias" ? one.expr : one);
+  const parts = node.array_join_list.map((item) => {
+    const value = scope.expression(item.node === "Alias" ? item.expr : item);
     scope.draft.joinItems(value.cost);
     const sql = scope.draft.fresh("c");
-    if (one.node === "Alias")
-      scope.aliases.set(one.alias, { sql, type: "unknown", nullable: true, cost: value.cost });
+    if (item.node === "Alias")
+      scope.aliases.set(item.alias, { sql, type: "unknown", nullable: true, cost: value.cost });
     return `${value.sql} AS ${sql}`;
   });
   return ` ${node.array_join_op === "LEFT ARRAY JOIN" ? "LEFT " : ""}ARRAY JOIN ${parts.join(", ")}`;

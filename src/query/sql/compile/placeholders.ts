@@ -1,7 +1,7 @@
 // Placeholders in braces: values of the request, and its filters.
 
 import type { ExpressionNode, PlaceholderNode } from "../tree.ts";
-import { momentOf, truth } from "./compare.ts";
+import { asMoment, truth } from "./compare.ts";
 import { constantSql, nowSql, type SqlDraft, type SqlScope } from "./draft.ts";
 import { quotedName, refuse, type Sql, suggestion } from "./value.ts";
 
@@ -19,7 +19,7 @@ export function placeholderSql(node: PlaceholderNode, scope: SqlScope): Sql {
     const moment = rest[0] === "from" ? filters?.from : filters?.to;
     if (moment === undefined && rest[0] === "to") return { sql: nowSql, type: "datetime", nullable: false };
     if (moment === undefined) return constantSql(draft, null);
-    return momentOf(draft, { ...constantSql(draft, `${moment.replace(" ", "T")}Z`) }, false, node);
+    return asMoment(draft, { ...constantSql(draft, `${moment.replace(" ", "T")}Z`) }, false, node);
   }
   const [given, name] = first === "variables" && second !== undefined ? [variables, second] : [values, first];
   if (rest.length === 0 && given && Object.hasOwn(given, name)) return constantSql(draft, given[name], node);

@@ -11,11 +11,11 @@ export function fieldSql(node: FieldNode, path: readonly PathKey[], scope: SqlSc
   const name = String(first);
   const argument = scope.lambda.get(name);
   if (argument) return jsonMember(draft, argument, rest, node);
-  const table = rest.length > 0 ? scope.tables.find((one) => one.name === name) : undefined;
+  const table = rest.length > 0 ? scope.tables.find((item) => item.name === name) : undefined;
   if (table) return table.read.field(rest, node);
   const alias = scope.aliases.get(name);
   if (alias) return jsonMember(draft, alias, rest, node);
-  const owners = scope.tables.filter((one) => one.read.has(name) && !one.using.includes(name));
+  const owners = scope.tables.filter((item) => item.read.has(name) && !item.using.includes(name));
   if (owners.length > 1)
     refuse(`${quotedName(name)} is in several tables: write which, as in "table.${name}".`, node);
   if (owners[0]) return owners[0].read.field(path, node);
@@ -31,13 +31,13 @@ export function fieldSql(node: FieldNode, path: readonly PathKey[], scope: SqlSc
 function refuseField(name: string, node: FieldNode, scope: SqlScope): never {
   if (name === "*") refuse('"*" stands alone, or in count(*).', node);
   for (let outer = scope.outer; outer; outer = outer.outer) {
-    if (!outer.tables.some((one) => one.name === name || one.read.has(name))) continue;
+    if (!outer.tables.some((table) => table.name === name || table.read.has(name))) continue;
     refuse(
       `${quotedName(name)} is of the SELECT around this one, which cannot be named here: join the two.`,
       node,
     );
   }
-  const columns = scope.tables.flatMap((one) => [one.name ?? "", ...one.read.names()]);
+  const columns = scope.tables.flatMap((table) => [table.name ?? "", ...table.read.names()]);
   const hint = suggestion(name, [...columns, ...scope.aliases.keys(), ...scope.lambda.keys()]);
   refuse(`Unable to resolve field: ${quotedName(name)}.${hint}`, node);
 }
@@ -56,7 +56,7 @@ export class SubqueryRead implements TableLike {
   }
 
   has(name: string): boolean {
-    return this.#select.columns.some((one) => one.name === name);
+    return this.#select.columns.some((column) => column.name === name);
   }
 
   names(): string[] {
@@ -68,7 +68,7 @@ export class SubqueryRead implements TableLike {
   }
 
   field([name, ...rest]: readonly PathKey[], node: FieldNode): Sql {
-    const column = this.#select.columns.find((one) => one.name === name)?.column;
+    const column = this.#select.columns.find((item) => item.name === name)?.column;
     if (!column) {
       const hint = suggestion(String(name), this.names());
       return refuse(`There is no ${quotedName(String(name))} in this subquery.${hint}`, node);

@@ -3,12 +3,12 @@
 import type { ExpressionNode, OrderExpr, SelectQuery, SelectSetQuery } from "../tree.ts";
 import { condition } from "./calls.ts";
 import { columnName, starColumns } from "./columns.ts";
-import { conjunctsOf } from "./compare.ts";
+import { splitConjuncts } from "./compare.ts";
 import { type KnownCommonTable, type SelectSql, SqlScope } from "./draft.ts";
 import { addTables, arrayJoinText, fromText } from "./from.ts";
 import { SubqueryRead } from "./scope.ts";
 import { quotedName, refuse, type Sql } from "./value.ts";
-import { directionOf } from "./windows.ts";
+import { toDirection } from "./windows.ts";
 
 const setOperators = /^(?:UNION (?:ALL|DISTINCT)|(?:INTERSECT|EXCEPT)(?: DISTINCT)?)$/;
 
@@ -62,12 +62,12 @@ function selectSetSql(node: SelectSetQuery, outer: SqlScope): SelectSql {
 
 function withCommonTables(node: SelectQuery, scope: SqlScope): ReadonlyMap<string, KnownCommonTable> {
   const ctes = new Map(scope.commonTables);
-  for (const one of node.ctes ?? []) {
-    if (one.recursive) refuse("WITH RECURSIVE is not supported.", one);
-    if (one.columns?.length)
-      refuse("Names of columns after a WITH are not supported: name them in its SELECT.", one);
+  for (const item of node.ctes ?? []) {
+    if (item.recursive) refuse("WITH RECURSIVE is not supported.", item);
+    if (item.columns?.length)
+      refuse("Names of columns after a WITH are not supported: name them in its SELECT.", item);
     const inner = new SqlScope(scope.draft, scope).with({ commonTables: new Map(ctes) });
-    ctes.set(one.name, { node: one, scope: inner });
+    ctes.set(item.name, { node: item, scope: inner });
   }
   return ctes;
 }
@@ -100,16 +100,18 @@ function selectQuerySql(node: SelectQuery, outer: SqlScope): SelectSql {
     if (isNamed) scope.aliases.set(name, { sql, type, nullable, cost, ...text, ...(floor && { floor }) });
   };
   draft.canUseIndex = false;
-  for (const one of node.select) {
-    const star = starColumns(one, scope);
+  for (const item of node.select) {
+    const star = starColumns(item, scope);
     if (star) for (const { name, sql } of star) addColumn(name, sql, false);
-    else if (one.node === "Alias") addColumn(one.alias, scope.expression(one.expr), true);
-    else addColumn(columnName(draft, one), scope.expression(one), false);
+    else if (item.node === "Alias") addColumn(item.alias, scope.expression(item.expr), true);
+    else addColumn(columnName(draft, item), scope.expression(item), false);
   }
-  const where = [node.prewhere, node.where].filter((one) => one !== null && one !== undefined);
-  for (const one of conjunctsOf(where)) draft.conjuncts.add(one);
+  const where = [node.prewhere, node.where].filter((item) => item !== null && item !== undefined);
+  for (const item of splitConjuncts(where)) draft.conjuncts.add(item);
   const conditionText = (word: string, nodes: readonly ExpressionNode[]): string =>
-    nodes.length > 0 ? ` ${word} ${nodes.map((one) => condition(scope.expression(one))).join(" AND ")}` : "";
+    nodes.length > 0
+      ? ` ${word} ${nodes.map((item) => condition(scope.expression(item))).join(" AND ")}`
+      : "";
   draft.canUseIndex = true;
   const whereText = conditionText("WHERE", where);
   draft.canUseIndex = false;
@@ -147,7 +149,7 @@ function groupText(node: SelectQuery, columns: SelectSql["columns"], scope: SqlS
   if (mode === "all") return " GROUP BY ALL";
   if (!node.group_by?.length) return "";
   const list = (nodes: readonly ExpressionNode[]) =>
-    nodes.map((one) => expressionOrColumn(one, columns, scope)).join(", ");
+    nodes.map((item) => expressionOrColumn(item, columns, scope)).join(", ");
   if (mode === "rollup") return ` GROUP BY ROLLUP(${list(node.group_by)})`;
   if (mode === "cube") return ` GROUP BY CUBE(${list(node.group_by)})`;
   if (mode) refuse("GROUPING SETS are not supported: use ROLLUP, CUBE, or several SELECTs.", node);
@@ -156,9 +158,9 @@ function groupText(node: SelectQuery, columns: SelectSql["columns"], scope: SqlS
 
 function ordersText(orders: readonly OrderExpr[], columns: SelectSql["columns"], scope: SqlScope): string {
   if (orders.length === 0) return "";
-  const parts = orders.map((one) => {
-    if (one.with_fill) refuse("WITH FILL is not supported: join a series of numbers() instead.", one);
-    return `${expressionOrColumn(one.expr, columns, scope)} ${directionOf(one.order)}`;
+  const parts = orders.map((order) => {
+    if (order.with_fill) refuse("WITH FILL is not supported: join a series of numbers() instead.", order);
+    return `${expressionOrColumn(order.expr, columns, scope)} ${toDirection(order.order)}`;
   });
   return ` ORDER BY ${parts.join(", ")}`;
 }
@@ -166,7 +168,7 @@ function ordersText(orders: readonly OrderExpr[], columns: SelectSql["columns"],
 function limitByText({ limit_by: by }: SelectQuery, scope: SqlScope): string {
   if (!by) return "";
   const skipped = by.offset_value ? ` OFFSET ${limitRows(by.offset_value, scope)}` : "";
-  const exprs = by.exprs.map((one) => scope.expression(one).sql).join(", ");
+  const exprs = by.exprs.map((expr) => scope.expression(expr).sql).join(", ");
   return ` LIMIT ${limitRows(by.n, scope)}${skipped} BY ${exprs}`;
 }
 

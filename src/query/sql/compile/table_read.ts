@@ -67,7 +67,7 @@ export class TableRead implements TableLike {
   }
 
   field(path: readonly PathKey[], at: FieldNode): Sql {
-    const [name = "", ...keys] = path.map((one, i) => (i === 0 ? String(one) : one));
+    const [name = "", ...keys] = path.map((pathKey, i) => (i === 0 ? String(pathKey) : pathKey));
     const join = Object.hasOwn(this.#table.joins ?? {}, name) ? this.#table.joins?.[name] : undefined;
     if (join && keys.length > 0) {
       const { read } = this.#joinFor(String(name), join, keys);
@@ -113,7 +113,7 @@ export class TableRead implements TableLike {
           ...(isPerson && { rows: "persons" as const }),
           now,
           timezone,
-          read: (one) => this.#read(one),
+          read: (name) => this.#read(name),
           expression: (text) => this.#filterSql(text),
         }),
       );
@@ -206,8 +206,8 @@ export class TableRead implements TableLike {
     if (!found) {
       const read = new TableRead(this.#draft, sqlTables[table]!);
       read.#source = source ?? read.#source;
-      const leftName = this.#nameOf(this.#table.columns[left]!);
-      found = { read, left: leftName, right: read.#nameOf(read.#table.columns[right]!), where, rows };
+      const leftName = this.#findName(this.#table.columns[left]!);
+      found = { read, left: leftName, right: read.#findName(read.#table.columns[right]!), where, rows };
       this.#joined.set(name, found);
     }
     return found;
@@ -226,7 +226,7 @@ export class TableRead implements TableLike {
     return { sql: textAs(text, found.type), text };
   }
 
-  #nameOf(column: TableColumn): string {
+  #findName(column: TableColumn): string {
     this.#columnSql(column);
     return this.#columns.get(column.sql)!;
   }

@@ -81,11 +81,11 @@ export function suggestion(name: string, known: Iterable<string>): string {
   let best: string | undefined;
   let least = Math.min(wanted.length - 1, Math.max(2, Math.floor(wanted.length / 3))) + 1;
   let compared = 0;
-  for (const one of known) {
+  for (const text of known) {
     if (++compared > namesComparedMax) break;
-    if (Math.abs(one.length - wanted.length) >= least) continue;
-    const distance = editsBetween(wanted, one.toLowerCase());
-    if (distance < least) [best, least] = [one, distance];
+    if (Math.abs(text.length - wanted.length) >= least) continue;
+    const distance = editsBetween(wanted, text.toLowerCase());
+    if (distance < least) [best, least] = [text, distance];
   }
   return best === undefined ? "" : ` Did you mean "${best}"?`;
 }

@@ -14,7 +14,7 @@ export function windowSql(node: WindowFunction, scope: SqlScope): Sql {
   const aggregate = sqlAggregate(name);
   const hasParameters = aggregate?.params !== undefined && (node.args ?? []).length > 0;
   const nodes = hasParameters ? (node.args ?? []) : [...(node.exprs ?? []), ...(node.args ?? [])];
-  const args = nodes.filter((one) => !isStar(one)).map((one) => scope.expression(one));
+  const args = nodes.filter((item) => !isStar(item)).map((item) => scope.expression(item));
   const callee = aggregate ?? sqlFunction(name);
   if (!callee) return refuseFunction(node.name, "", { ...node, node: "Call", args: [] });
   arity(node, args.length, callee.args);
@@ -26,13 +26,13 @@ export function windowSql(node: WindowFunction, scope: SqlScope): Sql {
     if (callee.isNumeric) return asType(value, "number");
     return isUnknown ? withNull(value) : value;
   });
-  const called = `${callee.name}${params}(${converted.map((one) => one.sql).join(", ")})`;
+  const called = `${callee.name}${params}(${converted.map((item) => item.sql).join(", ")})`;
   const type = isUnknown ? (converted[0]?.type ?? "unknown") : callee.type;
   const isShifted = callee.name === "lagInFrame" || callee.name === "leadInFrame";
   return {
-    sql: `${called} OVER (${windowText(windowOf(node, scope), scope, isShifted)})`,
+    sql: `${called} OVER (${windowText(findWindow(node, scope), scope, isShifted)})`,
     type,
-    nullable: isUnknown || converted.some((one) => one.nullable),
+    nullable: isUnknown || converted.some((item) => item.nullable),
   };
 }
 
@@ -43,7 +43,7 @@ function withNull(value: Sql): Sql {
 }
 
 /** The window behind OVER, or the one that it names. */
-function windowOf(node: WindowFunction, { windows }: SqlScope): WindowExpr | undefined {
+function findWindow(node: WindowFunction, { windows }: SqlScope): WindowExpr | undefined {
   const { over_identifier: name } = node;
   if (!name) return node.over_expr ?? undefined;
   if (Object.hasOwn(windows, name)) return windows[name];
@@ -52,10 +52,13 @@ function windowOf(node: WindowFunction, { windows }: SqlScope): WindowExpr | und
 
 function windowText(over: WindowExpr | undefined, scope: SqlScope, isShifted: boolean): string {
   const parts: string[] = [];
-  const list = (nodes: readonly ExpressionNode[]) => nodes.map((one) => scope.expression(one).sql).join(", ");
+  const list = (nodes: readonly ExpressionNode[]) =>
+    nodes.map((node) => scope.expression(node).sql).join(", ");
   if (over?.partition_by?.length) parts.push(`PARTITION BY ${list(over.partition_by)}`);
   if (over?.order_by?.length) {
-    const orders = over.order_by.map((one) => `${scope.expression(one.expr).sql} ${directionOf(one.order)}`);
+    const orders = over.order_by.map(
+      (item) => `${scope.expression(item.expr).sql} ${toDirection(item.order)}`,
+    );
     parts.push(`ORDER BY ${orders.join(", ")}`);
   }
   if (over?.frame_method) {
@@ -69,7 +72,7 @@ function windowText(over: WindowExpr | undefined, scope: SqlScope, isShifted: bo
   return parts.join(" ");
 }
 
-export const directionOf = (order: string | null | undefined): "ASC" | "DESC" =>
+export const toDirection = (order: string | null | undefined): "ASC" | "DESC" =>
   order === "DESC" ? "DESC" : "ASC";
 
 function frameText(frame: WindowFrame | undefined, side: "PRECEDING" | "FOLLOWING"): string {

@@ -3,7 +3,7 @@
 
 import { unavailable } from "../../../core/fault.ts";
 import { limits } from "../../../core/limits.ts";
-import { type Log, reasonOf } from "../../../core/log.ts";
+import { type Log, toReason } from "../../../core/log.ts";
 import { SizedCache } from "../../../work/maps.ts";
 import { Semaphore } from "../../../work/semaphore.ts";
 import { SqlProblem } from "../compile/value.ts";
@@ -34,7 +34,8 @@ export function openSqlParser(log: Log) {
     const wait = { owner: project_id, msMax: parserLimits.textsWaitMsMax, busy: tooManyTexts };
     const parsed = await permit.run(wait, () => child.parse(kind, text));
     // A text that took too long in a child that was cold, or nearly full, may be read by the next one.
-    if (!("failed" in parsed) || parsed.failed !== "time") cache.put("", key, parsed, charsOf(key, parsed));
+    if (!("failed" in parsed) || parsed.failed !== "time")
+      cache.put("", key, parsed, countChars(key, parsed));
     return parsed;
   }
 
@@ -52,7 +53,7 @@ export function openSqlParser(log: Log) {
       const result = await parseCached(text, kind, project_id);
       if ("failed" in result) throw new SqlProblem(failures[result.failed]);
       const tree: unknown = JSON.parse(withWholeNumbers(result.json));
-      if (isError(tree)) throw new SqlProblem(sentenceOf(tree), tree);
+      if (isError(tree)) throw new SqlProblem(formatProblem(tree), tree);
       if (orders > 0) refuseLostOrder(orders, result.json);
       if (kind === "order") refuseTextAfter(text, tree as OrderExpr);
       return tree as never;
@@ -108,7 +109,7 @@ function openParserChild(log: Log) {
         if (!current?.isUsable) current = await ParserProcess.start();
         return await current.parse(kind, text);
       } catch (thrown) {
-        log.warn("the HogQL parser ended", { reason: reasonOf(thrown) });
+        log.warn("the HogQL parser ended", { reason: toReason(thrown) });
         end();
         throw unavailable("SQL cannot be read at this moment. Please retry.");
       } finally {
@@ -119,7 +120,7 @@ function openParserChild(log: Log) {
   };
 }
 
-function charsOf(key: string, parsed: Parsed): number {
+function countChars(key: string, parsed: Parsed): number {
   return key.length + ("json" in parsed ? parsed.json.length : 0) + parserLimits.treeCharsMin;
 }
 
@@ -128,7 +129,7 @@ function isError(tree: unknown): tree is ParserError {
 }
 
 /** The parser's own message, as a sentence. */
-function sentenceOf({ message }: ParserError): string {
+function formatProblem({ message }: ParserError): string {
   const short = message.slice(0, limits.valueShownCharsMax);
   return `The query is not valid HogQL: ${short}${short.endsWith(".") ? "" : "."}`;
 }

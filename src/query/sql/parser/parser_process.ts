@@ -60,7 +60,7 @@ export class ParserProcess {
     try {
       this.#child.send({ id, kind, text } satisfies ParserRequest);
       const parsed = await done.promise;
-      const { bytes } = usageOf(this.#child.pid) ?? { bytes: 0 };
+      const { bytes } = readUsage(this.#child.pid) ?? { bytes: 0 };
       if ("failed" in parsed || bytes > parserLimits.childBytesKept) this.kill();
       return parsed;
     } finally {
@@ -88,11 +88,11 @@ export class ParserProcess {
 
   /** Ends a text that exceeds its bounds; returns what ends the watch. */
   #watch(done: PromiseWithResolvers<Parsed>): () => void {
-    const before = usageOf(this.#child.pid);
+    const before = readUsage(this.#child.pid);
     const began = performance.now();
     const poll = (): void => {
       const passed = performance.now() - began;
-      const now = usageOf(this.#child.pid);
+      const now = readUsage(this.#child.pid);
       // Where processor time cannot be read, the clock replaces it.
       const cpuMs = now && before ? now.cpuMs - before.cpuMs : passed;
       const isHeavy = cpuMs > parserLimits.textCpuMsMax || (now?.bytes ?? 0) > parserLimits.childBytesMax;
@@ -125,7 +125,7 @@ const tickMs = 10;
 const pageBytes = 4096;
 
 /** The processor time and memory of a process; undefined where the system does not show them. */
-function usageOf(pid: number): { cpuMs: number; bytes: number } | undefined {
+function readUsage(pid: number): { cpuMs: number; bytes: number } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The second field is the program's name, in brackets; 14, 15 and 24 are time in user and system, and pages.

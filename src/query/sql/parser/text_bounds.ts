@@ -5,9 +5,9 @@ import { SqlProblem } from "../compile/value.ts";
 import type { Placed } from "../tree.ts";
 import { parserLimits } from "./limits.ts";
 
-const opening = new Set(["(", "[", "{"].map((one) => one.charCodeAt(0)));
-const closing = new Set([")", "]", "}"].map((one) => one.charCodeAt(0)));
-const quotes = new Set(["'", '"', "`"].map((one) => one.charCodeAt(0)));
+const opening = new Set(["(", "[", "{"].map((name) => name.charCodeAt(0)));
+const closing = new Set([")", "]", "}"].map((name) => name.charCodeAt(0)));
+const quotes = new Set(["'", '"', "`"].map((name) => name.charCodeAt(0)));
 const [backslash, minus, slash, star, textQuote] = [0x5c, 0x2d, 0x2f, 0x2a, 0x27];
 
 /** Sequences of words that the parser ignores: the query would be answered as another one. */

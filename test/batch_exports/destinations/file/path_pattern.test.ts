@@ -2,14 +2,14 @@
 
 import { expect, test } from "bun:test";
 import {
-  pathPatternOf,
   pathPatternsOverlap,
+  readPathPattern,
 } from "../../../../src/batch_exports/destinations/file/path_pattern.ts";
 
 const meet = (one: string, other: string, path = "", model = "events") =>
   pathPatternsOverlap(
-    pathPatternOf({ path, prefix: one }, model),
-    pathPatternOf({ path, prefix: other }, model),
+    readPathPattern({ path, prefix: one }, model),
+    readPathPattern({ path, prefix: other }, model),
   );
 
 test.each([
@@ -45,7 +45,7 @@ test.each([
 });
 
 test("a path and a prefix are one place, wherever they are parted", () => {
-  const one = pathPatternOf({ path: "a/b", prefix: "{year}" }, "events");
-  expect(pathPatternsOverlap(one, pathPatternOf({ path: "a", prefix: "b/2026" }, "events"))).toBeTrue();
-  expect(pathPatternsOverlap(one, pathPatternOf({ path: "a/b/2026" }, "events"))).toBeTrue();
+  const one = readPathPattern({ path: "a/b", prefix: "{year}" }, "events");
+  expect(pathPatternsOverlap(one, readPathPattern({ path: "a", prefix: "b/2026" }, "events"))).toBeTrue();
+  expect(pathPatternsOverlap(one, readPathPattern({ path: "a/b/2026" }, "events"))).toBeTrue();
 });

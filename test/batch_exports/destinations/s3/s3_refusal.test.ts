@@ -14,8 +14,8 @@ const amazon = openDestination("S3", shown, keys).config as unknown as S3Config;
 const unsigned: S3Config = { ...amazon, aws_access_key_id: null, aws_secret_access_key: null };
 
 const addresses: Addresses = {
-  refusalOf: () => undefined,
-  resolvedRefusalOf: () => Promise.resolve(undefined),
+  findRefusal: () => undefined,
+  findResolvedRefusal: () => Promise.resolve(undefined),
   connectable: () => Promise.reject(new Error("not here")),
   lookedAt: () => Promise.reject(new Error("not here")),
 };

@@ -20,7 +20,11 @@ import { journalLimits } from "../../../../src/capture/journal/limits.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { UserError } from "../../../../src/core/fault.ts";
 import { openLog, silentLog } from "../../../../src/core/log.ts";
-import { databaseOf, embeddedAddress, isSameDatabase } from "../../../../src/storage/embedded/connection.ts";
+import {
+  embeddedAddress,
+  isSameDatabase,
+  nameDatabase,
+} from "../../../../src/storage/embedded/connection.ts";
 import { knownMigrations } from "../../../../src/storage/migrations/files.ts";
 import { openPostgres, type Postgres } from "../../../../src/storage/postgres/postgres.ts";
 import { type Accounts, openAccounts, startMsMax } from "../../../support/accounts.ts";
@@ -273,9 +277,9 @@ test("a Postgres is looked for at the same place when host and name are the same
 });
 
 test("the place of a Postgres tells neither user nor password", () => {
-  expect(databaseOf(undefined)).toBe("embedded");
-  expect(databaseOf("postgres://me:se%40cret@db.example:5432/sluice?sslmode=require")).toBe(
+  expect(nameDatabase(undefined)).toBe("embedded");
+  expect(nameDatabase("postgres://me:se%40cret@db.example:5432/sluice?sslmode=require")).toBe(
     "db.example:5432/sluice",
   );
-  expect(databaseOf("postgres://db.example/sluice")).toBe("db.example/sluice");
+  expect(nameDatabase("postgres://db.example/sluice")).toBe("db.example/sluice");
 });

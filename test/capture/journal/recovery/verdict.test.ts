@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { liveLane } from "../../../../src/capture/columns/block.ts";
 import type { Expected } from "../../../../src/capture/journal/ledger.ts";
 import {
-  caseOf,
   cases,
+  findCase,
   judgeSegment,
   type SegmentFacts,
 } from "../../../../src/capture/journal/recovery/verdict.ts";
@@ -112,7 +112,7 @@ test("of all facts that may meet, exactly one case is true", () => {
           for (const isDoubtful of truths)
             for (const lost of ["none", "some", "unknown"] as const)
               found.add(
-                caseOf({ isAcknowledged, isHeadBad, isSyncedBad, isSealed, isDoubtful, lost }).letter,
+                findCase({ isAcknowledged, isHeadBad, isSyncedBad, isSealed, isDoubtful, lost }).letter,
               );
   expect([...found].toSorted()).toEqual(cases.map(({ letter }) => letter));
 });

@@ -19,7 +19,7 @@ test("a device with events of nobody is joined to its first user, whichever come
           text: JSON.stringify(value),
           value,
           ownUuid: () => "own",
-          uuidOf: (text) => source.ofText(text),
+          toUuid: (text) => source.ofText(text),
           devices: source.devices,
         },
         rules,

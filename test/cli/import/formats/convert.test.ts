@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Converter, isTooDeep } from "../../../../src/cli/import/formats/convert.ts";
-import { detectFileKind, readerOf } from "../../../../src/cli/import/formats/detect.ts";
+import { chooseReader, detectFileKind } from "../../../../src/cli/import/formats/detect.ts";
 import { UuidSource } from "../../../../src/cli/import/formats/uuid_source.ts";
 import { eventLines, fixtures } from "../setup.ts";
 
@@ -12,7 +12,7 @@ export function outcomesOf(text: string | Uint8Array): string[] {
   const bytes = Buffer.from(text as string);
   const kind = detectFileKind(bytes, true, "auto", "FILE");
   const [reader, converter] = [
-    readerOf(kind),
+    chooseReader(kind),
     new Converter(kind, new UuidSource(), { nowMs, dates: "refused" }),
   ];
   const outcomes: string[] = [];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { fileBytesOf, openSource, standardInput } from "../../../../src/cli/import/reading/source.ts";
+import { measureFile, openSource, standardInput } from "../../../../src/cli/import/reading/source.ts";
 import { eventLines, ImportSetup } from "../setup.ts";
 
 let setup: ImportSetup;
@@ -69,8 +69,8 @@ describe("a file", () => {
   });
 
   test("that is missing or a folder is refused in a sentence", async () => {
-    await expect(fileBytesOf(setup.path("none"))).rejects.toThrow(`${setup.path("none")}: no such file`);
-    await expect(fileBytesOf(setup.folder)).rejects.toThrow(
+    await expect(measureFile(setup.path("none"))).rejects.toThrow(`${setup.path("none")}: no such file`);
+    await expect(measureFile(setup.folder)).rejects.toThrow(
       `${setup.folder}: a directory; name the files in it`,
     );
   });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import {
-  layoutsOf,
-  shapesOf,
+  toLayouts,
+  toShapes,
   withChanged,
   withMoved,
 } from "../../../../src/console/app/dashboards/layout.ts";
@@ -11,7 +11,7 @@ const ids = (shapes: readonly { id: number }[]) => shapes.map(({ id }) => id);
 
 test("tiles are read from the top left, those without a place last", () => {
   const at = (id: number, x: number, y: number, w = 6, h = 5) => ({ id, layouts: { sm: { x, y, w, h } } });
-  const shapes = shapesOf([
+  const shapes = toShapes([
     { id: 1, layouts: {} },
     at(2, 6, 0),
     { id: 3, layouts: { sm: null } },
@@ -22,7 +22,7 @@ test("tiles are read from the top left, those without a place last", () => {
 });
 
 test("places fill rows of twelve columns, below what is highest in the row above", () => {
-  const places = layoutsOf([shape(1), shape(2, false, true), shape(3), shape(4, true), shape(5)]);
+  const places = toLayouts([shape(1), shape(2, false, true), shape(3), shape(4, true), shape(5)]);
   expect(places.map(({ id, layouts: { sm } }) => [id, sm?.x, sm?.y, sm?.w, sm?.h])).toEqual([
     [1, 0, 0, 6, 5],
     [2, 6, 0, 6, 10],
@@ -36,7 +36,7 @@ test("places fill rows of twelve columns, below what is highest in the row above
 
 test("places that were kept give the same order and shapes", () => {
   const shapes = [shape(3, true), shape(1), shape(2, false, true), shape(5, true, true), shape(4)];
-  expect(shapesOf(layoutsOf(shapes).toReversed())).toEqual(shapes);
+  expect(toShapes(toLayouts(shapes).toReversed())).toEqual(shapes);
 });
 
 test("a tile changes places with its neighbour, and stays at either end", () => {

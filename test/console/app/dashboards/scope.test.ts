@@ -1,7 +1,7 @@
 // The range and filters of a dashboard's page: in its address, and in the query of each tile that has room for them.
 
 import { expect, test } from "bun:test";
-import { scopeAddress, scopedQuery, scopeOf } from "../../../../src/console/app/dashboards/scope.ts";
+import { readScope, scopeAddress, scopedQuery } from "../../../../src/console/app/dashboards/scope.ts";
 
 const condition = { type: "event", key: "plan", operator: "exact", values: ["gold", "tea"] };
 const filter = { type: "event", key: "plan", operator: "exact", value: ["gold", "tea"] };
@@ -9,9 +9,9 @@ const nothing = { range: "", to: "", conditions: [] };
 
 test("an address holds all of it, and nothing where nothing is set", () => {
   const scope = { range: "2026-03-01", to: "2026-03-09", conditions: [condition] };
-  expect(scopeOf(new URLSearchParams(scopeAddress(scope)))).toEqual(scope);
+  expect(readScope(new URLSearchParams(scopeAddress(scope)))).toEqual(scope);
   expect(scopeAddress(nothing)).toBe("");
-  expect(scopeOf(new URLSearchParams("where=[]&where=no"))).toEqual(nothing);
+  expect(readScope(new URLSearchParams("where=[]&where=no"))).toEqual(nothing);
 });
 
 test("a tile's own range is replaced, and its own filters hold as well", () => {

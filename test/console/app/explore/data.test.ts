@@ -2,12 +2,12 @@
 
 import { expect, test } from "bun:test";
 import {
-  namesOfSeries,
+  nameAllSeries,
   readResults,
-  tableOf as tableOfTyped,
+  toTable as tableOfTyped,
   type TrendSeries,
 } from "../../../../src/console/app/explore/results.ts";
-import { csvOf } from "../../../../src/console/app/ui/csv.ts";
+import { toCsv } from "../../../../src/console/app/ui/csv.ts";
 import type { ResultType } from "../../../../src/query/result.ts";
 
 const tableOf = (result_type: ResultType, results: unknown[], columns?: string[]) =>
@@ -76,7 +76,7 @@ test("each shape of results is a table", () => {
       ["2026-03-02", 4, undefined],
     ],
   });
-  expect(csvOf(["a"], tableOf("grid", cohorts).rows)).toContain("2026-03-02,4,\r\n");
+  expect(toCsv(["a"], tableOf("grid", cohorts).rows)).toContain("2026-03-02,4,\r\n");
   expect(tableOf("times", [{ bins: [[0, 3]], average_conversion_time: 1 }]).rows).toEqual([[0, 3]]);
   const link = { source: "1_a", target: "2_b", value: 4, average_conversion_time: 1500 };
   expect(tableOf("flow", [link]).rows).toEqual([["1_a", "2_b", 4, 1.5]]);
@@ -90,11 +90,11 @@ test("each shape of results is a table", () => {
 test("series of one name have their letters, and those of one event do not", () => {
   const of = (order: number, more: Partial<TrendSeries> = {}) =>
     line({ action: { name: "paid", order }, ...more });
-  expect(namesOfSeries([of(0), of(1), line({ label: "seen", action: { name: "seen", order: 2 } })])).toEqual([
+  expect(nameAllSeries([of(0), of(1), line({ label: "seen", action: { name: "seen", order: 2 } })])).toEqual([
     "A. paid",
     "B. paid",
     "seen",
   ]);
   const broken = ["x", "y"].map((breakdown_value) => of(0, { breakdown_value }));
-  expect(namesOfSeries(broken)).toEqual(["paid · x", "paid · y"]);
+  expect(nameAllSeries(broken)).toEqual(["paid · x", "paid · y"]);
 });

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { kindNames } from "../../../../src/console/app/explore/choices.ts";
 import {
-  addressOfQuery,
   type InsightQuery,
-  queryBodyOf,
-  queryOfAddress,
+  readAddress,
+  toAddress,
+  toQueryBody,
 } from "../../../../src/console/app/explore/query.ts";
 
 const insightQuery: InsightQuery = {
@@ -47,21 +47,21 @@ const insightQuery: InsightQuery = {
 test("a question's address holds all of it", () => {
   for (const kind of kindNames) {
     const next = { ...insightQuery, kind };
-    expect(queryOfAddress(new URLSearchParams(addressOfQuery(next)))).toEqual(next);
+    expect(readAddress(new URLSearchParams(toAddress(next)))).toEqual(next);
   }
 });
 
 test("an empty address requests a trend of any event", () => {
-  const next = queryOfAddress(new URLSearchParams("kind=nonsense"));
+  const next = readAddress(new URLSearchParams("kind=nonsense"));
   expect(next).toMatchObject({ kind: "trend", series: [{ event: "", math: "total" }], compare: false });
-  expect(queryBodyOf(next)).toMatchObject({
+  expect(toQueryBody(next)).toMatchObject({
     series: [{ event: null, math: "total" }],
     breakdownFilter: null,
   });
 });
 
 test("each kind of question becomes its query", () => {
-  expect(queryBodyOf(insightQuery)).toMatchObject({
+  expect(toQueryBody(insightQuery)).toMatchObject({
     kind: "TrendsQuery",
     interval: "week",
     compareFilter: { compare: true, compare_to: "-1w" },
@@ -78,7 +78,7 @@ test("each kind of question becomes its query", () => {
     ],
     trendsFilter: { display: "ActionsBar" },
   });
-  expect(queryBodyOf({ ...insightQuery, kind: "funnel" })).toMatchObject({
+  expect(toQueryBody({ ...insightQuery, kind: "funnel" })).toMatchObject({
     kind: "FunnelsQuery",
     series: [{ event: "$pageview" }, { event: 'a "b" & c=d' }],
     funnelsFilter: {
@@ -88,7 +88,7 @@ test("each kind of question becomes its query", () => {
     },
   });
   const [paid] = insightQuery.series.map((series) => ({ ...series, event: "paid" }));
-  expect(queryBodyOf({ ...insightQuery, kind: "retention", series: [paid!] })).toMatchObject({
+  expect(toQueryBody({ ...insightQuery, kind: "retention", series: [paid!] })).toMatchObject({
     kind: "RetentionQuery",
     retentionFilter: { period: "Week", targetEntity: { id: "paid" }, returningEntity: { id: "paid" } },
   });
@@ -98,19 +98,19 @@ test("lifecycles, stickiness and paths become their queries", () => {
   const plain = { ...insightQuery, conditions: [], withoutTests: false };
   const dateRange = { date_from: "-30d", date_to: "2026-03-01" };
   const paid = { kind: "EventsNode", event: "$pageview" };
-  expect(queryBodyOf({ ...plain, kind: "lifecycle" })).toEqual({
+  expect(toQueryBody({ ...plain, kind: "lifecycle" })).toEqual({
     kind: "LifecycleQuery",
     series: [paid],
     interval: "week",
     dateRange,
   });
-  expect(queryBodyOf({ ...plain, kind: "stickiness", series: insightQuery.series.slice(0, 1) })).toEqual({
+  expect(toQueryBody({ ...plain, kind: "stickiness", series: insightQuery.series.slice(0, 1) })).toEqual({
     kind: "StickinessQuery",
     series: [paid],
     interval: "week",
     dateRange,
   });
-  expect(queryBodyOf({ ...plain, kind: "paths" })).toEqual({
+  expect(toQueryBody({ ...plain, kind: "paths" })).toEqual({
     kind: "PathsQuery",
     dateRange,
     pathsFilter: { includeEventTypes: ["custom_event"], startPoint: "/a?b=c", endPoint: "/b", stepLimit: 10 },
@@ -123,12 +123,12 @@ test("each series is counted in its own way", () => {
     { event: "", math: "p90", property: "price", conditions: [] },
     { event: "b", math: "unique_group:2", property: "left over", conditions: [] },
   ];
-  expect(queryBodyOf({ ...insightQuery, series })["series"]).toEqual([
+  expect(toQueryBody({ ...insightQuery, series })["series"]).toEqual([
     { kind: "EventsNode", event: "a", math: "total" },
     { kind: "EventsNode", event: null, math: "p90", math_property: "price" },
     { kind: "EventsNode", event: "b", math: "unique_group", math_group_type_index: 2 },
   ]);
   // An address of somebody's making.
-  const odd = queryOfAddress(new URLSearchParams("event=a&event=b&math=dau&values=-3"));
+  const odd = readAddress(new URLSearchParams("event=a&event=b&math=dau&values=-3"));
   expect(odd).toMatchObject({ series: [{ math: "dau" }, { math: "total" }], values: 6 });
 });

@@ -1,7 +1,7 @@
 // The API's results as the pages draw them, and what series are called.
 
 import { expect, test } from "bun:test";
-import { isTotals, nameOfSeries, readResults, toLines } from "../../../../src/console/app/explore/results.ts";
+import { isTotals, nameSeries, readResults, toLines } from "../../../../src/console/app/explore/results.ts";
 import { type FunnelStep, toFunnels } from "../../../../src/query/result.ts";
 
 const series = { label: "paid", data: [1], days: ["2026-01-01"], count: 1 };
@@ -33,15 +33,15 @@ test("series without intervals are totals, conversions by interval are lines", (
   const rates = [
     { count: 2, data: [50, 0], days: ["2024-03-30", "2024-03-31"], labels: [], breakdown_value: ["pro"] },
   ];
-  expect(toLines(rates).map(nameOfSeries)).toEqual(["Conversion, % · pro"]);
+  expect(toLines(rates).map(nameSeries)).toEqual(["Conversion, % · pro"]);
 });
 
 test("a series is called by its event, its math, its value and its time", () => {
-  expect(nameOfSeries({ ...series, breakdown_value: "Chrome", compare_label: "previous" })).toBe(
+  expect(nameSeries({ ...series, breakdown_value: "Chrome", compare_label: "previous" })).toBe(
     "paid · Chrome (before)",
   );
   const counted = (math: string, math_property?: string) =>
-    nameOfSeries({ ...series, action: { name: "paid", math, math_property: math_property ?? null } });
+    nameSeries({ ...series, action: { name: "paid", math, math_property: math_property ?? null } });
   expect([counted("total"), counted("dau"), counted("p95", "price"), counted("unique_group")]).toEqual([
     "paid",
     "paid · Persons",

@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { kindNames } from "../../../../src/console/app/explore/choices.ts";
-import { type InsightQuery, queryBodyOf } from "../../../../src/console/app/explore/query.ts";
-import { formQueryOf, savedWith } from "../../../../src/console/app/explore/saved_query.ts";
+import { type InsightQuery, toQueryBody } from "../../../../src/console/app/explore/query.ts";
+import { savedWith, toFormQuery } from "../../../../src/console/app/explore/saved_query.ts";
 import {
   needsValue,
   operators,
@@ -43,8 +43,8 @@ const insightQuery: InsightQuery = {
 };
 
 test("a question that was saved is the same when it is opened", () => {
-  expect(formQueryOf(queryBodyOf(insightQuery))).toEqual(insightQuery);
-  expect(formQueryOf({ kind: "InsightVizNode", source: queryBodyOf(insightQuery) })).toEqual(insightQuery);
+  expect(toFormQuery(toQueryBody(insightQuery))).toEqual(insightQuery);
+  expect(toFormQuery({ kind: "InsightVizNode", source: toQueryBody(insightQuery) })).toEqual(insightQuery);
   const plain = {
     ...insightQuery,
     breakdown: "",
@@ -54,22 +54,22 @@ test("a question that was saved is the same when it is opened", () => {
     range: "-7d",
     values: 6,
   };
-  expect(formQueryOf(queryBodyOf(plain))).toEqual(plain);
+  expect(toFormQuery(toQueryBody(plain))).toEqual(plain);
   for (const kind of kindNames) {
-    const saved = queryBodyOf({ ...insightQuery, kind, pathType: "$screen", start: "/", steps: 3 });
-    expect(queryBodyOf(formQueryOf(saved)!)).toEqual(saved);
+    const saved = toQueryBody({ ...insightQuery, kind, pathType: "$screen", start: "/", steps: 3 });
+    expect(toQueryBody(toFormQuery(saved)!)).toEqual(saved);
   }
 });
 
 test("what a query leaves out is what the API takes for granted", () => {
   const least = { kind: "TrendsQuery", series: [{ event: "paid" }] };
-  expect(formQueryOf(least)).toMatchObject({
+  expect(toFormQuery(least)).toMatchObject({
     series: [{ event: "paid", math: "total" }],
     interval: "day",
     range: "-7d",
   });
   const brokenDown = { ...least, breakdownFilter: { breakdown: "plan" } };
-  expect(formQueryOf(brokenDown)).toMatchObject({ breakdown: "plan", values: 25 });
+  expect(toFormQuery(brokenDown)).toMatchObject({ breakdown: "plan", values: 25 });
 });
 
 test("what says nothing new does not stand in the way", () => {
@@ -83,7 +83,7 @@ test("what says nothing new does not stand in the way", () => {
     properties: null,
     samplingFactor: 1,
   };
-  expect(formQueryOf(query)).toMatchObject({ kind: "trend", series: [{ event: "paid" }] });
+  expect(toFormQuery(query)).toMatchObject({ kind: "trend", series: [{ event: "paid" }] });
 });
 
 test("filters mean the same in each of PostHog's forms", () => {
@@ -96,9 +96,9 @@ test("filters mean the same in each of PostHog's forms", () => {
     { type: "AND", values: [{ type: "AND", values: [one] }] },
   ];
   for (const properties of forms)
-    expect(formQueryOf({ ...trend, properties })).toMatchObject({ conditions: [condition], to: "-1d" });
+    expect(toFormQuery({ ...trend, properties })).toMatchObject({ conditions: [condition], to: "-1d" });
   const isSet = { key: "plan", operator: "is_set", value: "is_set", type: "person" };
-  expect(formQueryOf({ ...trend, properties: [isSet] })?.conditions).toEqual([
+  expect(toFormQuery({ ...trend, properties: [isSet] })?.conditions).toEqual([
     { type: "person", key: "plan", operator: "is_set", values: [] },
   ]);
 });
@@ -106,12 +106,12 @@ test("filters mean the same in each of PostHog's forms", () => {
 test("several values and every operator of the form come back", () => {
   const trend = { kind: "TrendsQuery", series: [{ event: "paid" }] };
   const values = ["free", "gold"];
-  const several = formQueryOf({ ...trend, properties: [{ key: "plan", value: values }] })!;
+  const several = toFormQuery({ ...trend, properties: [{ key: "plan", value: values }] })!;
   expect(several.conditions).toEqual([{ type: "event", key: "plan", operator: "exact", values }]);
   for (const [operator] of operators) {
     const condition = withOperator(several.conditions[0]!, operator);
     const next = { ...several, conditions: [condition] };
-    expect([operator, formQueryOf(queryBodyOf(next))]).toEqual([operator, next]);
+    expect([operator, toFormQuery(toQueryBody(next))]).toEqual([operator, next]);
     expect(condition.values.length).toBe(takesSeveral(operator) ? 2 : needsValue(operator) ? 1 : 0);
   }
 });
@@ -119,7 +119,7 @@ test("several values and every operator of the form come back", () => {
 test("one breakdown means the same in both of PostHog's forms", () => {
   const trend = { kind: "TrendsQuery", series: [{ event: "paid" }] };
   const breakdowns = [{ property: "size", type: "group", group_type_index: 1 }];
-  expect(formQueryOf({ ...trend, breakdownFilter: { breakdowns } })).toMatchObject({
+  expect(toFormQuery({ ...trend, breakdownFilter: { breakdowns } })).toMatchObject({
     breakdown: "size",
     breakdownType: "group:1",
     values: 25,
@@ -134,7 +134,7 @@ test("what says only how a query is drawn does not stand in the way, and stays w
     trendsFilter: { showLegend: true, display: "ActionsBar", goalLines: [{ value: 3 }] },
   };
   const saved = { kind: "InsightVizNode", full: true, source };
-  const next = formQueryOf(saved)!;
+  const next = toFormQuery(saved)!;
   expect(next).toMatchObject({ display: "ActionsBar" });
   expect(savedWith(saved, { ...next, display: "ActionsPie" })).toMatchObject({
     full: true,
@@ -145,7 +145,7 @@ test("what says only how a query is drawn does not stand in the way, and stays w
   });
   // Another kind of question is drawn in another way.
   expect(JSON.stringify(savedWith(saved, { ...next, kind: "funnel" }))).not.toContain("showLegend");
-  expect(savedWith(undefined, next)).toEqual({ kind: "InsightVizNode", source: queryBodyOf(next) });
+  expect(savedWith(undefined, next)).toEqual({ kind: "InsightVizNode", source: toQueryBody(next) });
 });
 
 test("filters of one event, of groups and of sessions come back, and a formula in each of PostHog's forms", () => {
@@ -155,10 +155,10 @@ test("filters of one event, of groups and of sessions come back, and a formula i
   ];
   const series = [{ ...insightQuery.series[0]!, conditions }, insightQuery.series[1]!];
   const next = { ...insightQuery, series, breakdownType: "group:0", withoutTests: true, formula: "A / B" };
-  expect(formQueryOf(queryBodyOf(next))).toEqual(next);
+  expect(toFormQuery(toQueryBody(next))).toEqual(next);
   for (const kind of ["funnel", "retention"] as const) {
-    const saved = queryBodyOf({ ...next, kind });
-    expect(queryBodyOf(formQueryOf(saved)!)).toEqual(saved);
+    const saved = toQueryBody({ ...next, kind });
+    expect(toQueryBody(toFormQuery(saved)!)).toEqual(saved);
     expect(JSON.stringify(saved)).toContain('"group_type_index":1');
   }
   for (const trendsFilter of [
@@ -166,7 +166,7 @@ test("filters of one event, of groups and of sessions come back, and a formula i
     { formulas: ["A / 2"] },
     { formulaNodes: [{ formula: "A / 2", custom_name: "" }] },
   ])
-    expect(formQueryOf({ kind: "TrendsQuery", series: [{ event: "a" }], trendsFilter })).toMatchObject({
+    expect(toFormQuery({ kind: "TrendsQuery", series: [{ event: "a" }], trendsFilter })).toMatchObject({
       formula: "A / 2",
     });
 });
@@ -208,14 +208,14 @@ test("windows of funnels, their order, and the length and end of retention come 
     series: [{ event: "a" }, { event: "b" }],
     funnelsFilter: { funnelWindowInterval: 7, funnelOrderType: "strict" },
   };
-  expect(formQueryOf(funnel)).toMatchObject({ window: "7 day", order: "strict" });
+  expect(toFormQuery(funnel)).toMatchObject({ window: "7 day", order: "strict" });
   const entity = { id: "a", type: "events" };
   const retention = {
     kind: "RetentionQuery",
     dateRange: { date_to: "2026-03-01" },
     retentionFilter: { totalIntervals: 4, targetEntity: entity, returningEntity: entity },
   };
-  expect(formQueryOf(retention)).toMatchObject({ columns: 4, to: "2026-03-01" });
+  expect(toFormQuery(retention)).toMatchObject({ columns: 4, to: "2026-03-01" });
 });
 
 test("a query that says more than the form shows is no question", () => {
@@ -237,10 +237,10 @@ test("a query that says more than the form shows is no question", () => {
     { breakdownFilter: { breakdowns: [{ property: "plan" }, { property: "size" }] } },
   ];
   for (const change of more)
-    expect([change, formQueryOf({ ...trend, ...change })]).toEqual([change, undefined]);
-  expect(formQueryOf({ kind: "EventsQuery", select: ["event"] })).toBeUndefined();
+    expect([change, toFormQuery({ ...trend, ...change })]).toEqual([change, undefined]);
+  expect(toFormQuery({ kind: "EventsQuery", select: ["event"] })).toBeUndefined();
   // Without events it is of page views, which is not the same as of any event.
-  expect(formQueryOf({ kind: "RetentionQuery", retentionFilter: {} })).toBeUndefined();
+  expect(toFormQuery({ kind: "RetentionQuery", retentionFilter: {} })).toBeUndefined();
   for (const none of [null, "TrendsQuery", [], {}, { source: null }])
-    expect(formQueryOf(none)).toBeUndefined();
+    expect(toFormQuery(none)).toBeUndefined();
 });

@@ -6,7 +6,7 @@ import { closePage, drawPage, inDocument } from "../drawn_page.tsx";
 
 const { TrendView } = await inDocument(() => import("../../../../src/console/app/explore/trend_view.tsx"));
 
-const { totalsQueryOf } = await inDocument(() => import("../../../../src/console/app/explore/headline.tsx"));
+const { toTotalsQuery } = await inDocument(() => import("../../../../src/console/app/explore/headline.tsx"));
 
 afterEach(async () => {
   await closePage();
@@ -64,7 +64,7 @@ test("the change of an unfinished time is that against the same part of the one 
 
 test("the numbers of the whole time keep a range of whole days, which decides the time before", () => {
   const totals = (dateRange: object, interval: string) =>
-    (totalsQueryOf({ kind: "TrendsQuery", dateRange, interval }, "2026-03-01") as { dateRange: object })
+    (toTotalsQuery({ kind: "TrendsQuery", dateRange, interval }, "2026-03-01") as { dateRange: object })
       .dateRange;
   for (const date_from of ["-7d", "mStart", "-1mStart", "dStart"])
     expect(totals({ date_from }, "day")).toEqual({ date_from });

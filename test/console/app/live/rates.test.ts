@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import type { FiguresMessage } from "../../../../src/console/app/live/messages.ts";
 import {
   historyMax,
-  importOf,
-  ratesOf,
+  listRates,
+  listTimes,
+  measureImport,
   recentRate,
-  timesOf,
   withMessage,
 } from "../../../../src/console/app/live/rates.ts";
 
@@ -19,8 +19,8 @@ const live = ({ accepted }: FiguresMessage) => accepted["live"] ?? 0;
 
 test("rates are differences by the second, at the time of the later message", () => {
   const history = [message(1000, 0), message(2000, 50), message(4000, 60), message(4000, 70)];
-  expect(ratesOf(history, live)).toEqual([50, 5, 0]);
-  expect(timesOf(history)).toEqual([2, 4, 4]);
+  expect(listRates(history, live)).toEqual([50, 5, 0]);
+  expect(listTimes(history)).toEqual([2, 4, 4]);
   expect(recentRate([1, 2, 3, 4], 2)).toBe(3.5);
   expect(recentRate([])).toBe(0);
 });
@@ -40,9 +40,9 @@ function imported(second: number, accepted: number, stored: number, pending_even
 }
 
 test("an import shows what arrived, what is stored, and how long the rest takes", () => {
-  expect(importOf([])).toBeUndefined();
-  expect(importOf([message(0, 5), message(1000, 9)])).toBeUndefined();
-  expect(importOf([imported(0, 0, 0, 0), imported(1, 1000, 0, 1000)])).toEqual({
+  expect(measureImport([])).toBeUndefined();
+  expect(measureImport([message(0, 5), message(1000, 9)])).toBeUndefined();
+  expect(measureImport([imported(0, 0, 0, 0), imported(1, 1000, 0, 1000)])).toEqual({
     accepted: 1000,
     stored: 0,
     acceptedRate: 1000,
@@ -51,19 +51,19 @@ test("an import shows what arrived, what is stored, and how long the rest takes"
     remainingSeconds: undefined,
   });
   const history = [imported(0, 3000, 0, 3000), imported(1, 3000, 500, 2500), imported(2, 3000, 1000, 2000)];
-  expect(importOf(history)).toMatchObject({
+  expect(measureImport(history)).toMatchObject({
     acceptedRate: 0,
     storedRate: 500,
     pending: 2000,
     remainingSeconds: 4,
   });
-  expect(importOf([...history, imported(3, 3000, 3000, 0)])).toMatchObject({
+  expect(measureImport([...history, imported(3, 3000, 3000, 0)])).toMatchObject({
     pending: 0,
     remainingSeconds: 0,
   });
 });
 
 test("live events that wait are none of an import, but what an earlier process left behind may be", () => {
-  expect(importOf([imported(0, 1000, 900, 5000)])).toMatchObject({ pending: 100 });
-  expect(importOf([imported(0, 0, 900, 5000)])).toMatchObject({ pending: 5000 });
+  expect(measureImport([imported(0, 1000, 900, 5000)])).toMatchObject({ pending: 100 });
+  expect(measureImport([imported(0, 0, 900, 5000)])).toMatchObject({ pending: 5000 });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { countryName, countryOfZone } from "../../../../src/console/app/overview/countries.ts";
+import { countryName, findCountry } from "../../../../src/console/app/overview/countries.ts";
 
 test("a time zone has its country under its newer name and its older one", () => {
   const pairs = [
@@ -10,7 +10,7 @@ test("a time zone has its country under its newer name and its older one", () =>
     ["America/Indiana/Indianapolis", "America/Indianapolis"],
     ["America/Nuuk", "America/Godthab"],
   ];
-  expect(pairs.map((names) => names.map(countryOfZone))).toEqual([
+  expect(pairs.map((names) => names.map(findCountry))).toEqual([
     ["IN", "IN"],
     ["UA", "UA"],
     ["VN", "VN"],
@@ -25,11 +25,11 @@ test("every zone of a continent that the engine knows has a country", () => {
     /^(?:Africa|America|Asia|Europe)\//.test(zone),
   );
   expect(places.length).toBeGreaterThan(300);
-  expect(places.filter((zone) => countryOfZone(zone) === undefined)).toEqual([]);
+  expect(places.filter((zone) => findCountry(zone) === undefined)).toEqual([]);
 });
 
 test("a zone of no country and a text that is no zone have none", () => {
-  expect(["UTC", "Etc/GMT+5", "Mars/Olympus", ""].map(countryOfZone)).toEqual(Array(4).fill(undefined));
+  expect(["UTC", "Etc/GMT+5", "Mars/Olympus", ""].map(findCountry)).toEqual(Array(4).fill(undefined));
 });
 
 test("a code is its country's name, and what is no code stays as it is", () => {

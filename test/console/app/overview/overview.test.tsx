@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from "bun:test";
 import { type Site, siteAddress } from "../../../../src/console/app/overview/site_query.ts";
-import { hrefOf, readRoute } from "../../../../src/console/app/session/route.ts";
+import { buildHref, readRoute } from "../../../../src/console/app/session/route.ts";
 import { type Answers, type Asked, closePage, drawPage, inDocument } from "../drawn_page.tsx";
 
 const { Overview } = await inDocument(() => import("../../../../src/console/app/overview/overview.tsx"));
@@ -113,7 +113,7 @@ test("a project without events is led to the start from the first page, and stay
 });
 
 test("the address of a site has its range and filters, and none where it is the usual one", () => {
-  const addressOf = (site: Site) => hrefOf(7, "overview", [], siteAddress(site));
+  const addressOf = (site: Site) => buildHref(7, "overview", [], siteAddress(site));
   expect(addressOf({ range: "-7d", to: "", compareTo: "", filters: [] })).toBe("#/7/overview");
   expect(addressOf({ range: "all", to: "", compareTo: "", filters: [{ by: "OS", value: "" }] })).toBe(
     "#/7/overview?range=all&filter=OS%3A",

@@ -5,18 +5,18 @@ import {
   byZone,
   cards,
   curveQuery,
+  findSubject,
   overviewQuery,
+  readSite,
   rowName,
   type Site,
   siteAddress,
-  siteOf,
-  subjectOf,
   tableQuery,
   withFilter,
 } from "../../../../src/console/app/overview/site_query.ts";
 
 const site: Site = { range: "-7d", to: "", compareTo: "", filters: [] };
-const from = (address: string) => siteOf(new URLSearchParams(address));
+const from = (address: string) => readSite(new URLSearchParams(address));
 
 test("an address holds the range and the filters, and nothing where nothing is set", () => {
   expect(siteAddress(site)).toBe("");
@@ -97,17 +97,17 @@ test("each table requests its own breakdown, and that of time zones for events w
       limit: 8,
       properties: [],
     });
-    expect(subjectOf(subject.by)).toBe(subject);
+    expect(findSubject(subject.by)).toBe(subject);
   }
   expect(new Set(all.map(({ by }) => by)).size).toBe(all.length);
   expect(tableQuery(site, byZone, 8).properties).toEqual([
     { key: "$geoip_country_code", type: "event", operator: "is_not_set" },
   ]);
-  expect(subjectOf("Nonsense")).toBeUndefined();
+  expect(findSubject("Nonsense")).toBeUndefined();
 });
 
 test("rows are called by what they stand for; what no browser knows is called as it is", () => {
-  const named = (by: string, value: string) => rowName(subjectOf(by)!, value);
+  const named = (by: string, value: string) => rowName(findSubject(by)!, value);
   expect([named("Country", "DE"), named("Country", ""), named("Country", "no code")]).toEqual([
     "Germany",
     "(none)",

@@ -1,7 +1,12 @@
 // The place of a fault, and what is saved of a query in SQL.
 
 import { expect, test } from "bun:test";
-import { errorRangeIn, nodeWith, savedSqlOf, sourceWith } from "../../../../src/console/app/sql/sql_query.ts";
+import {
+  errorRangeIn,
+  nodeWith,
+  readSavedSql,
+  sourceWith,
+} from "../../../../src/console/app/sql/sql_query.ts";
 
 test("a fault is marked at its word, in characters as people count them", () => {
   const text = "select 1,\n  '😀', nam from events";
@@ -22,7 +27,7 @@ test("what else was saved of a query stays when its text is changed", () => {
     display: "ActionsBar",
     chartSettings: { goalLines: [] },
   };
-  const saved = savedSqlOf(node)!;
+  const saved = readSavedSql(node)!;
   expect(saved).toMatchObject({ text: "select 1", display: "ActionsBar" });
   const changed = { ...source, query: "select 2" };
   expect(sourceWith(saved, "select 2")).toEqual(changed);
@@ -31,11 +36,11 @@ test("what else was saved of a query stays when its text is changed", () => {
     source: changed,
     display: "ActionsTable",
   });
-  const bare = savedSqlOf(source);
+  const bare = readSavedSql(source);
   expect(nodeWith(bare, "select 2", "ActionsTable")).toEqual({
     kind: "DataVisualizationNode",
     source: changed,
     display: "ActionsTable",
   });
-  expect(savedSqlOf({ kind: "InsightVizNode", source: { kind: "TrendsQuery" } })).toBeUndefined();
+  expect(readSavedSql({ kind: "InsightVizNode", source: { kind: "TrendsQuery" } })).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { csvOf, tsvOf } from "../../../../src/console/app/ui/csv.ts";
+import { toCsv, toTsv } from "../../../../src/console/app/ui/csv.ts";
 
 test("a file for spreadsheets holds texts as texts, and never a formula", () => {
   const rows = [
@@ -7,8 +7,8 @@ test("a file for spreadsheets holds texts as texts, and never a formula", () => 
     ["=1+1", { a: 1 }, -2],
     [" x", true, undefined],
   ];
-  expect(csvOf(["name", "b", "c"], rows)).toBe(
+  expect(toCsv(["name", "b", "c"], rows)).toBe(
     'name,b,c\r\n"a ""b"", c",,1.5\r\n\'=1+1,"{""a"":1}",-2\r\n" x",true,\r\n',
   );
-  expect(tsvOf(["name", "b\tc"], [["two\r\nlines", "=1"]])).toBe("name\tb c\ntwo lines\t'=1\n");
+  expect(toTsv(["name", "b\tc"], [["two\r\nlines", "=1"]])).toBe("name\tb c\ntwo lines\t'=1\n");
 });

@@ -2,7 +2,7 @@
 
 import { AddCondition, ConditionFields, ownerOptions } from "../../filters/condition_fields.tsx";
 import { useOffered, WithNames } from "../../filters/property_names.tsx";
-import { inputsOf, RangeField } from "../../ui/inputs.tsx";
+import { makeInputs, RangeField } from "../../ui/inputs.tsx";
 import { Button, Form } from "../../ui/parts.tsx";
 import {
   comparisons,
@@ -31,7 +31,7 @@ interface FormProps {
 export function QueryForm({ next, edit, submit, isEdited }: FormProps) {
   const set = (change: Partial<InsightQuery>) => edit({ ...next, ...change });
   const { kind } = next;
-  const { check, choice } = inputsOf(next, set);
+  const { check, choice } = makeInputs(next, set);
   const filters = {
     conditions: next.conditions,
     set: (conditions: InsightQuery["conditions"]) => set({ conditions }),
@@ -76,7 +76,7 @@ const columnCounts = ["4", "8", "12", "16"].map((count) => [count, count] as con
 
 /** The fields that each kind of query has beside its events and filters. */
 function KindFields({ next, set }: KindProps) {
-  const { text, choice } = inputsOf(next, set);
+  const { text, choice } = makeInputs(next, set);
   const range = (
     <RangeField
       from={next.range}
@@ -142,11 +142,14 @@ const valueCounts = ["6", "10", "25"].map((count) => [count, `The ${count} most 
 
 function BreakdownFields({ next, set }: KindProps) {
   const { breakdown, breakdownType, values } = next;
-  const { text, choice } = inputsOf(next, set);
-  const { names, listOf } = useOffered();
+  const { text, choice } = makeInputs(next, set);
+  const { names, nameList } = useOffered();
   return (
     <>
-      {text("breakdown", "Break down by property", { placeholder: "$browser", list: listOf(breakdownType) })}
+      {text("breakdown", "Break down by property", {
+        placeholder: "$browser",
+        list: nameList(breakdownType),
+      })}
       {breakdown !== "" && (
         <>
           {choice("breakdownType", "Of", ownerOptions(names, breakdownType))}

@@ -6,7 +6,7 @@ import { AddCondition, ConditionFields } from "../../filters/condition_fields.ts
 import type { Condition } from "../../filters/conditions.ts";
 import { useOffered } from "../../filters/property_names.tsx";
 import type { ProjectNames } from "../../session/project_names.ts";
-import { inputsOf } from "../../ui/inputs.tsx";
+import { makeInputs } from "../../ui/inputs.tsx";
 import { Button } from "../../ui/parts.tsx";
 import { type Kind, kinds, maths, needsProperty, withCurrent } from "../choices.ts";
 import { anyEvent, type InsightQuery, type Series } from "../query.ts";
@@ -34,12 +34,12 @@ export function SeriesFields({ query: { kind, series }, set }: SeriesFieldsProps
   return (
     <fieldset class="whole" ref={fieldset}>
       <legend>{kind === "funnel" ? "Steps, in their order" : most > 1 ? "Events" : "Event"}</legend>
-      {shown.map((one, i, all) => (
+      {shown.map((item, i, all) => (
         <OneSeries
           key={i}
           kind={kind}
-          label={labelOf(kind, all.length, i)}
-          series={one}
+          label={labelSeries(kind, all.length, i)}
+          series={item}
           set={(change) => set(all.map((other, j) => (j === i ? { ...other, ...change } : other)))}
           of={all.length > 1 ? ` of event ${i + 1}` : ""}
         >
@@ -48,7 +48,7 @@ export function SeriesFields({ query: { kind, series }, set }: SeriesFieldsProps
           )}
           {all.length > least && (
             <Button
-              aria-label={`Remove ${labelOf(kind, all.length, i)}`}
+              aria-label={`Remove ${labelSeries(kind, all.length, i)}`}
               onClick={() => set(all.filter((_, j) => j !== i))}
             >
               Remove
@@ -69,7 +69,7 @@ export function shownSeries(kind: Kind, series: readonly Series[]): Series[] {
 }
 
 /** What the event at this position is for. */
-function labelOf(kind: Kind, count: number, i: number): string {
+function labelSeries(kind: Kind, count: number, i: number): string {
   if (kind === "funnel") return `Step ${i + 1}`;
   if (kind === "retention") return i === 0 ? "Did" : "Came back and did";
   return count > 1 ? `Event ${i + 1}` : "Event";
@@ -87,17 +87,17 @@ interface OneSeriesProps {
 
 function OneSeries({ kind, label, series, set, of, children }: OneSeriesProps) {
   const { math, conditions } = series;
-  const { names, listOf } = useOffered();
+  const { names, nameList } = useOffered();
   const filters = { conditions, set: (next: Condition[]) => set({ conditions: next }), about: of };
-  const { text, choice } = inputsOf(series, set);
+  const { text, choice } = makeInputs(series, set);
   return (
     <>
       <div class="form series">
-        {text("event", label, { placeholder: "any event", list: listOf("events") })}
+        {text("event", label, { placeholder: "any event", list: nameList("events") })}
         {kind === "trend" && choice("math", `Count${of}`, withCurrent(mathsWith(names), math))}
         {kind === "trend" &&
           needsProperty(math) &&
-          text("property", `Property${of}`, { list: listOf("event"), required: true })}
+          text("property", `Property${of}`, { list: nameList("event"), required: true })}
         {/* A single event has the filters of its query. */}
         {of !== "" && <AddCondition {...filters} />}
         {children}

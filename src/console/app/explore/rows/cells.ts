@@ -8,10 +8,11 @@ export interface ChartRows {
 }
 
 /** The names of columns; those without a name are called by their number. */
-export function namesOfColumns(rows: readonly (readonly unknown[])[], columns: readonly string[]): string[] {
+export function nameColumns(rows: readonly (readonly unknown[])[], columns: readonly string[]): string[] {
   const width = rows.reduce((most, row) => Math.max(most, row.length), 0);
-  const nameOf = (_: unknown, i: number) => columns[i]?.replace("context.columns.", "") ?? `Column ${i + 1}`;
-  return Array.from({ length: width }, nameOf);
+  const nameColumn = (_: unknown, i: number) =>
+    columns[i]?.replace("context.columns.", "") ?? `Column ${i + 1}`;
+  return Array.from({ length: width }, nameColumn);
 }
 
 /** How many names side by side, and series, one picture shows. */
@@ -32,7 +33,7 @@ const isText = (type: string) => /^(?:String|FixedString|Enum|UUID|Bool)/.test(b
  * The first column is a time or a text, the others numbers; or the second is a text, which splits one column of numbers
  * into series. Undefined for other tables, and where a name would appear twice.
  */
-export function chartRowsOf(
+export function toChartRows(
   columns: readonly string[],
   types: readonly string[],
   rows: readonly (readonly unknown[])[],

@@ -1,13 +1,13 @@
 // Rows of a query as a table or, where their columns allow it, as a chart.
 
 import { Chart } from "../../ui/chart.tsx";
-import { timesOfDays } from "../../ui/chart/intervals.ts";
+import { toTimes } from "../../ui/chart/intervals.ts";
 import { numberText } from "../../ui/format.ts";
 import { inkAt } from "../../ui/ink.ts";
 import { Cut } from "../../ui/parts.tsx";
 import { Bars, Table } from "../../ui/table.tsx";
 import { useDark } from "../../ui/theme.tsx";
-import { type ChartRows, chartRowsOf, namesOfColumns, shownCell } from "./cells.ts";
+import { type ChartRows, nameColumns, shownCell, toChartRows } from "./cells.ts";
 
 interface TableViewProps {
   rows: readonly (readonly unknown[])[];
@@ -22,9 +22,9 @@ interface TableViewProps {
 const cellLettersMax = 300;
 
 export function TableView({ rows, columns, types, display, height }: TableViewProps) {
-  const names = namesOfColumns(rows, columns);
+  const names = nameColumns(rows, columns);
   const isChart = display === "ActionsLineGraph" || display === "ActionsBar";
-  const chart = isChart ? chartRowsOf(names, types, rows) : undefined;
+  const chart = isChart ? toChartRows(names, types, rows) : undefined;
   const table = <RowsTable names={names} types={types} rows={rows} />;
   return (
     <>
@@ -72,19 +72,19 @@ function RowsTable({ names, types, rows }: RowsTableProps) {
 function RowsChart({ chart, isBar, height }: { chart: ChartRows; isBar: boolean; height: number }) {
   const { isTime, names, series } = chart;
   const isDark = useDark();
-  const [kind, labels] = [isBar || !isTime ? "Bars" : "Lines", series.map((one) => one.label).join(", ")];
+  const [kind, labels] = [isBar || !isTime ? "Bars" : "Lines", series.map((item) => item.label).join(", ")];
   const label = `${kind} from ${names[0]} to ${names.at(-1)}: ${labels}`;
   if (isTime) {
-    const [times, drawing] = [timesOfDays(names), isBar ? "bar" : "line"] as const;
+    const [times, drawing] = [toTimes(names), isBar ? "bar" : "line"] as const;
     return (
       <Chart label={label} times={times} names={names} lines={series} height={height} drawing={drawing} />
     );
   }
   const bars = names.flatMap((name, i) =>
-    series.map((one, j) => ({
-      label: series.length > 1 ? `${name} · ${one.label}` : name,
-      value: one.values[i] ?? 0,
-      text: one.values[i] === null ? "–" : numberText(one.values[i] ?? 0),
+    series.map((item, j) => ({
+      label: series.length > 1 ? `${name} · ${item.label}` : name,
+      value: item.values[i] ?? 0,
+      text: item.values[i] === null ? "–" : numberText(item.values[i] ?? 0),
       colour: inkAt(j, isDark),
     })),
   );

@@ -4,7 +4,7 @@
  * The starts of a series' intervals, in seconds since 1970; empty where its `days` are no times. An hour that clocks
  * show twice is half an interval later.
  */
-export function timesOfDays(series: readonly (string | number)[]): number[] {
+export function toTimes(series: readonly (string | number)[]): number[] {
   const texts = series.filter((day) => typeof day === "string");
   const times = texts.map((day) => shownTime(day) / 1000);
   const isTwice = (i: number) => i > 0 && texts[i] === texts[i - 1];
@@ -17,7 +17,7 @@ function shownTime(text: string): number {
 }
 
 /** The names of intervals; an hour that clocks show twice is named as such. */
-export function namesOfTimes(days: readonly (string | number)[]): string[] {
+export function nameTimes(days: readonly (string | number)[]): string[] {
   return days.map((day, i) =>
     i > 0 && day === days[i - 1] ? `${day} (again, clocks went back)` : String(day),
   );

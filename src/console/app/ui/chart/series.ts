@@ -21,7 +21,7 @@ export interface DrawnSeries {
 }
 
 /** The series in the order of drawing: the top of a stack first, since the others are drawn over it. */
-export function seriesOf(lines: readonly Line[], drawing: Drawing, unfinished?: number): DrawnSeries[] {
+export function toDrawnSeries(lines: readonly Line[], drawing: Drawing, unfinished?: number): DrawnSeries[] {
   const all = lines.map((line, index) => ({
     line,
     index,
@@ -35,13 +35,13 @@ export function seriesOf(lines: readonly Line[], drawing: Drawing, unfinished?: 
   if (unfinished === undefined || (unfinished === 0 && !isOfBars)) return ordered;
   // A line is connected to its unfinished value, a bar is not.
   const from = isOfBars ? unfinished : unfinished - 1;
-  return ordered.flatMap((one) => {
-    if (one.line.dashed && !isOfBars) return [one];
-    const whole = one.values.map((value, i) => (i >= unfinished ? null : value));
-    const tail = one.values.map((value, i) => (i < from ? null : value));
+  return ordered.flatMap((item) => {
+    if (item.line.dashed && !isOfBars) return [item];
+    const whole = item.values.map((value, i) => (i >= unfinished ? null : value));
+    const tail = item.values.map((value, i) => (i < from ? null : value));
     return [
-      { ...one, values: whole },
-      { ...one, values: tail, isTail: true },
+      { ...item, values: whole },
+      { ...item, values: tail, isTail: true },
     ];
   });
 }

@@ -8,7 +8,7 @@ import type { Placed } from "../../tree.ts";
 import { asType, constantSql, type SqlDraft } from "../draft.ts";
 import { quotedName, refuse, type Sql } from "../value.ts";
 import { countRange } from "./cost.ts";
-import { kindsOf } from "./kinds.ts";
+import { chooseKinds } from "./kinds.ts";
 import { functionLimits } from "./limits.ts";
 
 type Check = (draft: SqlDraft, value: Sql, at: Placed, name: string) => Sql;
@@ -114,7 +114,7 @@ const knownUnits = new Set([
 
 function readUnit({ constant }: Sql, at: Placed, known: ReadonlySet<string>): string {
   const unit = String(constant).toLowerCase();
-  const found = [unit, unit.replace(/s$/, "")].find((one) => known.has(one));
+  const found = [unit, unit.replace(/s$/, "")].find((name) => known.has(name));
   return found ?? refuse(`The unit is one of ${[...intervalUnits].join(", ")}.`, at);
 }
 
@@ -132,7 +132,7 @@ export function checkArguments(
   at: Placed,
 ): Sql[] {
   if (/^[v?*]+$/.test(args)) return [...values];
-  const letters = kindsOf(args, values.length);
+  const letters = chooseKinds(args, values.length);
   if (letters.startsWith("g")) return boundRange(draft, values, at);
   return values.map((value, i) => checks[letters[i]!]!(draft, value, at, name));
 }

@@ -6,7 +6,7 @@ import { countSteps } from "../../../../storage/events/pattern_steps.ts";
 import type { ExpressionNode } from "../../tree.ts";
 import type { Cost, Sql, SqlType } from "../value.ts";
 import { sqlFunction } from "./functions.ts";
-import { kindsOf } from "./kinds.ts";
+import { chooseKinds } from "./kinds.ts";
 import { functionLimits } from "./limits.ts";
 
 /** Up to so many characters a call costs no more than any other; a text that is not known has so many. */
@@ -76,7 +76,7 @@ const growing: Readonly<Record<string, Growth>> = {
 };
 
 /** @param parts the values within the node, in the order of its arguments. */
-export function costOf(node: ExpressionNode, value: Sql, parts: readonly Sql[]): Cost {
+export function estimateCost(node: ExpressionNode, value: Sql, parts: readonly Sql[]): Cost {
   let steps = 1;
   let [chars, size, largest, made, count] = [0, 0, 0, 0, 0];
   let isFixed = node.node !== "Lambda";
@@ -104,7 +104,7 @@ export function costOf(node: ExpressionNode, value: Sql, parts: readonly Sql[]):
   const name = callee?.name ?? call?.name.toLowerCase() ?? "";
   const lambda = call ? call.args.findIndex((arg) => arg.node === "Lambda") : -1;
   if (lambda >= 0 && parts[lambda])
-    return costOfLambda(name, parts[lambda].cost!, parts.toSpliced(lambda, 1));
+    return estimateLambda(name, parts[lambda].cost!, parts.toSpliced(lambda, 1));
   const op = node.node === "CompareOperation" ? node.op : name;
   const weight = op !== "" && heavy.test(op) ? heavySteps : 1;
   steps += Math.max(weight, call && value.type === "string" ? textSteps : 1) - 1;
@@ -122,7 +122,7 @@ export function costOf(node: ExpressionNode, value: Sql, parts: readonly Sql[]):
 }
 
 /** A function that calls a lambda for each item of its arrays. */
-function costOfLambda(name: string, body: Cost, parts: readonly Sql[]): Cost {
+function estimateLambda(name: string, body: Cost, parts: readonly Sql[]): Cost {
   const arrays = parts.map((part) => part.cost!);
   const count = Math.max(0, ...arrays.map((array) => array.count ?? 0)) || undefined;
   const size = Math.max(1, ...arrays.map((array) => array.size));
@@ -142,6 +142,6 @@ function patternCost(op: string, args: string, parts: readonly Sql[]): number {
   const { cost } = parts[1] ?? {};
   if (op.endsWith("like")) return cost && !cost.isFixed ? cost.size * patternChars : 0;
   if (!op.includes("~") && !args.includes("r")) return 0;
-  const pattern = parts[op.includes("~") ? 1 : kindsOf(args, parts.length).indexOf("r")]?.constant;
+  const pattern = parts[op.includes("~") ? 1 : chooseKinds(args, parts.length).indexOf("r")]?.constant;
   return typeof pattern === "string" ? Math.max(0, countSteps(pattern) - pattern.length) * stepChars : 0;
 }

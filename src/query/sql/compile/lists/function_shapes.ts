@@ -1,8 +1,8 @@
 // Functions whose SQL is no plain call in the engine, and those that are refused, with the reason.
 
 import type { CallNode } from "../../tree.ts";
-import { momentOf } from "../compare.ts";
-import { asType, midnightOf, nowSql, type SqlDraft, textAs } from "../draft.ts";
+import { asMoment } from "../compare.ts";
+import { asType, nowSql, type SqlDraft, textAs, toMidnight } from "../draft.ts";
 import { quotedName, refuse, type Sql, type SqlType } from "../value.ts";
 import { toIntervalUnit } from "./arguments.ts";
 import { checkKinds } from "./kinds.ts";
@@ -18,37 +18,37 @@ const anyNull = (args: readonly Sql[]): boolean => args.some(({ nullable }) => n
 
 /** A conversion that yields null for what cannot be converted. */
 function cast(args: readonly Sql[], to: string, type: SqlType): Sql {
-  const [one] = args;
-  return of(`accurateCastOrNull(${one!.text ?? one!.sql}, '${to}')`, type, true);
+  const [item] = args;
+  return of(`accurateCastOrNull(${item!.text ?? item!.sql}, '${to}')`, type, true);
 }
 
 function toMoment(draft: SqlDraft, args: readonly Sql[], at: CallNode): Sql {
-  const [one, zone] = args;
+  const [item, zone] = args;
   const tz = zone?.sql ?? "{tz:String}";
-  if (typeof one!.constant === "string") return momentOf(draft, one!, false, at, tz);
-  if ((one!.type === "datetime" || one!.type === "date") && one!.text === undefined)
-    return of(`toDateTime64(${one!.sql}, 6, ${tz})`, "datetime", one!.nullable);
-  if (one!.type === "number" && one!.text === undefined)
-    return of(`toDateTime(${one!.sql}, ${tz})`, "datetime", one!.nullable);
+  if (typeof item!.constant === "string") return asMoment(draft, item!, false, at, tz);
+  if ((item!.type === "datetime" || item!.type === "date") && item!.text === undefined)
+    return of(`toDateTime64(${item!.sql}, 6, ${tz})`, "datetime", item!.nullable);
+  if (item!.type === "number" && item!.text === undefined)
+    return of(`toDateTime(${item!.sql}, ${tz})`, "datetime", item!.nullable);
   return of(
-    `parseDateTime64BestEffortOrNull(toString(${one!.text ?? one!.sql}), 6, ${tz})`,
+    `parseDateTime64BestEffortOrNull(toString(${item!.text ?? item!.sql}), 6, ${tz})`,
     "datetime",
     true,
   );
 }
 
 function toDay(draft: SqlDraft, args: readonly Sql[], at: CallNode): Sql {
-  const [one] = args;
-  if (typeof one!.constant === "string") return momentOf(draft, one!, true, at);
-  const isMoment = one!.type === "datetime" || one!.type === "date";
-  if (isMoment && one!.text === undefined) {
-    const { floor } = one!;
+  const [item] = args;
+  if (typeof item!.constant === "string") return asMoment(draft, item!, true, at);
+  const isMoment = item!.type === "datetime" || item!.type === "date";
+  if (isMoment && item!.text === undefined) {
+    const { floor } = item!;
     const rounded = floor ? { floor: { ...floor, days: floor.days + 2 } } : {};
     // A file has days before 1970; queries need the type by which events are sorted.
     const name = draft.context.wholeNumbers ? "toDate32" : "toDate";
-    return { ...of(`${name}(${one!.sql})`, "date", one!.nullable), ...rounded };
+    return { ...of(`${name}(${item!.sql})`, "date", item!.nullable), ...rounded };
   }
-  return of(textAs(`toString(${one!.text ?? one!.sql})`, "date"), "date", true);
+  return of(textAs(`toString(${item!.text ?? item!.sql})`, "date"), "date", true);
 }
 
 /** `f('day', 3, moment)` and `f(moment, interval)`. */
@@ -58,7 +58,7 @@ const shifted =
     const [one, two, three] = args;
     if (!three) return of(`(${one!.sql} ${sign} ${two!.sql})`, one!.type, anyNull(args));
     const unit = toIntervalUnit(one!, at);
-    const moment = /Second|Minute|Hour/.test(unit) ? midnightOf(three) : three;
+    const moment = /Second|Minute|Hour/.test(unit) ? toMidnight(three) : three;
     const interval = `toInterval${unit}(${asType(two!, "number").sql})`;
     return of(`(${moment.sql} ${sign} ${interval})`, moment.type, two!.nullable || three.nullable);
   };
@@ -66,7 +66,7 @@ const shifted =
 /** Properties of several types have their text in common. */
 function propertiesType(values: readonly Sql[]): SqlType {
   const [first] = values;
-  return values.every((one) => one.type === first?.type) ? (first?.type ?? "unknown") : "string";
+  return values.every((item) => item.type === first?.type) ? (first?.type ?? "unknown") : "string";
 }
 
 /** Functions that return one of their values: properties beside numbers are numbers. */
@@ -74,14 +74,14 @@ const alike =
   (name: string, first: number, step = 1): Shape["sql"] =>
   (_, args) => {
     const isValue = (i: number): boolean => i >= first && ((i - first) % step === 0 || i === args.length - 1);
-    const values = args.filter((one, i) => isValue(i) && one.constant !== null);
-    const type = values.find((one) => one.text === undefined)?.type ?? propertiesType(values);
-    const same = args.map((one, i) => (isValue(i) ? asType(one, type) : one));
+    const values = args.filter((arg, i) => isValue(i) && arg.constant !== null);
+    const type = values.find((entry) => entry.text === undefined)?.type ?? propertiesType(values);
+    const same = args.map((arg, i) => (isValue(i) ? asType(arg, type) : arg));
     const nullable =
-      name === "ifNull" || name === "coalesce" ? same.every((one) => one.nullable) : anyNull(same);
+      name === "ifNull" || name === "coalesce" ? same.every((entry) => entry.nullable) : anyNull(same);
     const text =
-      same.every((one, i) => !isValue(i) || one.type === "string") && values.some((one) => one.text);
-    const sql = `${name}(${same.map((one) => one.sql).join(", ")})`;
+      same.every((entry, i) => !isValue(i) || entry.type === "string") && values.some((entry) => entry.text);
+    const sql = `${name}(${same.map((entry) => entry.sql).join(", ")})`;
     return {
       ...of(sql, type, nullable || values.length < args.length - first),
       ...(text ? { text: sql } : {}),
@@ -89,9 +89,9 @@ const alike =
   };
 
 const concat: Shape["sql"] = (_, args) => {
-  const texts = args.map((one) => {
-    const text = one.type === "string" ? one.sql : `toString(${one.sql})`;
-    return one.nullable ? `ifNull(${text}, '')` : text;
+  const texts = args.map((arg) => {
+    const text = arg.type === "string" ? arg.sql : `toString(${arg.sql})`;
+    return arg.nullable ? `ifNull(${text}, '')` : text;
   });
   return of(`concat(${texts.join(", ")}, '')`, "string", false);
 };
@@ -136,11 +136,11 @@ export const functionShapes: Readonly<Record<string, Shape>> = {
   parsedatetime64besteffort: trailing,
   to_timestamp: trailing,
   fromunixtimestamp: trailing,
-  fromunixtimestamp64milli: shape("v", (_, [one]) =>
+  fromunixtimestamp64milli: shape("v", (_, [entry]) =>
     of(
-      `fromUnixTimestamp64Milli(toInt64(${asType(one!, "number").sql}), {tz:String})`,
+      `fromUnixTimestamp64Milli(toInt64(${asType(entry!, "number").sql}), {tz:String})`,
       "datetime",
-      one!.nullable,
+      entry!.nullable,
     ),
   ),
   totimezone: shape("vz", (_, args) =>
@@ -175,9 +175,9 @@ export const functionShapes: Readonly<Record<string, Shape>> = {
     const parts = `splitByString(${by!.sql}, ${text!.nullable ? `ifNull(${text!.sql}, '')` : text!.sql})`;
     return of(`arrayElement(${parts}, ${at!.sql})`, "string", false);
   }),
-  json_agg: shape("v", (_, [one]) => of(`toJSONString(groupArray(${one!.sql}))`, "string", false)),
-  string_agg: shape("vv", (_, [one, by]) =>
-    of(`arrayStringConcat(groupArray(toString(${one!.sql})), ${by!.sql})`, "string", false),
+  json_agg: shape("v", (_, [entry]) => of(`toJSONString(groupArray(${entry!.sql}))`, "string", false)),
+  string_agg: shape("vv", (_, [entry, by]) =>
+    of(`arrayStringConcat(groupArray(toString(${entry!.sql})), ${by!.sql})`, "string", false),
   ),
 };
 

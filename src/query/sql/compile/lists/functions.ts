@@ -40,8 +40,8 @@ export function functionsIn<More>(list: string): Map<string, SqlFunction & More>
     const [type, args = "", ...traitTexts] = head.split(" ");
     const traits = traitTexts.map((trait) => trait.split("-")).map(([name, value]) => [name, value ?? true]);
     const shape = { ...(Object.fromEntries(traits) as More), args: checkKinds(args), type: type as SqlType };
-    for (const one of names.split(" ")) {
-      const [alias = "", name = alias] = one.split("=");
+    for (const text of names.split(" ")) {
+      const [alias = "", name = alias] = text.split("=");
       functions.set(alias.toLowerCase(), { ...shape, name });
     }
   }
@@ -193,4 +193,4 @@ number ?v*: grouping
 /** The function of a name, whatever its case. */
 export const sqlFunction = (name: string): SqlFunction | undefined => sqlFunctions.get(name.toLowerCase());
 
-export const functionNames = (): string[] => [...sqlFunctions.values()].map((one) => one.name);
+export const functionNames = (): string[] => [...sqlFunctions.values()].map((item) => item.name);

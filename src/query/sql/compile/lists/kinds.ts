@@ -6,7 +6,7 @@ const letters = "vzoufmrpkintgsxw";
 
 /** @throws Error where a line has none, or one that is no kind. */
 export function checkKinds(args: string): string {
-  const wrong = args === "" ? "nothing" : [...args].find((one) => !`${letters}?*|-`.includes(one));
+  const wrong = args === "" ? "nothing" : [...args].find((name) => !`${letters}?*|-`.includes(name));
   if (wrong !== undefined) throw new Error(`${wrong} is no kind of argument`);
   return args;
 }
@@ -15,10 +15,10 @@ export function checkKinds(args: string): string {
  * The kinds of so many arguments. Those after ? may be absent, the one before * is repeated; | parts two ways to call,
  * the shorter first; - stands for no arguments.
  */
-export function kindsOf(args: string, count: number): string {
+export function chooseKinds(args: string, count: number): string {
   if (/^v+$/.test(args)) return args;
   const ways = args.split("|");
-  const way = ways.find((one) => one.length >= count) ?? ways.at(-1)!;
+  const way = ways.find((name) => name.length >= count) ?? ways.at(-1)!;
   const [head = "", tail = ""] = way.replace(/[?-]/, "").split("*");
   const repeated = way.includes("*") ? Math.max(0, count - head.length - tail.length) : 0;
   return `${head}${head.slice(-1).repeat(repeated)}${tail}`;
@@ -28,6 +28,6 @@ export function kindsOf(args: string, count: number): string {
 export function countKinds(args: string): { least: number; most: number } {
   if (/^v+$/.test(args)) return { least: args.length, most: args.length };
   const [required = ""] = args.split(/[?|]/);
-  const most = args.includes("*") ? functionLimits.argumentsMax : kindsOf(args, args.length).length;
+  const most = args.includes("*") ? functionLimits.argumentsMax : chooseKinds(args, args.length).length;
   return { least: required.replace(/[-*]/g, "").length, most };
 }

@@ -49,8 +49,8 @@ export const withoutDictionary = (column: string): string => `CAST(${column}, 'S
 /** Columns of the source's own names, or `name=sql`. */
 export function sqlColumns(type: SqlType, names: string): Record<string, TableColumn> {
   return Object.fromEntries(
-    wordsIn(names).map((one) => {
-      const [name = "", sql = name] = one.split("=");
+    wordsIn(names).map((text) => {
+      const [name = "", sql = name] = text.split("=");
       return [name, { sql: type === "datetime" ? `toTimeZone(${sql}, {tz:String})` : sql, type }];
     }),
   );

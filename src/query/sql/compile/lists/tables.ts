@@ -9,7 +9,7 @@ import { sqlColumns, type SqlTable, type TableColumn, withoutDictionary } from "
 
 const ofProject = "project_id = {project_id:UInt32}";
 
-const textOf = (property: string): TableColumn => ({
+const readAsText = (property: string): TableColumn => ({
   sql: `ifNull(${propertyText(`'${property}'`)}, '')`,
   type: "string",
 });
@@ -37,8 +37,8 @@ const events: SqlTable = {
     ...sqlColumns("string", "distinct_id"),
     elements_chain: { sql: chain, type: "string" },
     ...sqlColumns("datetime", "created_at"),
-    $session_id: textOf("$session_id"),
-    $window_id: textOf("$window_id"),
+    $session_id: readAsText("$session_id"),
+    $window_id: readAsText("$window_id"),
     ...Object.fromEntries(
       groupIndexes.map((index) => [`$group_${index}`, { sql: groupKeyAt(index), type: "string" } as const]),
     ),

@@ -4,12 +4,12 @@ import { afterEach, expect, test } from "bun:test";
 import { useState } from "preact/hooks";
 import { type Kind, kindNames } from "../../../../../src/console/app/explore/choices.ts";
 import { QueryForm } from "../../../../../src/console/app/explore/form/query_form.tsx";
-import { type InsightQuery, queryOfAddress } from "../../../../../src/console/app/explore/query.ts";
+import { type InsightQuery, readAddress } from "../../../../../src/console/app/explore/query.ts";
 import { type Answers, closePage, drawPage } from "../../drawn_page.tsx";
 
 afterEach(closePage);
 
-const plain = queryOfAddress(new URLSearchParams("event=paid"));
+const plain = readAddress(new URLSearchParams("event=paid"));
 let next: InsightQuery = plain;
 let sent: InsightQuery[] = [];
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { chartRowsOf } from "../../../../../src/console/app/explore/rows/cells.ts";
+import { toChartRows } from "../../../../../src/console/app/explore/rows/cells.ts";
 
 test("a chart is made of a time or a text and numbers, and of nothing else", () => {
   const types = ["Date", "UInt64", "Nullable(Float64)"];
@@ -7,7 +7,7 @@ test("a chart is made of a time or a text and numbers, and of nothing else", () 
     ["2026-02-02", 2, null],
     ["2026-02-01", 1, 0.5],
   ];
-  expect(chartRowsOf(["day", "n", "mean"], types, rows)).toEqual({
+  expect(toChartRows(["day", "n", "mean"], types, rows)).toEqual({
     isTime: true,
     names: ["2026-02-01", "2026-02-02"],
     series: [
@@ -20,7 +20,7 @@ test("a chart is made of a time or a text and numbers, and of nothing else", () 
     ["2026-02-01", "", 2],
     ["2026-02-02", "a", 3],
   ];
-  expect(chartRowsOf(["day", "plan", "n"], ["DateTime64(6, 'UTC')", "String", "UInt64"], parted)).toEqual({
+  expect(toChartRows(["day", "plan", "n"], ["DateTime64(6, 'UTC')", "String", "UInt64"], parted)).toEqual({
     isTime: true,
     names: ["2026-02-01", "2026-02-02"],
     series: [
@@ -29,8 +29,8 @@ test("a chart is made of a time or a text and numbers, and of nothing else", () 
     ],
   });
   const twice = [rows[0]!, rows[0]!];
-  expect(chartRowsOf(["day", "n", "mean"], types, twice)).toBeUndefined();
-  expect(chartRowsOf(["n"], ["UInt64"], [[1]])).toBeUndefined();
-  expect(chartRowsOf(["a", "b"], ["String", "Array(String)"], [["a", []]])).toBeUndefined();
-  expect(chartRowsOf(["day", "n"], ["Date", "UInt64"], [])).toBeUndefined();
+  expect(toChartRows(["day", "n", "mean"], types, twice)).toBeUndefined();
+  expect(toChartRows(["n"], ["UInt64"], [[1]])).toBeUndefined();
+  expect(toChartRows(["a", "b"], ["String", "Array(String)"], [["a", []]])).toBeUndefined();
+  expect(toChartRows(["day", "n"], ["Date", "UInt64"], [])).toBeUndefined();
 });

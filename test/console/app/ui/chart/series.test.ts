@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { seriesOf } from "../../../../../src/console/app/ui/chart/series.ts";
+import { toDrawnSeries } from "../../../../../src/console/app/ui/chart/series.ts";
 
 test("values stand on each other by their sign, and what is not over is a series of its own", () => {
   const lines = [
@@ -7,8 +7,8 @@ test("values stand on each other by their sign, and what is not over is a series
     { label: "b", values: [4, -1, 1] },
     { label: "c", values: [-2, -3, null] },
   ];
-  const drawn = (...asked: Parameters<typeof seriesOf>) =>
-    seriesOf(...asked).map(({ index, values, isTail }) => [index, isTail === true, values]);
+  const drawn = (...asked: Parameters<typeof toDrawnSeries>) =>
+    toDrawnSeries(...asked).map(({ index, values, isTail }) => [index, isTail === true, values]);
   expect(drawn(lines, "bar")).toEqual([
     [2, false, [-2, -4, null]],
     [1, false, [5, -1, 4]],

@@ -2,7 +2,7 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { compileSelect, SqlProblem } from "../../../../../src/query/sql/compile/compile.ts";
-import { kindsOf } from "../../../../../src/query/sql/compile/lists/kinds.ts";
+import { chooseKinds } from "../../../../../src/query/sql/compile/lists/kinds.ts";
 import type { ExpressionNode, SelectQuery } from "../../../../../src/query/sql/tree.ts";
 import { cleanUp } from "../../../../support/cleanup.ts";
 import { openTestParser } from "../../../../support/sql_parser.ts";
@@ -58,7 +58,7 @@ test("no argument that the engine reads as a name or a program is a column, an e
   const texts: string[] = [];
   for (const [name, args] of callables) {
     for (const count of countsOf(args)) {
-      const kinds = kindsOf(args, count).slice(0, count);
+      const kinds = chooseKinds(args, count).slice(0, count);
       for (const [i, kind] of [...kinds].entries()) {
         texts.push(...hostileTo(kind).map((bad) => callText(name, args, count, { [i]: bad })));
       }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { aggregateNames, sqlAggregate } from "../../../../../src/query/sql/compile/lists/aggregates.ts";
 import { functionShapes } from "../../../../../src/query/sql/compile/lists/function_shapes.ts";
 import { sqlFunctions } from "../../../../../src/query/sql/compile/lists/functions.ts";
-import { countKinds, kindsOf } from "../../../../../src/query/sql/compile/lists/kinds.ts";
+import { chooseKinds, countKinds } from "../../../../../src/query/sql/compile/lists/kinds.ts";
 
 /** Each callable name, with the kinds of its arguments. */
 export const callables: readonly [name: string, args: string][] = [
@@ -59,7 +59,7 @@ export function callText(
   count: number,
   replaced: Readonly<Record<number, string>> = {},
 ): string {
-  const letters = [...kindsOf(args, count)].slice(0, count);
+  const letters = [...chooseKinds(args, count)].slice(0, count);
   return `${name}(${letters.map((letter, i) => replaced[i] ?? right[letter]!).join(", ")})`;
 }
 
@@ -246,7 +246,7 @@ export function openTexts(seed: number) {
     };
     const call = ([name, args]: readonly [string, string], depth: number): string => {
       const { count, types } = pick(signatures.get(name) ?? [{ count: countsOf(args)[0]!, types: "" }]);
-      const letters = [...kindsOf(args, count)].slice(0, count);
+      const letters = [...chooseKinds(args, count)].slice(0, count);
       let free = 0;
       const list = letters.map((kind) => {
         if ("vs".includes(kind)) return value(types[free++] ?? "s", depth);
