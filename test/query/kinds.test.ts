@@ -8,12 +8,12 @@ const countKind = `
 import Type from "typebox";
 import { choice, strictModel } from "../../http/fields/field.ts";
 import { queryKind } from "../kind.ts";
-import { filtersOf } from "../parts/series.ts";
+import { readNodeFilters } from "../parts/figure.ts";
 
 export const countKind = queryKind({
   schema: strictModel("CountQuery", { kind: choice(["CountQuery"]), properties: Type.Optional(Type.Unknown()) }),
   result: "table",
-  check: (query, attr) => ({ attr, query: {}, filters: filtersOf(query, attr) }),
+  check: (query, attr) => ({ attr, query: {}, filters: readNodeFilters(query, attr) }),
   title: () => "How many",
   answer: (_context, { filters }) => Promise.resolve({ results: [[filters.length]] }),
 });

@@ -80,7 +80,7 @@ export class SessionFold {
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
     const bytes = new Uint8Array(memory.buffer);
     const readNumber = (from: number, to: number) => Number(String.fromCharCode(...bytes.subarray(from, to)));
-    const instance = new WebAssembly.Instance(compiled, { env: { memory, readNumber } });
+    const instance = new WebAssembly.Instance(compiled, { env: { memory, numberOf: readNumber } });
     this.#wasm = instance.exports as unknown as FoldExports;
     this.#bytes = bytes;
     this.#words = new Uint32Array(memory.buffer);

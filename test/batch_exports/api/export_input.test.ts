@@ -13,7 +13,7 @@ const checks = {
   parse: () => Promise.reject(new Error("no HogQL is read here")),
   secrets: { seal: () => sealed, open: () => ({ token: "phc_old" }) },
   addresses: {
-    resolvedRefusalOf: (host: string) =>
+    findResolvedRefusal: (host: string) =>
       Promise.resolve(host.startsWith("10.") ? `${host} is private` : undefined),
   },
   exportFileDir: undefined,

@@ -7,11 +7,11 @@ afterAll(cleanUp);
 const counter = `// A destination that remembers what it was asked.
 import { eventColumns } from "../../source/columns.ts";
 import { destinationKind } from "../destination.ts";
-import { hostOfUrl, required } from "../fields.ts";
+import { readUrlHost, required } from "../fields.ts";
 
 export const counter = destinationKind({
   fields: { url: { ...required, place: true }, pin: { ...required, secret: true } },
-  hostOf: hostOfUrl("url"),
+  findHost: readUrlHost("url"),
   columns: eventColumns,
   write: ({ rows }, { pin }) => Promise.resolve(rows * pin.length),
   probe: (_, { url }) => Promise.reject(new Error(url)),
