@@ -60,6 +60,8 @@ async function startShard(number: string): Promise<Shard> {
 
 function failed(thrown: unknown): Response {
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  // The engine's own errors go on as they are, as from one server to another.
+  if (reason.startsWith("Code: ")) return new Response(reason, { status: 500 });
   return new Response(`Code: 210. DB::NetException: ${reason}. (NETWORK_ERROR)`, { status: 500 });
 }
 
