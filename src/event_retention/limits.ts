@@ -23,7 +23,7 @@ export const retentionLimits = {
   expiryWaitsMax: expiryPassMs / expiryPollMs,
   /** Projects with their own retention in one statement: some 25 kB of numbers. */
   expiryProjectsMax: 1000,
-  /** A year's files are rewritten once one row in so many is deleted: three rows written for each deleted one. */
+  /** A year's files are rewritten once one row in four is deleted: three rows are written for each deleted one. */
   expiryMaskedDivisor: 4,
   /** How long a deleted row may stay in files with fewer deleted rows, in ms: rewriting a year costs its size. */
   expiryMaskedMsMax: 30 * limits.dayMs,

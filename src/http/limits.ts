@@ -41,11 +41,11 @@ export const httpLimits = {
   replyWholeBytesMax: 16_384,
   /** How long a long reply may take to be read, in ms: the largest page at 110 kB/s. */
   longReplyMsMax: 600_000,
-  /** Bytes of long replies in memory that their clients have not read yet, in all. */
+  /** Unread bytes of long replies in memory, total. */
   heldRepliesBytesMax: memoryShares.replies,
   /** Of them, those of one owner, and of one reply: twice what a read of ClickHouse returns, as JSON. */
   heldReplyBytesMax,
-  /** The age below which no reply is ended for others, in ms. */
+  /** Younger replies are never ended for others, in ms. */
   heldReplyAgeMsMin: 2000,
   /** After how long a request whose reply found no memory may be sent again, in seconds. */
   heldRetrySeconds: 5,

@@ -1,4 +1,4 @@
-// A project in replies, and what of it can be set.
+// A project in replies, and its writable fields.
 
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";

@@ -99,7 +99,7 @@ export const queryLimits = {
   breakdownValuesMax: 200,
   /** On a map of the world: one for each country. */
   breakdownMapValues: 300,
-  /** A breakdown is read in one pass when so many events that are read first have so few values. */
+  /** A breakdown is read in one pass if the first 100,000 events have at most 500 values. */
   breakdownEventsSeen: 100_000,
   breakdownValuesHeldMax: 500,
   /** Intervals of a retention table; its cells grow with their square. */

@@ -1,4 +1,4 @@
-// The sharing of a thing as replies show it, and what of it can be set.
+// The sharing of a thing in replies, and its writable fields.
 
 import Type, { type Static } from "typebox";
 import { flag, model, moment, nullable, readOnly, strictModel, unsupported } from "../http/fields/field.ts";

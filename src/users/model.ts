@@ -19,7 +19,7 @@ export const ownUserModel = model("OwnUser", {
   date_joined: moment(),
   is_staff: Type.Boolean({ description: "Always false: no user here is above organizations." }),
   has_password: Type.Boolean({ description: "Without one, a personal key signs in." }),
-  team: nullable(ownProjectModel, { description: "The current project, of those that the key reaches." }),
+  team: nullable(ownProjectModel, { description: "The current project, among those the key can access." }),
   organization: nullable(ownOrganizationModel, { description: "The organization of `team`." }),
   organizations: Type.Array(ownOrganizationModel, { description: "Those that the key reaches." }),
 });

@@ -1,4 +1,4 @@
-// Changes of persons through the API: by whom, when, and of which person. Changes have a table, deletions are read from
+// Changes of persons through the API: who changed which person, and when. Changes have a table, deletions are read from
 // their orders.
 
 import type { Access } from "../../access/gate.ts";

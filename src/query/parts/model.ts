@@ -91,7 +91,7 @@ export const node = field.strictModel("EventsNode", {
   fixedProperties: anything(),
   ...unreadFields(drawing, "name"),
   ...unreadFields(aboutSender, "response version"),
-  ...unreadFields("About rows of events, of which a series and its totals have none.", "limit orderBy"),
+  ...unreadFields("Applies to event rows only; series have none.", "limit orderBy"),
 });
 
 export const dateRange = maybe(

@@ -36,11 +36,11 @@ export const uploadLimits = {
    * costs 7 to 20 µs of CPU more.
    */
   unseenBytesMax: memoryShares.bodies / 16,
-  /** The age below which no body is ended to free memory, in ms. */
+  /** Younger bodies are never ended to free memory, in ms. */
   endedAgeMsMin: 2000,
   /** For how long the order in which slow bodies are ended is used, in ms: making it costs 1 ms for 8,000 bodies. */
   slowOrderMs: 100,
-  /** What of a long body has arrived before memory for the rest of it is claimed, in bytes. */
+  /** Bytes of a long body to receive before memory for the rest of it is claimed. */
   claimBytesMin: 256 * 1024,
   /** The rate at which a claim is honoured, in bytes a second; a body below it for endedAgeMsMin has what arrived. */
   claimBytesPerSecondMin: 1_048_576,

@@ -70,7 +70,7 @@ export function quotedName(name: string): string {
   return JSON.stringify(name.length > 64 ? `${name.slice(0, 64)}…` : name);
 }
 
-/** Names are compared letter by letter: with so many, of so many letters, in some ms. */
+/** Bounds the edit-distance search for a similar name to a few ms. */
 const namesComparedMax = 1000;
 const nameComparedCharsMax = 40;
 
