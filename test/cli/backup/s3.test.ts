@@ -85,6 +85,7 @@ test("a backup of a running server is written to a bucket, and its restore shows
 
   expect(await first.end("SIGTERM")).toBe(0);
   const original = await startServer({}, first.dataDir);
+  await rested(original);
   const before = await shownBy(original, (await storesOf(original)).clickhouse);
   const restored = await startServer({ FLUSH_INTERVAL_MS: "50" }, await restore(`s3://${bucket}/all/monday`));
   await rested(restored);
