@@ -78,9 +78,24 @@ export async function shownBy(server: Server, clickhouse?: ClickHouse): Promise<
     await clickhouse?.query(`SELECT * FROM ${view} ORDER BY ALL`),
   ]);
   const snapshots = await get(server, `${home}/session_recordings/${session}/snapshots/`);
+  const bodies = texts.map((text) => JSON.parse(text) as Listed);
   return {
-    ...Object.fromEntries(paths.map((path, i) => [path, JSON.parse(texts[i]!) as unknown])),
+    ...Object.fromEntries(paths.map((path, i) => [path, withoutStrays(bodies[i]!)])),
     ...Object.fromEntries(await Promise.all(views)),
     snapshots: await snapshots.text(),
   };
+}
+
+interface Listed {
+  count?: number;
+  results: { type?: string; count?: number }[];
+  types?: { type: string }[];
+}
+
+/** Without warnings of derived sessions, which come when these are derived, and again where a journal is read again. */
+function withoutStrays(listed: Listed): Listed {
+  if (!listed.types) return listed;
+  const isOther = ({ type }: { type?: string }) => type !== "event_outside_session";
+  const { count: _, ...others } = listed;
+  return { ...others, results: listed.results.filter(isOther), types: listed.types.filter(isOther) };
 }
