@@ -58,7 +58,7 @@ export class CaptureJournal extends Journal {
 
 export type EventLane = CaptureJournal["live"];
 
-/** What the journal in DATA_DIR knows of its stores; undefined before the first start. @throws UserError. */
+/** Reads which stores the journal in DATA_DIR was used with; undefined before its first start. @throws UserError. */
 export function readKnownStores(dataDir: string): KnownStores | undefined {
   refuseHalfRestored(dataDir);
   const folder = `${dataDir}/journal`;

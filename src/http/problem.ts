@@ -202,7 +202,7 @@ const clickhouseUnavailable: ReadonlyMap<string, string> = new Map([
   // Its operator can give the grant that the log names.
   ["ACCESS_DENIED", "The event store denies this to the server, whose log names the missing grant."],
   ["TIMEOUT", "The event store does not answer. Please retry."],
-  // Of all statements together: a single one that is too heavy is no trouble of the store.
+  // Counts all statements together: a single one that is too heavy is no trouble of the store.
   ["MEMORY_LIMIT_EXCEEDED", "The event store has no memory free. Please retry."],
   ...busy.map((type) => [type, busyStore] as const),
 ]);

@@ -286,7 +286,7 @@ export function countQuery(texts: MemoryBudget, project_id: number, query: unkno
 /** The project, time zone and time of a query. */
 type QueryScope = Pick<QueryContext, "project_id" | "timezone" | "weekStart" | "now" | "scopes">;
 
-/** What ends a query that has begun: its caller leaves, or others wait. */
+/** Reasons to end a query that has begun: its caller leaves, or others wait. */
 interface RunningQuery {
   abort: AbortSignal | undefined;
   mustYield: Work["mustYield"] | undefined;

@@ -31,7 +31,7 @@ export interface DestinationParts<Config> {
   probe(work: Writing, config: Config, rows?: ExportedRows): Promise<void>;
 }
 
-/** What an export writes; `selected`: the columns of its query, if it has one. */
+/** The model whose rows an export writes; `selected`: the columns of its query, if it has one. */
 export interface ExportedRows {
   model: ExportModel;
   selected: readonly string[] | undefined;
@@ -54,6 +54,6 @@ export interface Destination {
   events: ExportedNames;
   /** Values that its errors may repeat, and that no log or reply may show. */
   secrets: readonly string[];
-  /** What a test of the destination expects it to hold. */
+  /** The model and columns that a test expects in the destination. */
   rows?: ExportedRows;
 }

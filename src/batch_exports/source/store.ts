@@ -22,9 +22,9 @@ export interface ExportSource {
   project_id: number;
   model: "events" | "persons";
   interval: ExportInterval;
-  /** What the names of files contain beside the interval, to differ from another export's. */
+  /** Text in the names of files, next to the interval, that tells them from another export's. */
   own_name?: string | undefined;
-  /** What earlier runs of the export covered, in ms since 1970: a person outside was not exported. */
+  /** The span that earlier runs covered, in ms since 1970: a person outside it was not exported. */
   exported?: { from: number; until: number } | undefined;
   /** The column whose moments decide what is in the interval; `timestamp` in a backfill of events. */
   moment: "created_at" | "timestamp" | "_inserted_at";

@@ -63,7 +63,7 @@ export function figureLine(
 
 /** The index of a day among those of the result. @throws Fault when it is none of them. */
 export function figureDay(figure: FigureRef, days: readonly (string | number)[]): number {
-  // Of a day PostHog's own pages send the moment, with the project's offset.
+  // PostHog's own pages send a day as a moment with the project's offset.
   const [, date, time] = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)/.exec(String(figure.day)) ?? [];
   const asked = [String(figure.day), `${date} ${time}`, ...(time === "00:00:00" ? [date] : [])];
   const index = days.findIndex((day) => asked.includes(String(day)));

@@ -27,7 +27,7 @@ export interface ObjectNaming {
   /** The compression of the whole file; Parquet compresses inside the file. */
   compression: string | null;
   interval: ExportInterval;
-  /** What tells apart the names of exports below one prefix. */
+  /** Text in the names of files that tells exports below one prefix apart. */
   own_name?: string | undefined;
 }
 
