@@ -232,7 +232,7 @@ inBrowser(
       retentionFilter: { totalIntervals: 3, targetEntity: entity, returningEntity: entity },
     };
     const page = await desk.opened(await insightOf(query));
-    await page.getByText("Dashed: not over.").waitFor();
+    await page.getByText("Dashed: in progress.").waitFor();
     expect(
       await page
         .locator(".cohort tr")

@@ -314,7 +314,7 @@ inBrowser(
     const page = await opened("explore?event=visit&range=-7d");
     await page.getByRole("img", { name: /^Lines from/ }).waitFor();
     const names = (await rowsOf(page, "The numbers of the lines")).map(([name]) => name!);
-    expect(names.slice(0, -1).map((name) => name.endsWith("(not over)"))).toEqual([
+    expect(names.slice(0, -1).map((name) => name.endsWith("(in progress)"))).toEqual([
       ...Array.from({ length: 7 }, () => false),
       true,
     ]);
@@ -323,7 +323,7 @@ inBrowser(
     expect(await page.locator(".u-legend .tail").isVisible()).toBe(false);
     const ended = await opened(`insights/${await insightOf(trendOf([{}]))}`);
     expect(await ended.locator(".u-legend .tail").count()).toBe(0);
-    expect(await ended.getByText("(not over)").count()).toBe(0);
+    expect(await ended.getByText("(in progress)").count()).toBe(0);
   },
   msMax,
 );

@@ -2,14 +2,13 @@
 
 import { Fragment } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { Entrance, type Signed, SignIn, type SigningIn, useSignIn } from "./accounts/sign_in.tsx";
 import { localZone } from "./clock.ts";
-import { pageAt, pagesFor } from "./pages.tsx";
+import { icons, pageAt, pagesFor } from "./pages.tsx";
 import { type ListReply, openApi } from "./session/api.ts";
 import { buildHref, navigate, type Route, useRoute } from "./session/route.ts";
-import { allows, type ProjectRow, type Session, SessionContext } from "./session/session.ts";
-import { Entrance, type Signed, SignIn, type SigningIn, useSignIn } from "./session/sign_in.tsx";
+import { allows, type ProjectRow, type Session, SessionContext, ZoneContext } from "./session/session.ts";
 import { useLoaded } from "./session/use_loaded.ts";
-import { clockText, ZoneContext } from "./session/zone.ts";
 import { Button, NoSuch, WhenLoaded } from "./ui/parts.tsx";
 import { ThemeButton } from "./ui/theme.tsx";
 
@@ -131,6 +130,12 @@ function Frame({ session, route, isStray }: FrameProps) {
   );
 }
 
+/** The text at the foot of each page. */
+function clockText(project: string, browser: string): string {
+  if (project === browser) return `Times are in the time zone ${project}, the project’s and yours.`;
+  return `Days, charts and SQL are in the project’s time zone, ${project}; other times in yours, ${browser}.`;
+}
+
 function TopBar({ session, page, isStray }: Pick<FrameProps, "session" | "isStray"> & { page: string }) {
   const { project, projects } = session;
   return (
@@ -181,15 +186,15 @@ function Menu({ project, groups, current }: MenuProps) {
           {title && <p class="menu-group">{title}</p>}
           <ul {...(title && { "aria-label": title })}>
             {entries.map(
-              ({ name, title: page, icon }) =>
-                icon && (
+              ({ name, title: page }) =>
+                icons[name] && (
                   <li key={name}>
                     <a
                       href={buildHref(project, name)}
                       {...(name === current && { "aria-current": "page" as const })}
                     >
                       <svg class="icon" viewBox="0 0 24 24" width="17" height="17" aria-hidden="true">
-                        <path d={icon} />
+                        <path d={icons[name]} />
                       </svg>
                       {page}
                     </a>

@@ -4,7 +4,7 @@
 import { render } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type eventWithTime, Replayer, type ReplayPlugin } from "rrweb";
-import { readRefusal, sendRequest, toMessage } from "./session/api.ts";
+import { readReply, Refusal, sendRequest, toMessage } from "./session/api.ts";
 import { readPlayable } from "./session_recordings/playable.ts";
 import { canvasPicture, externalIn, isPicture, removeRequests } from "./session_recordings/recorded_pages.ts";
 import {
@@ -12,13 +12,14 @@ import {
   type PlayerMessage,
   readSnapshots,
   type RecordedEvent,
+  type SnapshotPage,
   type Windows,
 } from "./session_recordings/snapshots.ts";
 import { durationText, timeText } from "./ui/format.ts";
 import { Button, CheckField, ChoiceField, ErrorText } from "./ui/parts.tsx";
 import { followTheme, ThemeButton } from "./ui/theme.tsx";
 
-interface Shown {
+interface Recording {
   windows: Windows;
   isWhole: boolean;
 }
@@ -29,12 +30,12 @@ type Seek = { at: number } | undefined;
 const isShared = location.pathname.startsWith("/shared/");
 
 export function PlayerPage() {
-  const [shown, setShown] = useState<Shown>();
+  const [shown, setShown] = useState<Recording>();
   const [problem, setProblem] = useState("");
   const [seek, setSeek] = useState<Seek>();
   useEffect(() => {
     if (isShared) {
-      const show = (found: Shown) => {
+      const show = (found: Recording) => {
         setShown(found);
         const seconds = Number(new URLSearchParams(location.search).get("t"));
         if (seconds > 0) setSeek({ at: findBegin(found.windows) + seconds * 1000 });
@@ -97,20 +98,17 @@ function whenRevoked(end: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** @throws Refusal when the link was revoked. */
-async function readShared(): Promise<Shown> {
-  return await readSnapshots(`${sharedBase()}snapshots/`, async (path) => {
-    const reply = await sendRequest(path, { headers: { accept: "application/json" } });
-    if (!reply.ok) {
-      const refusal = await readRefusal(reply);
-      throw refusal.status === 404 ? new Error(revoked) : refusal;
-    }
-    return await reply.json();
-  });
+/** @throws an Error in words when the link was revoked. */
+async function readShared(): Promise<Recording> {
+  return await readSnapshots(`${sharedBase()}snapshots/`, (path) =>
+    readReply<SnapshotPage>(path, { headers: { accept: "application/json" } }).catch((thrown: unknown) => {
+      throw thrown instanceof Refusal && thrown.status === 404 ? new Error(revoked) : thrown;
+    }),
+  );
 }
 
 /** One window of the browser at a time. */
-function Windowed({ shown: { windows, isWhole }, seek }: { shown: Shown; seek: Seek }) {
+function Windowed({ shown: { windows, isWhole }, seek }: { shown: Recording; seek: Seek }) {
   const longest = [...windows].toSorted(([, item], [, other]) => other.length - item.length);
   const [chosen, setChosen] = useState(longest[0]?.[0] ?? "");
   const { events, notices } = useMemo(() => readPlayable(windows.get(chosen) ?? []), [windows, chosen]);

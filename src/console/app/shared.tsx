@@ -7,7 +7,7 @@ import { type Layouts, toShapes } from "./dashboards/layout.ts";
 import { ResultView } from "./explore/result_view.tsx";
 import { type QueryDrawing, readResults } from "./explore/results.ts";
 import { readRefusal, sendRequest, toMessage } from "./session/api.ts";
-import { ZoneContext } from "./session/zone.ts";
+import { ZoneContext } from "./session/session.ts";
 import { timeText } from "./ui/format.ts";
 import { ErrorText } from "./ui/parts.tsx";
 import { followTheme, ThemeButton } from "./ui/theme.tsx";

@@ -5,7 +5,7 @@ import { readRoute } from "../../../src/console/app/session/route.ts";
 import { allows } from "../../../src/console/app/session/session.ts";
 import { inDocument } from "./drawn_page.tsx";
 
-const { pageAt, pagesFor } = await inDocument(() => import("../../../src/console/app/pages.tsx"));
+const { icons, pageAt, pagesFor } = await inDocument(() => import("../../../src/console/app/pages.tsx"));
 
 const shownTo = (...scopes: string[]) =>
   pagesFor((scope) => allows(scopes, scope)).map(
@@ -18,18 +18,18 @@ test("a key is shown the pages of its scopes, and no group without any", () => {
   expect(shownTo("*").flat()).toHaveLength(all.length + pagesFor(() => true).length);
   expect(shownTo("query:read")).toEqual([
     ["", "overview", "live"],
-    ["Ask", "explore", "behind", "sql"],
+    ["Analyze", "explore", "behind", "sql"],
   ]);
   expect(shownTo("person:write", "project:read")).toEqual([
     ["People", "persons"],
-    ["Set up", "start", "projects"],
+    ["Settings", "start", "projects"],
   ]);
   expect(shownTo()).toEqual([]);
 });
 
 test("every page has a name of its own, and the menu all but the persons behind a number", () => {
   expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
-  expect(all.filter(({ icon }) => icon === undefined).map(({ name }) => name)).toEqual(["behind"]);
+  expect(all.filter(({ name }) => icons[name] === undefined).map(({ name }) => name)).toEqual(["behind"]);
 });
 
 test("an address without a page is the first that the key is shown", () => {

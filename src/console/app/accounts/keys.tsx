@@ -88,31 +88,25 @@ function KeyTable({ keys, ownId, action, show, changed }: KeyTableProps) {
     <Table
       caption="Personal API keys"
       rows={keys}
-      columns={[
-        { name: "Label", cell: (row) => row.label },
-        { name: "Key", cell: (row) => <code>{row.mask_value}</code>, fixed: true },
-        { name: "Scopes", cell: (row) => row.scopes.join(", ") },
-        { name: "Used", cell: (row) => agoText(row.last_used_at), fixed: true },
-        {
-          name: "What to do",
-          cell: (row) =>
-            row.id === ownId ? (
-              <span class="tag">used by this tab</span>
-            ) : (
-              <>
-                <ConfirmButton
-                  label="Roll"
-                  sure="The old value stops working at once."
-                  act={() => roll(row)}
-                />{" "}
-                <ConfirmButton
-                  label="Revoke"
-                  sure="It stops working at once, permanently."
-                  act={() => revoke(row)}
-                />
-              </>
-            ),
-        },
+      columns={({ column, fixedColumn }) => [
+        column("Label", (row) => row.label),
+        fixedColumn("Key", (row) => <code>{row.mask_value}</code>),
+        column("Scopes", (row) => row.scopes.join(", ")),
+        fixedColumn("Used", (row) => agoText(row.last_used_at)),
+        column("What to do", (row) =>
+          row.id === ownId ? (
+            <span class="tag">used by this tab</span>
+          ) : (
+            <>
+              <ConfirmButton label="Roll" sure="The old value stops working at once." act={() => roll(row)} />{" "}
+              <ConfirmButton
+                label="Revoke"
+                sure="It stops working at once, permanently."
+                act={() => revoke(row)}
+              />
+            </>
+          ),
+        ),
       ]}
     />
   );
@@ -131,23 +125,21 @@ function NewKey({ show }: { show: (key: IssuedKey) => void }) {
     label: "",
     all: false,
     scopes: ["query:read", "project:read"],
-    held: false,
+    isLimited: false,
   });
-  const { label, all, scopes, held } = fields;
-  const action = useAction();
-  const body = { label, scopes: all ? ["*"] : scopes, scoped_teams: held ? [project.id] : [] };
+  const { label, all, scopes, isLimited } = fields;
+  const body = { label, scopes: all ? ["*"] : scopes, scoped_teams: isLimited ? [project.id] : [] };
   const done = "Created. Its value is shown above, this once.";
-  const make = () =>
-    action.send("POST", "/api/personal_api_keys/", body, done, (key: IssuedKey) => {
-      show(key);
-      change({ label: "" });
-    });
+  const created = (key: IssuedKey) => {
+    show(key);
+    change({ label: "" });
+  };
   const toggle = (scope: string, on: boolean) =>
     change({ scopes: on ? [...scopes, scope] : scopes.filter((name) => name !== scope) });
   return (
-    <FormCard title="New key" send={make} action={action}>
+    <FormCard title="New key" send={(send) => send("POST", "/api/personal_api_keys/", body, done, created)}>
       {text("label", "Label", { required: true })}
-      {check("held", `Only for ${project.name}`)}
+      {check("isLimited", `Only for ${project.name}`)}
       {check("all", "All scopes (*)")}
       {!all && (
         <fieldset class="whole">

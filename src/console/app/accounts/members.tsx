@@ -98,45 +98,41 @@ function MemberTable({ rows, me, path, action, changed }: MemberTableProps) {
     <Table
       caption="Members"
       rows={rows}
-      columns={[
-        { name: "Address", cell: ({ user }) => user.email },
-        { name: "Name", cell: ({ user }) => user.first_name },
-        {
-          name: "Level",
-          cell: (row) =>
-            mayChange(row) ? (
-              <select
-                aria-label={`Level of ${row.user.email}`}
-                value={String(row.level)}
-                onChange={(event) => change(row, Number(event.currentTarget.value))}
-              >
-                {upTo(me.level).map(([level, name]) => (
-                  <option key={level} value={level}>
-                    {name}
-                  </option>
-                ))}
-              </select>
-            ) : (
-              nameLevel(row.level)
-            ),
-        },
-        { name: "Joined", cell: (row) => agoText(row.joined_at), fixed: true },
-        { name: "Signed in", cell: (row) => agoText(row.last_login), fixed: true },
-        {
-          name: "What to do",
-          cell: (row) =>
-            row.id === me.id ? (
-              <ConfirmButton label="Leave" sure="You lose access to the organization." act={leave} />
-            ) : (
-              mayChange(row) && (
-                <ConfirmButton
-                  label="Remove"
-                  sure="Their sessions and keys end at once."
-                  act={() => remove(row)}
-                />
-              )
-            ),
-        },
+      columns={({ column, fixedColumn }) => [
+        column("Address", ({ user }) => user.email),
+        column("Name", ({ user }) => user.first_name),
+        column("Level", (row) =>
+          mayChange(row) ? (
+            <select
+              aria-label={`Level of ${row.user.email}`}
+              value={String(row.level)}
+              onChange={(event) => change(row, Number(event.currentTarget.value))}
+            >
+              {upTo(me.level).map(([level, name]) => (
+                <option key={level} value={level}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          ) : (
+            nameLevel(row.level)
+          ),
+        ),
+        fixedColumn("Joined", (row) => agoText(row.joined_at)),
+        fixedColumn("Signed in", (row) => agoText(row.last_login)),
+        column("What to do", (row) =>
+          row.id === me.id ? (
+            <ConfirmButton label="Leave" sure="You lose access to the organization." act={leave} />
+          ) : (
+            mayChange(row) && (
+              <ConfirmButton
+                label="Remove"
+                sure="Their sessions and keys end at once."
+                act={() => remove(row)}
+              />
+            )
+          ),
+        ),
       ]}
     />
   );
@@ -145,22 +141,24 @@ function MemberTable({ rows, me, path, action, changed }: MemberTableProps) {
 function Invitations({ path, level: most }: { path: string; level: number }) {
   const loaded = useGet<ListReply<InviteRow>>(path, { limit: 100 });
   const action = useAction();
-  const inviting = useAction();
   const { fields, change, text, choice } = useFields({ target_email: "", level: 1 });
   const [made, setMade] = useState<IssuedInvite>();
-  const invite = () =>
-    inviting.send("POST", path, fields, "Send the link yourself.", (reply: IssuedInvite) => {
-      setMade(reply);
-      change({ target_email: "" });
-      loaded.reload();
-    });
+  const invited = (reply: IssuedInvite) => {
+    setMade(reply);
+    change({ target_email: "" });
+    loaded.reload();
+  };
   const revoke = ({ id, target_email }: InviteRow) => {
     const done = `The invitation of ${target_email} is revoked.`;
     action.send("DELETE", `${path}${id}/`, undefined, done, loaded.reload);
   };
   return (
     <>
-      <FormCard title="Invite somebody" send={invite} action={inviting} button="Make a link">
+      <FormCard
+        title="Invite somebody"
+        send={(send) => send("POST", path, fields, "Send the link yourself.", invited)}
+        button="Make a link"
+      >
         {text("target_email", "E-mail address", { type: "email", required: true })}
         {choice("level", "Level", upTo(most))}
       </FormCard>
@@ -176,17 +174,14 @@ function Invitations({ path, level: most }: { path: string; level: number }) {
           loaded={loaded}
           caption="Open invitations"
           empty="None."
-          columns={[
-            { name: "Address", cell: (row) => row.target_email },
-            { name: "Level", cell: (row) => nameLevel(row.level) },
-            { name: "By", cell: (row) => row.created_by.email },
-            { name: "Until", cell: (row) => new Date(row.expires_at).toLocaleString(), fixed: true },
-            {
-              name: "What to do",
-              cell: (row) => (
-                <ConfirmButton label="Revoke" sure="Its link stops working." act={() => revoke(row)} />
-              ),
-            },
+          columns={({ column, fixedColumn }) => [
+            column("Address", (row) => row.target_email),
+            column("Level", (row) => nameLevel(row.level)),
+            column("By", (row) => row.created_by.email),
+            fixedColumn("Until", (row) => new Date(row.expires_at).toLocaleString()),
+            column("What to do", (row) => (
+              <ConfirmButton label="Revoke" sure="Its link stops working." act={() => revoke(row)} />
+            )),
           ]}
         />
       </Card>

@@ -1,7 +1,7 @@
 // One's own account: name, address and password, and the browsers that are signed in.
 
 import type { ListReply } from "../session/api.ts";
-import { type Loaded, useAction, useGet } from "../session/use_loaded.ts";
+import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
 import { agoText, browserText } from "../ui/format.ts";
 import { passwordNew, passwordNow, signInAddress, useFields } from "../ui/inputs.tsx";
 import { LoadedTable } from "../ui/list_page.tsx";
@@ -37,10 +37,9 @@ export function OwnAccount() {
 
 function Names({ user, changed }: { user: OwnUser; changed: () => void }) {
   const { fields, text } = useFields({ first_name: user.first_name });
-  const action = useAction();
-  const save = () => action.send("PATCH", path, fields, "Saved.", changed);
+  const save = (send: Action["send"]) => send("PATCH", path, fields, "Saved.", changed);
   return (
-    <FormCard title={user.email} send={save} action={action} button="Save">
+    <FormCard title={user.email} send={save} button="Save">
       {text("first_name", "First name", { autocomplete: "given-name" })}
     </FormCard>
   );
@@ -57,19 +56,18 @@ export function PasswordCard({ user, changed, title }: PasswordProps) {
   const { has_password: has } = user;
   const { fields, change, text } = useFields({ email: user.email, current_password: "", password: "" });
   const { email, current_password, password } = fields;
-  const action = useAction();
   const body = { password, ...(has ? { current_password } : { email }) };
   const done = has
     ? "Changed. Your other browsers are signed out; your keys stay."
     : `Password set. Sign in as ${email} from now on.`;
-  const save = () =>
-    action.send("PATCH", path, body, done, () => {
+  const save = (send: Action["send"]) =>
+    send("PATCH", path, body, done, () => {
       change({ current_password: "", password: "" });
       changed();
     });
   const button = has ? "Change the password" : "Set the password";
   return (
-    <FormCard title={title} send={save} action={action} button={button}>
+    <FormCard title={title} send={save} button={button}>
       {has
         ? text("current_password", "Current password", passwordNow)
         : text("email", "E-mail address", signInAddress)}
@@ -99,20 +97,18 @@ function Sessions() {
         loaded={loaded}
         caption="Browsers that are signed in"
         empty="This tab alone, with a key."
-        columns={[
-          { name: "Browser", cell: (row) => browserText(row.user_agent) },
-          { name: "By", cell: (row) => (row.key_label === null ? "password" : `key “${row.key_label}”`) },
-          { name: "Since", cell: (row) => agoText(row.created_at), fixed: true },
-          { name: "Used", cell: (row) => agoText(row.last_used_at), fixed: true },
-          {
-            name: "What to do",
-            cell: (row) =>
-              row.is_current ? (
-                <span class="tag">this browser</span>
-              ) : (
-                <ConfirmButton label="Sign out" sure="It has to sign in again." act={() => end(row)} />
-              ),
-          },
+        columns={({ column, fixedColumn }) => [
+          column("Browser", (row) => browserText(row.user_agent)),
+          column("By", (row) => (row.key_label === null ? "password" : `key “${row.key_label}”`)),
+          fixedColumn("Since", (row) => agoText(row.created_at)),
+          fixedColumn("Used", (row) => agoText(row.last_used_at)),
+          column("What to do", (row) =>
+            row.is_current ? (
+              <span class="tag">this browser</span>
+            ) : (
+              <ConfirmButton label="Sign out" sure="It has to sign in again." act={() => end(row)} />
+            ),
+          ),
         ]}
       />
     </Card>

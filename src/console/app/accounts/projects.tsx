@@ -19,11 +19,11 @@ export function Projects() {
         <Table
           caption="Projects"
           rows={projects}
-          columns={[
-            { name: "Name", cell: (row) => <a href={buildHref(row.id, "projects")}>{row.name}</a> },
-            { name: "Id", cell: (row) => row.id, number: true },
-            { name: "Key", cell: (row) => <code>{row.api_token}</code> },
-            { name: "Time zone", cell: (row) => row.timezone },
+          columns={({ column, numberColumn }) => [
+            column("Name", (row) => <a href={buildHref(row.id, "projects")}>{row.name}</a>),
+            numberColumn("Id", (row) => row.id),
+            column("Key", (row) => <code>{row.api_token}</code>),
+            column("Time zone", (row) => row.timezone),
           ]}
         />
       </Card>
@@ -138,15 +138,13 @@ function ZoneField({ value, set }: { value: string; set: (zone: string) => void 
 function NewProject() {
   const { refresh } = useSession();
   const { fields, change, text } = useFields({ name: "" });
-  const action = useAction();
   const done = `${fields.name} is created. Choose it at the top.`;
-  const make = () =>
-    action.send("POST", "/api/projects/", fields, done, () => {
-      refresh();
-      change({ name: "" });
-    });
+  const created = () => {
+    refresh();
+    change({ name: "" });
+  };
   return (
-    <FormCard title="New project" send={make} action={action}>
+    <FormCard title="New project" send={(send) => send("POST", "/api/projects/", fields, done, created)}>
       {text("name", "Name of the project", { required: true })}
     </FormCard>
   );

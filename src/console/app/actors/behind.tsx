@@ -34,9 +34,7 @@ export function PersonsBehind({ route }: { route: Route }) {
           </p>
         )}
         {seesPersons && query === undefined && (
-          <p class="notice bad">
-            This address names no number. Click a number to open the persons behind it.
-          </p>
+          <p class="notice bad">No figure selected. Click a number to open the persons behind it.</p>
         )}
         {seesPersons && query !== undefined && <List query={query} />}
       </Card>
@@ -93,37 +91,32 @@ function PersonsTable({ rows }: { rows: readonly Cells[] }) {
       rows={rows}
       id={([{ id }]) => id}
       empty="Nobody."
-      columns={[
-        {
-          name: "Person",
-          cell: (row) =>
-            // A person without a profile, who only sent events, has no page.
-            row[1] === null ? (
-              <>
-                <Cut text={nameIn(row)} /> <span class="tag">without a profile</span>
-              </>
-            ) : (
-              <PageLink to={["persons", [row[0].id]]}>
-                <Cut text={nameIn(row)} />
-              </PageLink>
-            ),
-        },
+      columns={({ column, numberColumn }) => [
+        column("Person", (row) =>
+          // A person without a profile, who only sent events, has no page.
+          row[1] === null ? (
+            <>
+              <Cut text={nameIn(row)} /> <span class="tag">without a profile</span>
+            </>
+          ) : (
+            <PageLink to={["persons", [row[0].id]]}>
+              <Cut text={nameIn(row)} />
+            </PageLink>
+          ),
+        ),
         ...(seesRecordings
           ? [
-              {
-                name: "Recordings",
-                cell: (row: Cells) => (
-                  <PageLink
-                    to={["recordings", [], { person: row[0].id }]}
-                    aria-label={`Recordings of ${nameIn(row)}`}
-                  >
-                    Recordings
-                  </PageLink>
-                ),
-              },
+              column("Recordings", (row: Cells) => (
+                <PageLink
+                  to={["recordings", [], { person: row[0].id }]}
+                  aria-label={`Recordings of ${nameIn(row)}`}
+                >
+                  Recordings
+                </PageLink>
+              )),
             ]
           : []),
-        { name: "First seen", cell: ([, created_at]) => <Time at={created_at} />, number: true },
+        numberColumn("First seen", ([, created_at]) => <Time at={created_at} />),
       ]}
     />
   );

@@ -2,8 +2,7 @@
 
 import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { FunnelStep, PathLink } from "../../../query/result.ts";
-import type { TrendSeries } from "../explore/results.ts";
+import type { FunnelStep, PathLink, TrendLine } from "../../../query/result.ts";
 import { buildHref } from "../session/route.ts";
 import { SessionContext } from "../session/session.ts";
 import { type Fields, toFields, toList, toSource, toText } from "../values.ts";
@@ -26,7 +25,7 @@ const lineKinds = new Set(["TrendsQuery", "LifecycleQuery", "StickinessQuery"]);
  */
 export function linePersons(
   query: Fields,
-  line: TrendSeries,
+  line: Partial<TrendLine>,
   day?: string | number,
 ): PersonsQuery | undefined {
   const { action, breakdown_value: breakdown, compare_label: compare, status } = line;
@@ -121,14 +120,4 @@ export function useFigureHref() {
     const persons = query && value !== 0 ? personsQueryIn(query) : undefined;
     return persons && buildHref(session!.project.id, "behind", [], { title, of: JSON.stringify(persons) });
   };
-}
-
-/** A figure that links to the persons behind it, where there are any. */
-export function FigureLink({ href, children }: { href: string | undefined; children: ComponentChildren }) {
-  if (href === undefined) return <>{children}</>;
-  return (
-    <a class="behind" href={href}>
-      {children}
-    </a>
-  );
 }

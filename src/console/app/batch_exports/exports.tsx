@@ -1,9 +1,9 @@
 // Batch exports: listed, and one with its runs, backfills and log.
 
 import { useState } from "preact/hooks";
-import { navigate, type Route } from "../session/route.ts";
-import { useAllowed, useHref } from "../session/session.ts";
-import { useAction, useList } from "../session/use_loaded.ts";
+import type { Route } from "../session/route.ts";
+import { useAllowed, useOpen } from "../session/session.ts";
+import { useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
@@ -23,12 +23,12 @@ function ExportList() {
       title="Exports"
       {...list}
       empty="No exports yet. An export copies events or persons elsewhere, interval by interval."
-      columns={[
-        { name: "Name", cell: (row) => <PageLink to={["exports", [row.id]]}>{row.name}</PageLink> },
-        { name: "To", cell: (row) => row.destination.type },
-        { name: "Every", cell: (row) => row.interval },
-        { name: "State", cell: (row) => <Status text={row.paused ? "paused" : "running"} /> },
-        { name: "Last run", cell: (row) => <LastRun run={row.latest_runs[0]} /> },
+      columns={({ column }) => [
+        column("Name", (row) => <PageLink to={["exports", [row.id]]}>{row.name}</PageLink>),
+        column("To", (row) => row.destination.type),
+        column("Every", (row) => row.interval),
+        column("State", (row) => <Status text={row.paused ? "paused" : "running"} />),
+        column("Last run", (row) => <LastRun run={row.latest_runs[0]} />),
       ]}
     >
       {mayWrite && <NewExport />}
@@ -87,18 +87,15 @@ function settingsIn(text: string): unknown {
 }
 
 function NewExport() {
-  const hrefOf = useHref();
+  const open = useOpen("exports");
   const { fields, text, choice } = useFields({ name: "", model: "events", interval: "hour" });
   const [{ type, config }, setDestination] = useState({ type: "S3", config: writeExample("S3") });
-  const action = useAction();
   // Edited settings stay.
   const choose = (chosen: string) =>
     setDestination({ type: chosen, config: config === writeExample(type) ? writeExample(chosen) : config });
   const body = () => ({ ...fields, destination: { type, config: settingsIn(config) } });
-  const open = ({ id }: ExportRow) => navigate(hrefOf("exports", [id]));
-  const make = () => action.send("POST", "batch_exports/", body, "Created.", open);
   return (
-    <FormCard title="New export" send={make} action={action}>
+    <FormCard title="New export" send={(send) => send("POST", "batch_exports/", body, "Created.", open)}>
       {text("name", "Name of the export", { required: true })}
       {choice("model", "What to export", models)}
       <ChoiceField label="Destination" value={type} set={choose} options={destinations} />

@@ -153,21 +153,21 @@ function Runs({ path, action, changed, runs, mayWrite }: PartProps & { runs: Run
       caption="The newest runs"
       rows={runs}
       empty="No runs yet."
-      columns={[
-        { name: "State", cell: (run) => <Status text={run.status} /> },
-        { name: "From", cell: (run) => timeText(run.data_interval_start) || "the beginning", fixed: true },
-        { name: "To", cell: (run) => timeText(run.data_interval_end), fixed: true },
-        { name: "Records", cell: (run) => numberText(run.records_completed ?? 0), number: true },
-        { name: "Error", cell: (run) => run.latest_error ?? "" },
-        {
-          name: "What to do",
-          cell: (run) =>
+      columns={({ column, numberColumn, fixedColumn }) => [
+        column("State", (run) => <Status text={run.status} />),
+        fixedColumn("From", (run) => timeText(run.data_interval_start) || "the beginning"),
+        fixedColumn("To", (run) => timeText(run.data_interval_end)),
+        numberColumn("Records", (run) => numberText(run.records_completed ?? 0)),
+        column("Error", (run) => run.latest_error ?? ""),
+        column(
+          "What to do",
+          (run) =>
             mayWrite && (
               <Button disabled={action.running} onClick={() => act(run, isOpen(run) ? "cancel" : "retry")}>
                 {isOpen(run) ? "Cancel" : "Run again"}
               </Button>
             ),
-        },
+        ),
       ]}
     />
   );
@@ -190,15 +190,14 @@ function Backfills({ path, changed, seen }: PartProps & { seen: ExportRow }) {
         loaded={loaded}
         caption="Backfills"
         empty="No backfills yet."
-        columns={[
-          { name: "State", cell: (row) => <Status text={row.status} /> },
-          { name: "From", cell: (row) => timeText(row.start_at) || "the beginning", fixed: true },
-          { name: "To", cell: (row) => timeText(row.end_at) || "now", fixed: true },
-          {
-            name: "Runs",
-            cell: ({ progress }) => `${progress.finished_runs} of ${progress.total_runs ?? "?"}`,
-            number: true,
-          },
+        columns={({ column, numberColumn, fixedColumn }) => [
+          column("State", (row) => <Status text={row.status} />),
+          fixedColumn("From", (row) => timeText(row.start_at) || "the beginning"),
+          fixedColumn("To", (row) => timeText(row.end_at) || "now"),
+          numberColumn(
+            "Runs",
+            ({ progress }) => `${progress.finished_runs} of ${progress.total_runs ?? "?"}`,
+          ),
         ]}
       />
     </Card>
@@ -217,10 +216,10 @@ function Logs({ path, seen }: { path: string; seen: ExportRow }) {
         loaded={loaded}
         caption="Lines of the log, newest first"
         empty="No lines yet."
-        columns={[
-          { name: "When", cell: (row) => timeText(row.timestamp), fixed: true },
-          { name: "Level", cell: (row) => row.level },
-          { name: "Line", cell: (row) => row.message },
+        columns={({ column, fixedColumn }) => [
+          fixedColumn("When", (row) => timeText(row.timestamp)),
+          column("Level", (row) => row.level),
+          column("Line", (row) => row.message),
         ]}
       />
     </Card>

@@ -1,8 +1,8 @@
 // Dashboards: insights side by side. Listed, each with a page of its own.
 
-import { navigate, type Route } from "../session/route.ts";
-import { useAllowed, useHref } from "../session/session.ts";
-import { useAction, useList } from "../session/use_loaded.ts";
+import type { Route } from "../session/route.ts";
+import { useAllowed, useOpen } from "../session/session.ts";
+import { type Action, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
@@ -25,13 +25,10 @@ function DashboardList() {
       title="Dashboards"
       {...list}
       empty="No dashboards yet."
-      columns={[
-        {
-          name: "Name",
-          cell: (row) => <PageLink to={["dashboards", [row.id]]}>{dashboardName(row)}</PageLink>,
-        },
-        { name: "Pinned", cell: (row) => (row.pinned ? "yes" : "no") },
-        { name: "Created", cell: (row) => agoText(row.created_at), number: true },
+      columns={({ column, numberColumn }) => [
+        column("Name", (row) => <PageLink to={["dashboards", [row.id]]}>{dashboardName(row)}</PageLink>),
+        column("Pinned", (row) => (row.pinned ? "yes" : "no")),
+        numberColumn("Created", (row) => agoText(row.created_at)),
       ]}
     >
       {mayWrite && <NewDashboard />}
@@ -40,13 +37,11 @@ function DashboardList() {
 }
 
 function NewDashboard() {
-  const hrefOf = useHref();
+  const open = useOpen("dashboards");
   const { fields, text } = useFields({ name: "" });
-  const action = useAction();
-  const open = ({ id }: DashboardRow) => navigate(hrefOf("dashboards", [id]));
-  const make = () => action.send("POST", "dashboards/", fields, "Created.", open);
+  const make = (send: Action["send"]) => send("POST", "dashboards/", fields, "Created.", open);
   return (
-    <FormCard title="New dashboard" send={make} action={action}>
+    <FormCard title="New dashboard" send={make}>
       {text("name", "Name of the dashboard", { required: true })}
     </FormCard>
   );

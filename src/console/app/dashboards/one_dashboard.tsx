@@ -116,11 +116,10 @@ function NameForm({ path, dashboard, loaded }: BoardProps) {
     description: dashboard.description ?? "",
     pinned: dashboard.pinned,
   });
-  const action = useAction();
   const body = { ...fields, name: fields.name || null };
-  const save = () => action.send("PATCH", path, body, "Saved.", loaded.reload);
+  const save = (send: Action["send"]) => send("PATCH", path, body, "Saved.", loaded.reload);
   return (
-    <FormCard title="Name and description" send={save} action={action} button="Save">
+    <FormCard title="Name and description" send={save} button="Save">
       {text("name", "Name")}
       {text("description", "Description")}
       {check("pinned", "Pinned: first in the list")}

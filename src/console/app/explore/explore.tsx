@@ -2,7 +2,6 @@
 
 import { useState } from "preact/hooks";
 import { FigureSource } from "../actors/figures.tsx";
-import { Saving } from "../insights/insight_row.tsx";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { useAnswer } from "../session/use_loaded.ts";
@@ -14,6 +13,7 @@ import { type InsightQuery, readAddress, toAddress, toQueryBody } from "./query.
 import { ResultView } from "./result_view.tsx";
 import { type QueryReply, readDrawing, readResults } from "./results.ts";
 import { savedWith } from "./saved_query.ts";
+import { Saving } from "./saving.tsx";
 
 export function Explore({ route }: { route: Route }) {
   const hrefOf = useHref();

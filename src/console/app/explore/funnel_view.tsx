@@ -1,12 +1,12 @@
 // The steps of funnels: how many persons got to each.
 
 import { type FunnelStep, toFunnels } from "../../../query/result.ts";
-import { FigureLink, stepPersons, useFigureHref } from "../actors/figures.tsx";
+import { stepPersons, useFigureHref } from "../actors/figures.tsx";
 import { useAllowed } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
 import { rangeBefore } from "../ui/chart/intervals.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
-import { Cut } from "../ui/parts.tsx";
+import { Cut, FigureLink } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { toSource } from "../values.ts";
 import { nameStep, shownValue } from "./results.ts";
@@ -119,28 +119,23 @@ function OneFunnel({ steps }: { steps: FunnelStep[] }) {
         caption="The steps of the funnel"
         rows={steps}
         id={(step) => step.order}
-        columns={[
-          { name: "Step", cell: (step) => <Cut text={titleStep(step)} lettersMax={stepLettersMax} /> },
-          {
-            name: "Persons",
-            cell: (step) => <FigureLink href={linkStep(step, false)}>{numberText(step.count)}</FigureLink>,
-            number: true,
-          },
-          {
-            name: "Lost before",
-            cell: (step) =>
+        columns={({ column, numberColumn }) => [
+          column("Step", (step) => <Cut text={titleStep(step)} lettersMax={stepLettersMax} />),
+          numberColumn("Persons", (step) => (
+            <FigureLink href={linkStep(step, false)}>{numberText(step.count)}</FigureLink>
+          )),
+          numberColumn(
+            "Lost before",
+            (step) =>
               step.order > 0 && (
                 <FigureLink href={linkStep(step, true)}>{numberText(before(step) - step.count)}</FigureLink>
               ),
-            number: true,
-          },
-          { name: "Of the first", cell: (step) => percentText(step.count, first), number: true },
-          { name: "Of the step before", cell: (step) => percentText(step.count, before(step)), number: true },
-          {
-            name: "Median time",
-            cell: ({ median_conversion_time: time }) => (time === null ? "–" : durationText(time)),
-            number: true,
-          },
+          ),
+          numberColumn("Of the first", (step) => percentText(step.count, first)),
+          numberColumn("Of the step before", (step) => percentText(step.count, before(step))),
+          numberColumn("Median time", ({ median_conversion_time: time }) =>
+            time === null ? "–" : durationText(time),
+          ),
         ]}
       />
     </div>

@@ -1,9 +1,10 @@
 // The numbers above a chart: of the whole time, by each line's own math, with their change against the time before.
 
-import { FigureLink, linePersons, useFigureHref } from "../actors/figures.tsx";
+import { linePersons, useFigureHref } from "../actors/figures.tsx";
 import { useAllowed } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
+import { FigureLink } from "../ui/parts.tsx";
 import { toFields, toSource } from "../values.ts";
 import { nameAllSeries, nameSeries, type TrendSeries, untilText } from "./results.ts";
 

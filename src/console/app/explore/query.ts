@@ -9,6 +9,7 @@ import {
   toOwner,
   toProperties,
 } from "../filters/conditions.ts";
+import { type Fields, toFields, toNumber, toText } from "../values.ts";
 import { type Kind, kindNames, kinds, needsProperty, periods, seriesMax } from "./choices.ts";
 
 /** What is counted of one kind of event. */
@@ -62,32 +63,34 @@ export function readAddress(query: URLSearchParams): InsightQuery {
   };
 }
 
-/** Fields that an address has where they differ from these, by their names there. */
+type Rarer = [parameter: string, otherwise: string | number | boolean, filter?: string, key?: string];
+
+/** Fields that an address and a query have where they differ from these: the name there, and where it is here. */
 const rarer = {
   /** The last day; "" for today. */
-  to: ["to", ""],
+  to: ["to", "", "dateRange", "date_to"],
   /** A formula that is shown instead of a trend's events, such as `A / B`. */
-  formula: ["formula", ""],
+  formula: ["formula", "", "trendsFilter", "formula"],
   /** PostHog's name of the drawing of a trend. */
-  display: ["display", "ActionsLineGraph"],
+  display: ["display", "ActionsLineGraph", "trendsFilter", "display"],
   /** How many values of the breakdown are shown separately; the others are one line. */
   values: ["values", 6],
-  compare: ["compare", false],
+  compare: ["compare", false, "compareFilter", "compare"],
   /** How far back the time lies that it is compared with; "" for directly before. */
-  compareTo: ["compare_to", ""],
+  compareTo: ["compare_to", "", "compareFilter", "compare_to"],
   /** PostHog's name of a funnel's view, how long a person may take, and PostHog's name of the order of its steps. */
-  view: ["view", "steps"],
+  view: ["view", "steps", "funnelsFilter", "funnelVizType"],
   window: ["window", "14 day"],
-  order: ["order", "ordered"],
+  order: ["order", "ordered", "funnelsFilter", "funnelOrderType"],
   /** How many intervals of retention are shown, and whether only a person's first time counts. */
-  columns: ["columns", 8],
+  columns: ["columns", 8, "retentionFilter", "totalIntervals"],
   first: ["first", false],
   /** PostHog's name of the kind of steps of paths, their begin and end ("" for anywhere), and their length. */
   pathType: ["path", "$pageview"],
-  start: ["start", ""],
-  end: ["end", ""],
-  steps: ["steps", 5],
-} satisfies Record<string, [parameter: string, otherwise: string | number | boolean]>;
+  start: ["start", "", "pathsFilter", "startPoint"],
+  end: ["end", "", "pathsFilter", "endPoint"],
+  steps: ["steps", 5, "pathsFilter", "stepLimit"],
+} satisfies Record<string, Rarer>;
 type Widened<Value> = Value extends boolean ? boolean : Value;
 type RarerFields = { [Name in keyof typeof rarer]: Widened<(typeof rarer)[Name][1]> };
 const rarerNames = Object.keys(rarer) as (keyof typeof rarer)[];
@@ -135,18 +138,38 @@ export function toAddress(query: InsightQuery): string {
   return params.toString();
 }
 
+/** The fields of the query that have a path below this one of the API, where they are not as usual. */
+function toFilter(query: InsightQuery, name: string): Record<string, unknown> {
+  const changed = rarerNames.flatMap((field) => {
+    const [, otherwise, filter, key = ""] = rarer[field] as Rarer;
+    return filter === name && query[field] !== otherwise ? [[key, query[field]] as const] : [];
+  });
+  return Object.fromEntries(changed);
+}
+
+/** Reads these fields of a query as it was saved. */
+export function readFilters(query: Fields) {
+  const fields = rarerNames.map((field) => {
+    const [, otherwise, filter = "", key = ""] = rarer[field] as Rarer;
+    const value = toFields(query[filter])[key];
+    if (typeof otherwise === "number") return [field, toNumber(value) ?? otherwise];
+    return [field, typeof otherwise === "boolean" ? value === true : toText(value) || otherwise];
+  });
+  return Object.fromEntries(fields) as RarerFields;
+}
+
 export function toQueryBody(query: InsightQuery): { kind: string } & Record<string, unknown> {
-  const { series, interval, range, to, compare, compareTo, display, formula } = query;
+  const { series, interval, range, to, compare, window, pathType } = query;
   const kind = kinds[query.kind].api;
-  const dateRange = { date_from: range, ...(to !== "" && { date_to: to }) };
+  const dateRange = { date_from: range, ...toFilter(query, "dateRange") };
   const filtered = {
     ...toOwnProperties(query.conditions),
     ...(query.withoutTests && { filterTestAccounts: true }),
   };
   const breakdownFilter = toBreakdownFilter(query);
-  const isDrawn = display !== plainQuery.display;
   switch (query.kind) {
-    case "funnel":
+    case "funnel": {
+      const [funnelWindowInterval, funnelWindowIntervalUnit] = window.split(" ");
       return {
         kind,
         series: series.map(toPlainNode),
@@ -154,19 +177,27 @@ export function toQueryBody(query: InsightQuery): { kind: string } & Record<stri
         ...(query.view === "trends" && { interval }),
         ...filtered,
         breakdownFilter,
-        funnelsFilter: toFunnelsFilter(query),
+        funnelsFilter: {
+          funnelWindowInterval: Number(funnelWindowInterval),
+          funnelWindowIntervalUnit,
+          ...toFilter(query, "funnelsFilter"),
+        },
       };
+    }
     case "retention": {
       const until = to !== "" && { dateRange: { date_to: to } };
       return { kind, retentionFilter: toRetentionFilter(query), ...until, ...filtered };
     }
-    case "paths":
-      return { kind, dateRange, ...filtered, pathsFilter: toPathsFilter(query) };
+    case "paths": {
+      const pathsFilter = { includeEventTypes: [pathType], ...toFilter(query, "pathsFilter") };
+      return { kind, dateRange, ...filtered, pathsFilter };
+    }
     case "lifecycle":
       return { kind, series: series.slice(0, 1).map(toPlainNode), interval, dateRange, ...filtered };
     case "stickiness":
       return { kind, series: series.map(toPlainNode), interval, dateRange, ...filtered };
-    default:
+    default: {
+      const trendsFilter = toFilter(query, "trendsFilter");
       return {
         kind,
         series: series.map(toNode),
@@ -174,11 +205,10 @@ export function toQueryBody(query: InsightQuery): { kind: string } & Record<stri
         dateRange,
         ...filtered,
         breakdownFilter,
-        compareFilter: compare ? { compare: true, ...(compareTo !== "" && { compare_to: compareTo }) } : null,
-        ...((isDrawn || formula !== "") && {
-          trendsFilter: { ...(isDrawn && { display }), ...(formula !== "" && { formula }) },
-        }),
+        compareFilter: compare ? toFilter(query, "compareFilter") : null,
+        ...(Object.keys(trendsFilter).length > 0 && { trendsFilter }),
       };
+    }
   }
 }
 
@@ -198,25 +228,6 @@ function toOwnProperties(conditions: readonly Condition[]) {
   return properties.length > 0 ? { properties } : {};
 }
 
-function toFunnelsFilter({ window, order, view }: InsightQuery) {
-  const [interval, unit] = window.split(" ");
-  return {
-    funnelWindowInterval: Number(interval),
-    funnelWindowIntervalUnit: unit,
-    funnelOrderType: order,
-    ...(view !== plainQuery.view && { funnelVizType: view }),
-  };
-}
-
-function toPathsFilter({ pathType, start, end, steps }: InsightQuery) {
-  return {
-    includeEventTypes: [pathType],
-    ...(start !== "" && { startPoint: start }),
-    ...(end !== "" && { endPoint: end }),
-    stepLimit: steps,
-  };
-}
-
 /** An event and its filters: persons are counted. */
 function toPlainNode({ event, conditions }: Series) {
   return { kind: "EventsNode", event: event || null, ...toOwnProperties(conditions) };
@@ -234,9 +245,10 @@ function toNode({ event, math: chosen, property, conditions }: Series) {
   };
 }
 
-function toRetentionFilter({ series, interval, first, columns }: InsightQuery) {
+function toRetentionFilter(query: InsightQuery) {
+  const { series, interval, first } = query;
   const [target = anyEvent, returning = target] = series;
-  const of = ({ event, conditions }: Series) => ({
+  const toEntity = ({ event, conditions }: Series) => ({
     id: event || null,
     type: "events",
     ...toOwnProperties(conditions),
@@ -244,8 +256,8 @@ function toRetentionFilter({ series, interval, first, columns }: InsightQuery) {
   return {
     retentionType: first ? "retention_first_time" : "retention_recurring",
     period: periods[interval] ?? "Day",
-    totalIntervals: columns,
-    targetEntity: of(target),
-    returningEntity: of(returning),
+    ...toFilter(query, "retentionFilter"),
+    targetEntity: toEntity(target),
+    returningEntity: toEntity(returning),
   };
 }

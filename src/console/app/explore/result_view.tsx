@@ -7,9 +7,9 @@ import {
   type TypedResults,
   type WebFigure,
 } from "../../../query/result.ts";
-import { FigureLink, linkPersons, useFigureHref } from "../actors/figures.tsx";
+import { linkPersons, useFigureHref } from "../actors/figures.tsx";
 import { capitalized, durationText, numberText } from "../ui/format.ts";
-import { Cut } from "../ui/parts.tsx";
+import { Cut, FigureLink } from "../ui/parts.tsx";
 import { Bars, DataButtons, Table } from "../ui/table.tsx";
 import { FunnelView } from "./funnel_view.tsx";
 import { figureText, isTotals, type QueryDrawing, toLines, toTable, untilText } from "./results.ts";
@@ -77,10 +77,10 @@ function FiguresView({ figures }: { figures: WebFigure[] }) {
       caption="The figures of the site"
       rows={figures}
       id={({ key }) => key}
-      columns={[
-        { name: "Figure", cell: ({ key }) => capitalized(key), fixed: true },
-        { name: "Value", cell: ({ value, kind }) => figureText(value, kind), number: true },
-        { name: "Before", cell: beforeText, number: true },
+      columns={({ numberColumn, fixedColumn }) => [
+        fixedColumn("Figure", ({ key }) => capitalized(key)),
+        numberColumn("Value", ({ value, kind }) => figureText(value, kind)),
+        numberColumn("Before", beforeText),
       ]}
     />
   );
@@ -123,19 +123,13 @@ function PathsView({ links }: { links: PathLink[] }) {
       caption="The steps of paths"
       rows={links}
       id={({ source, target }) => JSON.stringify([source, target])}
-      columns={[
-        { name: "From", cell: ({ source }) => <Cut text={shownStep(source)} lettersMax={stepLettersMax} /> },
-        { name: "To", cell: ({ target }) => <Cut text={shownStep(target)} lettersMax={stepLettersMax} /> },
-        {
-          name: "Times",
-          cell: (link) => <FigureLink href={linkPath(link)}>{numberText(link.value)}</FigureLink>,
-          number: true,
-        },
-        {
-          name: "Average time",
-          cell: ({ average_conversion_time: ms }) => durationText(ms / 1000),
-          number: true,
-        },
+      columns={({ column, numberColumn }) => [
+        column("From", ({ source }) => <Cut text={shownStep(source)} lettersMax={stepLettersMax} />),
+        column("To", ({ target }) => <Cut text={shownStep(target)} lettersMax={stepLettersMax} />),
+        numberColumn("Times", (link) => (
+          <FigureLink href={linkPath(link)}>{numberText(link.value)}</FigureLink>
+        )),
+        numberColumn("Average time", ({ average_conversion_time: ms }) => durationText(ms / 1000)),
       ]}
     />
   );

@@ -1,11 +1,12 @@
 // Persons by the interval in which they did something, and how many of them came back.
 
 import type { RetentionCohort } from "../../../query/result.ts";
-import { cellPersons, FigureLink, useFigureHref } from "../actors/figures.tsx";
+import { cellPersons, useFigureHref } from "../actors/figures.tsx";
 import { wallClockNow } from "../clock.ts";
-import { useZone } from "../session/zone.ts";
+import { useZone } from "../session/session.ts";
 import { toTimes, unfinishedAt } from "../ui/chart/intervals.ts";
 import { dayText, numberText, percentText } from "../ui/format.ts";
+import { FigureLink } from "../ui/parts.tsx";
 
 interface RetentionProps {
   cohorts: RetentionCohort[];
@@ -77,7 +78,7 @@ export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
           </tbody>
         </table>
       </div>
-      {isOpen && <p class="quiet">Dashed: not over.</p>}
+      {isOpen && <p class="quiet">Dashed: in progress.</p>}
     </>
   );
 }

@@ -3,7 +3,7 @@
 import { type Condition, readConditions, toOwner, toProperties } from "../filters/conditions.ts";
 import { type Fields, isFields, toFields, toList, toNumber, toSource, toText } from "../values.ts";
 import { kindNames, kinds, periods, seriesMax } from "./choices.ts";
-import { anyEvent, type InsightQuery, plainQuery, type Series, toQueryBody } from "./query.ts";
+import { anyEvent, type InsightQuery, plainQuery, readFilters, type Series, toQueryBody } from "./query.ts";
 
 /**
  * The form's query of a saved one; undefined when it has parts that the form does not show, such as smoothing: saving
@@ -104,14 +104,13 @@ function withNormalizedFilters(node: unknown): Fields {
 
 function readFormQuery(query: Fields): InsightQuery | undefined {
   const kind = kindNames.find((name) => kinds[name].api === query["kind"]);
-  const of = (name: string) => toFields(query[name]);
-  const filter = of("breakdownFilter");
+  const fieldsIn = (name: string) => toFields(query[name]);
+  const filter = fieldsIn("breakdownFilter");
   const breakdownType = toOwner(filter["breakdown_type"] ?? undefined, filter["breakdown_group_type_index"]);
   if (!kind || !breakdownType) return undefined;
-  const [trends, funnel] = [of("trendsFilter"), of("funnelsFilter")];
-  const [paths, range] = [of("pathsFilter"), of("dateRange")];
+  const { funnelWindowInterval: interval, funnelWindowIntervalUnit: unit } = fieldsIn("funnelsFilter");
   const breakdown = toText(filter["breakdown"]);
-  const retention = of("retentionFilter");
+  const retention = fieldsIn("retentionFilter");
   const period = Object.keys(periods).find((name) => periods[name] === retention["period"]);
   const nodes = toList(query["series"]).map(toFields).slice(0, seriesMax);
   // Without an entity the API takes page views; an entity with `id: null` is any event.
@@ -127,26 +126,16 @@ function readFormQuery(query: Fields): InsightQuery | undefined {
           ? nodes.map(toSeries)
           : [anyEvent],
     interval: period ?? (toText(query["interval"]) || "day"),
-    range: toText(range["date_from"]) || "-7d",
-    to: toText(range["date_to"]),
+    range: toText(fieldsIn("dateRange")["date_from"]) || "-7d",
     breakdown,
     breakdownType,
     conditions: conditionsIn(query),
     withoutTests: query["filterTestAccounts"] === true,
-    formula: toText(trends["formula"]),
-    display: toText(trends["display"]) || plainQuery.display,
+    ...readFilters(query),
     values: toNumber(filter["breakdown_limit"]) ?? (breakdown ? valuesOfApi : plainQuery.values),
-    compare: of("compareFilter")["compare"] === true,
-    compareTo: toText(of("compareFilter")["compare_to"]),
-    view: toText(funnel["funnelVizType"]) || plainQuery.view,
-    window: `${String(funnel["funnelWindowInterval"] ?? 14)} ${toText(funnel["funnelWindowIntervalUnit"]) || "day"}`,
-    order: toText(funnel["funnelOrderType"]) || plainQuery.order,
-    columns: toNumber(retention["totalIntervals"]) ?? plainQuery.columns,
+    window: `${String(interval ?? 14)} ${toText(unit) || "day"}`,
     first: retention["retentionType"] === "retention_first_time",
-    pathType: toText(toList(paths["includeEventTypes"])[0]) || plainQuery.pathType,
-    start: toText(paths["startPoint"]),
-    end: toText(paths["endPoint"]),
-    steps: toNumber(paths["stepLimit"]) ?? plainQuery.steps,
+    pathType: toText(toList(fieldsIn("pathsFilter")["includeEventTypes"])[0]) || plainQuery.pathType,
   };
 }
 

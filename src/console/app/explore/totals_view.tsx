@@ -1,9 +1,9 @@
 // Trends with one number for each line.
 
-import { FigureLink, useFigureHref } from "../actors/figures.tsx";
+import { useFigureHref } from "../actors/figures.tsx";
 import { numberText, percentText } from "../ui/format.ts";
 import { inkAt } from "../ui/ink.ts";
-import { Cut } from "../ui/parts.tsx";
+import { Cut, FigureLink } from "../ui/parts.tsx";
 import { Bars, Table } from "../ui/table.tsx";
 import { useDark } from "../ui/theme.tsx";
 import { Headline, linkLine } from "./headline.tsx";
@@ -34,13 +34,11 @@ export function TotalsView({ series, display, query }: TotalsProps) {
         caption="The numbers of the series"
         rows={totals}
         id={({ label }) => label}
-        columns={[
-          { name: "Series", cell: ({ label }) => <Cut text={label} /> },
-          {
-            name: "Number",
-            cell: ({ value, href }) => <FigureLink href={href}>{numberText(value)}</FigureLink>,
-            number: true,
-          },
+        columns={({ column, numberColumn }) => [
+          column("Series", ({ label }) => <Cut text={label} />),
+          numberColumn("Number", ({ value, href }) => (
+            <FigureLink href={href}>{numberText(value)}</FigureLink>
+          )),
         ]}
       />
     );

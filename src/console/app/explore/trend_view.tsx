@@ -1,13 +1,14 @@
 // Lines over time, with a table of their numbers.
 
-import { FigureLink, linePersons, useFigureHref } from "../actors/figures.tsx";
+import { linePersons, useFigureHref } from "../actors/figures.tsx";
 import { wallClockNow } from "../clock.ts";
 import { navigate } from "../session/route.ts";
-import { useZone } from "../session/zone.ts";
+import { useZone } from "../session/session.ts";
 import { Chart } from "../ui/chart.tsx";
 import { nameTimes, toTimes, unfinishedAt } from "../ui/chart/intervals.ts";
 import type { Drawing, Line } from "../ui/chart/series.ts";
 import { dayText, numberText, shortText } from "../ui/format.ts";
+import { FigureLink } from "../ui/parts.tsx";
 import { type Bar, Bars, Table } from "../ui/table.tsx";
 import { Headline, wholeTime } from "./headline.tsx";
 import { isSummable, nameAllSeries, nameSeries, type TrendSeries } from "./results.ts";
@@ -62,7 +63,7 @@ export function TrendView({ series, display, small, height, query }: TrendProps)
   );
   const rowNames = times.length > 0 ? nameTimes(days) : (series[0]?.labels ?? days.map(String));
   const rows = rowNames.map((name, i) => ({
-    name: i === at ? `${name} (not over)` : name,
+    name: i === at ? `${name} (in progress)` : name,
     values: data.map((values) => values[i] ?? undefined),
     at: i,
   }));
@@ -98,20 +99,19 @@ export function TrendView({ series, display, small, height, query }: TrendProps)
           rows={rows}
           foot={total}
           id={({ name }) => name}
-          columns={[
-            {
-              name: times.length > 0 ? "Time" : "Active in",
-              cell: ({ name }) => (name === sum ? <strong>{sum}</strong> : dayText(name)),
-              fixed: true,
-            },
-            ...names.map((name, i) => ({
-              name,
-              cell: ({ values, at: row }: Row) =>
-                values[i] !== undefined && (
-                  <FigureLink href={hrefAt(i, row)}>{numberText(values[i])}</FigureLink>
-                ),
-              number: true,
-            })),
+          columns={({ numberColumn, fixedColumn }) => [
+            fixedColumn(times.length > 0 ? "Time" : "Active in", ({ name }) =>
+              name === sum ? <strong>{sum}</strong> : dayText(name),
+            ),
+            ...names.map((name, i) =>
+              numberColumn(
+                name,
+                ({ values, at: row }: Row) =>
+                  values[i] !== undefined && (
+                    <FigureLink href={hrefAt(i, row)}>{numberText(values[i])}</FigureLink>
+                  ),
+              ),
+            ),
           ]}
         />
       </details>

@@ -1,7 +1,6 @@
 // The fields of filters: whose property, its name, and its value.
 
 import { useId } from "preact/hooks";
-import type { ProjectNames } from "../session/project_names.ts";
 import { useAllowed } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
@@ -19,6 +18,7 @@ import {
   valuesMax,
   withOperator,
 } from "./conditions.ts";
+import type { ProjectNames } from "./property_names.tsx";
 import { useOffered, WithNames } from "./property_names.tsx";
 
 /** Owners of properties, with each type of groups; `own` is offered even where its type was deleted. */

@@ -59,19 +59,16 @@ function InsightList() {
           <Button type="submit">Search</Button>
         </Form>
       }
-      columns={[
-        {
-          name: "Name",
-          cell: (row) => (
-            <PageLink to={["insights", [row.id]]}>
-              {row.favorited && <span title="Favorite">★ </span>}
-              <Cut text={insightName(row)} />
-            </PageLink>
-          ),
-        },
-        { name: "Kind", cell: nameKind },
-        { name: "Dashboards", cell: (row) => row.dashboards.length, number: true },
-        { name: "Changed", cell: (row) => <Time at={row.last_modified_at} />, number: true },
+      columns={({ column, numberColumn }) => [
+        column("Name", (row) => (
+          <PageLink to={["insights", [row.id]]}>
+            {row.favorited && <span title="Favorite">★ </span>}
+            <Cut text={insightName(row)} />
+          </PageLink>
+        )),
+        column("Kind", nameKind),
+        numberColumn("Dashboards", (row) => row.dashboards.length),
+        numberColumn("Changed", (row) => <Time at={row.last_modified_at} />),
       ]}
     />
   );

@@ -3,9 +3,9 @@
 import { useState } from "preact/hooks";
 import { toAddress } from "../explore/query.ts";
 import { toFormQuery } from "../explore/saved_query.ts";
+import { useMaySave } from "../explore/saving.tsx";
 import type { ListReply } from "../session/api.ts";
-import { navigate } from "../session/route.ts";
-import { useHref } from "../session/session.ts";
+import { useOpen } from "../session/session.ts";
 import { type Action, useAction, useGet } from "../session/use_loaded.ts";
 import { readSavedSql } from "../sql/sql_query.ts";
 import { useFields } from "../ui/inputs.tsx";
@@ -22,7 +22,7 @@ import {
   RemoveButton,
 } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
-import { insightName, InsightResult, type InsightRow, useMaySave } from "./insight_row.tsx";
+import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
 
 /** @param id its number or its short id. */
 export function OneInsight({ id }: { id: string }) {
@@ -91,10 +91,9 @@ function Favorite({ insight: { favorited }, path, changed, action }: PartProps &
 
 /** Creates a copy, on no dashboard, and opens it. */
 function Duplicate({ insight, action }: { insight: InsightRow; action: Action }) {
-  const hrefOf = useHref();
+  const open = useOpen("insights");
   const { query, description } = insight;
   const body = { name: `${insightName(insight)} (copy)`, description, query };
-  const open = ({ id }: InsightRow) => navigate(hrefOf("insights", [id]));
   return (
     <Button disabled={action.running} onClick={() => action.send("POST", "insights/", body, "Copied.", open)}>
       Duplicate
@@ -110,11 +109,10 @@ interface PartProps {
 
 function NameForm({ insight, path, changed }: PartProps) {
   const { fields, text } = useFields({ name: insight.name ?? "", description: insight.description ?? "" });
-  const action = useAction();
   const body = { ...fields, name: fields.name || null };
-  const save = () => action.send("PATCH", path, body, "Saved.", changed);
+  const save = (send: Action["send"]) => send("PATCH", path, body, "Saved.", changed);
   return (
-    <FormCard title="Name and description" send={save} action={action} button="Save">
+    <FormCard title="Name and description" send={save} button="Save">
       {text("name", "Name", { placeholder: insight.derived_name ?? "" })}
       {text("description", "Description")}
     </FormCard>

@@ -9,7 +9,7 @@ import { Facts } from "../ui/table.tsx";
 import { Properties } from "../ui/tree.tsx";
 import { isFields } from "../values.ts";
 import { eventText } from "./event_text.ts";
-import type { EventMessage } from "./messages.ts";
+import type { EventMessage } from "./stream.ts";
 
 export interface ShownEvent extends Omit<EventMessage, "properties" | "properties_bytes"> {
   /** undefined when they were too long for the stream. */

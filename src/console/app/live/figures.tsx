@@ -5,8 +5,15 @@ import { Chart } from "../ui/chart.tsx";
 import { bytesText, durationText, numberText } from "../ui/format.ts";
 import { Card } from "../ui/parts.tsx";
 import { Facts } from "../ui/table.tsx";
-import type { FiguresMessage } from "./messages.ts";
-import { type ImportProgress, listRates, listTimes, measureImport, recentRate, total } from "./rates.ts";
+import {
+  type FiguresMessage,
+  type ImportProgress,
+  listRates,
+  listTimes,
+  measureImport,
+  recentRate,
+  total,
+} from "./rates.ts";
 
 /** Lanes of the journal with their titles. */
 const lanes = [

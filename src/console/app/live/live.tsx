@@ -8,8 +8,7 @@ import { useDraft } from "../ui/inputs.tsx";
 import { Button, Card, ErrorText, Form, PageHead } from "../ui/parts.tsx";
 import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "./event_row.tsx";
 import { Fates, FigureCards, ImportCard } from "./figures.tsx";
-import type { FiguresMessage } from "./messages.ts";
-import { total, withMessage } from "./rates.ts";
+import { type FiguresMessage, total, withMessage } from "./rates.ts";
 import { type Connection, useStream } from "./stream.ts";
 import { WarningCard } from "./warnings.tsx";
 

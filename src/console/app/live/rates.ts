@@ -1,6 +1,21 @@
 // Computes what the live page shows from the counters of the stream: rates a second, the progress of an import.
 
-import type { FiguresMessage } from "./messages.ts";
+/** A message of the stream, as the server writes it. */
+export interface FiguresMessage {
+  at: number;
+  accepted: Record<string, number>;
+  stored: Record<string, number>;
+  ignored: Record<string, number>;
+  warned: Record<string, number>;
+  refused: Record<string, number>;
+  pending_events: number;
+  pending_bytes: number;
+  quarantined: number;
+  spikes: number;
+  disk_free_bytes: number;
+  captures: { count: number; seconds: number };
+  behind_ms: number | null;
+}
 
 /** Messages that are kept: two minutes. */
 export const historyMax = 120;

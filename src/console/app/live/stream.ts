@@ -2,10 +2,21 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { useSession } from "../session/session.ts";
-import type { EventMessage, FiguresMessage, OpenMessage } from "./messages.ts";
+import type { FiguresMessage } from "./rates.ts";
+
+export interface EventMessage {
+  uuid: string;
+  event: string;
+  distinct_id: string;
+  properties: string;
+  properties_bytes: number;
+  timestamp: string;
+  created_at: string;
+}
 
 export interface Followers {
-  open?: (message: OpenMessage) => void;
+  /** The first message: whether figures follow. */
+  open?: (message: { figures: boolean }) => void;
   figures?: (message: FiguresMessage) => void;
   events?: (messages: EventMessage[]) => void;
 }
@@ -57,7 +68,7 @@ async function readMessages(reply: Response, followers: Followers): Promise<void
 function dispatch(message: string, { open, figures, events }: Followers): void {
   const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(message) ?? [];
   if (data === undefined) return;
-  if (name === "open") open?.(JSON.parse(data) as OpenMessage);
+  if (name === "open") open?.(JSON.parse(data) as { figures: boolean });
   if (name === "figures") figures?.(JSON.parse(data) as FiguresMessage);
   if (name === "events") events?.(JSON.parse(data) as EventMessage[]);
 }

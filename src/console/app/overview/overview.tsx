@@ -10,7 +10,7 @@ import { figureText, type QueryReply, readResults, untilText } from "../explore/
 import type { ListReply } from "../session/api.ts";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
-import { useAnswer, useRead } from "../session/use_loaded.ts";
+import { useAnswer, usePolling, useRead } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
 import { RangeField } from "../ui/inputs.tsx";
 import { Card, ChoiceField, PageHead, PageLink, useWaitText, WhenLoaded } from "../ui/parts.tsx";
@@ -83,19 +83,8 @@ function LiveNow() {
     "select count(distinct person_id) from events " +
     `where timestamp > now() - interval ${nowMinutes} minute and timestamp <= now()`;
   const loaded = useAnswer<{ results: [[number]] }>({ kind: "HogQLQuery", query: text });
-  const { loading, reload } = loaded;
   const value = loaded.value?.results[0][0];
-  useEffect(() => {
-    if (loading) return undefined;
-    // A hidden page sends no requests.
-    const reloadIfVisible = () => void (document.visibilityState === "visible" && reload());
-    const timer = setTimeout(reloadIfVisible, nowPollMs);
-    document.addEventListener("visibilitychange", reloadIfVisible);
-    return () => {
-      clearTimeout(timer);
-      document.removeEventListener("visibilitychange", reloadIfVisible);
-    };
-  }, [loading]);
+  usePolling(!loaded.loading, loaded.value, loaded.reload, nowPollMs);
   if (value === undefined) return null;
   const persons = value === 1 ? "1 person" : `${numberText(value)} persons`;
   return (

@@ -1,8 +1,8 @@
 // Groups: a list by type and key, and a page for each with its properties and what was done in it.
 
+import type { GroupType } from "../filters/property_names.tsx";
 import { EventList, type ShownEvent } from "../live/event_row.tsx";
 import { Refusal } from "../session/api.ts";
-import type { GroupType } from "../session/project_names.ts";
 import type { Route } from "../session/route.ts";
 import { useAllowed } from "../session/session.ts";
 import { useGet, useList, useRead } from "../session/use_loaded.ts";
@@ -44,18 +44,15 @@ function GroupList() {
           <Button type="submit">Show</Button>
         </Form>
       }
-      columns={[
-        { name: "Type", cell: (row) => row.group_type },
-        {
-          name: "Key",
-          cell: (row) => (
-            <PageLink to={["groups", [row.group_type, row.group_key]]}>
-              <Cut text={row.group_key} />
-            </PageLink>
-          ),
-        },
-        { name: "Name", cell: ({ properties }) => <Cut text={String(properties["name"] ?? "")} /> },
-        { name: "First seen", cell: (row) => <Time at={row.created_at} />, number: true },
+      columns={({ column, numberColumn }) => [
+        column("Type", (row) => row.group_type),
+        column("Key", (row) => (
+          <PageLink to={["groups", [row.group_type, row.group_key]]}>
+            <Cut text={row.group_key} />
+          </PageLink>
+        )),
+        column("Name", ({ properties }) => <Cut text={String(properties["name"] ?? "")} />),
+        numberColumn("First seen", (row) => <Time at={row.created_at} />),
       ]}
     />
   );

@@ -85,17 +85,14 @@ function PersonList() {
           {found && <p class="quiet">The person with the id {found}:</p>}
         </>
       }
-      columns={[
-        {
-          name: "Person",
-          cell: (row) => (
-            <PageLink to={["persons", [row.uuid]]}>
-              <Cut text={namePerson(row)} />
-            </PageLink>
-          ),
-        },
-        { name: "Distinct ids", cell: (row) => row.distinct_ids_count, number: true },
-        { name: "First seen", cell: (row) => <Time at={row.created_at} />, number: true },
+      columns={({ column, numberColumn }) => [
+        column("Person", (row) => (
+          <PageLink to={["persons", [row.uuid]]}>
+            <Cut text={namePerson(row)} />
+          </PageLink>
+        )),
+        numberColumn("Distinct ids", (row) => row.distinct_ids_count),
+        numberColumn("First seen", (row) => <Time at={row.created_at} />),
       ]}
     />
   );
@@ -267,21 +264,18 @@ function Sessions({ person }: { person: string }) {
               rows={results}
               id={([id]) => id}
               empty="No sessions: events belong to one by their $session_id."
-              columns={[
-                {
-                  name: "Began",
-                  cell: ([id, began]) =>
-                    recorded.has(id) ? (
-                      <PageLink to={["recordings", [id]]}>{timeText(began)}, recorded</PageLink>
-                    ) : (
-                      timeText(began)
-                    ),
-                  fixed: true,
-                },
-                { name: "First page", cell: ([, , , url]) => <Cut text={url ?? ""} /> },
-                { name: "Length", cell: ([, , seconds]) => durationText(seconds), number: true },
-                { name: "Pages", cell: ([, , , , pages]) => numberText(pages), number: true },
-                { name: "Events", cell: ([, , , , , events]) => numberText(events), number: true },
+              columns={({ column, numberColumn, fixedColumn }) => [
+                fixedColumn("Began", ([id, began]) =>
+                  recorded.has(id) ? (
+                    <PageLink to={["recordings", [id]]}>{timeText(began)}, recorded</PageLink>
+                  ) : (
+                    timeText(began)
+                  ),
+                ),
+                column("First page", ([, , , url]) => <Cut text={url ?? ""} />),
+                numberColumn("Length", ([, , seconds]) => durationText(seconds)),
+                numberColumn("Pages", ([, , , , pages]) => numberText(pages)),
+                numberColumn("Events", ([, , , , , events]) => numberText(events)),
               ]}
             />
             {hasMore && limit < listedMax && (

@@ -84,22 +84,19 @@ export async function sendRequest(path: string, options: RequestInit): Promise<R
   }
 }
 
-/** Sends a request that begins or ends a session. @throws Refusal, ServerUnreachable */
-export async function sendSigning(
-  path: string,
-  body: object,
-  more: Record<string, string> = {},
-): Promise<Response> {
-  const { headers, ...credentials } = toCredentials(null);
-  const sent = { ...headers, ...more, "content-type": "application/json" };
-  const reply = await sendRequest(path, {
-    ...credentials,
-    method: "POST",
-    headers: sent,
-    body: JSON.stringify(body),
-  });
+/** The body of a reply, as JSON. @throws Refusal, ServerUnreachable */
+export async function readReply<Reply>(path: string, options: RequestInit): Promise<Reply> {
+  const reply = await sendRequest(path, options);
   if (!reply.ok) throw await readRefusal(reply);
-  return reply;
+  return await readJson<Reply>(reply);
+}
+
+/** Sends a request that begins or ends a session. @throws Refusal, ServerUnreachable */
+export async function sendSigning<Reply>(path: string, body: object, more: object = {}): Promise<Reply> {
+  const { headers, credentials } = toCredentials(null);
+  const sent = { ...headers, ...more, "content-type": "application/json" };
+  const options = { credentials: credentials!, method: "POST", headers: sent, body: JSON.stringify(body) };
+  return await readReply<Reply>(path, options);
 }
 
 export async function readRefusal(reply: Response): Promise<Refusal> {

@@ -3,7 +3,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Api } from "./api.ts";
-import { buildHref } from "./route.ts";
+import { buildHref, navigate } from "./route.ts";
 
 export interface ProjectRow {
   id: number;
@@ -34,6 +34,13 @@ export interface Session {
 
 export const SessionContext = createContext<Session | undefined>(undefined);
 
+/** The project's time zone: days and charts are in it, single moments in the reader's. */
+export const ZoneContext = createContext("UTC");
+
+export function useZone(): string {
+  return useContext(ZoneContext);
+}
+
 /** For pages that need a sign-in. */
 export function useSession(): Session {
   const session = useContext(SessionContext);
@@ -54,6 +61,12 @@ export function useAllowed(required: string): boolean {
 export function useHref() {
   const { project } = useSession();
   return (...page: PageAddress) => buildHref(project.id, ...page);
+}
+
+/** Opens the page of something, such as what was created. */
+export function useOpen(page: string) {
+  const hrefOf = useHref();
+  return ({ id }: { id: string | number }) => navigate(hrefOf(page, [id]));
 }
 
 /** A page, what its address names, and its parameters. */

@@ -62,14 +62,19 @@ export function useLoaded<Value>(
 const pollMs = 2000;
 
 /**
- * Polls running work, such as a run or a delivery.
+ * Polls running work, such as a run or a delivery. A hidden page sends no requests.
  * @param reply the last one.
  */
-export function usePolling(isRunning: boolean, reply: unknown, reload: () => void): void {
+export function usePolling(isRunning: boolean, reply: unknown, reload: () => void, ms = pollMs): void {
   useEffect(() => {
     if (!isRunning) return undefined;
-    const timer = setTimeout(reload, pollMs);
-    return () => clearTimeout(timer);
+    const reloadIfVisible = () => void (document.visibilityState === "visible" && reload());
+    const timer = setTimeout(reloadIfVisible, ms);
+    document.addEventListener("visibilitychange", reloadIfVisible);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", reloadIfVisible);
+    };
   }, [isRunning, reply]);
 }
 

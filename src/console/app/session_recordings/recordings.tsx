@@ -1,8 +1,8 @@
 // Session recordings: listed, and one played with the events beside it.
 
 import { useId, useState } from "preact/hooks";
+import { useProjectNames } from "../filters/property_names.tsx";
 import type { Query } from "../session/api.ts";
-import { useProjectNames } from "../session/project_names.ts";
 import type { Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { useList } from "../session/use_loaded.ts";
@@ -95,29 +95,23 @@ function RecordingList() {
           <Filters filter={list.filter as Filter} show={list.show} />
         </>
       }
-      columns={[
-        {
-          name: "Began",
-          cell: (row) => (
-            <>
-              <PageLink to={["recordings", [row.id]]}>{timeText(row.start_time)}</PageLink>{" "}
-              {row.ongoing && <Status text="live" />}
-              {row.viewed && <span class="tag">seen</span>}
-            </>
-          ),
-        },
-        {
-          name: "Person",
-          cell: ({ person, distinct_id }) => (
-            <PageLink to={["persons", [], { distinct_id }]} needs="person:read">
-              {person.name || distinct_id}
-            </PageLink>
-          ),
-        },
-        { name: "Page", cell: (row) => row.start_url },
-        { name: "Length", cell: (row) => durationText(row.recording_duration), number: true },
-        { name: "Clicks", cell: (row) => row.click_count, number: true },
-        { name: "Errors", cell: (row) => row.console_error_count, number: true },
+      columns={({ column, numberColumn }) => [
+        column("Began", (row) => (
+          <>
+            <PageLink to={["recordings", [row.id]]}>{timeText(row.start_time)}</PageLink>{" "}
+            {row.ongoing && <Status text="live" />}
+            {row.viewed && <span class="tag">seen</span>}
+          </>
+        )),
+        column("Person", ({ person, distinct_id }) => (
+          <PageLink to={["persons", [], { distinct_id }]} needs="person:read">
+            {person.name || distinct_id}
+          </PageLink>
+        )),
+        column("Page", (row) => row.start_url),
+        numberColumn("Length", (row) => durationText(row.recording_duration)),
+        numberColumn("Clicks", (row) => row.click_count),
+        numberColumn("Errors", (row) => row.console_error_count),
       ]}
     />
   );

@@ -10,7 +10,7 @@ export interface RecordedEvent {
 
 export type Windows = Map<string, RecordedEvent[]>;
 
-interface SnapshotPage {
+export interface SnapshotPage {
   snapshot_data_by_window_id: Record<string, RecordedEvent[]>;
   next: string | null;
 }

@@ -4,9 +4,10 @@ import { useId, useMemo, useState } from "preact/hooks";
 import { ResultView } from "../explore/result_view.tsx";
 import { readResults, type RowsReply } from "../explore/results.ts";
 import { toChartRows } from "../explore/rows/cells.ts";
-import { type InsightRow, Saving } from "../insights/insight_row.tsx";
-import { sendRequest, toMessage } from "../session/api.ts";
-import { useProjectNames } from "../session/project_names.ts";
+import { Saving } from "../explore/saving.tsx";
+import { useProjectNames } from "../filters/property_names.tsx";
+import type { InsightRow } from "../insights/insight_row.tsx";
+import { readReply, toMessage } from "../session/api.ts";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { type Loaded, useLoaded, useRead } from "../session/use_loaded.ts";
@@ -143,8 +144,5 @@ function Answer({ loaded, display, choose }: AnswerProps) {
 
 /** The words of the language. Without them the editor offers nothing. */
 function useWords(): SqlWords | undefined {
-  return useLoaded(
-    async (signal) => (await (await sendRequest("/console/assets/sql.json", { signal })).json()) as SqlWords,
-    [],
-  ).value;
+  return useLoaded((signal) => readReply<SqlWords>("/console/assets/sql.json", { signal }), []).value;
 }

@@ -4,7 +4,7 @@ import { fieldTime } from "../clock.ts";
 import type { ListReply } from "../session/api.ts";
 import type { Route } from "../session/route.ts";
 import { useAllowed } from "../session/session.ts";
-import { useAction, usePolling, useRead } from "../session/use_loaded.ts";
+import { type Action, useAction, usePolling, useRead } from "../session/use_loaded.ts";
 import { capitalized, timeText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
@@ -68,15 +68,14 @@ function SubscriptionList() {
       title="Subscriptions"
       loaded={loaded}
       empty="No subscriptions yet. One sends an insight or a dashboard on a schedule."
-      columns={[
-        {
-          name: "Title",
-          cell: (row) => <PageLink to={["subscriptions", [row.id]]}>{titleSubscription(row)}</PageLink>,
-        },
-        { name: "When", cell: (row) => row.summary },
-        { name: "To", cell: (row) => `${row.target_type}: ${row.target_value}` },
-        { name: "State", cell: (row) => <Status text={row.deleted ? "paused" : "running"} /> },
-        { name: "Next", cell: nextText, fixed: true },
+      columns={({ column, fixedColumn }) => [
+        column("Title", (row) => (
+          <PageLink to={["subscriptions", [row.id]]}>{titleSubscription(row)}</PageLink>
+        )),
+        column("When", (row) => row.summary),
+        column("To", (row) => `${row.target_type}: ${row.target_value}`),
+        column("State", (row) => <Status text={row.deleted ? "paused" : "running"} />),
+        fixedColumn("Next", nextText),
       ]}
     >
       {mayWrite && <NewSubscription created={loaded.reload} />}
@@ -149,12 +148,12 @@ function Deliveries({ rows }: { rows: DeliveryRow[] }) {
       caption="Deliveries, newest first"
       rows={rows}
       empty="No deliveries yet."
-      columns={[
-        { name: "State", cell: (row) => <Status text={row.status} /> },
-        { name: "Due", cell: (row) => `${timeText(row.due_at)}${row.test ? " (by hand)" : ""}` },
-        { name: "Delivered", cell: (row) => timeText(row.delivered_at), fixed: true },
-        { name: "Attempts", cell: (row) => row.attempts, number: true },
-        { name: "Error", cell: (row) => row.error ?? "" },
+      columns={({ column, numberColumn, fixedColumn }) => [
+        column("State", (row) => <Status text={row.status} />),
+        column("Due", (row) => `${timeText(row.due_at)}${row.test ? " (by hand)" : ""}`),
+        fixedColumn("Delivered", (row) => timeText(row.delivered_at)),
+        numberColumn("Attempts", (row) => row.attempts),
+        column("Error", (row) => row.error ?? ""),
       ]}
     />
   );
@@ -210,20 +209,19 @@ function NewSubscription({ created }: { created: () => void }) {
     title: "",
   });
   const { what, start, ...others } = fields;
-  const action = useAction();
   const options = useSendable();
   const body = () => {
     const [kind = "insight", id] = what.split(" ");
     return { [kind]: Number(id), ...others, start_date: new Date(start).toISOString() };
   };
-  const make = () =>
-    action.send("POST", "subscriptions/", body, "Created.", () => {
-      created();
-      // A second press creates no second one.
-      change({ what: "", title: "" });
-    });
+  const done = () => {
+    created();
+    // A second press creates no second one.
+    change({ what: "", title: "" });
+  };
+  const make = (send: Action["send"]) => send("POST", "subscriptions/", body, "Created.", done);
   return (
-    <FormCard title="New subscription" send={make} action={action} disabled={what === ""}>
+    <FormCard title="New subscription" send={make} disabled={what === ""}>
       {choice("what", "What to send", [["", "Choose"], ...options])}
       {choice("target_type", "By", targets)}
       {text("target_value", "To", { required: true, placeholder: "me@example.com" })}

@@ -2,8 +2,8 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { daySeconds, tickText, timeSteps, valueSteps } from "./chart/intervals.ts";
 import { type Drawing, type DrawnSeries, type Line, toDrawnSeries } from "./chart/series.ts";
-import { day, tickText, timeSteps, valueSteps } from "./chart/ticks.ts";
 import { numberText } from "./format.ts";
 import { inkAt, paleInkAt } from "./ink.ts";
 import { useDark } from "./theme.tsx";
@@ -265,7 +265,7 @@ function buildOptions(series: readonly DrawnSeries[], { bare, drawing, ink, rule
         x: {
           range: ({ data: [times] }: uPlot, min: number, max: number): uPlot.Range.MinMax => {
             const steps = Array.from(times.slice(1), (time, i) => time - times[i]!);
-            const half = Math.min(...steps, day) / 2;
+            const half = Math.min(...steps, daySeconds) / 2;
             return [min - half, max + half];
           },
         },

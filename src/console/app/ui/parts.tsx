@@ -5,7 +5,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Refusal, toMessage } from "../session/api.ts";
 import { navigate } from "../session/route.ts";
 import { type PageAddress, useAllowed, useHref } from "../session/session.ts";
-import type { Action, Loaded } from "../session/use_loaded.ts";
+import { type Action, type Loaded, useAction } from "../session/use_loaded.ts";
 import { agoText, shortText, timeText } from "./format.ts";
 
 /** Whether the heading that was removed last had the focus: the heading that replaces it gets the focus. */
@@ -286,18 +286,18 @@ export function Form({ send, children }: { send: () => void; children: Component
 
 interface FormCardProps {
   title: string;
-  send: () => void;
-  action: Action;
+  send: (send: Action["send"]) => void;
   button?: string;
   disabled?: boolean;
   children: ComponentChildren;
 }
 
 /** A form in a card, with the outcome of sending it. */
-export function FormCard({ title, send, action, button = "Create", disabled, children }: FormCardProps) {
+export function FormCard({ title, send, button = "Create", disabled, children }: FormCardProps) {
+  const action = useAction();
   return (
     <Card title={title}>
-      <Form send={send}>
+      <Form send={() => send(action.send)}>
         {children}
         <Button type="submit" disabled={action.running || disabled}>
           {button}
@@ -317,6 +317,16 @@ interface PageLinkProps extends Omit<JSX.IntrinsicElements["a"], "href"> {
 export function PageLink({ to, needs = "", ...rest }: PageLinkProps) {
   const [href, isAllowed] = [useHref()(...to), useAllowed(needs)];
   return needs === "" || isAllowed ? <a href={href} {...rest} /> : <>{rest.children}</>;
+}
+
+/** A figure that links to the persons behind it, where there are any. */
+export function FigureLink({ href, children }: { href: string | undefined; children: ComponentChildren }) {
+  if (href === undefined) return <>{children}</>;
+  return (
+    <a class="behind" href={href}>
+      {children}
+    </a>
+  );
 }
 
 /** A text that is cut where it is long; the whole text is its title. */

@@ -2,22 +2,31 @@
 
 import { type ComponentChildren, Fragment } from "preact";
 import { useState } from "preact/hooks";
-import { FigureLink } from "../actors/figures.tsx";
 import { type TableData, toCsv, toTsv } from "./csv.ts";
 import { numberText } from "./format.ts";
-import { Button, Cut } from "./parts.tsx";
+import { Button, Cut, FigureLink } from "./parts.tsx";
 
-export interface Column<Row> {
+interface Column<Row> {
   name: string;
   cell: (row: Row) => ComponentChildren;
-  number?: boolean;
-  /** Never broken into lines, like a time. */
-  fixed?: boolean;
+  kind: string;
+}
+
+type MakeColumn<Row> = (name: string, cell: Column<Row>["cell"], kind?: string) => Column<Row>;
+
+/** Makes the columns of a table: of texts, of numbers, and of what is never broken into lines, like times. */
+export type Columns<Row> = Record<"column" | "numberColumn" | "fixedColumn", MakeColumn<Row>>;
+
+function makeColumns<Row>(): Columns<Row> {
+  const make =
+    (usual: string): MakeColumn<Row> =>
+    (name, cell, kind = usual) => ({ name, cell, kind });
+  return { column: make(""), numberColumn: make("number"), fixedColumn: make("fixed") };
 }
 
 export interface TableProps<Row> {
   caption: string;
-  columns: readonly Column<Row>[];
+  columns: (make: Columns<Row>) => readonly Column<Row>[];
   rows: readonly Row[];
   /** By default the row's `id`, or its place. */
   id?: (row: Row) => string | number | undefined;
@@ -32,7 +41,7 @@ const rowsShownMax = 500;
 
 export function Table<Row>({
   caption,
-  columns,
+  columns: listColumns,
   rows,
   id = readId,
   empty = "Nothing yet.",
@@ -40,14 +49,15 @@ export function Table<Row>({
 }: TableProps<Row>) {
   const shown = [...rows.slice(0, rowsShownMax), ...(foot === undefined ? [] : [foot])];
   if (rows.length === 0) return <p class="quiet">{empty}</p>;
+  const columns = listColumns(makeColumns<Row>());
   return (
     <div class="scroll" tabIndex={0} role="group" aria-label={caption}>
       <table>
         <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ name, number }) => (
-              <th key={name} scope="col" class={number ? "number" : ""}>
+            {columns.map(({ name, kind }) => (
+              <th key={name} scope="col" class={kind === "number" ? kind : ""}>
                 <Cut text={name} lettersMax={90} />
               </th>
             ))}
@@ -56,8 +66,8 @@ export function Table<Row>({
         <tbody>
           {shown.map((row, i) => (
             <tr key={id(row) ?? i}>
-              {columns.map(({ name, cell, number, fixed }) => (
-                <td key={name} class={number ? "number" : fixed ? "fixed" : ""}>
+              {columns.map(({ name, cell, kind }) => (
+                <td key={name} class={kind}>
                   {cell(row)}
                 </td>
               ))}

@@ -44,7 +44,12 @@ test("the interval that is not over says so, and one to come has no value but th
   setSystemTime(new Date("2026-03-02T12:00:00Z"));
   const before = line({ compare_label: "previous", data: [3, 3, 3] });
   const rows = await rowsOf([line({ compare_label: "current", data: [1, 2, 0] }), before]);
-  expect(rows.map(([name]) => name)).toEqual(["Mar 1, 2026", "Mar 2, 2026 (not over)", "Mar 3, 2026", "Sum"]);
+  expect(rows.map(([name]) => name)).toEqual([
+    "Mar 1, 2026",
+    "Mar 2, 2026 (in progress)",
+    "Mar 3, 2026",
+    "Sum",
+  ]);
   expect(rows.map(([, ...values]) => values)).toEqual([
     ["1", "3"],
     ["2", "3"],

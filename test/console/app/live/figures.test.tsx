@@ -1,7 +1,7 @@
 // The server's figures as the live page shows them: of the last message, and of the seconds before it.
 
 import { afterEach, expect, test } from "bun:test";
-import type { FiguresMessage } from "../../../../src/console/app/live/messages.ts";
+import type { FiguresMessage } from "../../../../src/console/app/live/rates.ts";
 import { closePage, drawPage, inDocument } from "../drawn_page.tsx";
 
 const { Fates, FigureCards } = await inDocument(() => import("../../../../src/console/app/live/figures.tsx"));

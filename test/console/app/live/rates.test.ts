@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import type { FiguresMessage } from "../../../../src/console/app/live/messages.ts";
 import {
+  type FiguresMessage,
   historyMax,
   listRates,
   listTimes,

@@ -1,7 +1,7 @@
 // Tables: rows up to a bound with the last one always, pages of lists, and files.
 
 import { afterEach, expect, test } from "bun:test";
-import { Pager, Table } from "../../../../src/console/app/ui/table.tsx";
+import { type Columns, Pager, Table } from "../../../../src/console/app/ui/table.tsx";
 import { closePage, drawPage } from "../drawn_page.tsx";
 
 afterEach(closePage);
@@ -10,9 +10,9 @@ interface Row {
   id: string;
   n: number;
 }
-const columns = [
-  { name: "Name", cell: ({ id }: Row) => id },
-  { name: "Number", cell: ({ n }: Row) => n, number: true },
+const columns = ({ column, numberColumn }: Columns<Row>) => [
+  column("Name", ({ id }) => id),
+  numberColumn("Number", ({ n }) => n),
 ];
 const rowsOf = (count: number): Row[] => Array.from({ length: count }, (_, n) => ({ id: `r${n}`, n }));
 
@@ -40,7 +40,7 @@ test.each([
 
 test("a head that is too long is cut, with the whole of it at hand", async () => {
   const name = "h".repeat(91);
-  const long = [{ name, cell: ({ id }: Row) => id }];
+  const long = ({ column }: Columns<Row>) => [column(name, ({ id }) => id)];
   const page = await drawPage(<Table caption="Rows" columns={long} rows={rowsOf(1)} />);
   expect(page.texts("th")).toEqual([`${"h".repeat(89)}…`]);
   expect(page.find("th span").getAttribute("title")).toBe(name);

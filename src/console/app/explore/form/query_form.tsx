@@ -1,12 +1,14 @@
 // The fields of a query: its events, what is counted of each, over which time, by which property.
 
+import type { ComponentChildren } from "preact";
 import { AddCondition, ConditionFields, ownerOptions } from "../../filters/condition_fields.tsx";
 import { useOffered, WithNames } from "../../filters/property_names.tsx";
 import { makeInputs, RangeField } from "../../ui/inputs.tsx";
-import { Button, Form } from "../../ui/parts.tsx";
+import { Button, Form, type Options } from "../../ui/parts.tsx";
 import {
   comparisons,
   intervals,
+  type Kind,
   orders,
   pathTypes,
   ranges,
@@ -77,65 +79,46 @@ const columnCounts = ["4", "8", "12", "16"].map((count) => [count, count] as con
 /** The fields that each kind of query has beside its events and filters. */
 function KindFields({ next, set }: KindProps) {
   const { text, choice } = makeInputs(next, set);
-  const range = (
-    <RangeField
-      from={next.range}
-      to={next.to}
-      set={(from, to) => set({ range: from, to })}
-      options={ranges}
-    />
-  );
+  const choiceWith = (name: keyof InsightQuery, label: string, options: Options) =>
+    choice(name, label, withCurrent(options, String(next[name])));
+  const setRange = (from: string, to: string) => set({ range: from, to });
+  const range = <RangeField from={next.range} to={next.to} set={setRange} options={ranges} />;
   const interval = choice("interval", "Interval", intervals);
-  switch (next.kind) {
-    case "trend":
-      return (
-        <>
-          {interval}
-          {range}
-          {choice("display", "Shown as", withCurrent(trendDisplays, next.display))}
-          {(next.series.length > 1 || next.formula !== "") &&
-            text("formula", "Formula; event 1 is A", { placeholder: "A / B * 100" })}
-          <BreakdownFields next={next} set={set} />
-        </>
-      );
-    case "funnel":
-      return (
-        <>
-          {range}
-          {choice("window", "Within", withCurrent(windows, next.window))}
-          {choice("order", "Steps follow", withCurrent(orders, next.order))}
-          {choice("view", "Shown as", withCurrent(views, next.view))}
-          {next.view === "trends" && interval}
-          <BreakdownFields next={next} set={set} />
-        </>
-      );
-    case "retention":
-      return (
-        <>
-          {choice("interval", "Period", intervals)}
-          {choice("columns", "Periods shown", withCurrent(columnCounts, String(next.columns)))}
-          {text("to", "Until", { type: "date" })}
-          {choice("first", "Who is counted", whoCounts)}
-        </>
-      );
-    case "paths":
-      return (
-        <>
-          {range}
-          {choice("pathType", "Steps are", withCurrent(pathTypes, next.pathType))}
-          {text("start", "Begin with", { placeholder: "anywhere" })}
-          {text("end", "End with", { placeholder: "anywhere" })}
-          {choice("steps", "Length", withCurrent(stepCounts, String(next.steps)))}
-        </>
-      );
-    default:
-      return (
-        <>
-          {interval}
-          {range}
-        </>
-      );
-  }
+  const formula = text("formula", "Formula; event 1 is A", { placeholder: "A / B * 100" });
+  const breakdown = <BreakdownFields next={next} set={set} />;
+  const fields: Record<Kind, ComponentChildren[]> = {
+    trend: [
+      interval,
+      range,
+      choiceWith("display", "Shown as", trendDisplays),
+      (next.series.length > 1 || next.formula !== "") && formula,
+      breakdown,
+    ],
+    funnel: [
+      range,
+      choiceWith("window", "Within", windows),
+      choiceWith("order", "Steps follow", orders),
+      choiceWith("view", "Shown as", views),
+      next.view === "trends" && interval,
+      breakdown,
+    ],
+    retention: [
+      choice("interval", "Period", intervals),
+      choiceWith("columns", "Periods shown", columnCounts),
+      text("to", "Until", { type: "date" }),
+      choice("first", "Who is counted", whoCounts),
+    ],
+    lifecycle: [interval, range],
+    stickiness: [interval, range],
+    paths: [
+      range,
+      choiceWith("pathType", "Steps are", pathTypes),
+      text("start", "Begin with", { placeholder: "anywhere" }),
+      text("end", "End with", { placeholder: "anywhere" }),
+      choiceWith("steps", "Length", stepCounts),
+    ],
+  };
+  return <>{fields[next.kind]}</>;
 }
 
 const valueCounts = ["6", "10", "25"].map((count) => [count, `The ${count} most frequent`] as const);

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { AddCondition, ConditionFields } from "../../filters/condition_fields.tsx";
 import type { Condition } from "../../filters/conditions.ts";
 import { useOffered } from "../../filters/property_names.tsx";
-import type { ProjectNames } from "../../session/project_names.ts";
+import type { ProjectNames } from "../../filters/property_names.tsx";
 import { makeInputs } from "../../ui/inputs.tsx";
 import { Button } from "../../ui/parts.tsx";
 import { type Kind, kinds, maths, needsProperty, withCurrent } from "../choices.ts";

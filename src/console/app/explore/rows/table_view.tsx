@@ -59,12 +59,13 @@ function RowsTable({ names, types, rows }: RowsTableProps) {
       caption="Rows"
       rows={rows}
       id={(row) => ids.get(row) ?? 0}
-      columns={names.map((name, i) => ({
-        name,
-        cell: (row: readonly unknown[]) => <Cut text={shownCell(row[i])} lettersMax={cellLettersMax} />,
-        number: rows.every((row) => typeof row[i] === "number" || row[i] === null),
-        fixed: types[i]?.includes("Date") ?? false,
-      }))}
+      columns={({ column }) =>
+        names.map((name, i) => {
+          const isNumber = rows.every((row) => typeof row[i] === "number" || row[i] === null);
+          const kind = isNumber ? "number" : types[i]?.includes("Date") ? "fixed" : "";
+          return column(name, (row) => <Cut text={shownCell(row[i])} lettersMax={cellLettersMax} />, kind);
+        })
+      }
     />
   );
 }

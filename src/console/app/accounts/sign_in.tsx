@@ -2,23 +2,33 @@
 // the address that was opened is shown afterwards.
 
 import { useEffect, useState } from "preact/hooks";
+import {
+  readRefusal,
+  readReply,
+  sendRequest,
+  sendSigning,
+  ServerUnreachable,
+  toCredentials,
+} from "../session/api.ts";
+import { hasCode, readCode, readInvitation } from "../session/route.ts";
+import {
+  isKnownSignedIn,
+  onSignedOutElsewhere,
+  setKnownSignedIn,
+  storedKey,
+  storeKey,
+} from "../session/session.ts";
+import { retryMs } from "../session/use_loaded.ts";
 import { passwordNow, signInAddress, useFields } from "../ui/inputs.tsx";
 import { Button, ErrorText, Form } from "../ui/parts.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
-import { readRefusal, sendRequest, sendSigning, ServerUnreachable, toCredentials } from "./api.ts";
 import { AcceptInvitation } from "./invitation.tsx";
-import { hasCode, readCode, readInvitation } from "./route.ts";
-import { isKnownSignedIn, onSignedOutElsewhere, setKnownSignedIn, storedKey, storeKey } from "./session.ts";
-import { retryMs } from "./use_loaded.ts";
 
 /** Exchanges a link's code for its key. The code is used up. */
-export async function exchangeCode(code: string): Promise<string> {
-  const reply = await sendRequest("/console/sign_in", {
-    method: "POST",
-    headers: { authorization: `Bearer ${code}` },
-  });
-  if (!reply.ok) throw await readRefusal(reply);
-  return ((await reply.json()) as { personal_api_key: string }).personal_api_key;
+async function exchangeCode(code: string): Promise<string> {
+  const options = { method: "POST", headers: { authorization: `Bearer ${code}` } };
+  const reply = await readReply<{ personal_api_key: string }>("/console/sign_in", options);
+  return reply.personal_api_key;
 }
 
 export interface Signed {

@@ -12,7 +12,7 @@ import {
 } from "../drawn_page.tsx";
 
 const { SignIn, useSignIn } = await inDocument(
-  () => import("../../../../src/console/app/session/sign_in.tsx"),
+  () => import("../../../../src/console/app/accounts/sign_in.tsx"),
 );
 
 afterEach(async () => {

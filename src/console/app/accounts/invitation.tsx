@@ -1,24 +1,22 @@
 // The page of an invitation's link: who is invited to what, and the password that accepts it.
 
 import { useEffect, useState } from "preact/hooks";
+import { readReply, sendSigning, toCredentials } from "../session/api.ts";
+import type { Invitation } from "../session/route.ts";
 import { agoText, browserText } from "../ui/format.ts";
 import { passwordNew, useFields } from "../ui/inputs.tsx";
 import { Button, ErrorText, Form } from "../ui/parts.tsx";
-import { readRefusal, sendRequest, sendSigning, toCredentials } from "./api.ts";
-import type { Invitation } from "./route.ts";
 
-interface Shown {
+interface Invited {
   organization_name: string;
   target_email: string;
   first_name: string;
 }
 
-async function readInvitation({ id, token }: Invitation): Promise<Shown> {
-  const { headers, ...shown } = toCredentials(null);
+async function readInvitation({ id, token }: Invitation): Promise<Invited> {
+  const { headers, ...credentials } = toCredentials(null);
   const sent = { ...headers, authorization: `Bearer ${token}` };
-  const reply = await sendRequest(`/api/signup/${id}/`, { ...shown, headers: sent });
-  if (!reply.ok) throw await readRefusal(reply);
-  return (await reply.json()) as Shown;
+  return await readReply<Invited>(`/api/signup/${id}/`, { ...credentials, headers: sent });
 }
 
 /** What the account had before: who knew its password earlier may hold it. */
@@ -57,7 +55,7 @@ function ReviewAccount({ personal_api_keys: keys, sessions, next }: Had & { next
 
 export function AcceptInvitation({ invitation, accepted }: { invitation: Invitation; accepted: () => void }) {
   const { id, token } = invitation;
-  const [shown, setShown] = useState<Shown>();
+  const [shown, setShown] = useState<Invited>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const [had, setHad] = useState<Had>();
@@ -72,9 +70,8 @@ export function AcceptInvitation({ invitation, accepted }: { invitation: Invitat
   const send = () => {
     setBusy(true);
     setError(undefined);
-    sendSigning(`/api/signup/${id}/`, fields, { authorization: `Bearer ${token}` })
-      .then(async (reply) => {
-        const found = (await reply.json()) as Had;
+    sendSigning<Had>(`/api/signup/${id}/`, fields, { authorization: `Bearer ${token}` })
+      .then((found) => {
         if (found.personal_api_keys.length + found.sessions.length > 0) setHad(found);
         else accepted();
       })
