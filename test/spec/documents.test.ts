@@ -6,6 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { startMsMax } from "../support/accounts.ts";
 import { startApp } from "../support/app.ts";
 import { cleanUp } from "../support/cleanup.ts";
+import { promiseTests } from "./promises.ts";
 
 afterAll(cleanUp, startMsMax);
 
@@ -96,15 +97,13 @@ test(
 );
 
 test("each promise of reliability.md has a number, and a test that there is", () => {
-  const [promises = "", index = ""] = textOf("src/docs/reliability.md").split("\n## Tests\n");
-  const lines = [...index.matchAll(/^- ((?:R-\d+(?:, )?)+): `(test\/.+?)`: (.+?)(…?)$/gm)];
-  const wrong = lines.filter(([, , path, name, more]) => {
-    const named = more === "…" ? `"${name}` : `"${name}"`;
-    return !existsSync(join(root, path!)) || !textOf(path!).includes(named);
-  });
-  expect(wrong.map(([line]) => line)).toEqual([]);
+  const promises = textOf("src/docs/reliability.md");
+  const wrong = promiseTests.filter(
+    ([, path, name]) => !existsSync(join(root, path)) || !textOf(path).includes(`"${name}`),
+  );
+  expect(wrong).toEqual([]);
   const numbers = [...promises.matchAll(/^(?:- |\| )\*\*(R-\d+)\*\*/gm)].map(([, number]) => number!);
-  const tested = lines.flatMap(([, some]) => some!.split(", "));
+  const tested = promiseTests.flatMap(([some]) => some.split(", "));
   expect(tested.toSorted()).toEqual(numbers.toSorted());
   expect(numbers).toEqual(numbers.map((_, i) => `R-${i + 1}`));
   // What a section promises has a number; the last one lists what is not promised.
