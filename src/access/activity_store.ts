@@ -32,11 +32,13 @@ export async function beginChange(sql: Postgres, change: BegunChange): Promise<s
   return id;
 }
 
-/** Records that the change was made. `made`: the id of what it created. */
+/** Records that the change was made. `made`: the id of what it created. `organization`: the one it created. */
 export async function endChange(
   sql: Postgres,
   id: string,
-  { status, made, organization }: { status: number; made?: string; organization?: string },
+  status: number,
+  made: string | undefined,
+  organization: string | undefined,
 ): Promise<void> {
   await sql`
     UPDATE activity_log SET status = ${status}, item_id = coalesce(item_id, ${made ?? null}),

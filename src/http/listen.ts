@@ -63,7 +63,7 @@ export function listen(
     // The application refuses first, with a reason; Bun would send an empty 413.
     maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
     idleTimeout,
-    ...targetRoutes(paths, { answer: (request) => app.fetch(request), trusts, idleTimeout }),
+    ...targetRoutes(paths, (request) => app.fetch(request), trusts, idleTimeout),
   };
   // The types of Node have it read only; the runtime uses what it is set to.
   Object.assign(http, { maxHeaderSize: httpLimits.headBytesMax });
@@ -105,10 +105,7 @@ export function listenInside(app: AnyElysia, bodyBytesMax: number): Listening {
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
-    fetch: withRequestId(
-      (request) => app.fetch(request),
-      () => true,
-    ),
+    fetch: withRequestId((request) => app.fetch(request), Boolean),
     maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
     development: false,
     // The processes that call it keep their connections open.

@@ -15,13 +15,13 @@ import {
 import { leastLevel } from "../access/people/levels.ts";
 import { limits } from "../core/limits.ts";
 import type { Services, Uses } from "../storage/services.ts";
+import type { Owner } from "../work/fair_share.ts";
 import { readFields } from "./body.ts";
 import type { CreateInput, UpdateInput } from "./fields/field.ts";
 import type { Purpose } from "./fields/field_check.ts";
 import { describedQuery, type Query, type QueryValues, readQuery } from "./fields/query.ts";
 import { type Reply, requestBody } from "./fields/schema.ts";
 import { httpLimits } from "./limits.ts";
-import type { ReplyOwner } from "./pages/held_replies.ts";
 import { LongReply } from "./pages/long_reply.ts";
 import { requestUrl } from "./pages/page.ts";
 import { slicedJson } from "./pages/sliced.ts";
@@ -297,7 +297,7 @@ async function jsonReply(answer: object, success: number): Promise<Response> {
 }
 
 /** The owner of a long reply's memory. */
-function toOwner({ access, project }: { access: unknown; project: unknown }): ReplyOwner {
+function toOwner({ access, project }: { access: unknown; project: unknown }): Owner {
   return (project as AccessProject | undefined)?.id ?? `key ${(access as Access).key.id}`;
 }
 

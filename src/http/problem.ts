@@ -50,24 +50,14 @@ export function problemResponse(fault: Fault, more: Record<string, string> = {})
   return new Response(JSON.stringify({ type, code, detail, attr, ...more }), { status, headers });
 }
 
-/** A route of the application; elements of Elysia's own list fit. */
-type KnownRoute = Record<"method" | "path", string>;
 interface ProblemParts {
   log: Log;
-  /** Read only when a path is not found, to tell a wrong method from a wrong path. */
-  routes: () => readonly KnownRoute[];
+  /** Elysia's list, read only when a path is not found, to tell a wrong method from a wrong path. */
+  routes: () => readonly Record<"method" | "path", string>[];
   /** Called for refused requests that would change something. */
   refused?: (code: FaultCode) => void;
   /** The fault of an unknown path, where there is a better one than not_found. */
   absent?: (path: string) => Fault | undefined;
-}
-
-/** The parts of Elysia's `onError` context that are used here. */
-interface Failure {
-  error: unknown;
-  /** Elysia's code of the error. */
-  code: string | number;
-  request: Request;
 }
 
 /** Counts refused changes as a metric. */
@@ -81,9 +71,17 @@ export function changeRefusals(registry: Registry): (code: FaultCode) => void {
 }
 
 /** Makes the application's `onError`. Every failure becomes a problem reply; an unexpected one is logged too. */
-export function openProblems(parts: ProblemParts): (failure: Failure) => Response {
+export function openProblems(parts: ProblemParts) {
   const { log, refused = () => {} } = parts;
-  return ({ error, code, request }) => {
+  return ({
+    error,
+    code,
+    request,
+  }: {
+    error: unknown;
+    code: string | number;
+    request: Request;
+  }): Response => {
     if (!URL.canParse(request.url)) {
       return problemFor(request, new Fault("parse_error", "The Host header names no host."));
     }
@@ -92,10 +90,12 @@ export function openProblems(parts: ProblemParts): (failure: Failure) => Respons
       // A CORS preflight of a public endpoint; the request itself may be refused later.
       const isPreflight = request.headers.has("access-control-request-method");
       if (isPreflight && isForAnyOrigin(readPath(request.url))) return preflight(request);
-      if (expected.code === "method_not_allowed") return allowed(expected);
+      if (expected.code === "method_not_allowed")
+        return new Response(null, { status: 204, headers: { allow: expected.allow ?? "" } });
     }
     if (expected) {
-      if (isChange(request)) refused(expected.code);
+      const isChange = request.method !== "GET" && request.method !== "HEAD";
+      if (isChange && readPath(request.url).startsWith("/api/")) refused(expected.code);
       return problemFor(request, expected);
     }
     const unavailable = storeFault(error);
@@ -117,20 +117,11 @@ export function openProblems(parts: ProblemParts): (failure: Failure) => Respons
   };
 }
 
-function isChange({ method, url }: Request): boolean {
-  return method !== "GET" && method !== "HEAD" && readPath(url).startsWith("/api/");
-}
-
 /** The reply to a refused request, with CORS headers where pages of any origin may read it. */
 export function problemFor(request: Request, fault: Fault): Response {
   const response = problemResponse(fault);
   if (!request.headers.has("origin") || !isForAnyOrigin(readPath(request.url))) return response;
   return withCors(request, response);
-}
-
-/** The reply to OPTIONS: the methods of the path. */
-function allowed({ allow = "" }: Fault): Response {
-  return new Response(null, { status: 204, headers: { allow } });
 }
 
 function expectedFault(error: unknown, code: string | number, request: Request, parts: ProblemParts) {

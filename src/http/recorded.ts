@@ -29,16 +29,8 @@ const homeScopes: Readonly<Record<string, string>> = {
   users: "User",
 };
 
-/** An operation's name and where it is mounted, e.g. `PATCH /insights/:id/` of `project`. */
-interface Named {
-  /** What it is mounted under; see operation.ts. */
-  home: string;
-  method: string;
-  path: string;
-}
-
-/** The activity and its scope, in PostHog's words. */
-export function nameActivity({ home, method, path }: Named): { activity: string; scope: string } {
+/** The activity and its scope, in PostHog's words. `home`: what the path is mounted under; see operation.ts. */
+export function nameActivity({ home, method, path }: Record<"home" | "method" | "path", string>) {
   const [first, ...rest] = words(path);
   const isOwn = first === undefined || ownVerbs.has(first);
   const scope = isOwn ? homeScopes[home]! : (scopesOf[first] ?? singular(first));
@@ -57,7 +49,7 @@ function singular(segment: string): string {
   return words.map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`).join("");
 }
 
-export interface RecordedChange extends Named {
+export interface RecordedChange extends Record<"home" | "method" | "path", string> {
   request: Request;
   access: Access;
   project: AccessProject | undefined;
@@ -88,18 +80,11 @@ export async function recorded<Answered>(
     if (isRefused) await dropChange(sql, id).catch(() => {});
     throw thrown;
   }
-  const made = madeId(answered);
+  const made = readMadeId(answered);
   const organization = change.home === "organizations" ? made : undefined;
-  const end = {
-    status,
-    ...(made !== undefined && { made }),
-    ...(organization !== undefined && { organization }),
-  };
-  await endChange(sql, id, end).catch((thrown: unknown) => {
-    log.warn("the end of a change was not recorded", {
-      request_id: readRequestId(change.request),
-      reason: toReason(thrown),
-    });
+  await endChange(sql, id, status, made, organization).catch((thrown: unknown) => {
+    const about = { request_id: readRequestId(change.request), reason: toReason(thrown) };
+    log.warn("the end of a change was not recorded", about);
   });
   return answered;
 }
@@ -130,7 +115,7 @@ function toBegunChange(change: RecordedChange, at: Date): BegunChange {
 }
 
 /** The id of the created thing, from its reply. */
-function madeId(answered: unknown): string | undefined {
+function readMadeId(answered: unknown): string | undefined {
   const { id } = Object(answered) as { id?: unknown };
   return typeof id === "string" || typeof id === "number" ? String(id) : undefined;
 }

@@ -37,18 +37,13 @@ export function isSdkPath(path: string): boolean {
   return first === "api" ? belowApi.has(second) : roots.has(first);
 }
 
-/** Whether the path belongs to the management API, which requires personal keys and is closed to web pages. */
-export function isManagementPath(path: string): boolean {
-  const single = withSingleSlashes(path);
-  return (single === "/api" || single.startsWith("/api/")) && !isSdkPath(single);
-}
-
 /**
  * Whether pages of any origin may read the answers: not of the management API and the console, which take sessions, nor
  * of links, which are secret.
  */
 export function isForAnyOrigin(path: string): boolean {
-  return !isManagementPath(path) && !/^\/(shared|console)\//.test(withSingleSlashes(path));
+  const single = withSingleSlashes(path);
+  return isSdkPath(single) || !/^\/(api(\/|$)|(shared|console)\/)/.test(single);
 }
 
 /** The path in a request's URL, unchanged. A request of HTTP/1.0 may have a URL without a host. */

@@ -49,22 +49,17 @@ export function withRequestId<R extends Request>(
  *
  * @param paths of the application; the segments of those without parameters need not be checked.
  * @param trusts see withRequestId.
+ * @param idleTimeout seconds that a connection may be idle outside of a request of the API.
  */
 export function targetRoutes(
   paths: Iterable<string>,
-  {
-    answer,
-    trusts,
-    idleTimeout,
-  }: {
-    answer: (request: Request) => Response | Promise<Response>;
-    trusts: (request: Request) => boolean;
-    /** Seconds that a connection may be idle outside of a request of the API. */
-    idleTimeout: number;
-  },
+  answer: (request: Request) => Response | Promise<Response>,
+  trusts: (request: Request) => boolean,
+  idleTimeout: number,
 ) {
   const answerOneHost = (request: Request, server: Server, received = request) => {
-    if (hasTwoHosts(request)) return problemFor(request, twoHosts);
+    // The runtime joins two Host headers by a comma, which no host has.
+    if (request.headers.get("host")?.includes(",")) return problemFor(request, twoHosts);
     if (!request.url.includes("/api/")) return answer(request);
     // A question may wait and run for longer than a connection may be idle, and than the 255 s of the runtime's longest
     // timeout; rooms bound their own time.
@@ -72,29 +67,25 @@ export function targetRoutes(
     return Promise.resolve(answer(request)).finally(() => server.timeout(received, idleTimeout));
   };
   const withId = withRequestId((request, server) => answerOneHost(request, server), trusts);
-  const plainPaths = withRequestId<RoutedRequest>(
-    (request, server) => (isPlain(request) ? answerOneHost(request, server) : problemFor(request, notPlain)),
-    trusts,
-  );
-  const repeatedSlashes = withRequestId<RoutedRequest>((request, server) => {
-    if (!isPlain(request)) return problemFor(request, notPlain);
+  const checked = (answerPlain: Answer<RoutedRequest>) =>
+    withRequestId<RoutedRequest>(
+      (request, server) => (isPlain(request) ? answerPlain(request, server) : problemFor(request, notPlain)),
+      trusts,
+    );
+  const plainPaths = checked((request, server) => answerOneHost(request, server));
+  const repeatedSlashes = checked((request, server) => {
     const single = singleSlashed(request);
     return single ? answerOneHost(copyPeer(single, request), server, request) : problemFor(request, unknown);
-  }, trusts);
+  });
   const routes: Record<string, Answer<RoutedRequest>> = { "/": withId };
+  const add = (path: string, handler: Answer<RoutedRequest>) =>
+    Object.assign(routes, { [path]: handler, [`${path}/`]: handler });
   let pattern = "";
-  for (let depth = 1; depth <= httpLimits.pathSegmentsMax; depth++) {
-    pattern += `/:s${depth}`;
-    routes[pattern] = plainPaths;
-    routes[`${pattern}/`] = plainPaths;
-  }
+  for (let depth = 1; depth <= httpLimits.pathSegmentsMax; depth++)
+    add((pattern += `/:s${depth}`), plainPaths);
   for (const path of repeatedSlashPatterns()) routes[path] = repeatedSlashes;
-  for (const path of paths) {
-    if (path.includes(":") || path.includes("*") || path === "/") continue;
-    const bare = path.endsWith("/") ? path.slice(0, -1) : path;
-    routes[bare] = withId;
-    routes[`${bare}/`] = withId;
-  }
+  for (const path of paths)
+    if (!/[:*]/.test(path) && path !== "/") add(path.endsWith("/") ? path.slice(0, -1) : path, withId);
   // An empty segment elsewhere, or more segments than any address has.
   return { routes, fetch: withRequestId((request) => problemFor(request, unknown), trusts) };
 }
@@ -120,11 +111,6 @@ function isPlain({ params, url }: RoutedRequest): boolean {
   }
   // A backslash that was sent as %5C is a character of its segment, and is still in the address.
   return backslashes === 0 || backslashes === url.split("?", 1)[0]!.split(/%5c/i).length - 1;
-}
-
-/** Whether there are two Host headers: the runtime joins them by a comma, which no host has. */
-function hasTwoHosts({ headers }: Request): boolean {
-  return headers.get("host")?.includes(",") ?? false;
 }
 
 const notPlain = new Fault("parse_error", "The path must not have the segments . or .. or a backslash.");

@@ -62,7 +62,7 @@ function openApp(sql = accounts.sql) {
 /** As operations read their bodies. */
 async function textOf(request: Request): Promise<string> {
   const lease = leaseFor(request);
-  const body = await receiveSmall(request, lease, { bytesMax: 1_000_000 });
+  const body = await receiveSmall(request, lease, 1_000_000);
   lease.close();
   return new TextDecoder().decode(body);
 }

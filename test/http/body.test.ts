@@ -99,7 +99,7 @@ test("a body that stays away is given up, and its sender told", async () => {
     },
   });
   const sent = new Request("http://localhost/", { method: "POST", body });
-  const receiving = receiveSmall(sent, leaseFor(sent), { bytesMax: 1000, msMax: 20 });
+  const receiving = receiveSmall(sent, leaseFor(sent), 1000, 20);
   expect(await receiving.catch((thrown: Fault) => thrown.code)).toBe("upload_timeout");
   expect(cancelled).toBe(true);
 });

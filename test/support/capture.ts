@@ -16,7 +16,7 @@ import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { MemoryBudget } from "../../src/work/bodies/memory_budget.ts";
-import { openBodyMemory } from "../../src/work/bodies/open.ts";
+import { openBodyMemory } from "../../src/work/bodies/memory_budget.ts";
 import type { UploadBounds } from "../../src/work/bodies/upload.ts";
 import { later } from "./cleanup.ts";
 import { noDefinitions } from "./definitions.ts";

@@ -133,7 +133,6 @@ export class ReceivedBody {
       bounds: options.uploadBounds,
       extraFor: likelyIndexBytes,
       bufferFor: (bytes) => (this.#arena = this.#arenas.acquire(bytes))?.body,
-      returnBuffer: () => this.#release(),
       admit,
     });
   }

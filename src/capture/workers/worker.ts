@@ -17,7 +17,7 @@ import { PeerAddresses } from "../../http/peer.ts";
 import { openProblems } from "../../http/problem.ts";
 import { ownDataDir } from "../../storage/lock.ts";
 import { joinStores } from "../../storage/stores.ts";
-import { openBodyMemory } from "../../work/bodies/open.ts";
+import { openBodyMemory } from "../../work/bodies/memory_budget.ts";
 import { openRpc, type Rpc, type RpcMessage } from "../../work/rpc.ts";
 import { captureCounts, flushCounts, followJournal, followMemory, refusalCounts } from "../counts.ts";
 import { type CaptureMetrics, openMetrics } from "../metrics.ts";

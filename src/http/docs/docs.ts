@@ -21,34 +21,19 @@ export function docsRoutes({ routes }: { routes: () => readonly DescribedRoute[]
   const hidden = { detail: { hide: true } };
   const assets = openAssets();
   let described: Promise<Asset> | undefined;
+  const describeOnce = async () => textAsset("application/json", JSON.stringify(await describe(routes())));
   return new Elysia({ name: "docs" })
     .get("/docs", ({ request }) => assets.page(request), hidden)
     .get(
       "/docs/json",
-      async ({ request }) => {
-        described ??= describe(routes()).then((document) =>
-          textAsset("application/json", JSON.stringify(document)),
-        );
-        return await sendAsset(await described, request, jsonHeaders);
-      },
+      async ({ request }) => await sendAsset(await (described ??= describeOnce()), request, jsonHeaders),
       hidden,
     )
-    .get(
-      "/docs/assets/:name",
-      async ({ request, params }) => {
-        const found = await assets.answer(params.name, request);
-        if (!found) throw new Fault("not_found", "The API page has no such file.");
-        return found;
-      },
-      hidden,
-    );
+    .get("/docs/assets/:name", ({ request, params }) => assets.answer(params.name, request), hidden);
 }
 
 /** Any page may read the description: client generators run in browsers too, and nothing in it is secret. */
-const jsonHeaders = {
-  "cache-control": "no-cache",
-  "access-control-allow-origin": "*",
-};
+const jsonHeaders = { "cache-control": "no-cache", "access-control-allow-origin": "*" };
 
 export async function describe(routes: readonly DescribedRoute[]): Promise<ApiDocument> {
   const version = readVersion();
@@ -84,10 +69,11 @@ function openAssets() {
   };
   return {
     page: (request: Request) => sendAsset(page, request, { ...headers, "content-security-policy": policy }),
-    /** A file of the page; undefined for an unknown name. */
+    /** A file of the page. @throws Fault not_found for an unknown name. */
     answer: async (name: string, request: Request) => {
       const asset = assets.get(name);
-      return asset && (await sendAsset(asset, request, headers));
+      if (!asset) throw new Fault("not_found", "The API page has no such file.");
+      return await sendAsset(asset, request, headers);
     },
   };
 }

@@ -86,7 +86,8 @@ export function completeDocument(document: ApiDocument): ApiDocument {
     completeOperation(method, path, operation);
     hoistModels(method, operation, models);
   }
-  for (const { operation } of operations) addExamples(operation, models);
+  for (const media of operations.flatMap(({ operation }) => listMedia(operation)))
+    if (media.schema && !("example" in media)) media.example = makeExample(media.schema, models);
   const tags = [...new Set(operations.flatMap(({ operation }) => operation.tags ?? []))];
   const schemas = Object.entries(models).toSorted(([text], [other]) => (text < other ? -1 : 1));
   return {
@@ -145,15 +146,10 @@ const homes: Record<string, string> = {
   organization_id: "An organization's id, or `@current`: the one that the key's user chose last.",
 };
 
-function answersList(operation: ApiOperation): boolean {
-  const { type, properties } = findAnswer(operation);
+function answersList({ responses }: ApiOperation): boolean {
+  const { content } = (responses["200"] ?? {}) as { content?: Content };
+  const { type, properties } = content?.["application/json"]?.schema ?? {};
   return type === "array" || properties?.["results"] !== undefined;
-}
-
-function findAnswer({ responses }: ApiOperation): JsonSchema {
-  const reply = responses["200"];
-  const content = reply && "content" in reply ? reply.content : undefined;
-  return content?.["application/json"]?.schema ?? {};
 }
 
 function hoistModels(method: string, operation: ApiOperation, models: Models): void {
@@ -180,12 +176,6 @@ function asRequest(method: string, schema: JsonSchema): void {
   }
 }
 
-function addExamples(operation: ApiOperation, models: Models): void {
-  for (const media of listMedia(operation)) {
-    if (media.schema && !("example" in media)) media.example = makeExample(media.schema, models);
-  }
-}
-
 function listMedia({ requestBody, responses }: ApiOperation): Content[string][] {
   const replies = Object.values(responses).map((reply) => ("content" in reply ? reply.content : undefined));
   return [requestBody?.content, ...replies].flatMap((content) => Object.values(content ?? {}));
@@ -207,9 +197,6 @@ const reading: Record<string, string> = {
   sharing: "list",
 };
 
-/** Actions on a project itself; other paths below a project are named without it. */
-const ofProjects = new Set(["reset_token"]);
-
 /**
  * For example `batch_exports_runs_list` for GET /api/projects/{project_id}/batch_exports/{id}/runs/. Ids of paths
  * elsewhere begin with their home: `environments_batch_exports_runs_list`.
@@ -223,11 +210,11 @@ function nameOperation(method: string, path: string, isList: boolean): string {
   const last = words.at(-1) ?? "";
   // PostHog's name of the activity of all, beside that of one.
   if (last === "activity" && !path.endsWith("}/activity/")) words.splice(-1, 1, "all", last);
-  if (words[0] === "projects" && words.length > 1 && !ofProjects.has(words[1]!)) words.shift();
+  // An action on a project itself keeps its name.
+  if (words[0] === "projects" && words.length > 1 && words[1] !== "reset_token") words.shift();
   const isOwn = words.filter((word) => word !== "environments").length === 1;
-  const other = isOwn ? undefined : reading[last];
-  const verb = method === "get" ? (other ?? (isList ? "list" : "retrieve")) : verbs[method];
-  return [...words, verb ?? method].join("_");
+  const verb = (isOwn ? undefined : reading[last]) ?? (isList ? "list" : "retrieve");
+  return [...words, method === "get" ? verb : (verbs[method] ?? method)].join("_");
 }
 
 const bearer =

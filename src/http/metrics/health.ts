@@ -50,23 +50,16 @@ export function healthRoutes(options: HealthOptions) {
   const captureReadiness = openReadiness(Object.fromEntries(ofCapture), checkMsMax, silentLog);
   const stored = openStored(options.storedUntil, clock, checkMsMax);
   const latest = { parts: [] as PartHealth[], at: Number.NEGATIVE_INFINITY };
-  const wellness = (): [string, number][] => latest.parts.map(({ part, ok }) => [part, ok ? 1 : 0]);
-  registry.gauges("sluice_ready", "Whether a part is ready: 1, or 0.", "part", wellness);
+  const readWellness = (): [string, number][] => latest.parts.map(({ part, ok }) => [part, ok ? 1 : 0]);
+  registry.gauges("sluice_ready", "Whether a part is ready: 1, or 0.", "part", readWellness);
   const refresh = async () => void Object.assign(latest, { parts: await readiness(), at: clock.elapsed() });
-  const shown = async (): Promise<string> => {
-    const isOld = clock.elapsed() - latest.at > httpLimits.readinessAgeMsMax;
-    // A part that hangs shows its last state until its check times out.
-    if (isOld) await withinMs(refresh(), httpLimits.readinessWaitMs).catch(() => {});
-    return await metrics();
-  };
   const answerReady = (check: () => Promise<PartHealth[]>) => async (): Promise<Response> => {
     const parts = await check();
     const status = parts.every((part) => part.ok) ? 200 : 503;
     const lines = parts.map((part) => `${JSON.stringify(part)}\n`).join("");
     return new Response(lines, { status, headers: { "content-type": "application/x-ndjson" } });
   };
-  const alive = (): Response =>
-    new Response("ok\n", { headers: { "content-type": "text/plain; charset=utf-8" } });
+  const alive = () => new Response("ok\n", { headers: { "content-type": "text/plain; charset=utf-8" } });
   const app = new Elysia({ name: "health" });
   const hidden = { detail: { hide: true } };
   for (const path of ["/_health", "/_livez", "/_liveness"]) app.get(path, alive, hidden);
@@ -77,7 +70,10 @@ export function healthRoutes(options: HealthOptions) {
     "/metrics",
     async ({ request }) => {
       if (metricsToken !== undefined) requireBearer(request, metricsToken);
-      return new Response(await shown(), { headers: { "content-type": "text/plain; version=0.0.4" } });
+      const isOld = clock.elapsed() - latest.at > httpLimits.readinessAgeMsMax;
+      // A part that hangs shows its last state until its check times out.
+      if (isOld) await withinMs(refresh(), httpLimits.readinessWaitMs).catch(() => {});
+      return new Response(await metrics(), { headers: { "content-type": "text/plain; version=0.0.4" } });
     },
     hidden,
   );
@@ -108,15 +104,10 @@ function openStored(storedUntil: () => Promise<number>, clock: Clock, checkMsMax
  */
 function requireBearer(request: Request, token: string): void {
   const given = request.headers.get("authorization");
-  if (given === null) {
-    throw new Fault("not_authenticated", "Authentication credentials were not provided.");
-  }
+  if (given === null) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
+  const digest = (text: string) => createHash("sha256").update(text).digest();
   if (timingSafeEqual(digest(given), digest(`Bearer ${token}`))) return;
   throw new Fault("authentication_failed", "The bearer token is not METRICS_TOKEN.");
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }
 
 /** Checks every part at once. Requests during a check share its result, to spare the stores. */
@@ -129,24 +120,22 @@ export function openReadiness(checks: HealthOptions["checks"], checkMsMax: numbe
     try {
       const amiss = (await withinMs(check(), checkMsMax)) ?? "";
       if (unwell.delete(part)) log.info("a part answers again", { part });
-      if (amiss !== (reported.get(part) ?? "")) {
-        if (amiss === "") log.info("all of a part answers again", { part });
-        else log.warn("a part is degraded", { part, amiss });
-      }
+      const before = reported.get(part) ?? "";
+      if (amiss === "" && before !== "") log.info("all of a part answers again", { part });
+      if (amiss !== "" && amiss !== before) log.warn("a part is degraded", { part, amiss });
       reported.set(part, amiss);
       return { part, ok: true, ...(amiss !== "" && { amiss }) };
     } catch (reason) {
       if (!unwell.has(part)) log.warn("a part does not answer", { part, reason: toReason(reason) });
       unwell.add(part);
-      return { part, ok: false, error: shownCode(reason) };
+      const code = toCode(reason);
+      return { part, ok: false, error: /^[A-Z0-9_]{1,40}$/.test(code) ? code : "FAILED" };
     }
   };
 
   return () => {
-    running ??= Promise.all(Object.entries(checks).map(checkPart)).finally(() => {
-      running = undefined;
-    });
-    return running;
+    const check = () => Promise.all(Object.entries(checks).map(checkPart));
+    return (running ??= check().finally(() => void (running = undefined)));
   };
 }
 
@@ -163,9 +152,4 @@ export function followSilence(registry: Registry, sql: Postgres, clock: Clock): 
     const silentCount = silences.filter(([, seconds]) => seconds > limits.serverSilentSecondsMax).length;
     return silentCount === 0 ? undefined : `servers of ${silentCount} journals do not report`;
   };
-}
-
-function shownCode(reason: unknown): string {
-  const code = toCode(reason);
-  return /^[A-Z0-9_]{1,40}$/.test(code) ? code : "FAILED";
 }

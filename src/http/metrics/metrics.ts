@@ -23,8 +23,8 @@ export class Histogram {
 
   observe(value: number): void {
     let bucket = 0;
-    while (bucket < this.bounds.length && value > (this.bounds[bucket] ?? 0)) bucket += 1;
-    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1;
+    while (bucket < this.bounds.length && value > this.bounds[bucket]!) bucket++;
+    this.counts[bucket]!++;
     this.sum += value;
   }
 }
@@ -53,9 +53,7 @@ export class Counters<Value extends string> {
   }
 
   get value(): number {
-    let sum = 0;
-    for (const counter of this.byValue.values()) sum += counter.value;
-    return sum;
+    return this.byValue.values().reduce((sum, { value }) => sum + value, 0);
   }
 }
 
@@ -67,52 +65,51 @@ interface MetricLines {
   lines: [line: string, value: number][];
 }
 
-export type MetricsRead = Record<string, MetricLines>;
+type ReadLines = () => MetricLines["lines"];
 
-interface Metric {
-  kind: MetricKind;
-  help: string;
-  read(): MetricLines["lines"];
-}
+export type MetricsRead = Record<string, MetricLines>;
 
 /** Metrics by name, in the order of registration. */
 export class Registry {
-  readonly #metrics = new Map<string, Metric>();
+  readonly #metrics = new Map<string, Pick<MetricLines, "kind"> & { help: string; read: ReadLines }>();
 
   counter(name: string, help: string): Counter {
     const counter = new Counter();
-    this.#register(name, { kind: "counter", help, read: () => [[name, counter.value]] });
+    this.#register("counter", name, help, () => [[name, counter.value]]);
     return counter;
   }
 
   counters<Value extends string>(name: string, help: string, label: string, values?: readonly Value[]) {
     const counters = new Counters<Value>(label, values);
-    const read = (): MetricLines["lines"] =>
-      [...counters.byValue].map(([value, counter]) => [formatLine(name, { [label]: value }), counter.value]);
-    this.#register(name, { kind: "counter", help, read });
+    this.#register("counter", name, help, () =>
+      Array.from(counters.byValue, ([value, counter]) => [
+        formatLine(name, { [label]: value }),
+        counter.value,
+      ]),
+    );
     return counters;
   }
 
   /** A metric whose value is read on each request; the value of a counter must not decrease. */
   followed(kind: "counter" | "gauge", name: string, help: string, read: () => number): void {
-    this.#register(name, { kind, help, read: () => [[name, read()]] });
+    this.#register(kind, name, help, () => [[name, read()]]);
   }
 
   /** A gauge that is always 1; its labels carry the information. */
   constant(name: string, help: string, labels: Readonly<Record<string, string>>): void {
-    this.#register(name, { kind: "gauge", help, read: () => [[formatLine(name, labels), 1]] });
+    this.#register("gauge", name, help, () => [[formatLine(name, labels), 1]]);
   }
 
   /** One gauge for each value of a label; `read` returns them whenever they are shown. */
   gauges(name: string, help: string, label: string, read: () => Iterable<[value: string, now: number]>) {
-    const lines = (): MetricLines["lines"] =>
-      Array.from(read(), ([value, now]) => [formatLine(name, { [label]: value }), now]);
-    this.#register(name, { kind: "gauge", help, read: lines });
+    this.#register("gauge", name, help, () =>
+      Array.from(read(), ([value, now]) => [formatLine(name, { [label]: value }), now]),
+    );
   }
 
   histogram(name: string, help: string, bounds: readonly number[]): Histogram {
     const histogram = new Histogram(bounds);
-    this.#register(name, { kind: "histogram", help, read: () => readHistogram(name, histogram) });
+    this.#register("histogram", name, help, () => readHistogram(name, histogram));
     return histogram;
   }
 
@@ -134,9 +131,9 @@ export class Registry {
     return `${text.join("\n")}\n`;
   }
 
-  #register(name: string, metric: Metric): void {
+  #register(kind: MetricKind, name: string, help: string, read: ReadLines): void {
     if (this.#metrics.has(name)) throw new Error(`metric ${name} is registered twice`);
-    this.#metrics.set(name, metric);
+    this.#metrics.set(name, { kind, help, read });
   }
 }
 
@@ -148,12 +145,9 @@ export interface Metrics {
 function readHistogram(name: string, { bounds, counts, sum }: Histogram): MetricLines["lines"] {
   const lines: MetricLines["lines"] = [];
   let total = 0;
-  bounds.forEach((bound, i) => {
-    total += counts[i] ?? 0;
-    lines.push([`${name}_bucket{le="${bound}"}`, total]);
-  });
-  total += counts[bounds.length] ?? 0;
-  lines.push([`${name}_bucket{le="+Inf"}`, total], [`${name}_sum`, sum], [`${name}_count`, total]);
+  for (const [i, bound] of [...bounds, "+Inf"].entries())
+    lines.push([`${name}_bucket{le="${bound}"}`, (total += counts[i]!)]);
+  lines.push([`${name}_sum`, sum], [`${name}_count`, total]);
   return lines;
 }
 

@@ -11,26 +11,25 @@ import type { Registry } from "./metrics.ts";
  * @param proc Linux's /proc folder of the process; without it there are no metrics of open files.
  */
 export function followProcess(registry: Registry, proc = "/proc/self"): void {
-  registry.followed("counter", "process_cpu_seconds_total", "CPU time of the server's processes.", () => {
+  const readSeconds = () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
-  });
-  registry.followed("gauge", "process_resident_memory_bytes", "Memory of the server's processes.", () =>
+  };
+  const gauge = (name: string, help: string, read: () => number) =>
+    registry.followed("gauge", name, help, read);
+  registry.followed(
+    "counter",
+    "process_cpu_seconds_total",
+    "CPU time of the server's processes.",
+    readSeconds,
+  );
+  gauge("process_resident_memory_bytes", "Memory of the server's processes.", () =>
     process.memoryUsage.rss(),
   );
   if (openFiles(proc) === undefined) return;
-  registry.followed(
-    "gauge",
-    "process_open_fds",
-    "Open file descriptors of the server's processes.",
-    () => openFiles(proc) ?? 0,
-  );
-  registry.followed(
-    "gauge",
-    "process_max_fds",
-    "Limit of open file descriptors of a process.",
-    () => openFilesMax(proc) ?? 0,
-  );
+  const help = "Open file descriptors of the server's processes.";
+  gauge("process_open_fds", help, () => openFiles(proc) ?? 0);
+  gauge("process_max_fds", "Limit of open file descriptors of a process.", () => openFilesMax(proc) ?? 0);
 }
 
 /** Registers metrics of the server as a whole, which must not be summed over workers. */
@@ -55,10 +54,8 @@ function openFiles(proc: string): number | undefined {
 /** The soft limit, the first number of the line "Max open files  1024  524288  files". */
 function openFilesMax(proc: string): number | undefined {
   try {
-    const text = readFileSync(`${proc}/limits`, "utf8");
-    const line = text.split("\n").find((name) => name.startsWith("Max open files"));
-    const soft = line?.slice("Max open files".length).trim().split(" ", 1)[0];
-    return soft === undefined || soft === "unlimited" ? undefined : Number(soft);
+    const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync(`${proc}/limits`, "utf8")) ?? [];
+    return soft === undefined ? undefined : Number(soft);
   } catch {
     return undefined;
   }

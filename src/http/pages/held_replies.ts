@@ -4,11 +4,9 @@
 
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { Fault, unavailable } from "../../core/fault.ts";
+import type { Owner } from "../../work/fair_share.ts";
 import { Tally } from "../../work/maps.ts";
 import { httpLimits } from "../limits.ts";
-
-/** The owner of a reply: a project, or a text for what belongs to none. */
-export type ReplyOwner = number | string;
 
 /** One reply, from its first bytes to its last. */
 export class HeldReply {
@@ -16,7 +14,7 @@ export class HeldReply {
   readonly #began: number;
   readonly #end = new AbortController();
   /** Undefined until it is sent. */
-  owner: ReplyOwner | undefined;
+  owner: Owner | undefined;
   /** Its bytes that are still in memory. */
   bytes = 0;
   #read = 0;
@@ -39,7 +37,7 @@ export class HeldReply {
   }
 
   /** From now on it is sent to its owner, and may be ended. @throws Fault unavailable when the owner holds too much. */
-  send(owner: ReplyOwner): void {
+  send(owner: Owner): void {
     this.#all.endSome(this.#all.heldBy(owner) + this.bytes - httpLimits.heldReplyBytesMax, owner);
     this.owner = owner;
     this.#all.bytesOf.add(owner, this.bytes);
@@ -79,7 +77,7 @@ export class HeldReplies {
   readonly #clock: Pick<Clock, "elapsed">;
   /** Changed by the replies, as the others are. */
   bytes = 0;
-  readonly bytesOf = new Tally<ReplyOwner>();
+  readonly bytesOf = new Tally<Owner>();
   readonly replies = new Set<HeldReply>();
 
   constructor(clock: Pick<Clock, "elapsed"> = systemClock) {
@@ -87,7 +85,7 @@ export class HeldReplies {
   }
 
   /** Bytes of all, or of one owner's. */
-  heldBy(owner?: ReplyOwner): number {
+  heldBy(owner?: Owner): number {
     return owner === undefined ? this.bytes : this.bytesOf.of(owner);
   }
 
@@ -102,10 +100,10 @@ export class HeldReplies {
    * if any, are free.
    * @throws Fault unavailable when too few may be ended.
    */
-  endSome(bytes: number, only?: ReplyOwner): void {
+  endSome(bytes: number, only?: Owner): void {
     if (bytes <= 0) return;
     const now = this.#clock.elapsed();
-    const byOwner = new Map<ReplyOwner, { reply: HeldReply; rate: number }[]>();
+    const byOwner = new Map<Owner, { reply: HeldReply; rate: number }[]>();
     for (const reply of this.replies) {
       const rate = reply.rateAt(now);
       const { owner } = reply;
@@ -115,7 +113,7 @@ export class HeldReplies {
     for (const replies of byOwner.values()) replies.sort((a, b) => b.rate - a.rate);
     const end = this.bytes - bytes;
     while (this.bytes > end) {
-      let most: ReplyOwner | undefined;
+      let most: Owner | undefined;
       for (const owner of byOwner.keys())
         if (most === undefined || this.heldBy(owner) > this.heldBy(most)) most = owner;
       if (most === undefined) throw tooManyHeld();

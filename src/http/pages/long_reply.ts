@@ -3,7 +3,8 @@
 import type { Readmit } from "../../access/gate.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import type { HeldReply, ReplyOwner } from "./held_replies.ts";
+import type { Owner } from "../../work/fair_share.ts";
+import type { HeldReply } from "./held_replies.ts";
 
 export interface LongReplySource {
   /** The next slice; undefined at the end. */
@@ -70,7 +71,7 @@ export class LongReply extends Response {
    * Who reads it, and whether they may continue.
    * @throws Fault unavailable when they hold too much.
    */
-  admit(owner: ReplyOwner, readmit?: Readmit): this {
+  admit(owner: Owner, readmit?: Readmit): this {
     // A reply of a slice or two ends before a right can be revoked.
     if (!this.#held || this.#held.bytes > limits.replySliceBytes) this.#readmit = readmit;
     try {

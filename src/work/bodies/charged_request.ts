@@ -1,14 +1,15 @@
 // Bodies of requests whose memory was charged to a budget at their admission; one may be read ahead.
 
 import { limits } from "../../core/limits.ts";
-import { type BodyOwner, MemoryBudget, type MemoryLease } from "./memory_budget.ts";
+import type { Owner } from "../fair_share.ts";
+import { MemoryBudget, type MemoryLease } from "./memory_budget.ts";
 import { announcedBytes, receiveBody } from "./upload.ts";
 
-const charges = new WeakMap<object, { memory: MemoryBudget; owner: BodyOwner | undefined }>();
+const charges = new WeakMap<object, { memory: MemoryBudget; owner: Owner | undefined }>();
 const ahead = new WeakMap<object, { body: Uint8Array; lease: MemoryLease }>();
 
 /** From now on the memory of this request's body is acquired from `memory`, in the share of its owner once known. */
-export function chargeBody(request: object, memory: MemoryBudget, owner?: BodyOwner): void {
+export function chargeBody(request: object, memory: MemoryBudget, owner?: Owner): void {
   charges.set(request, { memory, owner });
 }
 
@@ -32,7 +33,7 @@ export function leaseFor(request: Request): MemoryLease {
 export async function receiveAhead(request: Request, bytesMax: number): Promise<Uint8Array> {
   const lease = leaseFor(request);
   try {
-    const body = await receiveSmall(request, lease, { bytesMax });
+    const body = await receiveSmall(request, lease, bytesMax);
     ahead.set(request, { body, lease });
     return body;
   } catch (thrown) {
@@ -46,20 +47,16 @@ export function releaseAhead(request: Request): void {
   ahead.get(request)?.lease.close();
 }
 
-interface SmallBounds {
-  bytesMax: number;
-  /** How long it may take, in ms. */
-  msMax?: number;
-}
-
 /**
  * The body of a management request; what is beyond its bound is not waited for.
+ * @param msMax how long it may take, in ms.
  * @throws Fault payload_too_large, unavailable when `lease` has no memory, upload_timeout when it is not here in time.
  */
 export async function receiveSmall(
   request: Request,
   lease: MemoryLease,
-  { bytesMax, msMax = limits.managementBodyMsMax }: SmallBounds,
+  bytesMax: number,
+  msMax: number = limits.managementBodyMsMax,
 ): Promise<Uint8Array> {
   const received = ahead.get(request);
   if (received) {

@@ -4,32 +4,34 @@
 import { type Clock, PolledSet, systemClock } from "../../core/clock.ts";
 import { type Fault, unavailable } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
+import type { Owner } from "../fair_share.ts";
+import { Tally } from "../maps.ts";
 import { Semaphore, WaitingLine } from "../semaphore.ts";
 import { uploadLimits } from "./limits.ts";
 
-/** Whose bytes they are: a project by its number, a personal key by a text. */
-export type BodyOwner = number | string;
-
-/** The owner of bytes whose owner is not known. */
-export const unknownOwner: BodyOwner = 0;
+/** The owner of bytes whose owner is not known; others are projects by their numbers, personal keys by a text. */
+export const unknownOwner: Owner = 0;
 
 export function exhausted(): Fault {
   const detail = "The server has no memory for further request bodies. Send the request again later.";
   return unavailable(detail, uploadLimits.memoryRetrySeconds);
 }
 
-interface MemoryBudgetOptions {
-  /** Bytes of all bodies together. */
-  bytesMax: number;
-  /** Bytes of one owner's bodies, and of all bodies whose owner is not known. */
-  shareBytesMax: number;
-  /** How long a body waits for memory, in ms; uploadLimits.memoryWaitMsMax by default. */
-  waitMsMax?: number;
-  clock?: Pick<Clock, "elapsed">;
+/**
+ * The budget of one of `workers` workers. One body of the largest size always fits: `bodyBytesMax` on the wire,
+ * inflated to the limit, with its index.
+ */
+export function openBodyMemory(bodyBytesMax: number, workers: number): MemoryBudget {
+  const largest = bodyBytesMax + limits.inflatedBytesMax + limits.indexBytesMax;
+  const bytesMax = Math.max(uploadLimits.memoryBytes / workers, largest * uploadLimits.memoryLargestMin);
+  const shareBytesMax = Math.max(largest, bytesMax * uploadLimits.memoryFraction);
+  return new MemoryBudget({ bytesMax, shareBytesMax });
 }
 
 export class MemoryBudget {
+  /** Bytes of all bodies together. */
   readonly bytesMax: number;
+  /** Bytes of one owner's bodies, and of all bodies whose owner is not known. */
   readonly shareBytesMax: number;
   readonly clock: Pick<Clock, "elapsed">;
   /** Bodies whose sender is waited for. */
@@ -44,32 +46,29 @@ export class MemoryBudget {
     uploadLimits.inflatesWaitingMax,
     limits.workingFreeMultiple,
   );
+  /** How long a body waits for memory, in ms. */
   readonly waitMsMax: number;
   /** Bodies that wait for memory, until their attempts to get what they need succeed. */
   readonly waiting = new WaitingLine<() => boolean>();
   #isRetryDue = false;
-  readonly #shares = new Map<BodyOwner, number>();
-  #held = 0;
+  readonly #shares = new Tally<Owner>();
+  held = 0;
   /** Bytes of short bodies that are received unseen, and of longer ones. */
   readonly #unseen: [number, number] = [0, 0];
   /** The bodies that may be ended, the slowest last, as of uploadLimits.slowOrderMs ago at most. */
   #slow: { body: MemoryLease; rank: number; rate: number }[] = [];
   #sortedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ bytesMax, shareBytesMax, ...options }: MemoryBudgetOptions) {
-    this.bytesMax = bytesMax;
-    this.shareBytesMax = shareBytesMax;
+  constructor(options: Pick<MemoryBudget, "bytesMax" | "shareBytesMax"> & Partial<MemoryBudget>) {
+    this.bytesMax = options.bytesMax;
+    this.shareBytesMax = options.shareBytesMax;
     this.clock = options.clock ?? systemClock;
     this.waitMsMax = options.waitMsMax ?? uploadLimits.memoryWaitMsMax;
   }
 
-  get held(): number {
-    return this.#held;
-  }
-
   /** Bytes that the bodies of one owner hold now; without an owner, those whose owner is not known. */
-  heldBy(owner: BodyOwner = unknownOwner): number {
-    return this.#shares.get(owner) ?? 0;
+  heldBy(owner: Owner = unknownOwner): number {
+    return this.#shares.of(owner);
   }
 
   /**
@@ -97,11 +96,9 @@ export class MemoryBudget {
   }
 
   /** For leases: counts so many bytes more, or fewer, of an owner. */
-  count(owner: BodyOwner, bytes: number): void {
-    this.#held += bytes;
-    const share = this.heldBy(owner) + bytes;
-    if (share > 0) this.#shares.set(owner, share);
-    else this.#shares.delete(owner);
+  count(owner: Owner, bytes: number): void {
+    this.held += bytes;
+    this.#shares.add(owner, bytes);
     if (bytes < 0) this.retry();
   }
 
@@ -112,11 +109,11 @@ export class MemoryBudget {
     const usual = size > limits.wholeBodyBytesMax ? memoryLongFraction : memoryUsualFraction;
     const part = isSmall(lease, size) ? 1 : usual;
     if (!this.fitsShare(lease, bytes, lease.owner)) return false;
-    return this.#endSlow(this.#held + bytes - this.bytesMax * part, lease);
+    return this.#endSlow(this.held + bytes - this.bytesMax * part, lease);
   }
 
   /** For leases: whether so many more bytes fit into this owner's share, which no small lease needs. */
-  fitsShare(lease: MemoryLease, bytes: number, owner: BodyOwner): boolean {
+  fitsShare(lease: MemoryLease, bytes: number, owner: Owner): boolean {
     if (isSmall(lease, owner === lease.owner ? lease.bytes + bytes : bytes)) return true;
     return this.#endSlow(this.heldBy(owner) + bytes - this.shareBytesMax, lease, owner);
   }
@@ -128,8 +125,8 @@ export class MemoryBudget {
   fitsClaims(lease: MemoryLease, bytes: number): boolean {
     const bytesMax = this.bytesMax * uploadLimits.memoryLongFraction;
     const rankMax = this.#findRank(lease.owner) - 1;
-    if (!this.#endSlow(this.#held + bytes - bytesMax, lease, undefined, rankMax)) return false;
-    let [all, own] = [this.#held + bytes, this.heldBy(lease.owner) + bytes];
+    if (!this.#endSlow(this.held + bytes - bytesMax, lease, undefined, rankMax)) return false;
+    let [all, own] = [this.held + bytes, this.heldBy(lease.owner) + bytes];
     for (const { claimed, owner } of this.claiming) {
       all += claimed;
       if (owner === lease.owner) own += claimed;
@@ -149,7 +146,7 @@ export class MemoryBudget {
   }
 
   /** The order in which slow bodies are ended: without an owner, of owners above an equal part, of others. */
-  #findRank(owner: BodyOwner): number {
+  #findRank(owner: Owner): number {
     if (owner === unknownOwner) return 0;
     return this.heldBy(owner) > this.bytesMax / Math.max(2, this.#shares.size) ? 1 : rankMost;
   }
@@ -161,7 +158,7 @@ export class MemoryBudget {
    * @param owner whose share is used up; undefined when the whole budget is.
    * @param rankMax of the bodies that may end for the whole budget; a short body that is here ends any.
    */
-  #endSlow(bytes: number, lease: MemoryLease, owner?: BodyOwner, rankMax?: number): boolean {
+  #endSlow(bytes: number, lease: MemoryLease, owner?: Owner, rankMax?: number): boolean {
     if (bytes <= 0) return true;
     if (this.arriving.size === 0) return false;
     const now = this.clock.elapsed();
@@ -213,7 +210,7 @@ function isSmall({ isShort }: MemoryLease, size: number): boolean {
 export class MemoryLease {
   readonly budget: MemoryBudget;
   readonly isShort: boolean;
-  owner: BodyOwner = unknownOwner;
+  owner: Owner = unknownOwner;
   bytes = 0;
   /** Bytes that may still be acquired under its claim. */
   claimed = 0;
@@ -299,7 +296,7 @@ export class MemoryLease {
    * Counts what the lease holds, and will hold, in this owner's share.
    * @throws Fault unavailable when the share is exceeded; then nothing is changed.
    */
-  assign(owner: BodyOwner): void {
+  assign(owner: Owner): void {
     if (owner === this.owner) return;
     if (!this.budget.fitsShare(this, this.bytes, owner)) throw exhausted();
     this.budget.count(owner, this.bytes);

@@ -25,8 +25,6 @@ export interface UploadContext {
   isCutOff?: boolean;
   /** Memory for a long body of announced length; called once a megabyte of it is here. */
   bufferFor?: (bytes: number) => Uint8Array | undefined;
-  /** Returns the memory of bufferFor() when its body arrives too slowly for it; its bytes were copied. */
-  returnBuffer?: () => void;
   /** Bytes needed besides those of a body of announced length, for what is made of it later. */
   extraFor?: (bytes: number) => number;
   /** Searches the body's first bytes for its owner; what it throws ends the reception. */
@@ -206,7 +204,7 @@ class Upload implements Polled {
     this.#silentMs += pollMs;
     const credit = this.#claimCredit + this.#recentBytes - (pollMs * claimBytesPerSecondMin) / 1000;
     this.#claimCredit = Math.min(claimCreditMax, credit);
-    if (credit < 0 && this.#context.lease.claimed > 0) this.#endClaim();
+    if (credit < 0) this.#context.lease.unclaim();
   }
 
   /** The bound of time that it exceeds. The first tick may come at once, and does not count. */
@@ -332,16 +330,6 @@ class Upload implements Polled {
       free(chunk);
     }
     this.#buffer = buffer.subarray(0, this.#announced);
-  }
-
-  /** Ends its claim and returns lent memory, which others need more; chunks are collected again. */
-  #endClaim(): void {
-    const { lease, returnBuffer } = this.#context;
-    lease.unclaim();
-    if (!this.#buffer || !returnBuffer) return;
-    this.#chunks.add(Buffer.from(this.#buffer.subarray(0, this.#size)));
-    this.#buffer = undefined;
-    returnBuffer();
   }
 
   /** Frees what arrived; the rest is read only so that the connection survives. */

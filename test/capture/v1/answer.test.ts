@@ -6,7 +6,7 @@ import { isCapture } from "../../../src/capture/route.ts";
 import { v1Limits } from "../../../src/capture/v1/limits.ts";
 import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { limits } from "../../../src/core/limits.ts";
-import { openBodyMemory } from "../../../src/work/bodies/open.ts";
+import { openBodyMemory } from "../../../src/work/bodies/memory_budget.ts";
 import { type Desk, key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 

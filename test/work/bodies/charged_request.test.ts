@@ -34,7 +34,7 @@ test("a body that was read ahead is received once more, and its memory is held u
   releaseAhead(sent);
   expect(memory.held).toBe(0);
   const lease = leaseFor(sent);
-  expect((await receiveSmall(sent, lease, { bytesMax: 20_000 })).length).toBe(20_000);
+  expect((await receiveSmall(sent, lease, 20_000)).length).toBe(20_000);
   expect(memory.held).toBe(20_000);
   lease.close();
 });
@@ -50,10 +50,10 @@ test("nothing is acquired for what a body announces, and one that announces too 
   const sent = endless();
   chargeBody(sent, memory);
   const lease = leaseFor(sent);
-  const receiving = receiveSmall(sent, lease, { bytesMax: 1_000_000, msMax: 20 });
+  const receiving = receiveSmall(sent, lease, 1_000_000, 20);
   expect(memory.held).toBeLessThan(10_000);
   await expect(receiving).rejects.toMatchObject({ code: "upload_timeout" });
-  const large = receiveSmall(endless(), lease, { bytesMax: 800_000 });
+  const large = receiveSmall(endless(), lease, 800_000);
   await expect(large).rejects.toMatchObject({ code: "payload_too_large" });
   lease.close();
   expect(memory.held).toBe(0);

@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../../src/core/limits.ts";
 import { uploadLimits } from "../../../src/work/bodies/limits.ts";
-import { MemoryBudget, type MemoryLease } from "../../../src/work/bodies/memory_budget.ts";
-import { openBodyMemory } from "../../../src/work/bodies/open.ts";
+import { MemoryBudget, type MemoryLease, openBodyMemory } from "../../../src/work/bodies/memory_budget.ts";
 
 const unavailable = { code: "unavailable", retryAfterSeconds: uploadLimits.memoryRetrySeconds };
 const open = (bytesMax: number, shareBytesMax = bytesMax, waitMsMax = 60_000) =>
