@@ -8,7 +8,7 @@ import { openGate } from "./access/gate.ts";
 import { sessionCookieFor } from "./access/people/session.ts";
 import { checkSecrets } from "./access/reseal_store.ts";
 import type { Bootstrapped } from "./accounts/bootstrap.ts";
-import { accountRoutes } from "./accounts/operations.ts";
+import { accountRoutes, userRoutes } from "./accounts/operations.ts";
 import { markServed } from "./accounts/store.ts";
 import { activityLogRoutes } from "./activity_log/operations.ts";
 import { batchExportRoutes } from "./batch_exports/api/operations.ts";
@@ -71,8 +71,7 @@ import { checkClickHouse } from "./storage/stores.ts";
 import { readWatermarks } from "./storage/watermark.ts";
 import { linkRoutes } from "./subscriptions/links/route.ts";
 import { subscriptionRoutes } from "./subscriptions/operations.ts";
-import { userRoutes } from "./users/operations.ts";
-import { openBodyMemory } from "./work/bodies/open.ts";
+import { openBodyMemory } from "./work/bodies/memory_budget.ts";
 import { endAll } from "./work/interval.ts";
 
 export interface App {

@@ -1,8 +1,8 @@
 // `sluice user`: lists users, and sets a password when nobody can sign in.
 
 import { openPasswords } from "../accounts/sign_in/passwords.ts";
-import { findSigningUser, listAllUsers, resetPassword } from "../accounts/sign_in/session_store.ts";
 import { normalizedEmail } from "../accounts/sign_in/signing.ts";
+import { findSigningUser, listAllUsers, resetPassword } from "../accounts/sign_in/user_store.ts";
 import { systemClock } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { randomBase62 } from "../core/id.ts";

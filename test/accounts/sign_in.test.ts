@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { findKeyHolder } from "../../src/access/store.ts";
 import { signInLimits } from "../../src/accounts/sign_in/limits.ts";
-import {
-  changeUser,
-  findSigningUser,
-  listSessions,
-  startSession,
-} from "../../src/accounts/sign_in/session_store.ts";
+import { listSessions, startSession } from "../../src/accounts/sign_in/session_store.ts";
+import { changeUser, findSigningUser } from "../../src/accounts/sign_in/user_store.ts";
 import { hashKey } from "../../src/core/id.ts";
 import { isForAnyOrigin } from "../../src/http/sdk_path.ts";
 import { issueKey, revokeKey, rollKey } from "../../src/personal_api_keys/store.ts";

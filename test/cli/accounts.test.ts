@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { openPasswords } from "../../src/accounts/sign_in/passwords.ts";
-import { findSigningUser, listSessions, startSession } from "../../src/accounts/sign_in/session_store.ts";
+import { listSessions, startSession } from "../../src/accounts/sign_in/session_store.ts";
+import { findSigningUser } from "../../src/accounts/sign_in/user_store.ts";
 import { projectCommand } from "../../src/cli/accounts.ts";
 import type { CliContext, Command } from "../../src/cli/command.ts";
 import { keyCommand } from "../../src/cli/key.ts";

@@ -12,8 +12,9 @@ import { toOperations } from "../../http/operation.ts";
 import { pageReply } from "../../http/pages/page.ts";
 import { listKeysPage } from "../../personal_api_keys/store.ts";
 import { consoleRefusals } from "../sign_in/model.ts";
-import { findSigningUser, listSessions } from "../sign_in/session_store.ts";
+import { listSessions } from "../sign_in/session_store.ts";
 import { checkedEmail, normalizedEmail, type Signing } from "../sign_in/signing.ts";
+import { findSigningUser } from "../sign_in/user_store.ts";
 import {
   acceptedModel,
   inviteBody,

@@ -1,9 +1,9 @@
-// Requests to sign in and to change one's own account, and a session in replies.
+// Requests to sign in and to change one's own account; the user of a key, and a session, in replies.
 
 import Type, { type Static } from "typebox";
 import { refusal } from "../../http/docs/document.ts";
-import { exactText, line, model, moment, nullable, strictModel } from "../../http/fields/field.ts";
-import { ownUserModel } from "../../users/model.ts";
+import { exactText, line, model, moment, nullable, strictModel, uuid } from "../../http/fields/field.ts";
+import { shortProject, userModel } from "../../http/fields/user.ts";
 import { signInLimits } from "./limits.ts";
 
 const { passwordCharsMin, passwordCharsMax, emailCharsMax } = signInLimits;
@@ -30,6 +30,28 @@ export const loginBody = strictModel("LoginRequest", {
 export const consoleRefusals = { 400: refusal(400), 403: refusal(403), 429: refusal(429), 503: refusal(503) };
 
 export const loggedInModel = model("LoggedIn", { success: Type.Boolean() });
+
+const ownProjectModel = model("OwnProject", shortProject);
+
+const ownOrganizationModel = model("OwnOrganization", {
+  id: uuid(),
+  name: Type.String(),
+  slug: Type.String(),
+  logo_media_id: nullable(uuid()),
+  membership_level: Type.Integer({ description: "The user's: 1 member, 8 admin, 15 owner." }),
+});
+
+export const ownUserModel = model("OwnUser", {
+  ...userModel.properties,
+  date_joined: moment(),
+  is_staff: Type.Boolean({ description: "Always false: no user here is above organizations." }),
+  has_password: Type.Boolean({ description: "Without one, a personal key signs in." }),
+  team: nullable(ownProjectModel, { description: "The current project, among those the key can access." }),
+  organization: nullable(ownOrganizationModel, { description: "The organization of `team`." }),
+  organizations: Type.Array(ownOrganizationModel, { description: "Those that the key reaches." }),
+});
+
+export type OwnUser = Static<typeof ownUserModel>;
 
 export const ownUserBody = strictModel(
   "OwnUserRequest",

@@ -8,24 +8,41 @@ import type { CreateInput } from "../../http/fields/field.ts";
 import { notFound, present } from "../../http/fields/field_fault.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
 import { toOperations } from "../../http/operation.ts";
-import { ownUserModel } from "../../users/model.ts";
-import { requireOwn } from "../../users/operations.ts";
-import { getOwnUser } from "../../users/store.ts";
-import { consoleRefusals, loggedInModel, loginBody, ownUserBody, sessionModel } from "./model.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
 import {
-  changeUser,
-  endOwnSession,
-  endSession,
-  findSigningUser,
-  listSessions,
-  type Signer,
-} from "./session_store.ts";
+  consoleRefusals,
+  loggedInModel,
+  loginBody,
+  ownUserBody,
+  ownUserModel,
+  sessionModel,
+} from "./model.ts";
+import { endOwnSession, endSession, listSessions, type Signer } from "./session_store.ts";
 import { checkedEmail, invalidKey, normalizedEmail, type Signing } from "./signing.ts";
+import { changeUser, findSigningUser, getOwnUser } from "./user_store.ts";
 
 const forPeople = toOperations("sign_in");
 const ofUser = toOperations("users");
-const isOwn = ({ access, params }: { access: Access; params: { uuid: string } }) =>
-  requireOwn(access, params.uuid);
+const others = "Users are only shown to themselves, and changed by themselves, as `@me`.";
+
+/** @throws Fault permission_denied for any user but the key's. */
+function requireOwn({ access, params: { uuid } }: { access: Access; params: { uuid: string } }): void {
+  if (uuid !== "@me" && uuid.toLowerCase() !== access.user.uuid) throw new Fault("permission_denied", others);
+}
+
+/** The first request of clients, to see whose key they have. */
+export function userOperations(sql: Postgres) {
+  return [
+    ofUser("GET /:uuid/", "user:read", {
+      summary: "Get the key's user: `@me`, or their own UUID",
+      description:
+        "`team` is the user's current project and `organization` its organization, as far as the key reaches them.",
+      replies: { 200: reply("The user.", ownUserModel) },
+      find: requireOwn,
+      answer: async ({ access }) => present(await getOwnUser(sql, access)),
+    }),
+  ];
+}
 
 export function signInOperations(signing: Signing) {
   const { sql, sessions } = signing;
@@ -79,7 +96,7 @@ function accountOperations(signing: Signing) {
       description:
         "Another address or password needs the current password, where there is one; a first password, a session. A " +
         "new password ends all sessions; the one of this request is replaced. Keys stay.",
-      find: isOwn,
+      find: requireOwn,
       body: ownUserBody,
       replies: { 200: reply("The user.", ownUserModel) },
       answer: async ({ access, request, body }) => {
@@ -103,7 +120,7 @@ function accountOperations(signing: Signing) {
     }),
     ofUser("GET /:uuid/sessions/", "*", {
       summary: "List one's browser sessions, newest first",
-      find: isOwn,
+      find: requireOwn,
       replies: { 200: reply("The sessions: twenty at most.", listSchema(sessionModel)) },
       answer: async ({ access }) => {
         const results = await listSessions(sql, access.user.id, access.key.id);
@@ -112,10 +129,10 @@ function accountOperations(signing: Signing) {
     }),
     ofUser("DELETE /:uuid/sessions/:id/", "*", {
       summary: "End a browser session",
-      find: async ({ access, params: { uuid, id } }) => {
-        requireOwn(access, uuid);
+      find: async ({ access, params }) => {
+        requireOwn({ access, params });
         const listed = await listSessions(sql, access.user.id, access.key.id);
-        return present(listed.find((session) => session.id === id)).id;
+        return present(listed.find(({ id }) => id === params.id)).id;
       },
       replies: gone,
       answer: async ({ access, found }) => {

@@ -1,37 +1,29 @@
-// Sessions of browsers and passwords of users in Postgres.
+// Sessions of browsers in Postgres.
 
 import { hashSession, newSessionToken } from "../../access/people/session.ts";
 import { randomBase62 } from "../../core/id.ts";
-import { toCode } from "../../core/log.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { signInLimits } from "./limits.ts";
 import type { BrowserSession } from "./model.ts";
 
-/** A user who signs in with a password; its hash must still be the stored one. `email`: normalized. */
-interface PasswordSigner {
-  user_id: number;
-  email: string;
-  password_hash: string;
-}
-
-/** A user who signs in by a password, or by a key in its stored form, which must still be valid. */
-export type Signer = PasswordSigner | { user_id: number; key: { id: string; secure_value: string } };
-
-interface NewSession {
-  user_agent: string;
-  /** The stored form of the browser's previous session, which this one replaces. */
-  replaces: string | undefined;
-}
+/**
+ * A user who signs in by a normalized address and a password, whose hash must still be the stored one, or by a key in
+ * its stored form, which must still be valid.
+ */
+export type Signer = { user_id: number } & (
+  { email: string; password_hash: string } | { key: { id: string; secure_value: string } }
+);
 
 /**
  * Creates a session, and returns the cookie's value; undefined when the password or the key is no longer valid.
  * Sessions that are over are removed, and the user's oldest when there are signInLimits.sessionsMax others.
+ * @param replaces the stored form of the browser's previous session.
  */
 export async function startSession(
   sql: Postgres,
   signer: Signer,
-  { user_agent, replaces }: NewSession,
+  { user_agent, replaces }: { user_agent: string; replaces: string | undefined },
 ): Promise<string | undefined> {
   const { user_id } = signer;
   const token = newSessionToken();
@@ -90,56 +82,4 @@ export async function listSessions(
     WHERE s.user_id = ${user_id} AND s.expires_at > now()
     ORDER BY s.created_at DESC, s.id LIMIT ${signInLimits.sessionsMax}`;
   return rows.map(shownRow);
-}
-
-interface SigningUser {
-  id: number;
-  email: string;
-  password_hash: string | null;
-}
-
-/** The active user of a normalized address. */
-export async function findSigningUser(sql: Postgres, email: string): Promise<SigningUser | undefined> {
-  const [row] = await sql<SigningUser[]>`
-    SELECT id, email, password_hash FROM users WHERE lower(email) = ${email} AND is_active`;
-  return row;
-}
-
-export type UserChanges = Partial<Record<"first_name" | "last_name" | "email" | "password_hash", string>>;
-
-/**
- * Changes a user. A new password ends all sessions. False when another user has the address.
- */
-export async function changeUser(sql: Postgres, id: number, changes: UserChanges): Promise<boolean> {
-  if (Object.keys(changes).length === 0) return true;
-  const changing = sql.begin(async (tx) => {
-    await tx`UPDATE users SET ${tx({ ...changes })} WHERE id = ${id}`;
-    if (changes.password_hash !== undefined) await tx`DELETE FROM user_sessions WHERE user_id = ${id}`;
-    return true;
-  });
-  return await changing.catch((thrown: unknown) => {
-    // unique_violation: the index of addresses decides, even between two simultaneous requests.
-    if (toCode(thrown) === "23505") return false;
-    throw thrown;
-  });
-}
-
-/** Sets a password, ends what who knew the old one may hold, and counts it. `keepsKeys`: personal keys stay. */
-export async function resetPassword(sql: Postgres, id: number, password_hash: string, keepsKeys: boolean) {
-  return await sql.begin(async (tx) => {
-    await tx`UPDATE users SET password_hash = ${password_hash} WHERE id = ${id}`;
-    const { count: sessions } = await tx`DELETE FROM user_sessions WHERE user_id = ${id}`;
-    const { count: invitations } = await tx`DELETE FROM organization_invites WHERE created_by_id = ${id}`;
-    const { count: keys } =
-      await tx`DELETE FROM personal_api_keys WHERE user_id = ${id} AND NOT ${keepsKeys}`;
-    return { sessions, invitations, keys };
-  });
-}
-
-/** Every user, the oldest first; for commands of the operator. */
-export async function listAllUsers(
-  sql: Postgres,
-): Promise<{ email: string; has_password: boolean; last_login: Date | null }[]> {
-  return await sql<{ email: string; has_password: boolean; last_login: Date | null }[]>`
-    SELECT email, password_hash IS NOT NULL AS has_password, last_login FROM users WHERE is_active ORDER BY id`;
 }

@@ -10,7 +10,8 @@ import { randomBase62 } from "../../core/id.ts";
 import type { Uses } from "../../storage/services.ts";
 import { signInLimits } from "./limits.ts";
 import { openPasswords } from "./passwords.ts";
-import { findSigningUser, type Signer, startSession } from "./session_store.ts";
+import { type Signer, startSession } from "./session_store.ts";
+import { findSigningUser } from "./user_store.ts";
 
 export interface SigningOptions extends Uses<"sql" | "clock"> {
   sessions: SessionCookie;
@@ -33,7 +34,7 @@ export function openSigning(options: SigningOptions) {
     passwords,
     /** Counts an attempt of a user who is signed in. @throws Fault throttled. */
     countOwn: ({ id, email }: { id: number; email: string }) =>
-      attempts.count({ address: undefined, email, known: `user ${id}` }),
+      attempts.count(undefined, email, `user ${id}`),
     /**
      * The user of an address and a password.
      * @throws Fault throttled, unavailable, invalid_credentials, invalid_input for what is no address.
@@ -41,7 +42,7 @@ export function openSigning(options: SigningOptions) {
     authenticate: async (request: Request, given: string, password: string) => {
       const email = checkedEmail(given);
       const known = browsers.readId(request, email);
-      const caller = attempts.count({ address: readAddress(request), email, known });
+      const caller = attempts.count(readAddress(request), email, known);
       const user = await findSigningUser(sql, email);
       const isRight = await passwords.matches(password, user?.password_hash, caller);
       if (!user?.password_hash || !isRight) throw invalidPassword();
@@ -53,8 +54,7 @@ export function openSigning(options: SigningOptions) {
      */
     signedIn: async (request: Request, signer: Signer, reply: Response) => {
       const user_agent = request.headers.get("user-agent") ?? "";
-      const replaces = sessions.presentedBy(request);
-      const token = await startSession(sql, signer, { user_agent, replaces });
+      const token = await startSession(sql, signer, { user_agent, replaces: sessions.presentedBy(request) });
       if (token === undefined) throw "key" in signer ? invalidKey() : invalidPassword();
       reply.headers.append("set-cookie", sessions.set(token));
       if ("email" in signer) reply.headers.append("set-cookie", browsers.cookieFor(request, signer.email));
@@ -104,15 +104,6 @@ function unseal(secrets: Secrets, value: string): Record<string, unknown> | unde
   }
 }
 
-interface Attempt {
-  /** The client's address, where it is known. */
-  address: string | undefined;
-  /** The address of the account. */
-  email: string;
-  /** The id of a proved owner of the account: a browser in which it signed in, or a user with a session or a key. */
-  known?: string | undefined;
-}
-
 /**
  * Bounds attempts to sign in, by account and by address, in this process. Successful attempts count, too, so that many
  * at once do not evade the bound. Known users are counted separately, so that strangers cannot block them; an address
@@ -128,9 +119,11 @@ export function openAttempts(clock: Clock) {
   return {
     /**
      * Counts one attempt, and returns for whom: the owner of a place in a queue of passwords.
+     * @param address the client's, where it is known. @param email the account's. @param known the id of a proved owner
+     *   of the account: a browser in which it signed in, or a user with a session or a key.
      * @throws Fault throttled, with the time after which one more is allowed.
      */
-    count: ({ address, email, known }: Attempt) => {
+    count: (address: string | undefined, email: string, known?: string) => {
       if (known !== undefined) {
         byKnown.count(known);
         return { owner: known, isKnown: true };

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Scope } from "../../src/access/scope.ts";
-import { createOrganization } from "../../src/organizations/store.ts";
-import { issueKey } from "../../src/personal_api_keys/store.ts";
-import { createProject } from "../../src/projects/store.ts";
-import type { Stores } from "../../src/storage/stores.ts";
-import { startMsMax } from "../support/accounts.ts";
-import { type RunningApp, startApp } from "../support/app.ts";
-import { addAccount, type Answer, ask, problemOf } from "../support/ask.ts";
-import { cleanUp } from "../support/cleanup.ts";
-import { storesOf } from "../support/server.ts";
+import type { Scope } from "../../../src/access/scope.ts";
+import { createOrganization } from "../../../src/organizations/store.ts";
+import { issueKey } from "../../../src/personal_api_keys/store.ts";
+import { createProject } from "../../../src/projects/store.ts";
+import type { Stores } from "../../../src/storage/stores.ts";
+import { startMsMax } from "../../support/accounts.ts";
+import { type RunningApp, startApp } from "../../support/app.ts";
+import { addAccount, type Answer, ask, problemOf } from "../../support/ask.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { storesOf } from "../../support/server.ts";
 
 afterAll(cleanUp, startMsMax);
 
