@@ -11,7 +11,7 @@ import type { Bootstrapped } from "./accounts/bootstrap.ts";
 import { accountRoutes, userRoutes } from "./accounts/operations.ts";
 import { markServed } from "./accounts/store.ts";
 import { activityLogRoutes } from "./activity_log/operations.ts";
-import { batchExportRoutes } from "./batch_exports/api/operations.ts";
+import { batchExportRoutes } from "./batch_exports/open.ts";
 import { captureCounts, followJournal, followMemory, followShared, refusalCounts } from "./capture/counts.ts";
 import { openMetrics } from "./capture/metrics.ts";
 import { readRequestKey } from "./capture/receive/request_key.ts";

@@ -1,7 +1,7 @@
 // The intervals of an export: half-open spans of time. Minutes and hours are counted from 1970 in UTC; days and weeks
 // begin at an hour on the clock of a zone, so that a change of clocks makes one shorter or longer.
 
-import { Fault } from "../core/fault.ts";
+import { refuseInput } from "../core/fault.ts";
 import { readStoredZone } from "../storage/clickhouse/zones.ts";
 
 /** Half-open, in ms since 1970; a start of null is the beginning of time. */
@@ -21,18 +21,19 @@ export interface Cadence {
   offset_hour: number;
 }
 
-type CadenceChange = { [Name in Exclude<keyof Cadence, "interval">]?: Cadence[Name] | null | undefined };
-
 /**
  * A cadence of this interval as a request changes it.
  * @throws Fault for an offset that the interval does not have.
  */
-export function readCadence(changes: CadenceChange, interval: string, stored: Cadence | undefined): Cadence {
+export function readCadence(
+  changes: { [Name in keyof Omit<Cadence, "interval">]?: Cadence[Name] | null | undefined },
+  interval: string,
+  stored: Cadence | undefined,
+): Cadence {
   const offset = (name: "offset_day" | "offset_hour", named: string, isApplicable: boolean) => {
     if (isApplicable) return (changes[name] === undefined ? stored?.[name] : changes[name]) ?? 0;
     if (!changes[name]) return 0;
-    const detail = `${name} is not applicable for non-${named} intervals`;
-    throw new Fault("invalid_input", detail, { attr: name });
+    return refuseInput(`${name} is not applicable for non-${named} intervals`, name);
   };
   return {
     interval,

@@ -19,8 +19,8 @@ import {
 } from "../http/fields/field.ts";
 import { linkedListSchema } from "../http/fields/schema.ts";
 import { destinationTypes } from "./destinations/destinations.ts";
-import { exportModels } from "./export_model.ts";
 import { exportLimits } from "./limits.ts";
+import { exportModels } from "./query/tables.ts";
 
 export const runStatuses = wordsIn(`
   Starting Running Completed Failed FailedRetryable FailedBilling Cancelled TimedOut Terminated ContinuedAsNew

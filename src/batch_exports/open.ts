@@ -1,19 +1,23 @@
-// Opens batch exports: the worker, and the parts that the routes need.
+// Opens batch exports: the worker, and the routes.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Gate } from "../access/gate.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
-import type { BatchExportParts } from "./api/operations.ts";
+import { mounted } from "../http/operation.ts";
+import { backfillOperations } from "./api/backfill_operations.ts";
+import { exportOperations } from "./api/export_operations.ts";
+import { logOperations } from "./api/log_operations.ts";
+import type { ExportParts } from "./api/request.ts";
+import { runOperations } from "./api/run_operations.ts";
 import type { RunCounts, RunServices } from "./runs/run.ts";
 import { ExportWorker } from "./runs/worker.ts";
 
-type BatchExportOptions = Omit<RunServices, "counts"> & { metrics: Metrics };
-
 /** `worker` starts and stops with the server. */
-export function openBatchExports({ metrics, ...options }: BatchExportOptions): {
-  worker: ExportWorker;
-  parts: BatchExportParts;
-} {
+export function openBatchExports({
+  metrics,
+  ...options
+}: Omit<RunServices, "counts"> & { metrics: Metrics }): { worker: ExportWorker; parts: ExportParts } {
   const exportFileDir = options.exportFileDir === undefined ? undefined : resolve(options.exportFileDir);
   if (exportFileDir !== undefined && !existsSync(exportFileDir)) {
     options.log.warn("EXPORT_FILE_DIR does not exist: exports into files fail until it does", {
@@ -23,6 +27,15 @@ export function openBatchExports({ metrics, ...options }: BatchExportOptions): {
   const services = { ...options, exportFileDir };
   const worker = new ExportWorker({ ...services, counts: exportCounts(metrics) });
   return { worker, parts: { ...services, probe: worker.probe.bind(worker), wake: worker.wake.bind(worker) } };
+}
+
+export function batchExportRoutes({ gate, ...parts }: ExportParts & { gate: Gate }) {
+  return mounted(gate, "Batch exports", [
+    ...exportOperations(parts),
+    ...runOperations(parts),
+    ...backfillOperations(parts),
+    ...logOperations(parts),
+  ]);
 }
 
 function exportCounts({ registry }: Metrics): RunCounts {

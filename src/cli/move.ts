@@ -13,15 +13,7 @@ import { checkPositionals, readArguments } from "./args.ts";
 import { openBackupLog } from "./backup.ts";
 import { listPartTables } from "./backup/clickhouse_parts_store.ts";
 import { checkNoRows, copyTable, withoutViews } from "./backup/clickhouse_rows_store.ts";
-import {
-  beginSnapshot,
-  copyIn,
-  copyOut,
-  countAccounts,
-  endSnapshot,
-  listRowTables,
-  readSequences,
-} from "./backup/postgres_rows_store.ts";
+import * as postgresRows from "./backup/postgres_rows_store.ts";
 import { checkEmbedded } from "./backup/write_backup.ts";
 import type { CliContext, Command } from "./command.ts";
 
@@ -62,7 +54,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
 /** @returns how many rows ClickHouse received. */
 async function copyAll(from: Stores, to: Stores): Promise<number> {
   const tables = (await listPartTables(from.clickhouse)).map(({ name }) => name);
-  if ((await countAccounts(to.sql)) > 0) {
+  if ((await postgresRows.countAccounts(to.sql)) > 0) {
     throw new UserError("the Postgres of DATABASE_URL has accounts already; name an empty database");
   }
   await checkNoRows(to.clickhouse, tables);
@@ -74,12 +66,12 @@ async function copyAll(from: Stores, to: Stores): Promise<number> {
   // Before Postgres has it: a server on half a move is refused.
   await writeClickHouseId(to.clickhouse, await readPostgresId(from.sql));
   using connection = await reserve(from.sql);
-  await beginSnapshot(connection);
-  const names = await listRowTables(from.sql);
+  await postgresRows.beginSnapshot(connection);
+  const names = await postgresRows.listRowTables(from.sql);
   const copied = (async function* () {
-    for (const table of names) yield { table, chunks: copyOut(connection, table) };
+    for (const table of names) yield { table, chunks: postgresRows.copyOut(connection, table) };
   })();
-  await copyIn(to.sql, copied, await readSequences(from.sql));
-  await endSnapshot(connection);
+  await postgresRows.copyIn(to.sql, copied, await postgresRows.readSequences(from.sql));
+  await postgresRows.endSnapshot(connection);
   return rows;
 }

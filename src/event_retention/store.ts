@@ -1,8 +1,11 @@
 // Expired rows in ClickHouse: counted, deleted, and removed from the files. Every statement may be repeated. Conditions
-// of deletions have literal values, since the engine may run them later.
+// of deletions have literal values, since the engine may run them later. Postgres has passes, with the times of their
+// processes, and the retention of projects.
 
+import { limits } from "../core/limits.ts";
 import type { ClickHouse, QueryOptions } from "../storage/clickhouse/clickhouse.ts";
-import type { Expiry } from "./expiry.ts";
+import type { Postgres, PostgresFragment } from "../storage/postgres/postgres.ts";
+import { type Expiry, type OwnRetention, passDueSince } from "./expiry.ts";
 import { retentionLimits } from "./limits.ts";
 
 /** Tables whose rows expire. The first is partitioned by the year of its timestamp, the other one is not. */
@@ -141,3 +144,33 @@ function buildCondition(
 }
 
 export type MaskedPartition = Awaited<ReturnType<ExpiredRows["findMasked"]>>[number];
+
+/** Whether a pass is due. Timestamps in the future, written by a clock that was fast, do not count. */
+export function isPassDue(sql: Postgres, now: number): PostgresFragment {
+  return sql`(q.passed_at IS NULL OR q.passed_at < ${new Date(passDueSince(now))} OR q.passed_at > ${new Date(now)})`;
+}
+
+/** Records, before rows are deleted, that files hold deleted rows from now on. */
+export async function recordMasked(sql: Postgres, now: number): Promise<void> {
+  await sql`
+    UPDATE passes SET masked_since = least(masked_since, ${new Date(now)}) WHERE id = 'event retention'`;
+}
+
+/** Records that no file holds deleted rows any more. */
+export async function recordUnmasked(sql: Postgres): Promise<void> {
+  await sql`UPDATE passes SET masked_since = NULL WHERE id = 'event retention'`;
+}
+
+/** Projects that keep events for fewer days than `days`, the server's own retention; a page of them, after `last`. */
+export async function listOwnRetentions(
+  sql: Postgres,
+  days: number | undefined,
+  last: OwnRetention = { id: 0, days: 0 },
+): Promise<OwnRetention[]> {
+  return await sql<OwnRetention[]>`
+    SELECT id, event_retention_days AS days FROM projects
+    WHERE (event_retention_days, id) > (${last.days}, ${last.id})
+      AND event_retention_days < ${days ?? limits.retentionDaysMax + 1}
+    ORDER BY event_retention_days, id
+    LIMIT ${retentionLimits.expiryProjectsMax}`;
+}

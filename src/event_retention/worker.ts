@@ -6,20 +6,14 @@ import { openPass } from "../storage/postgres/passes.ts";
 import type { Uses } from "../storage/services.ts";
 import { computeExpiry, computeOwnExpiry, type Expiry, type OwnRetention, SteadyClock } from "./expiry.ts";
 import { retentionLimits } from "./limits.ts";
-import { isPassDue, listOwnRetentions, recordMasked, recordUnmasked } from "./pass_store.ts";
-import { ExpiredRows, expiringTables, type MaskedPartition } from "./store.ts";
+import * as store from "./store.ts";
 
-interface EventRetentionOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
-  metrics: Metrics;
-  /**
-   * After how many days all events expire; a project may have fewer. Undefined: only projects with their own retention.
-   */
-  retentionDays: number | undefined;
-  /** Called after events were deleted. */
-  onExpired?: () => void;
-}
-
-export function openEventRetention({ metrics, onExpired = () => {}, ...options }: EventRetentionOptions) {
+/** @param onExpired called after events were deleted. */
+export function openEventRetention({
+  metrics,
+  onExpired = () => {},
+  ...options
+}: Omit<PassOptions, "expired" | "stopping"> & { metrics: Metrics; onExpired?: () => void }) {
   const { sql, clock, log } = options;
   const counter = metrics.registry.counter(
     "sluice_events_expired_total",
@@ -38,7 +32,7 @@ export function openEventRetention({ metrics, onExpired = () => {}, ...options }
     id: "event retention",
     name: "deleting expired events",
     pollMs: retentionLimits.expiryPollMs,
-    due: (now) => sql`${steady.isSteady()}::boolean AND (${atOnce}::boolean OR ${isPassDue(sql, now)})`,
+    due: (now) => sql`${steady.isSteady()}::boolean AND (${atOnce}::boolean OR ${store.isPassDue(sql, now)})`,
     pass: async ({ masked_since }, stopping) => {
       const looked = await expireEvents({ ...options, expired, stopping }, masked_since);
       if (looked.is === "waiting") {
@@ -58,7 +52,7 @@ export function openEventRetention({ metrics, onExpired = () => {}, ...options }
 }
 
 export interface PassOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
-  /** After how many days all events expire; undefined: only those of projects with their own retention. */
+  /** After how many days all events expire; a project may have fewer. Undefined: only projects with their own. */
   retentionDays: number | undefined;
   expired(events: number): void;
   /** Stops the pass before its next statement; the engine finishes the present one. */
@@ -76,7 +70,7 @@ export type Looked =
  */
 export async function expireEvents(options: PassOptions, masked_since: Date | null): Promise<Looked> {
   const { clickhouse, clock, stopping } = options;
-  const rows = new ExpiredRows(clickhouse, stopping);
+  const rows = new store.ExpiredRows(clickhouse, stopping);
   const reason = await rows.unfinishedDeletion();
   if (reason !== undefined) return { is: "waiting", reason };
   const now = clock.now();
@@ -90,14 +84,14 @@ export async function expireEvents(options: PassOptions, masked_since: Date | nu
 /** Deletes expired rows; resolves to their numbers. */
 async function deleteExpired(
   options: PassOptions,
-  rows: ExpiredRows,
+  rows: store.ExpiredRows,
   now: number,
 ): Promise<{ events: number; sessions: number }> {
   const { sql, retentionDays, expired, stopping } = options;
   const deleted = { events: 0, sessions: 0 };
   const mayDelete = async (): Promise<void> => {
     stopping.throwIfAborted();
-    await recordMasked(sql, now);
+    await store.recordMasked(sql, now);
   };
   // Events first: rows derived from them meanwhile are deleted with the sessions, or by the next pass.
   const expire = async (expiry: Expiry): Promise<void> => {
@@ -116,7 +110,7 @@ async function deleteExpired(
   if (retentionDays !== undefined) await expire(computeExpiry(now, retentionDays));
   let last: OwnRetention | undefined;
   do {
-    const retentions = await listOwnRetentions(sql, retentionDays, last);
+    const retentions = await store.listOwnRetentions(sql, retentionDays, last);
     if (retentions.length > 0) await expire(computeOwnExpiry(now, retentions));
     last = retentions.length < retentionLimits.expiryProjectsMax ? undefined : retentions.at(-1);
   } while (last);
@@ -129,13 +123,13 @@ async function deleteExpired(
  */
 async function removeGathered(
   options: PassOptions,
-  rows: ExpiredRows,
+  rows: store.ExpiredRows,
   masked_since: number,
 ): Promise<number> {
   const { sql, clock, stopping } = options;
   const isOld = masked_since <= clock.now() - retentionLimits.expiryMaskedMsMax;
   let [rewritten, left] = [0, 0];
-  for (const table of expiringTables) {
+  for (const table of store.expiringTables) {
     for (const found of await rows.findMasked(table)) {
       const isDue = isOld || found.masked * retentionLimits.expiryMaskedDivisor >= found.rows;
       if (isDue && hasDiskFor(options, found, await rows.freeBytes())) {
@@ -145,12 +139,16 @@ async function removeGathered(
       } else left++;
     }
   }
-  if (left === 0) await recordUnmasked(sql);
+  if (left === 0) await store.recordUnmasked(sql);
   return rewritten;
 }
 
 /** The new files exist beside the old ones for a while. A rewrite without space would block further deletions. */
-function hasDiskFor({ log }: PassOptions, { partition, bytes_left }: MaskedPartition, free: number): boolean {
+function hasDiskFor(
+  { log }: PassOptions,
+  { partition, bytes_left }: store.MaskedPartition,
+  free: number,
+): boolean {
   if (bytes_left * retentionLimits.expiryRoomFactor <= free) return true;
   const bytes = { free_bytes: free, new_bytes: bytes_left };
   log.warn("not enough disk space to rewrite files without expired events; they stay deleted", {

@@ -1,6 +1,6 @@
 // A check for expired events, as a server makes it whose clock runs steadily.
 
-import { isPassDue } from "../../src/event_retention/pass_store.ts";
+import { isPassDue } from "../../src/event_retention/store.ts";
 import { expireEvents, type Looked, type PassOptions } from "../../src/event_retention/worker.ts";
 import { openPass } from "../../src/storage/postgres/passes.ts";
 

@@ -1,33 +1,22 @@
 // Backfills over HTTP. A range after the first data that has none is accepted, and its runs export nothing.
 
-import { Fault } from "../../core/fault.ts";
+import { Fault, refuseInput } from "../../core/fault.ts";
 import { refusal } from "../../http/docs/document.ts";
 import { parseUuid, present } from "../../http/fields/field_fault.ts";
 import { limitParameter, parameter } from "../../http/fields/query.ts";
 import { reply } from "../../http/fields/schema.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import type { Uses } from "../../storage/services.ts";
 import { isoText } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
-import {
-  backfillBody,
-  backfillModel,
-  backfillPageModel,
-  cancelledModel,
-  startedBackfillModel,
-} from "../model.ts";
+import * as shapes from "../model.ts";
 import { chooseMoment, readFirstMoment } from "../source/store.ts";
 import { cancelBackfill, getBackfill, listBackfills } from "../stores/backfill_store.ts";
 import { cursorPage, readCursor } from "../stores/cursor.ts";
 import type { StoredExport } from "../stores/export_store.ts";
 import { beginBackfill, findRangeEnd, readRange } from "./backfill_range.ts";
-import { exportOperation, type ExportRequest, requireExport } from "./request.ts";
+import { exportOperation, type ExportParts, type ExportRequest, requireExport } from "./request.ts";
 
-export interface BackfillParts extends Uses<"sql" | "clickhouse" | "clock"> {
-  wake: () => void;
-}
-
-export function backfillOperations(parts: BackfillParts) {
+export function backfillOperations(parts: ExportParts) {
   const { sql, clock } = parts;
   return [
     ...startOperations(parts),
@@ -38,20 +27,20 @@ export function backfillOperations(parts: BackfillParts) {
         cursor: parameter("From a page's links.", readCursor),
         limit: limitParameter("Backfills", exportLimits.backfillsPageDefault),
       },
-      replies: { 200: reply("The backfills.", backfillPageModel) },
-      answer: async ({ found, query: { cursor, limit }, url }) =>
-        cursorPage(url, await listBackfills(sql, found.id, limit, cursor), limit, cursor),
+      replies: { 200: reply("The backfills.", shapes.backfillPageModel) },
+      answer: async ({ found, query, url }) =>
+        cursorPage(url, await listBackfills(sql, found.id, query), query),
     }),
     exportOperation("GET /batch_exports/:id/backfills/:backfill_id/", "batch_export:read", {
       summary: "Get a backfill, with its progress",
       find: (request) => requireBackfill(sql, request),
-      replies: { 200: reply("The backfill.", backfillModel) },
+      replies: { 200: reply("The backfill.", shapes.backfillModel) },
       answer: ({ found }) => found,
     }),
     exportOperation("POST /batch_exports/:id/backfills/:backfill_id/cancel/", "batch_export:write", {
       summary: "Cancel a backfill and its runs",
       find: (request) => requireBackfill(sql, request),
-      replies: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
+      replies: { 200: reply("It is cancelled.", shapes.cancelledModel), 400: refusal(400) },
       answer: async ({ found, ...request }) => {
         if (await cancelBackfill(sql, found.id, new Date(clock.now()))) return { cancelled: true };
         const { status } = await requireBackfill(sql, request);
@@ -61,7 +50,7 @@ export function backfillOperations(parts: BackfillParts) {
   ];
 }
 
-function startOperations({ sql, clickhouse, clock, wake }: BackfillParts) {
+function startOperations({ sql, clickhouse, clock, wake }: ExportParts) {
   const start = {
     description:
       "Events go by `timestamp`, persons by their last change. " +
@@ -70,7 +59,7 @@ function startOperations({ sql, clickhouse, clock, wake }: BackfillParts) {
       "`end_at` it goes until now, and leaves the interval that has not ended to the schedule of an export that " +
       "is not paused.",
     find: (request: ExportRequest & { params: { id: string } }) => requireExport(sql, request),
-    body: backfillBody,
+    body: shapes.backfillBody,
     answer: async ({ found, body }: { found: StoredExport; body: Parameters<typeof readRange>[0] }) => {
       const now = new Date(clock.now());
       const range = readRange(body, found, now);
@@ -78,8 +67,7 @@ function startOperations({ sql, clickhouse, clock, wake }: BackfillParts) {
         range.end && (await readFirstMoment(clickhouse, found.project_id, chooseMoment(found.model, true)));
       if (range.end && first && range.end.getTime() <= first) {
         const data = found.model === "events" ? "event" : "person";
-        const detail = `There is nothing in this range: the first ${data} is of ${isoText(first)}.`;
-        throw new Fault("invalid_input", detail, { attr: "end_at" });
+        refuseInput(`There is nothing in this range: the first ${data} is of ${isoText(first)}.`, "end_at");
       }
       const backfill_id = await beginBackfill(sql, found, range, findRangeEnd(range, found, now), now);
       wake();
@@ -90,13 +78,13 @@ function startOperations({ sql, clickhouse, clock, wake }: BackfillParts) {
     exportOperation("POST /batch_exports/:id/backfills/", "batch_export:write", {
       ...start,
       summary: "Export a range of the past",
-      replies: { 201: reply("It was started.", startedBackfillModel), 400: refusal(400) },
+      replies: { 201: reply("It was started.", shapes.startedBackfillModel), 400: refusal(400) },
     }),
     exportOperation("POST /batch_exports/:id/backfill/", "batch_export:write", {
       ...start,
       summary: "Export a range of the past; use backfills/ instead",
       deprecated: true,
-      replies: { 200: reply("It was started.", startedBackfillModel), 400: refusal(400) },
+      replies: { 200: reply("It was started.", shapes.startedBackfillModel), 400: refusal(400) },
     }),
   ];
 }

@@ -25,13 +25,10 @@ export function readRange(
   const grid = openGrid(of);
   const start = readMoment(body.start_at, grid, of);
   const end = readMoment(body.end_at, grid, of);
-  if (start && start >= (end ?? now)) {
-    throw new Fault("invalid_input", "The initial backfill datetime 'start_at' happens after 'end_at'");
-  }
-  if (end && end > now) {
-    const end = String(body.end_at);
-    throw new Fault("invalid_input", `The provided 'end_at' (${excerpt(end)}) is in the future`);
-  }
+  if (start && start >= (end ?? now))
+    throw wrongRange("The initial backfill datetime 'start_at' happens after 'end_at'");
+  if (end && end > now)
+    throw wrongRange(`The provided 'end_at' (${excerpt(String(body.end_at))}) is in the future`);
   return { start, end, by_timestamp: true };
 }
 
@@ -65,12 +62,12 @@ export async function beginBackfill(
   const { start } = range;
   const runs = start && intervalsIn(start.getTime(), end.getTime(), openGrid(of));
   const most = exportLimits.backfillRunsMax;
-  if (runs !== null && runs > most) {
-    const detail = `This range has ${runs} intervals; a backfill can have at most ${most}.`;
-    throw new Fault("invalid_input", detail);
-  }
+  if (runs !== null && runs > most)
+    throw wrongRange(`This range has ${runs} intervals; a backfill can have at most ${most}.`);
   return await createBackfill(sql, of, range, { end, total_runs: runs, now });
 }
+
+const wrongRange = (detail: string): Fault => new Fault("invalid_input", detail);
 
 const offset = /(?:Z|[+-]\d\d(?::?\d\d)?)$/i;
 const dateOnly = /^\d{4}-\d\d-\d\d$/;
@@ -82,17 +79,13 @@ function readMoment(value: unknown, grid: Grid, { offset_day }: Cadence): Date |
   const text = typeof value === "string" ? value.trim() : "";
   const isDate = dateOnly.test(text);
   const time = text.length > 64 ? undefined : toIsoTime(isDate ? `${text}T00:00` : text);
-  if (time === undefined) {
-    throw new Fault("invalid_input", `Input ${excerpt(value)} is not a valid ISO formatted datetime.`);
-  }
-  if (isDate ? !grid.startOn : !offset.test(text)) {
-    throw new Fault("invalid_input", `Input ${text} is naive.`);
-  }
+  if (time === undefined) throw wrongRange(`Input ${excerpt(value)} is not a valid ISO formatted datetime.`);
+  if (isDate ? !grid.startOn : !offset.test(text)) throw wrongRange(`Input ${text} is naive.`);
   if (!isDate || !grid.startOn) return new Date(time);
   const date = Temporal.PlainDate.from(text);
   if (grid.lengthMs > limits.dayMs && date.dayOfWeek % 7 !== offset_day) {
     const [given, begun] = [date.dayOfWeek % 7, offset_day].map((day) => weekdays[day]);
-    throw new Fault("invalid_input", `Input ${text} is a ${given}; weeks of this export begin on ${begun}s.`);
+    throw wrongRange(`Input ${text} is a ${given}; weeks of this export begin on ${begun}s.`);
   }
   return new Date(grid.startOn(date));
 }

@@ -3,8 +3,7 @@
 
 import type { Addresses } from "../../access/address.ts";
 import type { Secrets } from "../../access/secret.ts";
-import { Fault, UserError } from "../../core/fault.ts";
-import { excerpt } from "../../http/fields/field_fault.ts";
+import { Fault, refuseInput, UserError } from "../../core/fault.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { toReads } from "../../storage/clickhouse/query_options.ts";
@@ -15,17 +14,17 @@ import {
   compilePropertyFilters,
   patternsIn,
 } from "../../storage/events/property_filter.ts";
-import { readDestination, type SplitDestination } from "../destinations/check.ts";
+import { readDestination, refuseChoice, type SplitDestination } from "../destinations/check.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import { destinations } from "../destinations/destinations.ts";
 import type { Field } from "../destinations/fields.ts";
-import type { ExportModel } from "../export_model.ts";
 import { readCadence } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import type { ExportUpdate } from "../model.ts";
 import { queryProblem } from "../query/check_store.ts";
 import { compileQuery } from "../query/compile.ts";
 import { refuseQuery } from "../query/read.ts";
+import type { ExportModel } from "../query/tables.ts";
 import type { ExportFields, StoredExport } from "../stores/export_store.ts";
 
 export interface Checks {
@@ -51,9 +50,8 @@ export async function checkExport(
 ): Promise<{ fields: ExportFields; destination: SplitDestination }> {
   const exportPart = await checkOwnPart(checks, changes, stored);
   const destination = await checkDestinationPart(checks, changes, stored);
-  if (destination.type === "HTTP" && exportPart.model !== "events") {
-    throw new Fault("invalid_input", "HTTP batch exports only support the events model", { attr: "model" });
-  }
+  if (destination.type === "HTTP" && exportPart.model !== "events")
+    refuseInput("HTTP batch exports only support the events model", "model");
   return {
     destination,
     fields: {
@@ -80,9 +78,8 @@ async function checkOwnPart(
     changes[name] === undefined ? (stored?.[name] ?? null) : changes[name];
   const start_at = moment("start_at");
   const end_at = moment("end_at");
-  if (start_at !== null && end_at !== null && Date.parse(end_at) < Date.parse(start_at)) {
-    throw new Fault("invalid_input", "'end_at' must not be before 'start_at'.", { attr: "end_at" });
-  }
+  if (start_at !== null && end_at !== null && Date.parse(end_at) < Date.parse(start_at))
+    refuseInput("'end_at' must not be before 'start_at'.", "end_at");
   if (changes.filters) await checkFilters(clickhouse, project_id, changes.filters);
   if (native_query !== null) {
     const reason = await queryProblem(
@@ -117,15 +114,10 @@ async function checkDestinationPart(
   const destination = readDestination(input ?? {}, stored && openStored(secrets, stored, input));
   const kind: DestinationKind = destinations[destination.type];
   const reason = kind.problem?.({ clickhouse, exportFileDir });
-  if (reason !== undefined) {
-    const detail = `"${destination.type}" is not a valid choice. ${reason}.`;
-    throw new Fault("invalid_choice", detail, { attr: "destination__type" });
-  }
+  if (reason !== undefined) refuseChoice(destination.type, "destination__type", ` ${reason}.`);
   const target = kind.findHost?.(destination.config);
   const refused = target && (await addresses.findResolvedRefusal(target.host));
-  if (target && refused !== undefined) {
-    throw new Fault("invalid_input", refused, { attr: `destination__config__${target.field}` });
-  }
+  if (target && refused !== undefined) refuseInput(refused, `destination__config__${target.field}`);
   return { ...destination, sealed: secrets.seal(destination.secrets) };
 }
 
@@ -148,7 +140,7 @@ function openStored(
     const sameType = input?.type === undefined || input.type === type;
     if (!lost || !sameType) return { type, config, secrets: {} };
     const detail = "This field is required again: its stored value was sealed with another SECRET_KEY.";
-    throw new Fault("required", detail, { attr: `destination__config__${lost[0]}` });
+    return refuseInput(detail, `destination__config__${lost[0]}`, "required");
   }
 }
 
@@ -156,7 +148,7 @@ function openStored(
 async function checkFilters(clickhouse: ClickHouse, project_id: number, filters: unknown): Promise<void> {
   const checked = checkPropertyFilters(filters, "filters");
   const reason = await whyNoPattern(clickhouse, patternsIn(checked));
-  if (reason !== undefined) throw new Fault("invalid_input", reason, { attr: "filters" });
+  if (reason !== undefined) refuseInput(reason, "filters");
   await refuseUnset(toReads(clickhouse, project_id).query, project_id, personKeysIn(checked), "filters");
 }
 
@@ -164,14 +156,14 @@ async function checkFilters(clickhouse: ClickHouse, project_id: number, filters:
 function checkModel(model: string | null | undefined): ExportModel {
   if (model === undefined || model === null || model === "") return "events";
   if (model === "events" || model === "persons") return model;
-  throw new Fault("invalid_choice", `"${excerpt(model)}" is not a valid choice.`, { attr: "model" });
+  return refuseChoice(model, "model");
 }
 
 function checkInterval(interval: string | undefined): string {
   if (interval === "hour" || interval === "day" || interval === "week") return interval;
   const minutes = Number(/^every ([1-9]\d{0,3}) minutes$/.exec(interval ?? "")?.[1]);
   if (interval !== undefined && minutes <= exportLimits.minutesMax) return interval;
-  throw new Fault("invalid_choice", `"${excerpt(interval)}" is not a valid choice.`, { attr: "interval" });
+  return refuseChoice(interval, "interval");
 }
 
 /** The query under either name, the changed one of two; a blank one counts as none. */
@@ -186,13 +178,13 @@ function chooseQuery(changes: ExportUpdate, stored: StoredExport | undefined): s
 function chooseFilters(changes: ExportUpdate, model: ExportModel, stored: StoredExport | undefined): unknown {
   const filters = changes.filters === undefined ? (stored?.filters ?? null) : changes.filters;
   if (filters === null) return null;
-  if (!Array.isArray(filters)) throw new Fault("invalid_input", "should be an array", { attr: "filters" });
+  if (!Array.isArray(filters)) refuseInput("should be an array", "filters");
   const checked = checkPropertyFilters(filters, "filters");
   try {
     compilePropertyFilters(checked, {}, "f", { rows: model, now: 0, timezone: "UTC" });
   } catch (thrown) {
     // The fault of the compiler does not name the field.
-    if (thrown instanceof Fault) throw new Fault(thrown.code, thrown.detail, { attr: "filters" });
+    if (thrown instanceof Fault) refuseInput(thrown.detail, "filters", thrown.code);
     throw thrown;
   }
   return filters;

@@ -1,7 +1,7 @@
 // Exports over HTTP: listed, created, changed, deleted. Only a dry run contacts a destination.
 
 import { sleep } from "../../core/clock.ts";
-import { Fault } from "../../core/fault.ts";
+import { Fault, refuseInput } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { missingReference, notFound } from "../../http/fields/field_fault.ts";
 import { toIso } from "../../http/fields/field_time.ts";
@@ -12,63 +12,38 @@ import { streamedPage } from "../../http/pages/page.ts";
 import { primedTexts } from "../../http/pages/sliced.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import type { Uses } from "../../storage/services.ts";
 import type { SplitDestination } from "../destinations/check.ts";
-import type { Destination } from "../destinations/destination.ts";
 import { openDestination } from "../destinations/destinations.ts";
 import { tableProblem } from "../destinations/postgres/table_store.ts";
 import { exportLimits } from "../limits.ts";
-import {
-  type BatchExport,
-  exportBody,
-  type ExportInput,
-  exportModel,
-  type ExportUpdate,
-  organizationExportBody,
-} from "../model.ts";
+import * as shapes from "../model.ts";
 import { writtenColumns } from "../query/compile.ts";
-import {
-  canCreate,
-  createExport,
-  type ExportFields,
-  homeProject,
-  listExports,
-  removeExport,
-  type ShownExport,
-  type StoredExport,
-  updateExport,
-  withOwnPath,
-  withRuns,
-} from "../stores/export_store.ts";
+import * as exportStore from "../stores/export_store.ts";
 import { checkExport, type Checks } from "./export_input.ts";
 import {
   exportOperation,
+  type ExportParts,
   type ExportRequest,
   type OneExportRequest,
   requireExport,
   toScope,
 } from "./request.ts";
 
-export interface ExportParts extends Omit<Checks, "project_id">, Uses<"sql" | "clock"> {
-  /** Tests a project's destination; resolves to the reason why it does not work, or to undefined. */
-  probe: (destination: Destination, project_id: number) => Promise<string | undefined>;
-}
-
 export function exportOperations(parts: ExportParts) {
   return [...readOperations(parts), ...createOperations(parts), ...changeOperations(parts)];
 }
 
-const shownOne = { 200: reply("The export.", exportModel) };
+const shownOne = { 200: reply("The export.", shapes.exportModel) };
 
 function readOperations({ sql, parse }: ExportParts) {
   return [
     exportOperation("GET /batch_exports/", "batch_export:read", {
       summary: "List batch exports, newest first",
       query: pageParameters("Rows"),
-      replies: { 200: reply("The exports.", listSchema(exportModel)) },
+      replies: { 200: reply("The exports.", listSchema(shapes.exportModel)) },
       answer: async (request) => {
         const { query, url } = request;
-        const { count, rows } = await listExports(sql, toScope(request), query);
+        const { count, rows } = await exportStore.listExports(sql, toScope(request), query);
         const shown = await primedTexts(shownBlocks(sql, parse, rows), (item) => JSON.stringify(item));
         return await streamedPage(url, query, count, shown);
       },
@@ -86,11 +61,11 @@ function readOperations({ sql, parse }: ExportParts) {
 async function* shownBlocks(
   sql: Postgres,
   parse: Checks["parse"],
-  exports: readonly StoredExport[],
-): AsyncGenerator<BatchExport[], void> {
+  exports: readonly exportStore.StoredExport[],
+): AsyncGenerator<shapes.BatchExport[], void> {
   for (let at = 0; at < exports.length; at += limits.rowsShownAtOnceMax) {
-    const page = await withRuns(sql, exports.slice(at, at + limits.rowsShownAtOnceMax));
-    const shown: BatchExport[] = [];
+    const page = await exportStore.withRuns(sql, exports.slice(at, at + limits.rowsShownAtOnceMax));
+    const shown: shapes.BatchExport[] = [];
     for (const item of page) shown.push(await shownExport(parse, item));
     yield shown;
   }
@@ -106,18 +81,18 @@ function createOperations(parts: ExportParts) {
       dry_run: flagParameter("true: tests the destination and stores nothing."),
     },
     replies: {
-      200: reply("Of a dry run: the destination answered; the export as it would be.", exportModel),
-      201: reply("The export.", exportModel),
+      200: reply("Of a dry run: the destination answered; the export as it would be.", shapes.exportModel),
+      201: reply("The export.", shapes.exportModel),
     },
     answer: async (
-      request: ExportRequest & { query: { dry_run?: boolean | undefined }; body: ExportInput },
+      request: ExportRequest & { query: { dry_run?: boolean | undefined }; body: shapes.ExportInput },
     ) => await create(parts, request, request.body, request.query.dry_run ?? false),
   } as const;
   return [
-    projectOperation("POST /batch_exports/", "batch_export:write", { ...make, body: exportBody }),
+    projectOperation("POST /batch_exports/", "batch_export:write", { ...make, body: shapes.exportBody }),
     toOperations("organization")("POST /batch_exports/", "batch_export:write", {
       ...make,
-      body: organizationExportBody,
+      body: shapes.organizationExportBody,
     }),
   ];
 }
@@ -125,25 +100,26 @@ function createOperations(parts: ExportParts) {
 async function create(
   parts: ExportParts,
   request: ExportRequest,
-  input: ExportInput,
+  input: shapes.ExportInput,
   isDry: boolean,
-): Promise<BatchExport | Response> {
+): Promise<shapes.BatchExport | Response> {
   const { sql, clock, parse } = parts;
   const project_id = await projectFor(sql, request, input.team_id);
   const { fields, destination } = await checkExport({ ...parts, project_id }, input);
   const now = new Date(clock.now());
   const founding = { ...fields, project_id, created_by: request.access.user.id, now };
   if (isDry) {
-    if (!(await withOwnPath(sql, founding, undefined, (tx) => canCreate(tx, founding)))) throw tooMany();
+    if (
+      !(await exportStore.withOwnPath(sql, founding, undefined, (tx) => exportStore.canCreate(tx, founding)))
+    )
+      throw tooMany();
     const reason = await probe(parts, fields, destination, project_id);
-    if (reason !== undefined) {
-      throw new Fault("invalid_input", `The destination does not work: ${reason}`, { attr: "destination" });
-    }
+    if (reason !== undefined) refuseInput(`The destination does not work: ${reason}`, "destination");
     return Response.json(await shownExport(parse, { ...wouldBe(now), ...fields, project_id }));
   }
   await refuseTable(parts, fields, destination, project_id);
-  const made = await withOwnPath(sql, founding, undefined, (tx, own_names) =>
-    createExport(tx, { ...founding, own_names }),
+  const made = await exportStore.withOwnPath(sql, founding, undefined, (tx, own_names) =>
+    exportStore.createExport(tx, { ...founding, own_names }),
   );
   if (!made) throw tooMany();
   return await shownExport(parse, { ...made, latest_runs: [] });
@@ -151,7 +127,7 @@ async function create(
 
 async function probe(
   parts: ExportParts,
-  { model, native_query }: ExportFields,
+  { model, native_query }: exportStore.ExportFields,
   { type, config, secrets }: SplitDestination,
   project_id: number,
 ): Promise<string | undefined> {
@@ -169,15 +145,14 @@ async function probe(
  */
 async function refuseTable(
   parts: ExportParts,
-  ...probed: [ExportFields, SplitDestination, number]
+  ...probed: [exportStore.ExportFields, SplitDestination, number]
 ): Promise<void> {
   if (probed[1].type !== "Postgres") return;
   const reason = await Promise.race([
     probe(parts, ...probed).catch(() => undefined),
     sleep(exportLimits.tableMsMax),
   ]);
-  if (!reason?.startsWith(tableProblem)) return;
-  throw new Fault("invalid_input", `${reason}.`, { attr: "destination__config__table_name" });
+  if (reason?.startsWith(tableProblem)) refuseInput(`${reason}.`, "destination__config__table_name");
 }
 
 function tooMany(): Fault {
@@ -203,10 +178,10 @@ async function projectFor(
   named: number | undefined,
 ): Promise<number> {
   if (project) return project.id;
-  const found = await homeProject(sql, organization.id, named, access.user.current_project_id);
+  const found = await exportStore.homeProject(sql, organization.id, named, access.user.current_project_id);
   if (found !== undefined) return found;
   if (named !== undefined) throw missingReference("team_id", named);
-  throw new Fault("invalid_input", "This organization has no project.", { attr: "team_id" });
+  return refuseInput("This organization has no project.", "team_id");
 }
 
 function changeOperations(parts: ExportParts) {
@@ -219,7 +194,7 @@ function changeOperations(parts: ExportParts) {
         "are required again.",
       put: "Change a batch export; fields without a default are required",
       find: (request) => requireExport(sql, request),
-      body: exportBody,
+      body: shapes.exportBody,
       replies: shownOne,
       answer: (request) => change(parts, request, request.body),
     }),
@@ -229,7 +204,7 @@ function changeOperations(parts: ExportParts) {
       replies: gone,
       answer: async ({ found, ...request }) => {
         const now = new Date(clock.now());
-        if (!(await removeExport(sql, toScope(request), found.id, now))) throw notFound();
+        if (!(await exportStore.removeExport(sql, toScope(request), found.id, now))) throw notFound();
       },
     }),
   ];
@@ -241,8 +216,8 @@ const attemptsMax = 5;
 async function change(
   parts: ExportParts,
   request: OneExportRequest,
-  changes: ExportUpdate,
-): Promise<BatchExport> {
+  changes: shapes.ExportUpdate,
+): Promise<shapes.BatchExport> {
   const { sql, clock, parse } = parts;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const stored = await requireExport(sql, request);
@@ -251,8 +226,8 @@ async function change(
     const { fields, destination } = await checkExport({ ...parts, project_id }, changes, stored);
     if (changes.destination) await refuseTable(parts, fields, destination, project_id);
     const now = new Date(clock.now());
-    const changed = await withOwnPath(sql, { ...fields, project_id }, stored, (tx, own_names) =>
-      updateExport(tx, stored, { ...fields, own_names }, now),
+    const changed = await exportStore.withOwnPath(sql, { ...fields, project_id }, stored, (tx, own_names) =>
+      exportStore.updateExport(tx, stored, { ...fields, own_names }, now),
     );
     if (changed) return await toShown(sql, parse, changed);
   }
@@ -260,16 +235,20 @@ async function change(
   throw new Fault("conflict", "The export was changed by another request at the same time. Please retry.");
 }
 
-async function toShown(sql: Postgres, parse: Checks["parse"], stored: StoredExport): Promise<BatchExport> {
-  const [shown] = await withRuns(sql, [stored]);
+async function toShown(
+  sql: Postgres,
+  parse: Checks["parse"],
+  stored: exportStore.StoredExport,
+): Promise<shapes.BatchExport> {
+  const [shown] = await exportStore.withRuns(sql, [stored]);
   return await shownExport(parse, shown!);
 }
 
 /** @throws Fault unavailable when its query cannot be read now. */
 async function shownExport(
   parse: SqlParser["parse"],
-  stored: Omit<ShownExport, "destination_secrets">,
-): Promise<BatchExport> {
+  stored: Omit<exportStore.ShownExport, "destination_secrets">,
+): Promise<shapes.BatchExport> {
   return {
     id: stored.id,
     team_id: stored.project_id,
@@ -297,8 +276,8 @@ async function shownExport(
 /** The columns of its query, as the owner wrote them. */
 async function describeSchema(
   parse: SqlParser["parse"],
-  { native_query, model, project_id }: Pick<ShownExport, "native_query" | "model" | "project_id">,
-): Promise<BatchExport["schema"]> {
+  { native_query, model, project_id }: Pick<exportStore.ShownExport, "native_query" | "model" | "project_id">,
+): Promise<shapes.BatchExport["schema"]> {
   if (native_query === null) return null;
   try {
     const fields = await writtenColumns(parse, native_query, { model, project_id });

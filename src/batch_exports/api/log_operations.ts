@@ -1,6 +1,5 @@
 // The log lines of exports and runs, over HTTP.
 
-import type { Clock } from "../../core/clock.ts";
 import { parseUuid, present } from "../../http/fields/field_fault.ts";
 import { checkChoice } from "../../http/fields/field_rule.ts";
 import {
@@ -13,13 +12,12 @@ import {
 } from "../../http/fields/query.ts";
 import { listSchema, reply } from "../../http/fields/schema.ts";
 import { pageReply } from "../../http/pages/page.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { exportLimits } from "../limits.ts";
 import { type LogEntryLevel, logEntryLevels, logModel } from "../model.ts";
 import { getRun, listLogs, type LogFilter } from "../stores/run_list_store.ts";
-import { exportOperation, requireExport } from "./request.ts";
+import { exportOperation, type ExportParts, requireExport } from "./request.ts";
 
-export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
+export function logOperations({ sql, clock }: ExportParts) {
   const query = {
     level: {
       ...parameter(

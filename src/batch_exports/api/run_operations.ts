@@ -1,7 +1,7 @@
 // Runs over HTTP: paused, listed, cancelled, retried. What a pause missed, and a retry, are backfills.
 
 import type { Clock } from "../../core/clock.ts";
-import { Fault } from "../../core/fault.ts";
+import { Fault, refuseInput } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { refusal } from "../../http/docs/document.ts";
 import { parseUuid, present } from "../../http/fields/field_fault.ts";
@@ -10,46 +10,35 @@ import { reply } from "../../http/fields/schema.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { openGrid, wholeRange } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
-import {
-  cancelledModel,
-  openStatuses,
-  pausedModel,
-  type Run,
-  runModel,
-  runPageModel,
-  startedBackfillModel,
-  unpauseBody,
-} from "../model.ts";
+import * as shapes from "../model.ts";
 import { cursorPage, readCursor } from "../stores/cursor.ts";
 import { setPaused, type StoredExport } from "../stores/export_store.ts";
 import { cancelRun, getRun, isByTimestamp, listRuns, readLastEnd } from "../stores/run_list_store.ts";
-import type { BackfillParts } from "./backfill_operations.ts";
 import { beginBackfill } from "./backfill_range.ts";
-import { exportOperation, type ExportRequest, requireExport } from "./request.ts";
+import { exportOperation, type ExportParts, type ExportRequest, requireExport } from "./request.ts";
 
-export function runOperations(parts: BackfillParts) {
+export function runOperations(parts: ExportParts) {
   return [...pauseOperations(parts), ...readOperations(parts), ...changeOperations(parts)];
 }
 
-function readOperations({ sql, clock }: BackfillParts) {
+function readOperations({ sql, clock }: ExportParts) {
   return [
     exportOperation("GET /batch_exports/:id/runs/", "batch_export:read", {
       summary: "List an export's runs, newest first",
       find: (request) => requireExport(sql, request),
       query: runQuery(clock),
-      replies: { 200: reply("The runs.", runPageModel) },
+      replies: { 200: reply("The runs.", shapes.runPageModel) },
       answer: async ({ found, query, url }) => {
-        const { cursor, limit, ...filter } = query;
-        const hasNoBegin = (filter.after ?? filter.start ?? filter.end) === undefined;
-        if (hasNoBegin) filter.after = new Date(clock.now() - 7 * limits.dayMs).toISOString().slice(0, -1);
-        const rows = await listRuns(sql, found.id, filter, limit, cursor);
-        return cursorPage(url, rows, limit, cursor);
+        const weekAgo = new Date(clock.now() - 7 * limits.dayMs).toISOString().slice(0, -1);
+        const hasBegin = (query.after ?? query.start ?? query.end) !== undefined;
+        const filter = hasBegin ? query : { ...query, after: weekAgo };
+        return cursorPage(url, await listRuns(sql, found.id, filter, query), query);
       },
     }),
     exportOperation("GET /batch_exports/:id/runs/:run_id/", "batch_export:read", {
       summary: "Get a run",
       find: (request) => requireRun(sql, request),
-      replies: { 200: reply("The run.", runModel) },
+      replies: { 200: reply("The run.", shapes.runModel) },
       answer: ({ found: { run } }) => run,
     }),
   ];
@@ -82,15 +71,15 @@ function readOrdering(query: URLSearchParams, name: string): string {
   const ordering = query.get(name) ?? "-created_at";
   if (orderings.has(ordering)) return ordering;
   const detail = "Order by created_at or data_interval_start, with a minus before it for falling.";
-  throw new Fault("invalid_choice", detail, { attr: name });
+  return refuseInput(detail, name, "invalid_choice");
 }
 
-function changeOperations({ sql, clock, wake }: BackfillParts) {
+function changeOperations({ sql, clock, wake }: ExportParts) {
   return [
     exportOperation("POST /batch_exports/:id/runs/:run_id/cancel/", "batch_export:write", {
       summary: "Cancel a run",
       find: (request) => requireRun(sql, request),
-      replies: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
+      replies: { 200: reply("It is cancelled.", shapes.cancelledModel), 400: refusal(400) },
       answer: async ({ found, ...request }) => {
         if (await cancelRun(sql, found.run.id, new Date(clock.now()))) return { cancelled: true };
         const { status } = (await requireRun(sql, request)).run;
@@ -100,9 +89,9 @@ function changeOperations({ sql, clock, wake }: BackfillParts) {
     exportOperation("POST /batch_exports/:id/runs/:run_id/retry/", "batch_export:write", {
       summary: "Run an interval again, as a backfill of its own",
       find: (request) => requireRun(sql, request),
-      replies: { 200: reply("It was started.", startedBackfillModel), 400: refusal(400) },
+      replies: { 200: reply("It was started.", shapes.startedBackfillModel), 400: refusal(400) },
       answer: async ({ found: { run, stored } }) => {
-        if (openStatuses.includes(run.status)) {
+        if (shapes.openStatuses.includes(run.status)) {
           throw new Fault("invalid_input", `Cannot retry a run that is in '${run.status}' status`);
         }
         const backfill_id = await runAgain(sql, stored, run, new Date(clock.now()));
@@ -113,7 +102,7 @@ function changeOperations({ sql, clock, wake }: BackfillParts) {
   ];
 }
 
-async function runAgain(sql: Postgres, stored: StoredExport, run: Run, now: Date): Promise<string> {
+async function runAgain(sql: Postgres, stored: StoredExport, run: shapes.Run, now: Date): Promise<string> {
   const end = new Date(run.data_interval_end);
   const start = run.data_interval_start === null ? null : new Date(run.data_interval_start);
   const by_timestamp = await isByTimestamp(sql, run.id);
@@ -125,17 +114,17 @@ async function runAgain(sql: Postgres, stored: StoredExport, run: Run, now: Date
 async function requireRun(
   sql: Postgres,
   request: ExportRequest & { params: { id: string; run_id: string } },
-): Promise<{ stored: StoredExport; run: Run }> {
+): Promise<{ stored: StoredExport; run: shapes.Run }> {
   const stored = await requireExport(sql, request);
   return { stored, run: present(await getRun(sql, stored.id, parseUuid(request.params.run_id))) };
 }
 
-function pauseOperations({ sql, clock, wake }: BackfillParts) {
+function pauseOperations({ sql, clock, wake }: ExportParts) {
   return [
     exportOperation("POST /batch_exports/:id/pause/", "batch_export:write", {
       summary: "Pause a batch export",
       find: (request) => requireExport(sql, request),
-      replies: { 200: reply("It is paused.", pausedModel) },
+      replies: { 200: reply("It is paused.", shapes.pausedModel) },
       answer: async ({ found }) => {
         await setPaused(sql, found.id, true, new Date(clock.now()));
         return { paused: true };
@@ -145,8 +134,8 @@ function pauseOperations({ sql, clock, wake }: BackfillParts) {
       summary: "Resume a batch export",
       description: "Intervals that were missed meanwhile are run only with `backfill`.",
       find: (request) => requireExport(sql, request),
-      body: unpauseBody,
-      replies: { 200: reply("It is resumed.", pausedModel) },
+      body: shapes.unpauseBody,
+      replies: { 200: reply("It is resumed.", shapes.pausedModel) },
       answer: async ({ found, body: { backfill } }) => {
         const now = new Date(clock.now());
         const resumed = await setPaused(sql, found.id, false, now);

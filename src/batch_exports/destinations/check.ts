@@ -1,6 +1,6 @@
 // Checks a destination in a request against the fields of its type.
 
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { excerpt, nameType } from "../../http/fields/field_fault.ts";
 import { exportLimits } from "../limits.ts";
 import type { DestinationFields, DestinationKind } from "./destination.ts";
@@ -46,8 +46,12 @@ function checkType(type: unknown): DestinationType {
   const known = destinationTypes.find((name) => name === type);
   if (known) return known;
   const types = destinationTypes.map((name) => `"${name}"`).join(", ");
-  const detail = `"${excerpt(type)}" is not a valid choice. This server exports to ${types}.`;
-  throw new Fault("invalid_choice", detail, { attr: "destination__type" });
+  return refuseChoice(type, "destination__type", ` This server exports to ${types}.`);
+}
+
+/** @throws Fault */
+export function refuseChoice(value: unknown, attr: string, more = ""): never {
+  return refuseInput(`"${excerpt(value)}" is not a valid choice.${more}`, attr, "invalid_choice");
 }
 
 function checkSent(fields: DestinationFields, given: Settings): Settings {
@@ -120,7 +124,7 @@ function requireSecretsAgain(
   const secret = Object.keys(stored.secrets).find((name) => !(name in given));
   if (secret === undefined) return;
   const detail = `This field is required again when '${changedTarget}' changes.`;
-  throw new Fault("required", detail, { attr: `destination__config__${secret}` });
+  refuseInput(detail, `destination__config__${secret}`, "required");
 }
 
 /** The value of a setting, or its default. */

@@ -1,6 +1,6 @@
 // The type of destinations of batch exports. Each has a folder and a line in destinations.ts.
 
-import type { ExportModel } from "../export_model.ts";
+import type { ExportModel } from "../query/tables.ts";
 import type { ExportColumn } from "../source/columns.ts";
 import type { ExportServices, ExportWork, Writing } from "../source/statements.ts";
 import type { ExportedNames } from "../source/store.ts";

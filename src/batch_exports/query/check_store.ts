@@ -2,8 +2,8 @@
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { refuseTrial } from "../../storage/clickhouse/trial.ts";
-import type { ExportModel } from "../export_model.ts";
 import type { CompiledQuery } from "./compile.ts";
+import type { ExportModel } from "./tables.ts";
 
 /** The columns that a query reads, without a table. */
 const structures: Record<ExportModel, string> = {

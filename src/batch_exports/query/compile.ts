@@ -5,9 +5,8 @@ import { withoutFirst, withoutLast } from "../../core/trim.ts";
 import { compileOverRows, SqlProblem } from "../../query/sql/compile/compile.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import { type EngineZones, tooManyZones } from "../../storage/clickhouse/zones.ts";
-import type { ExportModel } from "../export_model.ts";
 import { readNativeQuery, refuseProblem, refuseUnsupported, type SelectedColumn } from "./read.ts";
-import { exportTables } from "./tables.ts";
+import { type ExportModel, exportTables } from "./tables.ts";
 
 /** For rows of the model's table, already limited to project and interval. */
 export interface CompiledQuery {

@@ -1,15 +1,14 @@
 // Reads a native_query: one SELECT of expressions over one table, with an optional condition. HogQL has more;
 // everything else in the tree is refused by name.
 
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
 import { SqlProblem } from "../../query/sql/compile/compile.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import { tokenEnd } from "../../query/sql/parser/text_bounds.ts";
 import type { ExpressionNode, JoinExpr, SelectQuery } from "../../query/sql/tree.ts";
-import type { ExportModel } from "../export_model.ts";
 import { exportLimits } from "../limits.ts";
-import { exportTables } from "./tables.ts";
+import { type ExportModel, exportTables } from "./tables.ts";
 
 export interface SelectedColumn {
   node: ExpressionNode;
@@ -174,7 +173,7 @@ function checkList(node: ExpressionNode): void {
 
 /** @throws Fault invalid_input with the query's field. */
 export function refuseQuery(detail: string): never {
-  throw new Fault("invalid_input", detail, { attr: "native_query" });
+  return refuseInput(detail, "native_query");
 }
 
 /** Refuses HogQL with its problem and position. */

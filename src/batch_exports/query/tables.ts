@@ -2,7 +2,10 @@
 
 import { wordsIn } from "../../core/words.ts";
 import { sqlColumns, type SqlTable } from "../../query/sql/compile/lists/table.ts";
-import type { ExportModel } from "../export_model.ts";
+
+/** The models that can be exported. */
+export const exportModels = ["events", "persons"] as const;
+export type ExportModel = (typeof exportModels)[number];
 
 /** In UTC, as they are stored. */
 const moments = (names: string): SqlTable["columns"] =>

@@ -23,36 +23,9 @@ import { exportLimits } from "../limits.ts";
 import type { LogEntryLevel, RunStatus } from "../model.ts";
 import { compileQuery } from "../query/compile.ts";
 import { ownColumns, personColumns, toTypedColumn } from "../source/columns.ts";
-import {
-  type ExportServices,
-  type ExportWork,
-  killStatements,
-  queryRows,
-  runInsert,
-  type UncountedWork,
-  type Writing,
-} from "../source/statements.ts";
-import {
-  chooseMoment,
-  copyStatement,
-  countExported,
-  describeRows,
-  dropCopy,
-  type ExportSource,
-  type ExportStatement,
-  selectDays,
-} from "../source/store.ts";
-import {
-  type AttemptResult,
-  type ClaimedRun,
-  endRun,
-  forgetFiles,
-  pauseFailing,
-  readExported,
-  readStale,
-  recordFiles,
-  writeLog,
-} from "./run_store.ts";
+import * as statements from "../source/statements.ts";
+import * as rowSource from "../source/store.ts";
+import * as runStore from "./run_store.ts";
 
 export interface RunCounts {
   ended(status: RunStatus): void;
@@ -61,7 +34,7 @@ export interface RunCounts {
   seconds(value: number): void;
 }
 
-export interface RunServices extends ExportServices, Uses<"sql" | "log"> {
+export interface RunServices extends statements.ExportServices, Uses<"sql" | "log"> {
   secrets: Secrets;
   /** Reads HogQL. */
   parse: SqlParser["parse"];
@@ -69,13 +42,17 @@ export interface RunServices extends ExportServices, Uses<"sql" | "log"> {
 }
 
 /** One attempt at a claimed run. An error of a step ends the attempt. */
-export async function attemptRun(run: ClaimedRun, services: RunServices, lease: Lease): Promise<void> {
+export async function attemptRun(
+  run: runStore.ClaimedRun,
+  services: RunServices,
+  lease: Lease,
+): Promise<void> {
   const { signal: abort } = lease;
   if (abort.aborted) return;
   const { clock } = services;
   const began = clock.elapsed();
   let secrets: readonly string[] = [];
-  let result: AttemptResult;
+  let result: runStore.AttemptResult;
   try {
     const tag = `sluice export run ${run.id}`;
     await begin(run, services, tag);
@@ -83,42 +60,44 @@ export async function attemptRun(run: ClaimedRun, services: RunServices, lease: 
     const destination = openDestination(run.destination_type, run.destination_config, storedSecrets);
     secrets = destination.secrets;
     const source = await buildSource(run, destination, services);
-    const refused: ExportWork["refused"] = { count: 0, named: [] };
+    const refused: statements.ExportWork["refused"] = { count: 0, named: [] };
     const place = readPlace(run);
     let written: readonly string[] = [];
     const record = async (keys: readonly string[]): Promise<void> => {
       written = keys;
-      await recordFiles(services.sql, run, place, keys);
+      await runStore.recordFiles(services.sql, run, place, keys);
     };
     const rows = await withRows({ ...services, source, tag, abort, refused, record }, async (work) =>
       work.rows === 0 ? 0 : await destination.kind.write(await convert(work), destination.config),
     );
     await removeStale(run, destination, { ...services, tag, abort }, place, written);
     await writeRefused(run, services, refused);
-    const records_failed = refused.count;
-    const counts = { records_completed: rows, records_failed, records_total_count: rows + records_failed };
-    result = { status: "Completed", attempts: run.attempts, latest_error: null, ...counts };
+    result = {
+      status: "Completed",
+      attempts: run.attempts,
+      rows: { completed: rows, failed: refused.count },
+    };
   } catch (thrown) {
     result = failedResult(run, shownFailure(thrown, secrets), clock.now());
   }
   if (!abort.aborted) await record(run, services, lease, result, began);
 }
 
-async function begin(run: ClaimedRun, services: RunServices, tag: string): Promise<void> {
+async function begin(run: runStore.ClaimedRun, services: RunServices, tag: string): Promise<void> {
   if (run.attempts >= exportLimits.attemptsMax) {
     throw new ExportError(`Stopped after ${run.attempts} attempts: each failed, or its process ended`, true);
   }
   await writeLine(run, services, "INFO", `Starting batch export for range ${rangeText(run)}`);
   if (!run.taken_over) return;
   await writeLine(run, services, "WARNING", "The process ended; another one restarts the run");
-  await killStatements(services.clickhouse, tag).catch(() => {});
+  await statements.killStatements(services.clickhouse, tag).catch(() => {});
 }
 
 async function buildSource(
-  run: ClaimedRun,
+  run: runStore.ClaimedRun,
   destination: Destination,
   { sql, clock, parse, clickhouse: { zones } }: RunServices,
-): Promise<ExportSource> {
+): Promise<rowSource.ExportSource> {
   const { project_id, model, native_query, filters, by_timestamp } = run;
   const compiled = native_query === null ? undefined : await compileQuery(parse, native_query, run, zones);
   return {
@@ -127,8 +106,8 @@ async function buildSource(
     interval: { start: run.data_interval_start?.getTime() ?? null, end: run.data_interval_end.getTime() },
     // The id ends in random digits; it begins with the time.
     own_name: run.own_names ? `_${run.batch_export_id.slice(-8)}` : "",
-    exported: model === "persons" ? await readExported(sql, run) : undefined,
-    moment: chooseMoment(model, by_timestamp),
+    exported: model === "persons" ? await runStore.readExported(sql, run) : undefined,
+    moment: rowSource.chooseMoment(model, by_timestamp),
     events: destination.events,
     conditions: filters === null ? [] : [compileFilter(filters, run, clock.now())],
     columns: compiled ? ownColumns(compiled) : model === "persons" ? personColumns : destination.kind.columns,
@@ -139,9 +118,9 @@ async function buildSource(
 /** Filters were checked when they were stored. */
 function compileFilter(
   filters: unknown,
-  { model: rows, project_id, timezone: zone }: ClaimedRun,
+  { model: rows, project_id, timezone: zone }: runStore.ClaimedRun,
   now: number,
-): ExportStatement {
+): rowSource.ExportStatement {
   const params: Record<string, unknown> = { project_id };
   const options = { rows, now, timezone: readStoredZone(zone) };
   const text = compilePropertyFilters(checkPropertyFilters(filters, "filters"), params, "f", options);
@@ -149,46 +128,51 @@ function compileFilter(
 }
 
 /** Persons are copied to a table until `write` has ended: the rows that are written must be those counted. */
-async function withRows(work: UncountedWork, write: (work: ExportWork) => Promise<number>): Promise<number> {
+async function withRows(
+  work: statements.UncountedWork,
+  write: (work: statements.ExportWork) => Promise<number>,
+): Promise<number> {
   if (work.source.model === "events") return await write(await withRowCount(work));
   const copyId = crypto.randomUUID();
   try {
-    await runInsert(work, copyStatement(work.source, copyId, work.tag), {});
+    await statements.runInsert(work, rowSource.copyStatement(work.source, copyId, work.tag), {});
     return await write(await withRowCount({ ...work, source: { ...work.source, copyId } }));
   } finally {
-    const { text, params } = dropCopy(copyId, work.clickhouse.tables);
+    const { text, params } = rowSource.dropCopy(copyId, work.clickhouse.tables);
     // A table that could not be dropped is dropped later, by its age.
     await work.clickhouse.command(text, params, { timeoutMs: limits.connectMsMax }).catch(() => {});
   }
 }
 
-async function withRowCount(work: UncountedWork): Promise<ExportWork> {
-  const days = (await queryRows<{ day: string }>(work, selectDays(work.source))).map(({ day }) => day);
+async function withRowCount(work: statements.UncountedWork): Promise<statements.ExportWork> {
+  const days = (await statements.queryRows<{ day: string }>(work, rowSource.selectDays(work.source))).map(
+    ({ day }) => day,
+  );
   if (days.length === 0) return { ...work, days, rows: 0 };
-  const [counted] = await queryRows<{ rows: string }>(work, countExported(work.source, days));
+  const [counted] = await statements.queryRows<{ rows: string }>(
+    work,
+    rowSource.countExported(work.source, days),
+  );
   return { ...work, days, rows: Number(counted?.rows ?? 0) };
 }
 
-async function convert(work: ExportWork): Promise<ExportWork> {
+async function convert(work: statements.ExportWork): Promise<statements.ExportWork> {
   const { source, days } = work;
   if (!source.compiled) return work;
-  const types = await queryRows<{ type: string }>(work, describeRows(source, days));
+  const types = await statements.queryRows<{ type: string }>(work, rowSource.describeRows(source, days));
   const columns = source.columns.map((column, i) => toTypedColumn(column, types[i]?.type ?? "String"));
   return { ...work, source: { ...source, columns } };
 }
 
 function failedResult(
-  run: ClaimedRun,
+  run: runStore.ClaimedRun,
   { message, final }: ReturnType<typeof shownFailure>,
   now: number,
-): AttemptResult {
+): runStore.AttemptResult {
   const attempts = Math.min(exportLimits.attemptsMax, run.attempts + 1);
   return {
     status: final || attempts >= exportLimits.attemptsMax ? "Failed" : "FailedRetryable",
     attempts,
-    records_completed: null,
-    records_failed: null,
-    records_total_count: null,
     latest_error: message,
     next_attempt_at: now + backoffMs(attempts, exportLimits.retryMsMin, exportLimits.retryMsMax),
   };
@@ -201,19 +185,22 @@ export function backoffMs(failures: number, firstMs: number, lastMs: number): nu
 
 /** Stores nothing when the claim was lost. An export that keeps failing is paused. */
 async function record(
-  run: ClaimedRun,
+  run: runStore.ClaimedRun,
   services: RunServices,
   lease: Lease,
-  result: AttemptResult,
+  result: runStore.AttemptResult,
   began: number,
 ): Promise<void> {
   const { sql, clock, counts, log } = services;
-  const { status, latest_error: error, records_completed: rows } = result;
-  const bare = { ...result, latest_error: error && "The run failed, and why could not be stored" };
-  const isRecorded = await lease.end((isBare) => endRun(sql, run, isBare ? bare : result, clock.now()));
+  const { status, latest_error: error, rows: { completed: rows } = { completed: 0 } } = result;
+  const why = "The run failed, and why could not be stored";
+  const bare = error === undefined ? result : { ...result, latest_error: why };
+  const isRecorded = await lease.end((isBare) =>
+    runStore.endRun(sql, run, isBare ? bare : result, clock.now()),
+  );
   if (!isRecorded) return;
   counts.ended(status);
-  counts.rows(rows ?? 0);
+  counts.rows(rows);
   counts.seconds((clock.elapsed() - began) / 1000);
   const range = rangeText(run);
   const subject = `Batch export for range ${range}`;
@@ -230,7 +217,7 @@ async function record(
     log.warn("a batch export's run failed", { batch_export: run.batch_export_id, run: run.id });
     const { failuresMax, failuresAmong } = exportLimits;
     const paused = `Batch export paused: ${failuresMax} of its last ${failuresAmong} runs failed`;
-    if (await pauseFailing(sql, run.batch_export_id, clock.now()))
+    if (await runStore.pauseFailing(sql, run.batch_export_id, clock.now()))
       await writeLine(run, services, "ERROR", paused);
   }
 }
@@ -240,19 +227,19 @@ async function record(
  * reported in the run's log, and tried again by the interval's next run.
  */
 async function removeStale(
-  run: ClaimedRun,
+  run: runStore.ClaimedRun,
   { kind, config }: Destination,
-  services: RunServices & Writing,
+  services: RunServices & statements.Writing,
   place: string,
   written: readonly string[],
 ): Promise<void> {
   const { sql, abort } = services;
   if (!kind.remove || abort.aborted) return;
-  const stale = await readStale(sql, run, place, written);
+  const stale = await runStore.readStale(sql, run, place, written);
   if (stale.length === 0) return;
   try {
     await kind.remove(services, config, stale);
-    await forgetFiles(sql, run, written.length > 0);
+    await runStore.forgetFiles(sql, run, written.length > 0);
   } catch (thrown) {
     if (abort.aborted) throw thrown;
     const what = `Files of an earlier attempt could not be removed (${stale.length}, the first is ${stale[0]})`;
@@ -261,15 +248,15 @@ async function removeStale(
 }
 
 /** Where the names of an export's files depend on the interval alone. */
-function readPlace({ destination_config: config, model, own_names }: ClaimedRun): string {
+function readPlace({ destination_config: config, model, own_names }: runStore.ClaimedRun): string {
   const names = ["endpoint_url", "bucket_name", "account_name", "container_name", "path", "prefix"];
   return JSON.stringify([model, own_names, ...names.map((name) => config[name] ?? "")]);
 }
 
 async function writeRefused(
-  run: ClaimedRun,
+  run: runStore.ClaimedRun,
   services: RunServices,
-  refused: ExportWork["refused"],
+  refused: statements.ExportWork["refused"],
 ): Promise<void> {
   for (const [reason, rows] of Map.groupBy(refused.named, (row) => row.reason)) {
     for (let from = 0; from < rows.length; from += uuidsPerLine) {
@@ -287,17 +274,17 @@ const uuidsPerLine = 40;
 
 /** A log line that cannot be written does not fail the run. */
 async function writeLine(
-  run: ClaimedRun,
+  run: runStore.ClaimedRun,
   { sql, clock, log }: RunServices,
   level: LogEntryLevel,
   message: string,
 ): Promise<void> {
-  const line = { batch_export_id: run.batch_export_id, run_id: run.id, level, message };
-  await writeLog(sql, line, clock.now()).catch((thrown: unknown) => {
+  const subject = { batch_export_id: run.batch_export_id, run_id: run.id };
+  await runStore.writeLog(sql, clock.now(), subject, level, message).catch((thrown: unknown) => {
     log.debug("a line of an export's log was lost", { message, reason: toReason(thrown) });
   });
 }
 
-function rangeText({ data_interval_start: start, data_interval_end: end }: ClaimedRun): string {
+function rangeText({ data_interval_start: start, data_interval_end: end }: runStore.ClaimedRun): string {
   return `${start === null ? "START" : isoText(start.getTime())} - ${isoText(end.getTime())}`;
 }

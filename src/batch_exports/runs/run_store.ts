@@ -4,16 +4,15 @@ import { storableText } from "../../core/foreign_text.ts";
 import type { LeasedRows } from "../../storage/postgres/lease_queue.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { DestinationType } from "../destinations/destinations.ts";
-import type { Cadence } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import { type LogEntryLevel, openStatuses, type RunStatus } from "../model.ts";
 import type { ExportFields } from "../stores/export_store.ts";
 
-/** Fields of an export that its runs do not need. */
-type OwnOfExports = keyof Cadence | "name" | "paused" | "last_paused_at" | "start_at" | "end_at";
-
 /** A run with everything that its delivery needs. Moments in ms since 1970. */
-export interface ClaimedRun extends Omit<ExportFields, OwnOfExports> {
+export interface ClaimedRun extends Pick<
+  ExportFields,
+  "model" | "native_query" | "filters" | "destination_type" | "destination_config" | "destination_secrets"
+> {
   id: string;
   claim: string;
   batch_export_id: string;
@@ -118,11 +117,9 @@ export async function markUnservable(
 export interface AttemptResult {
   attempts: number;
   status: RunStatus;
-  records_completed: number | null;
-  /** Rows that the destination refused. */
-  records_failed: number | null;
-  records_total_count: number | null;
-  latest_error: string | null;
+  /** Rows that the destination accepted, and those that it refused; unknown of a failed attempt. */
+  rows?: { completed: number; failed: number };
+  latest_error?: string;
   /** For FailedRetryable: when it is retried. */
   next_attempt_at?: number;
 }
@@ -131,17 +128,16 @@ export interface AttemptResult {
 export async function endRun(
   sql: Postgres,
   { id, claim }: ClaimedRun,
-  ending: AttemptResult,
+  { status, attempts, rows, latest_error, next_attempt_at }: AttemptResult,
   now: number,
 ): Promise<boolean> {
   const at = new Date(now);
-  const isOpen = openStatuses.includes(ending.status);
   const ended = await sql`
     UPDATE batch_export_runs
-    SET status = ${ending.status}, attempts = ${ending.attempts}, records_completed = ${ending.records_completed},
-      records_failed = ${ending.records_failed}, records_total_count = ${ending.records_total_count},
-      latest_error = ${ending.latest_error},
-      next_attempt_at = ${new Date(ending.next_attempt_at ?? now)}, finished_at = ${isOpen ? null : at},
+    SET status = ${status}, attempts = ${attempts}, records_completed = ${rows?.completed ?? null},
+      records_failed = ${rows?.failed ?? null}, records_total_count = ${rows ? rows.completed + rows.failed : null},
+      latest_error = ${latest_error ?? null},
+      next_attempt_at = ${new Date(next_attempt_at ?? now)}, finished_at = ${openStatuses.includes(status) ? null : at},
       last_updated_at = ${at}, lease_owner = NULL, lease_until = NULL
     WHERE id = ${id} AND lease_owner = ${claim} AND status = 'Running'`;
   return ended.count > 0;
@@ -221,21 +217,21 @@ export async function pauseFailing(sql: Postgres, batch_export_id: string, now: 
   });
 }
 
-/** A line of an export's log. Its owner sees it, so it must contain no secret. */
-interface NewLogEntry {
-  batch_export_id: string;
-  /** Null for what concerns the export itself. */
-  run_id: string | null;
-  level: LogEntryLevel;
-  message: string;
-}
-
-/** @param now ms since 1970. */
-export async function writeLog(sql: Postgres, line: NewLogEntry, now: number): Promise<void> {
+/**
+ * Writes a line of an export's log. Its owner sees it, so it must contain no secret.
+ * @param run_id null for what concerns the export itself. @param now ms since 1970.
+ */
+export async function writeLog(
+  sql: Postgres,
+  now: number,
+  { batch_export_id, run_id }: { batch_export_id: string; run_id: string | null },
+  level: LogEntryLevel,
+  message: string,
+): Promise<void> {
   await sql`
     INSERT INTO batch_export_logs (batch_export_id, run_id, "timestamp", level, message)
-    VALUES (${line.batch_export_id}, ${line.run_id}, ${new Date(now)}, ${line.level},
-      ${storableText(line.message, exportLimits.lineCharsMax)})`;
+    VALUES (${batch_export_id}, ${run_id}, ${new Date(now)}, ${level},
+      ${storableText(message, exportLimits.lineCharsMax)})`;
 }
 
 /** Deletes lines older than exportLimits.logsAgeMsMax. */

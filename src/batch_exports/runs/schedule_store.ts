@@ -10,21 +10,15 @@ interface DueExport extends ExportSchedule, Cadence {
   revision: string;
 }
 
-/** The interval to run, if there is one; up to when nothing else is to be run, and when the next interval ends. */
-interface Decision {
-  run: ExportInterval | undefined;
-  until: number;
-  due_at: number;
-}
-
 /**
  * Advances schedules: decides about every export whose next interval may have ended and that has no open run.
+ * @param decide the interval to run, if there is one; up to when nothing else is to be run, and when the next one ends.
  * @returns how many runs were created.
  */
 export async function scheduleRuns(
   sql: Postgres,
   now: number,
-  decide: (due: DueExport) => Decision,
+  decide: (due: DueExport) => { run: ExportInterval | undefined; until: number; due_at: number },
 ): Promise<number> {
   const due = await sql<DueExport[]>`
       SELECT e.*, (SELECT max(data_interval_end) FROM batch_export_runs r

@@ -14,29 +14,14 @@ import { findNextInRange, type Grid, intervalsIn, nextDue, openGrid } from "../i
 import { exportLimits } from "../limits.ts";
 import { chooseMoment, readFirstMoment } from "../source/store.ts";
 import { attemptRun, type RunServices } from "./run.ts";
-import {
-  cancelOrphans,
-  type ClaimedRun,
-  deleteOldLogs,
-  type Due,
-  leasedRuns,
-  markUnservable,
-  writeLog,
-} from "./run_store.ts";
-import {
-  advanceBackfill,
-  completeBackfill,
-  type OpenBackfill,
-  scheduleRuns,
-  setRange,
-  waitingBackfills,
-} from "./schedule_store.ts";
+import * as runStore from "./run_store.ts";
+import * as schedule from "./schedule_store.ts";
 
 /** Equal in all processes, so that it is logged once. */
 const unservableReason =
   "No server can run this: files are written by one with EXPORT_FILE_DIR and the embedded ClickHouse";
 
-export class ExportWorker extends LeaseQueue<ClaimedRun> {
+export class ExportWorker extends LeaseQueue<runStore.ClaimedRun> {
   readonly #services: RunServices;
   readonly #probes = new Semaphore(
     exportLimits.probesAtOnceMax,
@@ -58,7 +43,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
       atOnceMax: exportLimits.runsAtOnceMax,
       pollMs: exportLimits.tickMs,
       name: "batch exports",
-      rows: (now) => leasedRuns(sql, this.#due(now)),
+      rows: (now) => runStore.leasedRuns(sql, this.#due(now)),
       prepare: () => this.#prepare(),
       attempt: (run, lease) => attemptRun(run, services, lease),
     });
@@ -86,9 +71,9 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
   async #prepare(): Promise<void> {
     const { sql, clock } = this.#services;
     await this.#deleteOldLogs();
-    await cancelOrphans(sql, clock.now());
+    await runStore.cancelOrphans(sql, clock.now());
     const now = clock.now();
-    await scheduleRuns(sql, now, (due) => {
+    await schedule.scheduleRuns(sql, now, (due) => {
       const grid = openGrid(due);
       const run = nextDue(due, grid, now);
       const until = run?.end ?? Math.max(due.scheduled_until.getTime(), grid.before(now));
@@ -103,7 +88,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
 
   /** Backfills are no queue of leases: one is advanced by a single conditional UPDATE, so there is nothing to lease. */
   async #backfill(): Promise<void> {
-    for (const backfill of await waitingBackfills(this.#services.sql)) {
+    for (const backfill of await schedule.waitingBackfills(this.#services.sql)) {
       try {
         await this.#advance(backfill);
       } catch (thrown) {
@@ -115,55 +100,47 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     }
   }
 
-  async #advance(backfill: OpenBackfill): Promise<void> {
+  async #advance(backfill: schedule.OpenBackfill): Promise<void> {
     const { sql, clock } = this.#services;
     const grid = openGrid(backfill);
     let end = backfill.range_end.getTime();
     const start = backfill.range_start?.getTime() ?? (await this.#firstMoment(backfill, grid)) ?? end;
     // All data is of the unfinished interval: it is exported at once.
     if (backfill.end_at === null && start >= end) end = Math.max(end, backfill.created_at.getTime());
-    await setRange(sql, backfill.id, { start, end }, intervalsIn(start, end, grid), clock.now());
+    await schedule.setRange(sql, backfill.id, { start, end }, intervalsIn(start, end, grid), clock.now());
     const run = findNextInRange(backfill.scheduled_until?.getTime() ?? start, end, grid);
     if (run) {
-      await advanceBackfill(sql, backfill, run, clock.now());
+      await schedule.advanceBackfill(sql, backfill, run, clock.now());
       return;
     }
-    const ended = await completeBackfill(sql, backfill.id, clock.now());
+    const ended = await schedule.completeBackfill(sql, backfill.id, clock.now());
     if (!ended) return;
     const { runs, failed } = ended;
-    const line = {
-      batch_export_id: backfill.batch_export_id,
-      run_id: null,
-      level: failed > 0 ? ("WARNING" as const) : ("INFO" as const),
-      message: `Backfill finished: ${runs - failed} of ${runs} runs completed`,
-    };
-    await writeLog(sql, line, clock.now());
+    const subject = { batch_export_id: backfill.batch_export_id, run_id: null };
+    const message = `Backfill finished: ${runs - failed} of ${runs} runs completed`;
+    await runStore.writeLog(sql, clock.now(), subject, failed > 0 ? "WARNING" : "INFO", message);
   }
 
   /** The interval boundary before the project's first data; undefined when there is none. */
   async #firstMoment(
-    { project_id, model, by_timestamp }: OpenBackfill,
+    { project_id, model, by_timestamp }: schedule.OpenBackfill,
     grid: Grid,
   ): Promise<number | undefined> {
-    const first = await readFirstMoment(
-      this.#services.clickhouse,
-      project_id,
-      chooseMoment(model, by_timestamp),
-    );
+    const { clickhouse } = this.#services;
+    const first = await readFirstMoment(clickhouse, project_id, chooseMoment(model, by_timestamp));
     return first === undefined ? undefined : grid.before(first);
   }
 
-  #due(now: number): Due {
+  #due(now: number): runStore.Due {
     return { now, watermark: this.#watermark, unsupported: this.#unsupported };
   }
 
   /** Reports each run once, whichever process does. */
-  async #reportUnservable(due: Due): Promise<void> {
+  async #reportUnservable(due: runStore.Due): Promise<void> {
     const { sql, log } = this.#services;
-    for (const { id, batch_export_id } of await markUnservable(sql, due, unservableReason)) {
+    for (const { id, batch_export_id } of await runStore.markUnservable(sql, due, unservableReason)) {
       log.warn("no server can run a batch export", { batch_export: batch_export_id, run: id });
-      const line = { batch_export_id, run_id: id, level: "WARNING", message: unservableReason } as const;
-      await writeLog(sql, line, due.now);
+      await runStore.writeLog(sql, due.now, { batch_export_id, run_id: id }, "WARNING", unservableReason);
     }
   }
 
@@ -181,7 +158,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     const { sql, clock } = this.#services;
     if (clock.elapsed() - this.#logsDeletedAt < exportLimits.logsPollMs) return;
     this.#logsDeletedAt = clock.elapsed();
-    await deleteOldLogs(sql, clock.now());
+    await runStore.deleteOldLogs(sql, clock.now());
   }
 }
 

@@ -2,6 +2,7 @@
 // parameters.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import { quoteName, quoteText } from "../../storage/clickhouse/statement.ts";
 import type { Tables } from "../../storage/cluster/placement.ts";
 import type { ExportInterval } from "../interval.ts";
 import type { CompiledQuery } from "../query/compile.ts";
@@ -77,7 +78,9 @@ export function toSelection(source: ExportSource, layout: FileLayout, days: read
   const from = fromText(source, days, true);
   const { params } = from;
   if (layout === "lines") {
-    const members = columns.map(({ name, json }, i) => `'${i === 0 ? "{" : ","}${quoted(name)}:', ${json}`);
+    const members = columns.map(({ name, json }, i) => {
+      return `${quoteText(`${i === 0 ? "{" : ","}${JSON.stringify(name)}:`)}, ${json}`;
+    });
     return {
       select: { text: `SELECT concat(${members.join(", ")}, '}') AS line ${from.text}`, params },
       structure: "line String",
@@ -89,13 +92,14 @@ export function toSelection(source: ExportSource, layout: FileLayout, days: read
   const cellOf = layout === "texts" ? cell : harmlessCell;
   // Computed under names that no column has, so that an alias is not read as a column.
   const computed = columns.map((item, i) => `${isTyped ? item.sql : cellOf(item)} AS c${i}`);
-  const named = columns.map((item, i) => `c${i} AS ${quoteName(item)}`);
-  const declared = columns.map((item) => `${quoteName(item)} ${isTyped ? item.type : "String"}`);
-  const names = compiled || model === "persons" ? columns.map(quoteName) : columns.slice(0, 1).map(quoteName);
+  const names = columns.map(({ name }) => quoteName(name));
+  const named = names.map((name, i) => `c${i} AS ${name}`);
+  const declared = columns.map(({ type }, i) => `${names[i]} ${isTyped ? type : "String"}`);
+  const identity = compiled || model === "persons" ? names : names.slice(0, 1);
   return {
     select: { text: `SELECT ${named.join(", ")} FROM (SELECT ${computed.join(", ")} ${from.text})`, params },
     structure: declared.join(", "),
-    identity: `ifNull(cityHash64(${names.map((name) => `toString(${name})`).join(", ")}), 0)`,
+    identity: `ifNull(cityHash64(${identity.map((name) => `toString(${name})`).join(", ")}), 0)`,
   };
 }
 
@@ -213,10 +217,6 @@ function harmlessCell(column: ExportColumn): string {
   return `concat(if(has(${formulaStarts}, substringUTF8(${text}, 1, 1)), '\\'', ''), ${text})`;
 }
 
-function quoteName({ name }: ExportColumn): string {
-  return `\`${name}\``;
-}
-
 function fromText(source: ExportSource, days: readonly string[], persons = false): ExportStatement {
   const { compiled, model, columns } = source;
   const hasPersons = persons && columns.some(({ name }) => name === personProperties) && !compiled;
@@ -258,16 +258,10 @@ function eventRows(source: ExportSource, days: readonly string[]): ExportStateme
   const view = isJoined ? "events" : "stored_events";
   const { where, params } = intervalCondition(source);
   const clauses = [where, "toDate(timestamp) IN {days:Array(Date)}"];
-  Object.assign(params, { days });
-  if (include_events.length > 0) {
-    clauses.push("event IN {include_events:Array(String)}");
-    Object.assign(params, { include_events });
-  }
-  if (exclude_events.length > 0) {
-    clauses.push("event NOT IN {exclude_events:Array(String)}");
-    Object.assign(params, { exclude_events });
-  }
-  return filteredRows(view, clauses, params, source.conditions);
+  if (include_events.length > 0) clauses.push("event IN {include_events:Array(String)}");
+  if (exclude_events.length > 0) clauses.push("event NOT IN {exclude_events:Array(String)}");
+  const named = { days, include_events, exclude_events };
+  return filteredRows(view, clauses, { ...params, ...named }, source.conditions);
 }
 
 /**
@@ -302,29 +296,14 @@ function filteredRows(
   conditions: readonly ExportStatement[],
 ): ExportStatement {
   const all = [...clauses, ...conditions.map(({ text }) => `(${text})`)];
-  const merged = Object.assign({}, params, ...conditions.map((item) => item.params)) as Record<
-    string,
-    unknown
-  >;
+  const merged = conditions.reduce((found, condition) => ({ ...found, ...condition.params }), params);
   return { text: `${rows} WHERE ${all.join(" AND ")}`, params: merged };
 }
 
 /** The project and the half-open interval. */
-function intervalCondition({ project_id, interval, moment }: ExportSource): {
-  where: string;
-  params: Record<string, unknown>;
-} {
-  const clauses = ["project_id = {project:UInt32}"];
-  const params: Record<string, unknown> = { project: project_id, until: interval.end };
-  if (interval.start !== null) {
-    clauses.push(`${moment} >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`);
-    params["since"] = interval.start;
-  }
-  clauses.push(`${moment} < fromUnixTimestamp64Milli({until:Int64}, 'UTC')`);
-  return { where: clauses.join(" AND "), params };
-}
-
-/** A JSON member's name inside a ClickHouse string literal. */
-function quoted(name: string): string {
-  return JSON.stringify(name).replaceAll("\\", "\\\\").replaceAll("'", "\\'");
+function intervalCondition({ project_id, interval: { start, end }, moment }: ExportSource) {
+  const since = start === null ? "" : ` AND ${moment} >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`;
+  const until = `${moment} < fromUnixTimestamp64Milli({until:Int64}, 'UTC')`;
+  const params = { project: project_id, until: end, ...(start !== null && { since: start }) };
+  return { where: `project_id = {project:UInt32}${since} AND ${until}`, params };
 }

@@ -46,16 +46,15 @@ export async function createBackfill(
 export async function listBackfills(
   sql: Postgres,
   batch_export_id: string,
-  limit: number,
-  cursor: Cursor | undefined,
-): Promise<Ordered<Backfill>[]> {
+  { limit, cursor }: { limit: number; cursor: Cursor | undefined },
+): Promise<Ordered<Backfill>> {
   const { beyond, order } = fromCursor(sql, [sql`b.created_at`, sql`b.id`], true, cursor);
   const rows = await sql<(BackfillRow & { order_key: string })[]>`
     SELECT ${columns(sql)}, b.created_at::text AS order_key
     FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id
     WHERE b.batch_export_id = ${batch_export_id} AND ${beyond}
     ORDER BY ${order} LIMIT ${limit + 1}`;
-  return await mapInSlices(rows, ({ order_key, ...row }) => ({ row: toBackfill(row), order_key }));
+  return await mapInSlices(rows, (row) => ({ ...toBackfill(row), order_key: row.order_key }));
 }
 
 export async function getBackfill(

@@ -12,11 +12,8 @@ export interface Cursor {
   backwards: boolean;
 }
 
-/** A row and its position in the order, exactly as in Postgres. */
-export interface Ordered<Row> {
-  row: Row;
-  order_key: string;
-}
+/** Up to one row more than a page, read from the cursor on, with their positions exactly as in Postgres. */
+export type Ordered<Row> = (Row & { order_key: string })[];
 
 const momentShape = /^(-?infinity|\d{4,6}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?[+-]\d\d(:\d\d)?(:\d\d)?)$/;
 
@@ -47,12 +44,11 @@ export function fromCursor(
   return { beyond, order: sql`${key} ${way}, ${id} ${way}` };
 }
 
-/** @param rows up to one more than `limit`, read from the cursor on; in reverse order when it points backwards. */
+/** @param rows in reverse order when the cursor points backwards. */
 export function cursorPage<Row extends { id: string }>(
   url: URL,
-  rows: readonly Ordered<Row>[],
-  limit: number,
-  cursor: Cursor | undefined,
+  rows: Ordered<Row>,
+  { limit, cursor }: { limit: number; cursor: Cursor | undefined },
 ) {
   const more = rows.length > limit;
   const shown = rows.slice(0, limit);
@@ -65,16 +61,17 @@ export function cursorPage<Row extends { id: string }>(
   return {
     next: hasNext && last ? linkTo(url, "n", last) : null,
     previous: hasPrevious && first ? linkTo(url, "p", first) : null,
-    results: shown.map(({ row }) => row),
+    results: shown.map((row) => {
+      const { order_key: _, ...result } = row;
+      return result as unknown as Row;
+    }),
   };
 }
 
-function linkTo(url: URL, way: "n" | "p", { row, order_key }: Ordered<{ id: string }>): string {
+function linkTo(url: URL, way: "n" | "p", { order_key, id }: { order_key: string; id: string }): string {
   const link = new URL(url);
-  link.searchParams.set(
-    "cursor",
-    Buffer.from(`${way}|${order_key}|${row.id}`, "latin1").toString("base64url"),
-  );
+  const cursor = Buffer.from(`${way}|${order_key}|${id}`, "latin1").toString("base64url");
+  link.searchParams.set("cursor", cursor);
   link.searchParams.sort();
   return link.href;
 }

@@ -1,18 +1,19 @@
 // The batch exports of a project or organization in Postgres. Secrets are encrypted.
 
 import { isDeepStrictEqual } from "node:util";
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { newUuid } from "../../core/id.ts";
+import { wordsIn } from "../../core/words.ts";
 import { checkFits, type Page } from "../../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { type Counted, countedPage, exactMoment } from "../../storage/postgres/rows.ts";
 import type { DestinationType } from "../destinations/destinations.ts";
 import type { Settings } from "../destinations/fields.ts";
 import { type FilePlace, readPattern, writeSameNames } from "../destinations/file/path_pattern.ts";
-import type { ExportModel } from "../export_model.ts";
 import type { Cadence } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import type { Run } from "../model.ts";
+import type { ExportModel } from "../query/tables.ts";
 import { latestRuns } from "./run_list_store.ts";
 
 /** The scope of a request: one project, or all of an organization. */
@@ -110,9 +111,9 @@ export async function withOwnPath<T>(
     const alike = others.filter((other) => writeSameNames(other, fields)).map(readFileParts);
     const sameQuery = alike.filter((other) => isDeepStrictEqual(other.query, query));
     if (isFile ? alike.length > 0 : sameQuery.some((other) => !isDeepStrictEqual(other.rows, rows))) {
-      const detail = "Another batch export writes its files there. Choose another path or prefix.";
       const name = fields.destination_config["path"] ? "path" : "prefix";
-      throw new Fault("invalid_input", detail, { attr: `destination__config__${name}` });
+      const detail = "Another batch export writes its files there. Choose another path or prefix.";
+      refuseInput(detail, `destination__config__${name}`);
     }
     return [await write(tx, alike.length > sameQuery.length)];
   });
@@ -140,22 +141,39 @@ export async function createExport(
   sql: Postgres | PostgresTransaction,
   founding: ExportFields & { project_id: number; created_by: number; now: Date; own_names?: boolean },
 ): Promise<StoredExport | undefined> {
-  const { project_id, created_by, now, own_names = false, ...fields } = founding;
+  const { project_id, created_by, now, own_names = false } = founding;
+  const moments = { created_at: now, last_updated_at: now, scheduled_until: now };
+  const values = {
+    id: newUuid(),
+    project_id,
+    created_by,
+    own_names,
+    ...moments,
+    ...toColumns(sql, founding),
+  };
   const [row] = await sql<StoredExport[]>`
-    INSERT INTO batch_exports AS e (
-      id, project_id, created_by, created_at, last_updated_at, scheduled_until, name, model, "interval", paused,
-      last_paused_at, start_at, end_at, native_query, filters, destination_type, destination_config,
-      destination_secrets, own_names, timezone, offset_day, offset_hour)
-    SELECT ${newUuid()}::uuid, p.id, ${created_by}::integer, ${now}::timestamptz, ${now}::timestamptz,
-      ${now}::timestamptz, ${fields.name}::text, ${fields.model}::text, ${fields.interval}::text,
-      ${fields.paused}::boolean, ${fields.last_paused_at}::text::timestamptz, ${fields.start_at}::text::timestamptz,
-      ${fields.end_at}::text::timestamptz, ${fields.native_query}::text, ${toJson(sql, fields.filters)}::jsonb,
-      ${fields.destination_type}::text, ${toJson(sql, fields.destination_config)}::jsonb,
-      ${fields.destination_secrets}::bytea, ${own_names}::boolean, ${fields.timezone}::text,
-      ${fields.offset_day}::integer, ${fields.offset_hour}::integer
-    FROM projects p WHERE p.id = ${project_id} AND ${isBelowLimit(sql)}
+    INSERT INTO batch_exports AS e (${sql(Object.keys(values))})
+    SELECT ${sql(values)} FROM projects p WHERE p.id = ${project_id} AND ${isBelowLimit(sql)}
     RETURNING ${columns(sql)}`;
   return row;
+}
+
+const plainColumns = wordsIn(`
+  name model paused native_query interval timezone offset_day offset_hour destination_type destination_secrets
+`);
+
+/** Fields as columns. Moments are cast by the database: a Date would lose their microseconds. */
+function toColumns(sql: Postgres | PostgresTransaction, fields: ExportFields) {
+  const { filters, destination_config, last_paused_at, start_at, end_at } = fields;
+  const columns = {
+    ...Object.fromEntries(plainColumns.map((name) => [name, fields[name]])),
+    filters: toJson(sql, filters),
+    destination_config: toJson(sql, destination_config),
+    last_paused_at: sql`${last_paused_at}::text::timestamptz`,
+    start_at: sql`${start_at}::text::timestamptz`,
+    end_at: sql`${end_at}::text::timestamptz`,
+  };
+  return columns as unknown as Record<string, string>;
 }
 
 /** Whether `createExport` would create another one. */
@@ -188,17 +206,9 @@ export async function updateExport(
   const isPausedNow = !stored.paused && fields.paused && fields.last_paused_at === stored.last_paused_at;
   const last_paused_at = isPausedNow ? now.toISOString() : fields.last_paused_at;
   const [row] = await sql<StoredExport[]>`
-    UPDATE batch_exports e SET
-      name = ${fields.name}, model = ${fields.model}, "interval" = ${fields.interval}, paused = ${fields.paused},
-      last_paused_at = ${last_paused_at}::text::timestamptz, start_at = ${fields.start_at}::text::timestamptz,
-      end_at = ${fields.end_at}::text::timestamptz, native_query = ${fields.native_query}::text,
-      filters = ${toJson(sql, fields.filters)}::jsonb, destination_type = ${fields.destination_type},
-      destination_config = ${toJson(sql, fields.destination_config)}::jsonb,
-      destination_secrets = ${fields.destination_secrets}::bytea, own_names = ${fields.own_names ?? stored.own_names},
-      timezone = ${fields.timezone}, offset_day = ${fields.offset_day}, offset_hour = ${fields.offset_hour},
-      due_at = NULL,
-      scheduled_until = CASE WHEN ${resumed} THEN ${now}::timestamptz ELSE scheduled_until END,
-      last_updated_at = ${now}::timestamptz
+    UPDATE batch_exports e SET ${sql(toColumns(sql, { ...fields, last_paused_at }))},
+      own_names = ${fields.own_names ?? stored.own_names}, due_at = NULL, last_updated_at = ${now}::timestamptz,
+      scheduled_until = CASE WHEN ${resumed} THEN ${now}::timestamptz ELSE scheduled_until END
     WHERE id = ${stored.id} AND NOT deleted AND xmin::text = ${stored.revision}
     RETURNING ${columns(sql)}`;
   return row;

@@ -52,24 +52,17 @@ export async function latestRuns(sql: Postgres, ids: readonly string[]): Promise
   return Map.groupBy(rows.map(shownRun), ({ batch_export }) => batch_export);
 }
 
-/** Moments are texts in UTC, all inclusive: of the creation, and of the interval. */
-interface RunFilter {
-  after?: string | undefined;
-  before?: string | undefined;
-  start?: string | undefined;
-  end?: string | undefined;
-  /** created_at or data_interval_start, with a minus before it for descending. */
-  ordering: string;
-}
-
-/** A page in the given order, from the cursor on, and one row more when there are more. */
+/**
+ * A page from the cursor on, and one row more when there are more. Moments are texts in UTC, all inclusive: of the
+ * creation, and of the interval.
+ * @param ordering created_at or data_interval_start, with a minus before it for descending.
+ */
 export async function listRuns(
   sql: Postgres,
   batch_export_id: string,
-  filter: RunFilter,
-  limit: number,
-  cursor: Cursor | undefined,
-): Promise<Ordered<Run>[]> {
+  filter: { [Name in "after" | "before" | "start" | "end"]?: string | undefined } & { ordering: string },
+  { limit, cursor }: { limit: number; cursor: Cursor | undefined },
+): Promise<Ordered<Run>> {
   const { after = null, before = null, start = null, end = null, ordering } = filter;
   const key = ordering.endsWith("created_at")
     ? sql`r.created_at`
@@ -84,7 +77,7 @@ export async function listRuns(
       AND (${end}::text IS NULL OR r.data_interval_end <= ${end}::text::timestamp AT TIME ZONE 'UTC')
       AND ${beyond}
     ORDER BY ${order} LIMIT ${limit + 1}`;
-  return await mapInSlices(rows, ({ order_key, ...row }) => ({ row: shownRun(row), order_key }));
+  return await mapInSlices(rows, (row) => ({ ...shownRun(row), order_key: row.order_key }));
 }
 
 export async function getRun(sql: Postgres, batch_export_id: string, id: string): Promise<Run | undefined> {

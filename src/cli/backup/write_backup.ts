@@ -28,15 +28,7 @@ import { copyFile, filesBelow, readChunks } from "./backup_files.ts";
 import { freeze, frozenParts, listPartTables, stagingFolder, thaw } from "./clickhouse_parts_store.ts";
 import { FileList } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
-import {
-  beginSnapshot,
-  copyOut,
-  endSnapshot,
-  type HeldConnection,
-  listRowTables,
-  lockBackups,
-  readSequences,
-} from "./postgres_rows_store.ts";
+import * as postgresRows from "./postgres_rows_store.ts";
 import { backupManifestText, type BackupTarget, type Manifest } from "./target.ts";
 
 export interface BackupOptions extends Uses<"clock" | "log"> {
@@ -60,7 +52,7 @@ export async function writeBackup(options: BackupOptions) {
   const collection = openCollection(dataDir, target, bucketAccess);
   await using stores = await attachStores({ dataDir, log, requireReachable: true });
   using connection = await reserve(stores.sql);
-  await lockBackups(connection);
+  await postgresRows.lockBackups(connection);
   const id = await readPostgresId(connection);
   if (id === undefined) throw new UserError("the database has no identity: start the server on it first");
   const name = kept === undefined ? "" : backupName(clock.now(), id);
@@ -94,7 +86,7 @@ export function checkEmbedded(dataDir: string): void {
 interface Source {
   dataDir: string;
   stores: Stores;
-  connection: HeldConnection;
+  connection: postgresRows.HeldConnection;
   clock: Clock;
 }
 
@@ -121,15 +113,15 @@ async function fill(source: Source, target: BackupTarget): Promise<Manifest> {
   const list = new FileList(target.folder);
   const data = join(target.folder, "data");
   await copyData(dataDir, data);
-  await beginSnapshot(connection);
+  await postgresRows.beginSnapshot(connection);
   const tables = await listPartTables(clickhouse);
   await freeze(clickhouse, tables);
-  for (const table of await listRowTables(sql)) {
+  for (const table of await postgresRows.listRowTables(sql)) {
     const file = `postgres/${table}`;
-    await list.add(file, target.write(file, copyOut(connection, table)));
+    await list.add(file, target.write(file, postgresRows.copyOut(connection, table)));
   }
-  await endSnapshot(connection);
-  const sequences = await readSequences(sql);
+  await postgresRows.endSnapshot(connection);
+  const sequences = await postgresRows.readSequences(sql);
   const postgres = await appliedMigrations(stores, "postgres");
   const applied = await appliedMigrations(stores, "clickhouse");
   for await (const name of filesBelow(data)) await list.add(`data/${name}`, target.adopt(`data/${name}`));

@@ -87,8 +87,8 @@ test("a run ends only from where it runs, and never begins again once it is over
   const batch_export_id = await exports.begin({ type: "NoOp", config: {} });
   const [id, claim] = [crypto.randomUUID(), crypto.randomUUID()];
   const at = new Date(noon - 3);
-  const ending = { status: "Completed", attempts: 1, latest_error: null } as const;
-  const counts = { records_completed: 0, records_failed: 0, records_total_count: 0 };
+  const ending = { status: "Completed", attempts: 1 } as const;
+  const rows = { completed: 0, failed: 0 };
   const seen: Record<string, { mayBegin: boolean; hasEnded: boolean }> = {};
   // In a transaction, where no worker sees the run.
   await exports.stores.sql.begin(async (tx) => {
@@ -103,7 +103,7 @@ test("a run ends only from where it runs, and never begins again once it is over
       const begins = await sql`
         SELECT q.id FROM batch_export_runs q JOIN batch_exports e ON e.id = q.batch_export_id
         WHERE q.id = ${id} AND ${due}`;
-      const hasEnded = await endRun(sql, { id, claim } as ClaimedRun, { ...ending, ...counts }, noon);
+      const hasEnded = await endRun(sql, { id, claim } as ClaimedRun, { ...ending, rows }, noon);
       seen[status] = { mayBegin: begins.length === 1, hasEnded };
     }
     await sql`DELETE FROM batch_export_runs WHERE id = ${id}`;

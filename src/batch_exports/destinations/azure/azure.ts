@@ -12,15 +12,14 @@ import { type ExportWork, rowStream, type Writing } from "../../source/statement
 import { type ExportStatement, selectFile } from "../../source/store.ts";
 import { destinationKind } from "../destination.ts";
 import { checkFileChoice, readUrlHost } from "../fields.ts";
+import * as objects from "../objects/objects.ts";
 import {
-  deliverObjects,
-  type FileRows,
-  type ObjectStore,
-  probeObjects,
-  removeObjects,
-} from "../objects/objects.ts";
-import { type AzureRequest, send } from "./azure_request.ts";
-import { type AzureBlobConfig, azureFields, withoutConnectionString } from "./config.ts";
+  type AzureBlobConfig,
+  azureFields,
+  type AzureRequest,
+  send,
+  withoutConnectionString,
+} from "./azure_request.ts";
 
 export const azureBlob = destinationKind({
   fields: azureFields,
@@ -28,12 +27,12 @@ export const azureBlob = destinationKind({
   check: checkFileChoice,
   findHost: readUrlHost("endpoint_url"),
   columns: eventColumns,
-  write: async (work, config) => await deliverObjects(work, azureStore(config), config),
-  remove: async (work, config, keys) => await removeObjects(work, azureStore(config), keys),
-  probe: async (work, config) => await probeObjects(work, azureStore(config), config),
+  write: async (work, config) => await objects.deliverObjects(work, azureStore(config), config),
+  remove: async (work, config, keys) => await objects.removeObjects(work, azureStore(config), keys),
+  probe: async (work, config) => await objects.probeObjects(work, azureStore(config), config),
 });
 
-function azureStore(config: AzureBlobConfig): ObjectStore {
+function azureStore(config: AzureBlobConfig): objects.ObjectStore {
   const put = async (work: Writing, request: Omit<AzureRequest, "headers">, headers = {}): Promise<void> =>
     await send(config, { ...request, headers }, work);
   const write = async (work: ExportWork, key: string, file: AsyncIterable<Uint8Array>): Promise<void> =>
@@ -104,7 +103,7 @@ async function* cutBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
 function readFile(
   work: ExportWork,
   select: ExportStatement,
-  { format, compression, settings }: FileRows,
+  { format, compression, settings }: objects.FileRows,
   expected: number,
 ): AsyncGenerator<Uint8Array> {
   return compressed(countRows(rowStream(work, select, format, settings), format, expected), compression);

@@ -1,22 +1,12 @@
 // A folder below EXPORT_FILE_DIR, opened step by step. Symbolic links are not followed, even if one is created
 // meanwhile, where the system can name a folder by its descriptor. Folders and files are readable by their owner only.
 
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  unlinkSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { join } from "node:path";
 import { toCode } from "../../../core/log.ts";
 import { ExportError } from "../../failure.ts";
 
-const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_CREAT, O_EXCL, O_WRONLY } = constants;
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_CREAT, O_EXCL, O_WRONLY } = fs.constants;
 
 const folderMode = 0o700;
 const fileMode = 0o600;
@@ -41,16 +31,16 @@ export function openExportFolder(root: string | undefined, path: string, below =
     ...splitPath(path, "The path leaves EXPORT_FILE_DIR"),
     ...splitPath(below, "The prefix leaves the destination's folder"),
   ];
-  let opened = withoutPaths(() => realpathSync(root), "EXPORT_FILE_DIR does not exist");
-  let folder = withoutPaths(() => openSync(opened, O_RDONLY | O_DIRECTORY));
+  let opened = withoutPaths(() => fs.realpathSync(root), "EXPORT_FILE_DIR does not exist");
+  let folder = withoutPaths(() => fs.openSync(opened, O_RDONLY | O_DIRECTORY));
   for (const step of steps) {
     try {
       const next = openStep(folder, opened, step);
-      closeSync(folder);
+      fs.closeSync(folder);
       folder = next;
       opened = join(opened, step.name);
     } catch (thrown) {
-      closeSync(folder);
+      fs.closeSync(folder);
       throw thrown;
     }
   }
@@ -74,19 +64,19 @@ export class ExportFolder {
   create(name: string): void {
     this.remove(name);
     const file = withoutPaths(() =>
-      openSync(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode),
+      fs.openSync(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode),
     );
-    this.#made.set(name, fstatSync(file).ino);
-    closeSync(file);
+    this.#made.set(name, fs.fstatSync(file).ino);
+    fs.closeSync(file);
   }
 
   /** Renames a file of `create`, and replaces an existing one. Refuses a file without rows. */
   rename(name: string, to: string): void {
-    const { ino, size } = withoutPaths(() => lstatSync(this.#at(name)));
+    const { ino, size } = withoutPaths(() => fs.lstatSync(this.#at(name)));
     if (ino !== this.#made.get(name) || size === 0) {
       throw new ExportError("A file was moved while it was written", false);
     }
-    withoutPaths(() => renameSync(this.#at(name), this.#at(to)));
+    withoutPaths(() => fs.renameSync(this.#at(name), this.#at(to)));
     this.#made.delete(name);
   }
 
@@ -94,7 +84,7 @@ export class ExportFolder {
   remove(name: string): void {
     this.#made.delete(name);
     try {
-      unlinkSync(this.#at(name));
+      fs.unlinkSync(this.#at(name));
     } catch (thrown) {
       if (toCode(thrown) !== "ENOENT") throw failure(thrown);
     }
@@ -105,7 +95,7 @@ export class ExportFolder {
     try {
       for (const name of this.#made.keys()) this.remove(name);
     } finally {
-      closeSync(this.#folder);
+      fs.closeSync(this.#folder);
     }
   }
 
@@ -123,16 +113,16 @@ function splitPath(path: string, leaves: string): Step[] {
 function openStep(folder: number, parent: string, { name, leaves }: Step): number {
   const path = within(folder, parent, name);
   try {
-    mkdirSync(path, { mode: folderMode });
+    fs.mkdirSync(path, { mode: folderMode });
   } catch (thrown) {
     if (toCode(thrown) !== "EEXIST") throw failure(thrown);
   }
   try {
-    return openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    return fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   } catch (thrown) {
     const code = toCode(thrown);
     if (code !== "ELOOP" && code !== "ENOTDIR") throw failure(thrown);
-    const isLink = code === "ELOOP" || withoutPaths(() => lstatSync(path)).isSymbolicLink();
+    const isLink = code === "ELOOP" || withoutPaths(() => fs.lstatSync(path)).isSymbolicLink();
     throw new ExportError(isLink ? leaves : "A file is where a folder is to be", true);
   }
 }

@@ -7,14 +7,7 @@ import { exportLimits } from "../../limits.ts";
 import { type ExportWork, queryRows, type Writing } from "../../source/statements.ts";
 import { countBytes, sampleStatement, selectFiles, type Selection, toSelection } from "../../source/store.ts";
 import type { FileChoice } from "../fields.ts";
-import {
-  checkKey,
-  fileFormats,
-  manifestKey,
-  manifestText,
-  objectKey,
-  type ObjectNaming,
-} from "./object_key.ts";
+import * as objectKeys from "./object_key.ts";
 
 export interface ObjectStore {
   writeFile(work: ExportWork, key: string, rows: FileRows): Promise<void>;
@@ -56,9 +49,9 @@ export async function deliverObjects(
   config: FileChoice & { prefix: string },
 ): Promise<number> {
   try {
-    const { format, layout } = fileFormats[config.file_format];
+    const { format, layout } = objectKeys.fileFormats[config.file_format];
     const isEscaped = layout === "texts" && config.escape_formulas;
-    const naming: ObjectNaming = {
+    const naming: objectKeys.ObjectNaming = {
       prefix: config.prefix,
       model: work.source.model,
       format: config.file_format,
@@ -73,7 +66,7 @@ export async function deliverObjects(
       settings: buildSettings(config),
     };
     const files = await filesNeeded(work, rows.selection, config);
-    const key = objectKey(naming);
+    const key = objectKeys.objectKey(naming);
     store.open?.(findFolder(key));
     if (files === undefined) {
       await work.record([key]);
@@ -117,7 +110,7 @@ export async function probeObjects(
   { prefix }: { prefix: string },
 ): Promise<void> {
   try {
-    await store.writeText(work, checkKey(prefix), "This file may be removed.");
+    await store.writeText(work, objectKeys.checkKey(prefix), "This file may be removed.");
   } catch (thrown) {
     throw await explainFailure(thrown, store, work);
   }
@@ -131,17 +124,17 @@ async function explainFailure(thrown: unknown, store: ObjectStore, work: Writing
 async function writeSplit(
   work: ExportWork,
   store: ObjectStore,
-  naming: ObjectNaming,
+  naming: objectKeys.ObjectNaming,
   rows: FileRows,
   files: number,
 ): Promise<string[]> {
-  const toKey = (file: string): string => objectKey(naming, file);
+  const toKey = (file: string): string => objectKeys.objectKey(naming, file);
   const used = await queryRows<{ file: string; rows: string }>(work, selectFiles(rows.selection, files));
   const keys = used.map(({ file }) => toKey(file));
-  const manifest = manifestKey(naming);
+  const manifest = objectKeys.manifestKey(naming);
   await work.record([...keys, manifest]);
   await store.writeParts(work, toKey, rows, { files, used });
-  await store.writeText(work, manifest, manifestText(keys));
+  await store.writeText(work, manifest, objectKeys.manifestText(keys));
   return [...keys, manifest];
 }
 

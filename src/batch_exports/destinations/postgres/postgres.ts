@@ -12,14 +12,7 @@ import { toSelection } from "../../source/store.ts";
 import { destinationKind } from "../destination.ts";
 import { events, required, type ValuesOf } from "../fields.ts";
 import * as rules from "../value.ts";
-import {
-  created,
-  createTable,
-  findProblem,
-  isRowRefusal,
-  replaceAcceptedRows,
-  replaceRows,
-} from "./table_store.ts";
+import * as table from "./table_store.ts";
 
 const fields = {
   user: { ...required, secret: true, rule: rules.filled },
@@ -41,7 +34,7 @@ export const postgres = destinationKind({
   columns: tableColumns,
   write,
   probe: async ({ addresses, abort }, config, rows = { model: "events", selected: undefined }) => {
-    const problem = await connected(config, addresses, abort, (sql) => findProblem(sql, config, rows));
+    const problem = await connected(config, addresses, abort, (sql) => table.findProblem(sql, config, rows));
     if (problem !== undefined) throw new ExportError(problem, true);
   },
 });
@@ -51,24 +44,24 @@ async function write(work: ExportWork, config: PostgresConfig): Promise<number> 
   return await connected(config, work.addresses, work.abort, async (sql) => {
     const { source, days, rows } = work;
     const { model, compiled } = source;
-    const identity = created[model].identity.filter((name) => !compiled || name !== "team_id");
+    const identity = table.created[model].identity.filter((name) => !compiled || name !== "team_id");
     const selected = source.columns.map(({ name }) => name);
     const missing = identity.find((name) => !selected.includes(name));
     if (missing !== undefined) {
       const why = "a retry tells by it which rows are there already";
       throw new ExportError(`A native_query into Postgres has to select ${missing}: ${why}`, true);
     }
-    const columns = compiled ? selected : await createTable(sql, config, model, selected);
+    const columns = compiled ? selected : await table.createTable(sql, config, model, selected);
     const stored = source.columns.filter(({ name }) => columns.includes(name));
     const { select } = toSelection({ ...source, columns: stored }, "columns", days);
     const chunks = () => rowStream(work, select, "TabSeparated");
     const layout = { columns, identity };
     try {
-      return await replaceRows(sql, config, layout, chunks(), rows);
+      return await table.replaceRows(sql, config, layout, chunks(), rows);
     } catch (thrown) {
-      if (!isRowRefusal(thrown)) throw thrown;
+      if (!table.isRowRefusal(thrown)) throw thrown;
     }
-    return await replaceAcceptedRows(sql, config, layout, chunks(), work);
+    return await table.replaceAcceptedRows(sql, config, layout, chunks(), work);
   });
 }
 

@@ -2,16 +2,7 @@
 // with events before or after its user's is joined to that user.
 
 import { importLimits } from "../limits.ts";
-import {
-  fieldId,
-  fieldText,
-  hasValue,
-  objectField,
-  parseRawFields,
-  putField,
-  type RawFields,
-  writeRawFields,
-} from "../reading/raw_fields.ts";
+import * as raw from "../reading/raw_fields.ts";
 import { usableUuid } from "./posthog.ts";
 import { batchText, type JsonRecord, type RecordOutcome, rejected, uuidFrom } from "./record.ts";
 import { importTimestamp, type TimeRules } from "./timestamp.ts";
@@ -60,14 +51,14 @@ export function mapAmplitude(record: JsonRecord, rules: TimeRules): RecordOutcom
   const times = [value["event_time"], value["client_event_time"], value["server_received_time"]];
   const time = importTimestamp(times, rules);
   if ("is" in time) return time;
-  const row = parseRawFields(record.text);
-  const distinct_id = fieldId(row, "user_id") ?? fieldId(row, "device_id");
+  const row = raw.parseRawFields(record.text);
+  const distinct_id = raw.fieldId(row, "user_id") ?? raw.fieldId(row, "device_id");
   const properties = readProperties(row);
   if (event === "$groupidentify") describeGroup(row, properties);
-  putField(properties, "$session_id", sessionId(record, row));
+  raw.putField(properties, "$session_id", sessionId(record, row));
   const uuid =
     usableUuid(value["uuid"]) ??
-    uuidFrom(record, ["amplitude", event, distinct_id ?? ""], fieldId(row, "$insert_id"));
+    uuidFrom(record, ["amplitude", event, distinct_id ?? ""], raw.fieldId(row, "$insert_id"));
   const text = batchText({
     uuid,
     event: events[event] ?? event,
@@ -83,9 +74,9 @@ export function mapAmplitude(record: JsonRecord, rules: TimeRules): RecordOutcom
  * An `$identify` event that joins the row's device to its first user, once the import has met both the user and an
  * event without one; undefined where there is nothing to join. Past the bound each row with a user joins its device.
  */
-function identifyText(record: JsonRecord, row: RawFields, timestamp: string): string | undefined {
+function identifyText(record: JsonRecord, row: raw.RawFields, timestamp: string): string | undefined {
   const { devices } = record;
-  const [user, device] = [fieldId(row, "user_id"), fieldId(row, "device_id")];
+  const [user, device] = [raw.fieldId(row, "user_id"), raw.fieldId(row, "device_id")];
   if (device === undefined || user === device) return undefined;
   const known = devices.get(device);
   const isNew = known === undefined && devices.size < importLimits.devicesMax;
@@ -102,58 +93,59 @@ function identifyText(record: JsonRecord, row: RawFields, timestamp: string): st
 }
 
 /** A UUIDv7 of the session's start, in ms, and of its device, as JSON; undefined outside of a session, which is -1. */
-function sessionId(record: JsonRecord, row: RawFields): string | undefined {
+function sessionId(record: JsonRecord, row: raw.RawFields): string | undefined {
   const start = Number(row.get("session_id") ?? -1);
   if (!Number.isSafeInteger(start) || start <= 0 || start >= 2 ** 48) return undefined;
   const time = start.toString(16).padStart(12, "0");
-  const hashed = record.toUuid(["amplitude session", fieldId(row, "device_id") ?? "", start].join("\n"));
+  const hashed = record.toUuid(["amplitude session", raw.fieldId(row, "device_id") ?? "", start].join("\n"));
   return JSON.stringify(`${time.slice(0, 8)}-${time.slice(8)}-7${hashed.slice(15)}`);
 }
 
-function readProperties(row: RawFields): RawFields {
-  const properties = objectField(row, "event_properties");
-  for (const [from, to] of Object.entries(ofEvent)) putField(properties, to, properties.get(from));
-  for (const [from, to] of Object.entries(ofRow)) putField(properties, to, notZero(row.get(from)));
-  putField(properties, "$device_id", row.get("device_id"));
+function readProperties(row: raw.RawFields): raw.RawFields {
+  const properties = raw.objectField(row, "event_properties");
+  for (const [from, to] of Object.entries(ofEvent)) raw.putField(properties, to, properties.get(from));
+  for (const [from, to] of Object.entries(ofRow)) raw.putField(properties, to, notZero(row.get(from)));
+  raw.putField(properties, "$device_id", row.get("device_id"));
   putPlatform(row, properties);
-  const groups = firstKeys(objectField(row, "groups"));
-  if (groups.size > 0) putField(properties, "$groups", writeRawFields(groups));
-  putPerson(objectField(row, "user_properties"), properties);
-  putField(properties, "analytics_source", '"amplitude"');
+  const groups = firstKeys(raw.objectField(row, "groups"));
+  if (groups.size > 0) raw.putField(properties, "$groups", raw.writeRawFields(groups));
+  putPerson(raw.objectField(row, "user_properties"), properties);
+  raw.putField(properties, "analytics_source", '"amplitude"');
   return properties;
 }
 
 /** For events from the web, Amplitude's `os_name` is the browser and `device_type` the operating system. */
-function putPlatform(row: RawFields, properties: RawFields): void {
-  const device = fieldText(row, "device_type");
-  const web = fieldText(row, "platform") === "Web";
-  putField(properties, web ? "$browser" : "$os", row.get("os_name"));
-  putField(properties, web ? "$browser_version" : "$os_version", row.get("os_version"));
-  if (web) putField(properties, "$os", row.get("device_type"));
+function putPlatform(row: raw.RawFields, properties: raw.RawFields): void {
+  const device = raw.fieldText(row, "device_type");
+  const web = raw.fieldText(row, "platform") === "Web";
+  raw.putField(properties, web ? "$browser" : "$os", row.get("os_name"));
+  raw.putField(properties, web ? "$browser_version" : "$os_version", row.get("os_version"));
+  if (web) raw.putField(properties, "$os", row.get("device_type"));
   const mobile =
-    /^(iOS|Android|Apple i)/.test(device ?? "") || /^(iOS|Android)$/.test(fieldText(row, "platform") ?? "");
+    /^(iOS|Android|Apple i)/.test(device ?? "") ||
+    /^(iOS|Android)$/.test(raw.fieldText(row, "platform") ?? "");
   const desktop = /^(Windows|Linux|Mac)/.test(device ?? "");
-  if (mobile || desktop) putField(properties, "$device_type", mobile ? '"Mobile"' : '"Desktop"');
+  if (mobile || desktop) raw.putField(properties, "$device_type", mobile ? '"Mobile"' : '"Desktop"');
 }
 
 /** User properties become `$set`; those named `initial_…` become `$set_once`. */
-function putPerson(known: RawFields, properties: RawFields): void {
-  const set: RawFields = new Map();
-  const once: RawFields = new Map();
-  for (const [name, raw] of known) {
-    if (raw === '"EMPTY"' || !hasValue(raw)) continue;
-    if (name.startsWith("initial_")) once.set(`$${name}`, raw);
-    else set.set(name, raw);
+function putPerson(known: raw.RawFields, properties: raw.RawFields): void {
+  const set: raw.RawFields = new Map();
+  const once: raw.RawFields = new Map();
+  for (const [name, json] of known) {
+    if (json === '"EMPTY"' || !raw.hasValue(json)) continue;
+    if (name.startsWith("initial_")) once.set(`$${name}`, json);
+    else set.set(name, json);
   }
-  if (set.size > 0) putField(properties, "$set", writeRawFields(set));
-  if (once.size > 0) putField(properties, "$set_once", writeRawFields(once));
+  if (set.size > 0) raw.putField(properties, "$set", raw.writeRawFields(set));
+  if (once.size > 0) raw.putField(properties, "$set_once", raw.writeRawFields(once));
 }
 
 /** The first key of each group type: Amplitude lists several, an event here has one group of a type. */
-function firstKeys(groups: RawFields): RawFields {
-  const keys: RawFields = new Map();
-  for (const [type, raw] of groups) {
-    const value = JSON.parse(raw) as unknown;
+function firstKeys(groups: raw.RawFields): raw.RawFields {
+  const keys: raw.RawFields = new Map();
+  for (const [type, json] of groups) {
+    const value = JSON.parse(json) as unknown;
     const key: unknown = Array.isArray(value) ? value[0] : value;
     if ((typeof key === "string" && key !== "") || typeof key === "number")
       keys.set(type, JSON.stringify(String(key)));
@@ -161,15 +153,15 @@ function firstKeys(groups: RawFields): RawFields {
   return keys;
 }
 
-function describeGroup(row: RawFields, properties: RawFields): void {
-  const [group] = firstKeys(objectField(row, "groups"));
+function describeGroup(row: raw.RawFields, properties: raw.RawFields): void {
+  const [group] = firstKeys(raw.objectField(row, "groups"));
   if (group === undefined) return;
-  putField(properties, "$group_type", JSON.stringify(group[0]));
-  putField(properties, "$group_key", group[1]);
-  putField(properties, "$group_set", writeRawFields(objectField(row, "group_properties")));
+  raw.putField(properties, "$group_type", JSON.stringify(group[0]));
+  raw.putField(properties, "$group_key", group[1]);
+  raw.putField(properties, "$group_set", raw.writeRawFields(raw.objectField(row, "group_properties")));
 }
 
 /** Undefined for 0 and -1, which stand for a missing id in the export. */
-function notZero(raw: string | undefined): string | undefined {
-  return raw === "0" || raw === "-1" ? undefined : raw;
+function notZero(json: string | undefined): string | undefined {
+  return json === "0" || json === "-1" ? undefined : json;
 }

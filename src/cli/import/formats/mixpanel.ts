@@ -1,15 +1,7 @@
 // Mixpanel's raw export: `{"event": …, "properties": {"time": …, "distinct_id": …, …}}`, as JSON Lines.
 
 import { wordsIn } from "../../../core/words.ts";
-import {
-  fieldId,
-  fieldText,
-  objectField,
-  parseRawFields,
-  putField,
-  type RawFields,
-  renameFields,
-} from "../reading/raw_fields.ts";
+import * as raw from "../reading/raw_fields.ts";
 import {
   type JsonRecord,
   type RecordOutcome,
@@ -37,17 +29,21 @@ const countries = new Intl.DisplayNames(["en"], { type: "region", fallback: "non
 export function mapMixpanel(record: JsonRecord, rules: TimeRules): RecordOutcome {
   const { event } = record.value;
   if (typeof event !== "string" || event === "") return rejected("no event name");
-  const properties = objectField(parseRawFields(record.text), "properties");
+  const properties = raw.objectField(raw.parseRawFields(record.text), "properties");
   const rawTime = properties.get("time");
   const time = importTimestamp([rawTime === undefined ? undefined : JSON.parse(rawTime)], rules);
   if ("is" in time) return time;
   const distinct_id = distinctId(properties);
-  const insertId = fieldId(properties, "$insert_id");
+  const insertId = raw.fieldId(properties, "$insert_id");
   const uuid = uuidFrom(record, ["mixpanel", event, distinct_id ?? ""], insertId);
   for (const name of dropped) properties.delete(name);
-  renameFields(properties, renamed);
-  putField(properties, "$geoip_country_name", countryName(fieldText(properties, "$geoip_country_code")));
-  putField(properties, "analytics_source", '"mixpanel"');
+  raw.renameFields(properties, renamed);
+  raw.putField(
+    properties,
+    "$geoip_country_name",
+    countryName(raw.fieldText(properties, "$geoip_country_code")),
+  );
+  raw.putField(properties, "analytics_source", '"mixpanel"');
   return toBatchItem(withIdentity({ uuid, event, distinct_id, timestamp: time.text, properties }));
 }
 
@@ -55,14 +51,14 @@ export function mapMixpanel(record: JsonRecord, rules: TimeRules): RecordOutcome
  * The event's id. Mixpanel overwrites it when it merges people: where it is now the id of a device, the id from
  * before the merge is used.
  */
-function distinctId(properties: RawFields): string | undefined {
+function distinctId(properties: raw.RawFields): string | undefined {
   const id =
-    fieldId(properties, "distinct_id") ??
-    fieldId(properties, "$user_id") ??
-    fieldId(properties, "$device_id");
-  const before = fieldText(properties, "$distinct_id_before_identity");
+    raw.fieldId(properties, "distinct_id") ??
+    raw.fieldId(properties, "$user_id") ??
+    raw.fieldId(properties, "$device_id");
+  const before = raw.fieldText(properties, "$distinct_id_before_identity");
   // Ids of users may look like those of devices: numbers, ULIDs, capitals.
-  if (before === undefined || id === fieldId(properties, "$user_id")) return id;
+  if (before === undefined || id === raw.fieldId(properties, "$user_id")) return id;
   const ofDevice = id === undefined || id.startsWith("$device:") || /^[A-Z0-9-]+$/.test(id);
   return ofDevice ? before : id;
 }
@@ -72,8 +68,11 @@ function withIdentity(translated: TranslatedEvent): TranslatedEvent {
   const { event, properties } = translated;
   if (event === "$mp_web_page_view") return { ...translated, event: "$pageview" };
   if (event === "$identify") {
-    putField(properties, "$anon_distinct_id", properties.get("$anon_id"));
-    return { ...translated, distinct_id: fieldId(properties, "$identified_id") ?? translated.distinct_id };
+    raw.putField(properties, "$anon_distinct_id", properties.get("$anon_id"));
+    return {
+      ...translated,
+      distinct_id: raw.fieldId(properties, "$identified_id") ?? translated.distinct_id,
+    };
   }
   if (event !== "$merge") return translated;
   const ids = JSON.parse(properties.get("$distinct_ids") ?? "[]") as unknown;

@@ -2,15 +2,7 @@
 // but for the columns of `ofRow`, which PostHog stores beside them.
 
 import { isUuid, nilUuid, readUuid } from "../../../core/id.ts";
-import {
-  hasValue,
-  jsonObject,
-  objectField,
-  parseRawFields,
-  type RawFields,
-  withFields,
-  writeRawFields,
-} from "../reading/raw_fields.ts";
+import * as raw from "../reading/raw_fields.ts";
 import { type JsonRecord, type RecordOutcome, rejected } from "./record.ts";
 import { importTimestamp, rfc3339Ms, timeProblem, type TimeRules } from "./timestamp.ts";
 
@@ -22,49 +14,49 @@ export function mapPosthog(record: JsonRecord, rules: TimeRules): RecordOutcome 
   const { value } = record;
   const time = importTimestamp([value["timestamp"]], rules);
   if ("is" in time) return time;
-  const row = parseRawFields(record.text);
+  const row = raw.parseRawFields(record.text);
   const properties = objectText(row.get("properties"));
   if (properties === undefined) return rejected("properties are neither an object nor its JSON text");
   const uuid = usableUuid(value["uuid"]) ?? usableUuid(value["id"]) ?? record.ownUuid();
-  const item: RawFields = new Map([["uuid", JSON.stringify(uuid)]]);
+  const item: raw.RawFields = new Map([["uuid", JSON.stringify(uuid)]]);
   for (const name of ["event", "distinct_id"]) {
-    const raw = row.get(name);
-    if (raw !== undefined) item.set(name, raw);
+    const json = row.get(name);
+    if (json !== undefined) item.set(name, json);
   }
   item.set("timestamp", JSON.stringify(time.text));
-  item.set("properties", withFields(properties, readColumns(row)));
+  item.set("properties", raw.withFields(properties, readColumns(row)));
   putPerson(row, item);
-  return { is: "rewritten", text: writeRawFields(item) };
+  return { is: "rewritten", text: raw.writeRawFields(item) };
 }
 
 /** The JSON text of an object that was exported as an object or as a string of JSON; undefined for anything else. */
-function objectText(raw: string | undefined): string | undefined {
-  if (!hasValue(raw)) return "{}";
-  if (raw.charCodeAt(0) === 0x7b) return raw;
-  if (raw.charCodeAt(0) !== 0x22) return undefined;
-  const text = (JSON.parse(raw) as string).trim() || "{}";
-  return jsonObject(text) && text;
+function objectText(json: string | undefined): string | undefined {
+  if (!raw.hasValue(json)) return "{}";
+  if (json.charCodeAt(0) === 0x7b) return json;
+  if (json.charCodeAt(0) !== 0x22) return undefined;
+  const text = (JSON.parse(json) as string).trim() || "{}";
+  return raw.jsonObject(text) && text;
 }
 
-function readColumns(row: RawFields): [string, string][] {
+function readColumns(row: raw.RawFields): [string, string][] {
   return Object.entries(ofRow).flatMap(([column, name]) => {
-    const raw = row.get(column);
-    return hasValue(raw) ? [[name, raw] as [string, string]] : [];
+    const json = row.get(column);
+    return raw.hasValue(json) ? [[name, json] as [string, string]] : [];
   });
 }
 
 /**
  * The person's properties at the time of the event, as `$set`, since the events that set them may not be exported.
  */
-function putPerson(row: RawFields, item: RawFields): void {
+function putPerson(row: raw.RawFields, item: raw.RawFields): void {
   const properties = objectText(row.get("person_properties")) ?? "{}";
   const set = isEmpty(properties) ? objectText(row.get("set")) : properties;
   const once = objectText(row.get("set_once"));
   if (set !== undefined && !isEmpty(set)) item.set("$set", set);
   if (once !== undefined && !isEmpty(once)) item.set("$set_once", once);
   for (const name of ["$set", "$set_once"]) {
-    const fields = objectField(row, name);
-    if (fields.size > 0 && !item.has(name)) item.set(name, writeRawFields(fields));
+    const fields = raw.objectField(row, name);
+    if (fields.size > 0 && !item.has(name)) item.set(name, raw.writeRawFields(fields));
   }
 }
 
@@ -90,15 +82,15 @@ export function mapBatchItem(record: JsonRecord, rules: TimeRules): RecordOutcom
 function rewrite(record: JsonRecord, rules: TimeRules): RecordOutcome {
   const time = importTimestamp([record.value["timestamp"]], rules);
   if ("is" in time) return time;
-  const row = parseRawFields(record.text);
+  const row = raw.parseRawFields(record.text);
   // The server would subtract `offset` from its own clock.
   for (const name of ["uuid", "timestamp", "offset"]) row.delete(name);
   const uuid = usableUuid(record.value["uuid"]) ?? record.ownUuid();
-  const head: RawFields = new Map([
+  const head: raw.RawFields = new Map([
     ["uuid", JSON.stringify(uuid)],
     ["timestamp", JSON.stringify(time.text)],
   ]);
-  return { is: "rewritten", text: writeRawFields(new Map([...head, ...row])) };
+  return { is: "rewritten", text: raw.writeRawFields(new Map([...head, ...row])) };
 }
 
 /** A uuid with dashes, as it is written if it has them; undefined for the nil uuid and for what is none. */

@@ -12,7 +12,7 @@ import {
   SteadyClock,
 } from "../../src/event_retention/expiry.ts";
 import { retentionLimits } from "../../src/event_retention/limits.ts";
-import { recordMasked } from "../../src/event_retention/pass_store.ts";
+import { recordMasked } from "../../src/event_retention/store.ts";
 import { openEventRetention, type PassOptions } from "../../src/event_retention/worker.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { ownTables } from "../../src/storage/cluster/placement.ts";
