@@ -8,7 +8,7 @@ import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
-import type { QueryCaller } from "../query/engine.ts";
+import type { QueryCaller } from "../query/permits.ts";
 import { sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
 import { insightFilter } from "./filter.ts";

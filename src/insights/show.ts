@@ -1,7 +1,8 @@
 // Results of insights' queries, for replies, dashboards and subscriptions.
 
 import { Fault } from "../core/fault.ts";
-import type { QueryCaller, QueryEngine } from "../query/engine.ts";
+import type { QueryEngine } from "../query/engine.ts";
+import type { QueryCaller } from "../query/permits.ts";
 import { shownResults } from "../query/result.ts";
 import type { QueryResult } from "../query/store.ts";
 import type { Uses } from "../storage/services.ts";

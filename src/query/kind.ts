@@ -6,12 +6,12 @@ import type { CreateInput } from "../http/fields/field.ts";
 import { checkFields } from "../http/fields/field_check.ts";
 import { personKeysIn, refuseUnset } from "../storage/events/lifted_properties.ts";
 import { expressionsIn, type PropertyFilter } from "../storage/events/property_filter.ts";
-import type { TextReader } from "./hogql/run.ts";
 import type { Breakdown } from "./parts/breakdown.ts";
 import { parseTrees, withExpressions } from "./parts/compiled_expressions.ts";
 import type { Entity, PersonsBehind } from "./parts/figure.ts";
 import type { QueryExpression } from "./parts/row_expressions.ts";
 import type { ResultShapes, ResultType } from "./result.ts";
+import type { TextReader } from "./sql/run.ts";
 import type { QueryAnswer, QueryContext } from "./store.ts";
 
 export type QuerySchema = Parameters<typeof checkFields>[0];

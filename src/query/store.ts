@@ -153,7 +153,7 @@ function toFault(thrown: unknown): unknown {
 }
 
 function tooBusy(): Fault {
-  const detail = "The event store is busy, and did not finish this query in time. Please retry.";
+  const detail = "The server is busy; the query ran out of time. Please retry.";
   return unavailable(detail, queryLimits.busyRetrySeconds);
 }
 

@@ -5,7 +5,7 @@ import { refuseInput } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
 import { SqlProblem } from "../../query/sql/compile/compile.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
-import { tokenEnd } from "../../query/sql/parser/text_bounds.ts";
+import { splitTokens } from "../../query/sql/parser/text_bounds.ts";
 import type { ExpressionNode, JoinExpr, SelectQuery } from "../../query/sql/tree.ts";
 import { exportLimits } from "../limits.ts";
 import { type ExportModel, exportTables } from "./tables.ts";
@@ -44,13 +44,10 @@ export async function readNativeQuery(
 
 /** LIKE's own escapes, \% and \_, may stand in a text as they are; in HogQL their backslash is escaped, too. */
 function withPlainEscapes(text: string): string {
-  const parts: string[] = [];
-  for (let at = 0, end = 0; at < text.length; at = end) {
-    end = tokenEnd(text, at);
-    const part = text.slice(at, end);
-    parts.push(part.startsWith("'") ? part.replace(/\\[^]/g, escapedOnce) : part);
-  }
-  return parts.join("");
+  const parts = splitTokens(text).map(([part]) =>
+    part.startsWith("'") ? part.replace(/\\[^]/g, escapedOnce) : part,
+  );
+  return [...parts].join("");
 }
 
 const escapedOnce = (pair: string): string => (pair === "\\%" || pair === "\\_" ? `\\${pair}` : pair);

@@ -2,7 +2,7 @@
 
 import { refuseInput } from "../../core/fault.ts";
 import { isDictionary } from "../../core/json/dictionary.ts";
-import { limits } from "../../core/limits.ts";
+import { choice, strictModel, text } from "../../http/fields/field.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { funnelsKind } from "../funnel/funnel.ts";
 import { checkKindFields, type Fields, queryFields, type QueryKind, queryKind } from "../kind.ts";
@@ -12,25 +12,39 @@ import {
   displayNameText,
   expressionRows,
   type MadeColumn,
-  parsedProperties,
+  objectColumn,
   readExpressions,
 } from "../parts/expressions.ts";
-import { type FigureRef, isGiven, type PersonStatement, readNodeFilters } from "../parts/figure.ts";
-import { figureFields } from "../parts/model.ts";
+import { type FigureRef, isGiven, readNodeFilters } from "../parts/figure.ts";
+import * as part from "../parts/model.ts";
 import { pathsKind } from "../paths/paths.ts";
 import { retentionKind } from "../retention/retention.ts";
 import { stickinessKind } from "../stickiness/stickiness.ts";
 import type { QueryContext } from "../store.ts";
 import { trendsKind } from "../trends/trends.ts";
-import { actorsModel, type ActorsQuery, figureModels } from "./model.ts";
 
 export const actorsKind = queryKind({
-  schema: actorsModel,
+  schema: strictModel("ActorsQuery", {
+    kind: choice(["ActorsQuery"]),
+    select: part.maybe(part.expressionList()),
+    search: part.maybe(text({ blank: true, maxLength: 200 })),
+    properties: part.anything(),
+    fixedProperties: part.anything(),
+    source: part.anything(),
+    ...part.listFields,
+  }),
   result: "table",
-  check,
+  check: (query, attr) => {
+    const filters = readNodeFilters(query, attr);
+    if (!arePersonFilters(filters))
+      refuseInput("Persons can only be filtered by their own properties.", `${attr}__properties`);
+    const behind = readBehind(query.source, `${attr}__source`);
+    const filterTestAccounts = behind?.filtersTestAccounts ?? null;
+    return { attr, query: { ...query, filterTestAccounts }, filters, behind, filtersOwn: filters.length };
+  },
   title: () => "Persons",
   answer: async (context, { query, attr, filters, filtersOwn, behind }) => {
-    const { select, orderBy, limit, offset } = query;
+    const { select, orderBy } = query;
     const search = query.search?.trim() ?? "";
     // Filters of test accounts are of the events behind the number.
     const persons = await behind?.persons(context, filters.slice(filtersOwn));
@@ -40,9 +54,9 @@ export const actorsKind = queryKind({
       table: behind ? behindName : "persons",
       ...(persons && { behind: persons }),
       made,
-      select: select?.length ? select : selectDefault,
-      conditions: search === "" ? [] : [[searched, "search"] as const],
-      values: { search: `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`, id: search },
+      select: select?.length ? select : ["person", "id", "created_at", "person.$delete"],
+      compared: { search: searched },
+      values: search ? { search: `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`, id: search } : {},
       orderBy,
       usualOrder: [...appearances, "created_at", "id"],
       isByFirst:
@@ -52,54 +66,28 @@ export const actorsKind = queryKind({
         !select.includes("created_at"),
       filters: { properties: filters.slice(0, filtersOwn) },
     };
-    const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
-    return await expressionRows(context, list, page);
+    return await expressionRows(context, list, query);
   },
-  read: readExpressions,
+  read: (reader, checked) => readExpressions(reader, checked),
 });
 
-const person: MadeColumn = {
-  reads: ["id", "distinct_ids", "properties", "created_at", "is_identified"],
-  cell: (id, distinct_ids, properties, created_at, is_identified) => ({
-    id,
-    distinct_ids,
-    properties: parsedProperties(properties),
-    created_at,
-    is_identified,
-  }),
-};
+const person = objectColumn(["id", "distinct_ids", "properties", "created_at", "is_identified"]);
 
 const made: Readonly<Record<string, MadeColumn>> = {
   "*": person,
   person,
   actor: person,
-  person_display_name: {
-    reads: [displayNameText("properties", "toString(id)"), "id"],
-    cell: (display_name, id) => ({ display_name, id }),
-  },
+  person_display_name: objectColumn({
+    display_name: displayNameText("properties", "toString(id)"),
+    id: "id",
+  }),
   // The button of PostHog's own pages.
   "person.$delete": { reads: [], cell: () => null },
 };
 
-const selectDefault = ["person", "id", "created_at", "person.$delete"];
-
 const searched =
   "properties.email ilike {search} or properties.name ilike {search} or toString(id) = {id} or " +
   "arrayExists(one -> one ilike {search}, distinct_ids)";
-
-function check(query: ActorsQuery, attr: string) {
-  const filters = readNodeFilters(query, attr);
-  if (!arePersonFilters(filters))
-    refuseInput("Persons can only be filtered by their own properties.", `${attr}__properties`);
-  const behind = readBehind(query.source, `${attr}__source`);
-  return {
-    attr,
-    query: { ...query, filterTestAccounts: behind?.filtersTestAccounts ?? null },
-    filters,
-    behind,
-    filtersOwn: filters.length,
-  };
-}
 
 function arePersonFilters(filters: readonly PropertyFilter[]): boolean {
   return filters.every((filter) =>
@@ -107,27 +95,50 @@ function arePersonFilters(filters: readonly PropertyFilter[]): boolean {
   );
 }
 
-interface Behind {
-  filtersTestAccounts: boolean;
-  /** @param filters of test accounts. */
-  persons: (context: QueryContext, filters: readonly PropertyFilter[]) => Promise<PersonStatement>;
-}
-
-const ofInsights: Readonly<Record<string, QueryKind>> = {
-  TrendsQuery: trendsKind,
-  RetentionQuery: retentionKind,
-  LifecycleQuery: lifecycleKind,
-  StickinessQuery: stickinessKind,
-  PathsQuery: pathsKind,
+const shared = {
+  /** Checked as a query. */
+  source: part.anything(),
+  includeRecordings: part.unanswered("Recordings of persons"),
+  ...part.ofEveryQuery,
 };
+
+/** Identify the figure whose persons are listed. */
+const figureModels = {
+  InsightActorsQuery: strictModel("InsightActorsQuery", {
+    kind: choice(["InsightActorsQuery"]),
+    ...part.figureOfInsight,
+    ...shared,
+  }),
+  StickinessActorsQuery: strictModel("StickinessActorsQuery", {
+    kind: choice(["StickinessActorsQuery"]),
+    ...part.figureOfStickiness,
+    ...shared,
+  }),
+  FunnelsActorsQuery: strictModel("FunnelsActorsQuery", {
+    kind: choice(["FunnelsActorsQuery"]),
+    ...part.figureOfFunnel,
+    funnelCustomSteps: part.unanswered("Steps of one's own"),
+    funnelTrendsDropOff: part.unanswered("Persons of a funnel's trend"),
+    funnelTrendsEntrancePeriodStart: part.unanswered("Persons of a funnel's trend"),
+    ...shared,
+  }),
+};
+
+/** Queries with such figures. */
 const kinds: Readonly<Record<string, Readonly<Record<string, QueryKind>>>> = {
-  InsightActorsQuery: ofInsights,
+  InsightActorsQuery: {
+    TrendsQuery: trendsKind,
+    RetentionQuery: retentionKind,
+    LifecycleQuery: lifecycleKind,
+    StickinessQuery: stickinessKind,
+    PathsQuery: pathsKind,
+  },
   StickinessActorsQuery: { StickinessQuery: stickinessKind },
   FunnelsActorsQuery: { FunnelsQuery: funnelsKind },
 };
 
-/** undefined: of no query. @throws Fault for what is none, named below `attr`. */
-function readBehind(source: unknown, attr: string): Behind | undefined {
+/** The persons behind a figure; undefined without one. @throws Fault for what is none, named below `attr`. */
+function readBehind(source: unknown, attr: string) {
   if (!isGiven(source) || (isDictionary(source) && Object.keys(source).length === 0)) return undefined;
   const fields = queryFields(source, attr);
   const [name, answered] = findNamed(kinds, fields["kind"], `${attr}__kind`);
@@ -138,13 +149,15 @@ function readBehind(source: unknown, attr: string): Behind | undefined {
   const [kindName, kind] = findNamed(answered, query["kind"], `${at}__kind`);
   const { persons, filtersTestAccounts } = kind.check(query, at);
   const { takes, of } = persons!;
-  for (const field of figureFields) {
+  for (const field of part.figureFields) {
     if (figure[field] === undefined || figure[field] === null || takes.includes(field)) continue;
     refuseInput(`"${field}" does not apply to a ${kindName}; use ${takes.join(", ")}.`, `${attr}__${field}`);
   }
   return {
     filtersTestAccounts,
-    persons: async (context, filters) => await of(context, filters, { ...figure, attr } satisfies FigureRef),
+    /** @param testFilters of test accounts. */
+    persons: async (context: QueryContext, testFilters: readonly PropertyFilter[]) =>
+      await of(context, testFilters, { ...figure, attr } satisfies FigureRef),
   };
 }
 

@@ -13,7 +13,7 @@ import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import { countQuery } from "../engine.ts";
 import { queryLimits } from "../limits.ts";
 import { type CachedResult, type ResultCache, writtenResult } from "../results/result_cache.ts";
-import { queriedProject, type QueryResult } from "../store.ts";
+import { type QueriedProject, queriedProject, type QueryResult } from "../store.ts";
 
 /** The key, and the id of a query. */
 export interface QueryName {
@@ -37,10 +37,9 @@ interface BackgroundAsk {
   compute: (abort: AbortSignal, onBegin: () => void) => Promise<QueryResult | CachedResult>;
 }
 
-interface BackgroundQuery {
+/** A query, and its current state. */
+interface BackgroundQuery extends Pick<QueryName, "id" | "project_id"> {
   key: string;
-  id: string;
-  project_id: number;
   /** The key's scopes when it started the query: it must still have them to read the result. */
   scopes: readonly string[];
   /** Hash of the query text. */
@@ -50,20 +49,17 @@ interface BackgroundQuery {
   startedAt: Date;
   /** When it got a permit; until then it waits for others. */
   begunAt?: Date;
-  /** As QueriedProject had them when the query began. */
-  deletion: string;
-  wasDeleting: boolean;
-  end?: { at: Date; elapsed: number; fault?: Fault };
+  /** The project when the query began. */
+  project: QueriedProject;
+  endedAt?: Date;
+  /** When it ended, in ms of the clock. */
+  elapsed?: number;
+  fault?: Fault | undefined;
   /** Whether its caller has read its result. */
   isRead?: boolean;
 }
 
-/** The current state of a query. */
-export interface FoundQuery extends Pick<BackgroundQuery, "id" | "project_id" | "startedAt" | "begunAt"> {
-  endedAt?: Date;
-  result?: CachedResult;
-  fault?: Fault;
-}
+export type FoundQuery = BackgroundQuery & { result?: CachedResult };
 
 export class BackgroundQueries {
   readonly #parts: BackgroundParts;
@@ -88,8 +84,8 @@ export class BackgroundQueries {
     const key = buildKey(name);
     const hash = Bun.hash.xxHash64(JSON.stringify(query));
     const before = this.#queries.get(key);
-    if (before && !before.end) {
-      if (before.hash === hash) return found(before);
+    if (before?.running) {
+      if (before.hash === hash) return { ...before };
       const detail = "Another query with this id is running: cancel it, or use another id.";
       throw new Fault("conflict", detail, { attr: "client_query_id" });
     }
@@ -99,21 +95,10 @@ export class BackgroundQueries {
     }
     const uncount = countQuery(this.#parts.texts, project_id, query);
     const cancel = new AbortController();
-    const startedAt = new Date(clock.now());
-    const { deletion, isDeleting: wasDeleting } = project;
     const { scopes } = access.key;
     const running = { cancel, readmit };
-    const started: BackgroundQuery = {
-      key,
-      id,
-      project_id,
-      scopes,
-      hash,
-      running,
-      startedAt,
-      deletion,
-      wasDeleting,
-    };
+    const startedAt = new Date(clock.now());
+    const started: BackgroundQuery = { key, id, project_id, scopes, hash, running, startedAt, project };
     this.#drop(key);
     this.#queries.set(key, started);
     this.#permits.acquire(project_id);
@@ -127,7 +112,7 @@ export class BackgroundQueries {
       this.#permits.leave(project_id);
       uncount();
     });
-    return found(started);
+    return { ...started };
   }
 
   /** Runs a query whose caller waits, and which its id cancels. @throws Fault conflict when it was cancelled. */
@@ -156,18 +141,17 @@ export class BackgroundQueries {
     const query = this.#queries.get(buildKey(name));
     if (!query) throw noQuery();
     requireScopes(name.access.key.scopes, query.scopes as Scope[]);
-    const { end } = query;
-    query.isRead = end !== undefined;
-    if (!end || end.fault) return found(query);
+    query.isRead = query.endedAt !== undefined;
+    if (!query.endedAt || query.fault) return { ...query };
     const result = this.#parts.results.find(query.key);
     const now = await queriedProject(this.#parts.sql, query.project_id);
     // A result from before a deletion is not returned, nor one from during a deletion that has ended.
-    const isStale = now?.deletion !== query.deletion || now.isDeleting !== query.wasDeleting;
-    if (!result || isStale) {
+    const { deletion, isDeleting } = query.project;
+    if (!result || now?.deletion !== deletion || now.isDeleting !== isDeleting) {
       this.#drop(query.key);
       throw noQuery();
     }
-    return { ...found(query), result };
+    return { ...query, result };
   }
 
   /** The function that stops it, if it runs, and forgets its result. @throws Fault not_found */
@@ -213,8 +197,8 @@ export class BackgroundQueries {
       if (abort.aborted) return;
       fault = this.#findFault(thrown);
     }
-    query.running = undefined;
-    query.end = { at: new Date(clock.now()), elapsed: clock.elapsed(), ...(fault && { fault }) };
+    const ended = { endedAt: new Date(clock.now()), elapsed: clock.elapsed(), fault };
+    Object.assign(query, ended, { running: undefined });
     this.#queries.delete(query.key);
     this.#queries.set(query.key, query);
     this.#dropMany(query.project_id);
@@ -235,12 +219,13 @@ export class BackgroundQueries {
 
   #dropEnded(): void {
     const before = this.#parts.clock.elapsed() - queryLimits.resultKeptMs;
-    for (const { key, end } of this.#queries.values()) if (end && end.elapsed < before) this.#drop(key);
+    for (const { key, elapsed } of this.#queries.values())
+      if (elapsed !== undefined && elapsed < before) this.#drop(key);
   }
 
   /** Drops an ended one where a project, or all, have too many: one that was read, else the oldest. */
   #dropMany(project_id: number): void {
-    const ended = [...this.#queries.values()].filter(({ end }) => end);
+    const ended = [...this.#queries.values()].filter(({ endedAt }) => endedAt);
     const ofProject = ended.filter((item) => item.project_id === project_id);
     const isFull = ofProject.length > queryLimits.backgroundKeptOfProjectMax;
     if (!isFull && ended.length <= queryLimits.backgroundKeptMax) return;
@@ -251,16 +236,6 @@ export class BackgroundQueries {
 
 function buildKey({ project_id, access, id }: QueryName): string {
   return JSON.stringify(["background", project_id, access.key.id, id]);
-}
-
-function found({ id, project_id, startedAt, begunAt, end }: BackgroundQuery): FoundQuery {
-  return {
-    id,
-    project_id,
-    startedAt,
-    ...(begunAt && { begunAt }),
-    ...(end && { endedAt: end.at, ...(end.fault && { fault: end.fault }) }),
-  };
 }
 
 function noQuery(): Fault {

@@ -1,13 +1,12 @@
-// The API's list of events with SQL expressions: conditions, order and columns. Problems are named by the list's
+// Lists of events in expressions of SQL, and the API's: conditions, order and columns. Its problems are named by its
 // parameters.
 
 import { Fault } from "../../core/fault.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { type EventKey, keyDay } from "../../storage/events/stored_properties.ts";
-import { type ExpressionList, expressionRows } from "../parts/expressions.ts";
+import { displayNameText, type ExpressionList, expressionRows, objectColumn } from "../parts/expressions.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
-import { eventOrder, madeColumns } from "./expressions.ts";
 
 /** Absent fields do not filter. */
 export interface ListedEvents {
@@ -24,14 +23,35 @@ export interface ListedEvents {
   properties: readonly PropertyFilter[];
 }
 
-/** The condition of each field in SQL. */
-const compared = {
-  event: "event = {event}",
-  distinct_id: "distinct_id = {distinct_id}",
-  person_id: "person_id = {person_id}",
-  after: "timestamp > {after}",
-  before: "timestamp < {before}",
-} as const;
+/** What all lists of events have in common. */
+export const eventList = {
+  table: "events",
+  made: {
+    "*": objectColumn(["uuid", "event", "properties", "timestamp", "distinct_id", "person_id"]),
+    person: objectColumn({
+      uuid: "person_id",
+      created_at: "person.created_at",
+      properties: "person.properties",
+      distinct_id: "distinct_id",
+    }),
+    person_display_name: objectColumn({
+      display_name: displayNameText("person.properties", "distinct_id"),
+      id: "person_id",
+      distinct_id: "distinct_id",
+    }),
+  },
+  compared: {
+    event: "event = {event}",
+    events: "event in {events}",
+    distinct_id: "distinct_id = {distinct_id}",
+    personId: "person_id = {personId}",
+    person_id: "person_id = {person_id}",
+    after: "timestamp > {after}",
+    before: "timestamp < {before}",
+  },
+  /** No two events have both in common. */
+  usualOrder: ["timestamp", "uuid"],
+};
 
 const keyParts = [
   "uuid",
@@ -69,22 +89,14 @@ export async function eventColumnRows(
 
 function buildList(filter: ListedEvents, select: readonly string[]): ExpressionList {
   const { where, orderBy, after, before, properties } = filter;
-  const fieldConditions = Object.entries(compared).filter(
-    ([name]) => filter[name as keyof typeof compared] !== undefined,
-  );
   return {
+    ...eventList,
     attr,
-    table: "events",
-    made: madeColumns,
     select,
-    conditions: [
-      ...fieldConditions.map(([name, text]) => [text, name] as const),
-      ...where.map((text, i) => [text, `where__${i}`] as const),
-    ],
+    where,
     values: { ...filter, after: isoMoment(after), before: isoMoment(before) },
     // On a line of its own: a comment at the end of the expression cannot hide it.
     orderBy: orderBy.map((text) => (text.startsWith("-") ? `${text.slice(1)}\nDESC` : text)),
-    usualOrder: eventOrder,
     filters: { properties },
   };
 }

@@ -4,7 +4,6 @@
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { fitting, type Page } from "../../http/pages/page.ts";
-import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import {
   type EventKey,
   keyColumns,
@@ -14,9 +13,9 @@ import {
 } from "../../storage/events/stored_properties.ts";
 import type { DateSpan } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
+import type { Entity } from "../parts/figure.ts";
 import { Draft, type QueryContext } from "../store.ts";
 import type { EventRow } from "./columns.ts";
-import type { EventsQuery } from "./model.ts";
 
 /**
  * Events ordered by timestamp and uuid; one more than `limit` when there are more.
@@ -24,18 +23,14 @@ import type { EventsQuery } from "./model.ts";
  */
 export async function eventRows(
   context: QueryContext,
-  {
-    query,
-    filters,
-    newestFirst,
-  }: { query: EventsQuery; filters: readonly PropertyFilter[]; newestFirst: boolean },
+  entity: Pick<Entity, "event" | "filters">,
   span: DateSpan,
-  { limit, offset }: Page,
+  { limit, offset, newestFirst }: Page & { newestFirst: boolean },
 ): Promise<EventRow[]> {
   const { run, project_id } = context;
   const draft = new Draft(context);
-  const entity = draft.entityCondition({ event: query.event || undefined, filters });
-  const where = `${draft.spanCondition(span)} AND ${entity}`;
+  const which = draft.entityCondition(entity);
+  const where = `${draft.spanCondition(span)} AND ${which}`;
   const order = newestFirst ? "DESC" : "ASC";
   const events = await run<EventKey & Omit<EventRow, "properties">>(
     `SELECT ${keyColumns}, distinct_id, timestamp, created_at, person_id FROM events

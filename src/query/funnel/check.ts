@@ -1,11 +1,60 @@
-// What the schema of a FunnelsQuery cannot refuse: math, and exclusions that are between no steps.
+// The schema of a FunnelsQuery, and what it cannot refuse: math, and exclusions that are between no steps.
 
 import { refuseInput } from "../../core/fault.ts";
+import { choice, type CreateInput, flag, integer, strictModel, text } from "../../http/fields/field.ts";
+import { queryLimits } from "../limits.ts";
 import { readBreakdown } from "../parts/breakdown.ts";
 import { readNodeFilters, readSeries, refuseBreakdown, refuseField, shownName } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
-import type { FunnelsQuery } from "./model.ts";
+import * as part from "../parts/model.ts";
 import { type Exclusion, type FunnelOrder, planWalk } from "./walk.ts";
+
+const stepIndex = integer({ minimum: 0, maximum: queryLimits.querySeriesMax - 1 });
+
+const exclusion = strictModel("FunnelExclusionEventsNode", {
+  ...part.node.properties,
+  funnelFromStep: stepIndex,
+  funnelToStep: stepIndex,
+});
+
+export const funnelsModel = strictModel("FunnelsQuery", {
+  kind: choice(["FunnelsQuery"]),
+  series: part.seriesList(2),
+  interval: part.interval,
+  ...part.insightFields,
+  breakdownFilter: part.breakdownFilter,
+  compareFilter: part.maybe(
+    strictModel("FunnelCompareFilter", {
+      compare: part.unanswered("Comparing funnels"),
+      compare_to: part.unanswered("Comparing funnels"),
+    }),
+  ),
+  funnelsFilter: part.maybe(
+    strictModel("FunnelsFilter", {
+      funnelOrderType: part.maybe(choice(["ordered", "strict", "unordered"])),
+      breakdownAttributionType: part.maybe(choice(["first_touch", "last_touch", "all_events"])),
+      funnelVizType: part.maybe(choice(["steps", "trends", "time_to_convert"])),
+      funnelFromStep: part.maybe(stepIndex),
+      funnelToStep: part.maybe(stepIndex),
+      binCount: part.maybe(integer({ minimum: 1, maximum: queryLimits.funnelBinsMax })),
+      hideIncompleteConversionWindowPeriods: part.maybe(flag()),
+      funnelWindowInterval: part.maybe(integer({ minimum: 1, maximum: 100_000 })),
+      funnelWindowIntervalUnit: part.maybe(choice(["second", "minute", "hour", "day", "week", "month"])),
+      exclusions: part.maybe(part.list(exclusion, { maxItems: queryLimits.querySeriesMax })),
+      funnelAggregateByHogQL: part.maybe(text({ blank: true })),
+      customAggregationTarget: part.unanswered("A table of a data warehouse"),
+      ...part.unreadFields(
+        part.drawing,
+        "funnelStepReference goalLines hiddenLegendBreakdowns layout legendPosition " +
+          "resultCustomizations showAnnotations showLegend showTrendLines showValuesOnSeries",
+      ),
+      ...part.unreadFields(part.aboutRefused, "breakdownAttributionValue breakdownSorting"),
+      ...part.unreadFields("Chooses between two ways of computing the same in PostHog.", "useUdf"),
+    }),
+  ),
+});
+
+type FunnelsQuery = CreateInput<typeof funnelsModel>;
 
 export type CheckedFunnel = ReturnType<typeof checkFunnel>;
 

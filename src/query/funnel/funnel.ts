@@ -8,8 +8,7 @@ import { nameStarts, refuseNumbers } from "../parts/lines.ts";
 import type { FunnelStep, FunnelTimes, FunnelTrend } from "../result.ts";
 import { type QueryContext, readSpan } from "../store.ts";
 import type { FunnelScope } from "./attempts.ts";
-import { type CheckedFunnel, checkFunnel } from "./check.ts";
-import { funnelsModel } from "./model.ts";
+import { type CheckedFunnel, checkFunnel, funnelsModel } from "./check.ts";
 import {
   conversionRows,
   funnelPersonsText,

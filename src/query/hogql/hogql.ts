@@ -2,13 +2,36 @@
 
 import { refuseInput } from "../../core/fault.ts";
 import { toMembers } from "../../core/json/dictionary.ts";
+import { choice, type CreateInput, flag, strictModel, text } from "../../http/fields/field.ts";
 import { asStored, clickhouseTime, readDate } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { isGiven, readNodeFilters } from "../parts/figure.ts";
+import * as part from "../parts/model.ts";
 import { compileSelect, type SqlFilters } from "../sql/compile/compile.ts";
+import { parserLimits } from "../sql/parser/limits.ts";
+import { parseFilterTrees, parseText, runTree, sqlFault } from "../sql/run.ts";
 import type { QueryContext, QueryTiming } from "../store.ts";
-import { hogqlModel, type HogQLQuery } from "./model.ts";
-import { parseFilterTrees, parseText, runTree, sqlFault } from "./run.ts";
+
+const hogqlModel = strictModel("HogQLQuery", {
+  kind: choice(["HogQLQuery"]),
+  query: text({ maxLength: parserLimits.textCharsMax }),
+  values: part.members(),
+  variables: part.members(),
+  filters: part.maybe(
+    strictModel("HogQLFilters", {
+      dateRange: part.maybe(
+        strictModel("HogQLDateRange", { ...part.dates, explicitDate: part.unanswered("An explicit date") }),
+      ),
+      properties: part.anything(),
+      filterTestAccounts: part.maybe(flag()),
+    }),
+  ),
+  explain: part.unanswered("Explaining a query"),
+  ...part.unreadFields(part.aboutSender, "name"),
+  ...part.ofEveryQuery,
+});
+
+type HogQLQuery = CreateInput<typeof hogqlModel>;
 
 export const hogqlKind = queryKind({
   schema: hogqlModel,
@@ -28,7 +51,7 @@ export const hogqlKind = queryKind({
       const tree = await context.parse(query.query, "select", context.project_id);
       recordStep("parse");
       const source = { ...readTexts(query), filters: filtersIn(context, checked) };
-      const { rows, ...table } = await runTree(context, tree, source, recordStep);
+      const { rows, ...table } = await runTree(context, tree, source, { recordStep });
       return {
         results: rows,
         table: { ...table, hogql: query.query, timings: [...timings, { k: ".", t: last }] },

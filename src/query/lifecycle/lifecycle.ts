@@ -1,19 +1,20 @@
 // Answers a LifecycleQuery: of the persons of each interval, who is new, who was active in the one before, who came
 // back after a pause; and who of the one before was not active.
 
+import { choice, strictModel } from "../../http/fields/field.ts";
 import { addIntervals } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personsWhere } from "../parts/behind_store.ts";
 import { figureDay, noFigure, shownName } from "../parts/figure.ts";
 import { type CheckedPersons, checkPersons, nameStarts, seriesLine } from "../parts/lines.ts";
+import * as part from "../parts/model.ts";
 import { type Period, readPeriods } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
-import { lifecycleModel, type LifecycleQuery } from "./model.ts";
 import { countStatuses, statuses, statusText } from "./store.ts";
 
 /** The period until the end of its last interval, as at PostHog, unless the range is explicit. */
-async function wholePeriod(context: QueryContext, checked: CheckedPersons<LifecycleQuery>): Promise<Period> {
+async function wholePeriod(context: QueryContext, checked: CheckedPersons): Promise<Period> {
   const period = await readPeriods(context, checked);
   if (checked.query.dateRange?.explicitDate) return period;
   const to = addIntervals(checked.interval, period.starts.at(-1)!, 1);
@@ -21,9 +22,16 @@ async function wholePeriod(context: QueryContext, checked: CheckedPersons<Lifecy
 }
 
 export const lifecycleKind = queryKind({
-  schema: lifecycleModel,
+  schema: strictModel("LifecycleQuery", {
+    kind: choice(["LifecycleQuery"]),
+    series: part.seriesList(1, 1),
+    interval: part.interval,
+    ...part.insightFields,
+    customAggregationTarget: part.unanswered("A table of a data warehouse"),
+    ...part.unreadFields(part.drawing, "lifecycleFilter"),
+  }),
   result: "series",
-  check: checkPersons<LifecycleQuery>,
+  check: (query, attr) => checkPersons(query, attr),
   title: ({ series }) => `Lifecycle of users who did ${shownName(series[0]!)}`,
   answer: async (context, checked) => {
     const { interval } = checked;

@@ -5,7 +5,6 @@ import { personCounts } from "../parts/behind_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { CheckedPersons } from "../parts/lines.ts";
 import { Draft, type QueryContext } from "../store.ts";
-import type { LifecycleQuery } from "./model.ts";
 
 /** In PostHog's order. */
 export const statuses = ["new", "returning", "resurrecting", "dormant"] as const;
@@ -32,7 +31,7 @@ export async function countStatuses(...parts: Parameters<typeof statusText>) {
  */
 export function statusText(
   context: QueryContext,
-  { interval, series: [series], filters }: CheckedPersons<LifecycleQuery>,
+  { interval, series: [series], filters }: CheckedPersons,
   starts: readonly Temporal.ZonedDateTime[],
   { from, to }: DateSpan,
   readsFirsts = true,

@@ -2,33 +2,31 @@
 
 import { sqlColumns, type SqlTable } from "../sql/compile/lists/table.ts";
 import { sqlTables } from "../sql/compile/lists/tables.ts";
+import type { FurtherTables } from "../sql/run.ts";
 import type { QueryContext } from "../store.ts";
 import type { PersonStatement } from "./figure.ts";
 
 const { columns, ...table } = sqlTables["persons"]!;
 
-/** The name of their table in SQL, and in a statement after behindText(). */
+/** The name of their table in SQL. */
 export const behindName = "persons_behind";
 
-/** As the table of persons; those without a profile have no created_at. */
-export function behindTable({ hasAppearances = false }: PersonStatement): SqlTable {
-  return {
+/** The table of these persons: as that of persons, but those without a profile have no created_at. */
+export function defineBehind({ text, params, hasAppearances = false }: PersonStatement): FurtherTables {
+  const { created_at, last_seen_at } = columns;
+  const behind: SqlTable = {
     ...table,
     source: behindName,
     columns: {
       ...columns,
-      created_at: { ...columns["created_at"]!, nullable: true },
-      last_seen_at: { ...columns["last_seen_at"]!, nullable: true },
+      created_at: { ...created_at!, nullable: true },
+      last_seen_at: { ...last_seen_at!, nullable: true },
       ...sqlColumns("uuid", "actor_id=person_id"),
       ...(hasAppearances && sqlColumns("array", "appearances")),
     },
   };
-}
-
-/** Precedes a statement that reads the table. */
-export function behindText({ text, hasAppearances = false }: PersonStatement): string {
   const [appearances, shown] = hasAppearances ? [", appearances", "b.appearances AS appearances,"] : ["", ""];
-  return `WITH
+  const rows = `WITH
     behind AS (SELECT DISTINCT person_id${appearances} FROM (${text})),
     ${behindName} AS (
       SELECT
@@ -41,6 +39,7 @@ export function behindText({ text, hasAppearances = false }: PersonStatement): s
         WHERE project_id = {project_id:UInt32} AND person_id GLOBAL IN (SELECT person_id FROM behind)
       ) AS p ON b.person_id = p.person_id)
   `;
+  return { tables: { [behindName]: behind }, text: rows, params };
 }
 
 /** How many rows there are of each of the values of `columns`. @throws Fault when the query is too heavy. */

@@ -2,13 +2,13 @@
 
 import { refuseInput } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
-import { findPropertyTypes } from "../hogql/property_types.ts";
-import { admit, parseText, sqlFault, type TextReader } from "../hogql/run.ts";
 import { queryLimits } from "../limits.ts";
 import { condition } from "../sql/compile/calls.ts";
 import { compileOverEvents } from "../sql/compile/compile.ts";
 import { isAggregated } from "../sql/compile/lists/aggregates.ts";
 import type { Sql } from "../sql/compile/value.ts";
+import { findPropertyTypes } from "../sql/property_types.ts";
+import { admit, parseText, sqlFault, type TextReader } from "../sql/run.ts";
 import type { ExpressionNode } from "../sql/tree.ts";
 import { type QueryContext, throwSqlFailure } from "../store.ts";
 import type { QueryExpression } from "./row_expressions.ts";

@@ -2,17 +2,21 @@
 // columns that PostHog has beside SQL are made of several expressions each.
 
 import { jsonIn } from "../../core/json/dictionary.ts";
+import { limits } from "../../core/limits.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { mapInSlices } from "../../work/slices.ts";
-import { parseFilterTrees, parseText, runTree, sqlFault, type TextReader } from "../hogql/run.ts";
+import { clickhouseTime, spanBetween } from "../date_range.ts";
 import type { SqlFilters } from "../sql/compile/compile.ts";
 import { isAggregated } from "../sql/compile/lists/aggregates.ts";
 import type { TextKind } from "../sql/parser/parser_child.ts";
+import { parseFilterTrees, parseText, runTree, sqlFault, type TextReader } from "../sql/run.ts";
 import type { ExpressionNode, OrderExpr, SelectQuery } from "../sql/tree.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
+import { defineBehind } from "./behind_store.ts";
 import { refuseLong } from "./compiled_expressions.ts";
 import type { PersonStatement } from "./figure.ts";
+import type { TimedListFields } from "./model.ts";
 
 /** A column that is no SQL: the columns that are read for it, and the cell made of them. */
 export interface MadeColumn {
@@ -26,8 +30,10 @@ export interface ExpressionList {
   table: string;
   made: Readonly<Record<string, MadeColumn>>;
   select: readonly string[];
-  /** Conditions besides the filters, each with its field. */
-  conditions: readonly (readonly [text: string, field: string])[];
+  /** Further conditions. */
+  where?: readonly string[] | null | undefined;
+  /** The conditions of fields, each where `values` has its value. */
+  compared?: Readonly<Record<string, string>>;
   /** Values of the names in braces. */
   values?: Readonly<Record<string, unknown>>;
   orderBy?: readonly string[] | null | undefined;
@@ -47,9 +53,17 @@ export function parseJson(text: string): unknown {
   return value === undefined ? text : value;
 }
 
-/** Properties as an object. */
-export const parsedProperties = (value: unknown): unknown =>
-  typeof value === "string" ? (parseJson(value) ?? {}) : {};
+/** A column of objects with these members, each of an expression, or of the column of its name. */
+export function objectColumn(members: readonly string[] | Readonly<Record<string, string>>): MadeColumn {
+  const reads = Object.values<string>(members);
+  const names = Array.isArray(members) ? reads : Object.keys(members);
+  const toMember = (name: string, value: unknown): unknown =>
+    name === "properties" ? (parseJson(typeof value === "string" ? value : "") ?? {}) : value;
+  return {
+    reads,
+    cell: (...read) => Object.fromEntries(names.map((name, i) => [name, toMember(name, read[i])])),
+  };
+}
 
 /** SQL of a person's name: the first of PostHog's properties for it that is not empty. */
 export function displayNameText(properties: string, otherwise: string): string {
@@ -58,11 +72,7 @@ export function displayNameText(properties: string, otherwise: string): string {
 }
 
 /** The fields of a list that are expressions. */
-interface ListFields {
-  select?: readonly string[] | null | undefined;
-  where?: readonly string[] | null | undefined;
-  orderBy?: readonly string[] | null | undefined;
-}
+type ListFields = Partial<Record<"select" | "where" | "orderBy", readonly string[] | null>>;
 
 /** Reads a list without running it. @throws Fault for what is no expression, named by its field. */
 export async function readExpressions(
@@ -96,17 +106,22 @@ type Reader = <Kind extends TextKind>(
 export async function expressionRows(
   context: QueryContext,
   list: ExpressionList,
-  { limit, offset }: Page,
+  page: { [Name in keyof Page]?: number | null | undefined },
 ): Promise<QueryAnswer<unknown[]>> {
-  const { attr, values, filters } = list;
-  const texts = [...list.select, ...list.conditions.map(([text]) => text), ...(list.orderBy ?? [])];
+  const { attr, values = {}, filters } = list;
+  const fields = Object.entries(list.compared ?? {}).filter(([name]) => (values[name] ?? null) !== null);
+  const conditions = [
+    ...fields.map(([name, text]) => [text, name] as const),
+    ...(list.where ?? []).map((text, i) => [text, `where__${i}`] as const),
+  ];
+  const texts = [...list.select, ...conditions.map(([text]) => text), ...(list.orderBy ?? [])];
   refuseLong(texts, "list", attr);
   const read: Reader = (text, kind, field) => parseText(context, text, kind, `${attr}__${field}`);
   const { select, columns } = await columnsRead(list, read);
   const aggregates = select.filter(isAggregated);
   const groups = select.filter((item) => !isAggregated(item));
   const where: ExpressionNode[] = [];
-  for (const [text, field] of [["{filters}", "properties"] as const, ...list.conditions]) {
+  for (const [text, field] of [["{filters}", "properties"] as const, ...conditions]) {
     where.push(await read(text, "expression", field));
   }
   const tree: SelectQuery = {
@@ -116,15 +131,15 @@ export async function expressionRows(
     where: { node: "And", exprs: where },
     ...(aggregates.length > 0 && { group_by: groups }),
     order_by: await orderRead(list, aggregates[0], groups, read),
-    limit: { node: "Constant", value: limit },
-    offset: { node: "Constant", value: offset },
+    limit: { node: "Constant", value: page.limit ?? limits.pageDefault },
+    offset: { node: "Constant", value: page.offset ?? 0 },
   };
-  const { behind } = list;
-  const { rows, types, ...table } = await runTree(context, tree, { text: "", values, filters, behind }).catch(
-    (thrown: unknown) => {
-      throw sqlFault(thrown, attr);
-    },
-  );
+  const behind = list.behind && defineBehind(list.behind);
+  const source = { text: "", values, filters };
+  const run = runTree(context, tree, source, behind && { further: behind });
+  const { rows, types, ...table } = await run.catch((thrown: unknown) => {
+    throw sqlFault(thrown, attr);
+  });
   const results = await mapInSlices(
     rows,
     (row) => columns.map(({ at, count, cell }) => (cell ? cell(...row.slice(at, at + count)) : row[at])),
@@ -132,6 +147,22 @@ export async function expressionRows(
   );
   const shown = columns.map(({ at, cell }) => (cell ? "Tuple" : types[at]!));
   return { results, table: { ...table, columns: [...list.select], types: shown } };
+}
+
+/** A list of rows within the span of a query. @throws as expressionRows. */
+export async function timedRows(
+  context: QueryContext,
+  checked: { attr: string; query: TimedListFields; filters: readonly PropertyFilter[] },
+  list: Omit<ExpressionList, "attr" | "select" | "filters">,
+): Promise<QueryAnswer<unknown[]>> {
+  const { query, attr, filters: properties } = checked;
+  const { select, where, orderBy } = query;
+  const span = spanBetween(context, query, attr);
+  const filters = { from: clickhouseTime(span.from), to: clickhouseTime(span.to), properties };
+  return {
+    span,
+    ...(await expressionRows(context, { ...list, attr, select, where, orderBy, filters }, query)),
+  };
 }
 
 /** PostHog's pages name columns with a comment after them: `person_display_name -- Person`. */

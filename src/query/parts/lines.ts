@@ -79,7 +79,9 @@ interface PersonsQuery {
   properties?: unknown;
 }
 
-export type CheckedPersons<Query extends PersonsQuery> = ReturnType<typeof checkPersons<Query>>;
+export type CheckedPersons<Query extends PersonsQuery = PersonsQuery> = ReturnType<
+  typeof checkPersons<Query>
+>;
 
 /** @throws Fault for math that is not the number of persons, or one of `more`: these kinds count nothing else. */
 export function checkPersons<Query extends PersonsQuery>(query: Query, attr: string, more: Math[] = []) {

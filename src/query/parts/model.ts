@@ -11,6 +11,9 @@ export const unanswered = (called: string, also?: readonly (string | number)[]) 
   field.unsupported(`${called} is not supported.`, also);
 /** Anything; checked where it is used. */
 export const anything = () => Type.Optional(Type.Unknown());
+/** Anything by name. */
+export const members = () => maybe(Type.Record(Type.String(), Type.Unknown()));
+export const list = Type.Array;
 
 /** Fields that change no result: they are accepted, and an insight keeps them. @param names separated by blanks. */
 export function unreadFields(reason: string, names: string): Record<never, never> {
@@ -62,13 +65,15 @@ export const listFields = {
   ...ofEveryQuery,
 };
 
+const date = maybe(field.text({ blank: true, maxLength: 40 }));
+
 /** Fields of lists whose rows have a moment. */
 export const timedListFields = {
   select: expressionList(1),
   where: maybe(expressionList()),
   personId: maybe(field.uuid()),
-  after: maybe(field.text({ blank: true, maxLength: 40 })),
-  before: maybe(field.text({ blank: true, maxLength: 40 })),
+  after: date,
+  before: date,
   ...listFields,
 };
 
@@ -94,12 +99,12 @@ export const node = field.strictModel("EventsNode", {
   ...unreadFields("Applies to event rows only; series have none.", "limit orderBy"),
 });
 
+export const seriesList = (minItems = 1, maxItems: number = queryLimits.querySeriesMax) =>
+  Type.Array(node, { minItems, maxItems });
+
+export const dates = { date_from: date, date_to: date };
 export const dateRange = maybe(
-  field.strictModel("DateRange", {
-    date_from: maybe(field.text({ blank: true, maxLength: 40 })),
-    date_to: maybe(field.text({ blank: true, maxLength: 40 })),
-    explicitDate: maybe(field.flag()),
-  }),
+  field.strictModel("DateRange", { ...dates, explicitDate: maybe(field.flag()) }),
 );
 
 export const insightFields = {
@@ -162,9 +167,11 @@ export const figureOfFunnel = {
   funnelStep: maybe(field.integer()),
   funnelStepBreakdown: anything(),
 };
+const timedList = Type.Object(timedListFields);
 const figure = Type.Object({ ...figureOfStickiness, ...figureOfFunnel });
 export const figureFields = Object.keys(figure.properties) as (keyof FigureFields)[];
 
+export type TimedListFields = Static<typeof timedList>;
 export type FigureFields = Static<typeof figure>;
 export type CompareFilter = Static<typeof compareFilter>;
 export type BreakdownFilter = Static<typeof breakdownFilter>;

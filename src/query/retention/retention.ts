@@ -1,7 +1,9 @@
 // Answers a RetentionQuery: of the persons who did something, how many came back.
 
+import { choice, type CreateInput, flag, integer, strictModel, text } from "../../http/fields/field.ts";
 import { addIntervals, earliest, floorToInterval, readDateSpan, zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
+import { queryLimits } from "../limits.ts";
 import { personCounts } from "../parts/behind_store.ts";
 import {
   type Entity,
@@ -12,10 +14,51 @@ import {
   shownName,
 } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
+import * as part from "../parts/model.ts";
 import type { RetentionCohort } from "../result.ts";
 import type { QueryContext } from "../store.ts";
-import { retentionModel, type RetentionQuery } from "./model.ts";
 import { retentionPersons, returnsText } from "./store.ts";
+
+const entity = strictModel("RetentionEntity", {
+  id: part.maybe(text({ blank: true })),
+  kind: part.maybe(choice(["EventsNode"])),
+  type: part.maybe(choice(["events"])),
+  table_name: part.unanswered("A table of a data warehouse"),
+  timestamp_field: part.unanswered("A table of a data warehouse"),
+  aggregation_target_field: part.unanswered("A table of a data warehouse"),
+  properties: part.anything(),
+  ...part.unreadFields(part.drawing, "name custom_name order"),
+  ...part.unreadFields(part.aboutSender, "uuid"),
+});
+
+const retentionModel = strictModel("RetentionQuery", {
+  kind: choice(["RetentionQuery"]),
+  ...part.insightFields,
+  breakdownFilter: part.breakdownFilter,
+  retentionFilter: strictModel("RetentionFilter", {
+    period: part.maybe(choice(["Hour", "Day", "Week", "Month"])),
+    totalIntervals: part.maybe(integer({ minimum: 1, maximum: queryLimits.retentionIntervalsMax })),
+    retentionType: part.maybe(choice(["retention_recurring", "retention_first_time"])),
+    targetEntity: part.maybe(entity),
+    returningEntity: part.maybe(entity),
+    cumulative: part.maybe(flag()),
+    aggregationType: part.unanswered("Retention of anything but persons", ["count"]),
+    aggregationProperty: part.unanswered("Retention of anything but persons"),
+    minimumOccurrences: part.maybe(integer({ minimum: 1, maximum: 1_000_000 })),
+    retentionCustomBrackets: part.unanswered("A bracket of one's own"),
+    customAggregationTarget: part.unanswered("A table of a data warehouse"),
+    timeWindowMode: part.unanswered("A window of 24 hours", ["strict_calendar_dates"]),
+    ...part.unreadFields(
+      part.drawing,
+      "cohortLabelStartIndex dashboardDisplay display goalLines legendPosition " +
+        "meanRetentionCalculation retentionReference selectedInterval showLegend showMean " +
+        "showTrendLines",
+    ),
+    ...part.unreadFields("The type of a property that is refused itself.", "aggregationPropertyType"),
+  }),
+});
+
+type RetentionQuery = CreateInput<typeof retentionModel>;
 
 export const retentionKind = queryKind({
   schema: retentionModel,

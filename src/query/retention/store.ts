@@ -5,7 +5,6 @@ import type { DateSpan } from "../date_range.ts";
 import type { Entity, PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import { Draft, type QueryContext } from "../store.ts";
-import type { RetentionQuery } from "./model.ts";
 
 /** Persons who began in interval `start`, and how many intervals later each returned; 0 for the first. */
 export function retentionPersons({ text, params }: PersonStatement, start: number): PersonStatement {
@@ -17,15 +16,21 @@ export function retentionPersons({ text, params }: PersonStatement, start: numbe
   };
 }
 
+interface RetentionScope extends Record<"target" | "returning", Entity> {
+  query: {
+    retentionFilter: {
+      retentionType?: string | null;
+      minimumOccurrences?: number | null;
+      cumulative?: boolean | null;
+    };
+  };
+  filters: readonly PropertyFilter[];
+}
+
 /** Rows of `person_id`, who began in interval `start` and returned `later` intervals after it; 0: all who began. */
 export function returnsText(
   context: QueryContext,
-  {
-    query,
-    target,
-    returning,
-    filters,
-  }: { query: RetentionQuery; target: Entity; returning: Entity; filters: readonly PropertyFilter[] },
+  { query, target, returning, filters }: RetentionScope,
   interval: Interval,
   { from, to }: DateSpan,
 ): PersonStatement {

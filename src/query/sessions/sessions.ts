@@ -1,51 +1,34 @@
 // Answers a SessionsQuery: sessions, as rows of the selected columns.
 
-import { limits } from "../../core/limits.ts";
-import { clickhouseTime, spanBetween } from "../date_range.ts";
+import { choice, strictModel } from "../../http/fields/field.ts";
 import { queryKind } from "../kind.ts";
-import { expressionRows, type MadeColumn, readExpressions } from "../parts/expressions.ts";
+import { objectColumn, readExpressions, timedRows } from "../parts/expressions.ts";
+import { timedListFields, unanswered } from "../parts/model.ts";
 import { sqlTables } from "../sql/compile/lists/tables.ts";
-import { sessionsModel, type SessionsQuery } from "./model.ts";
 
 export const sessionsKind = queryKind({
-  schema: sessionsModel,
+  schema: strictModel("SessionsQuery", {
+    kind: choice(["SessionsQuery"]),
+    ...timedListFields,
+    event: unanswered("Sessions with an event"),
+    eventProperties: unanswered("Sessions with an event"),
+    actionId: unanswered("An action"),
+    properties: unanswered("Filtering sessions by properties"),
+    fixedProperties: unanswered("Filtering sessions by properties"),
+    filterTestAccounts: unanswered("Leaving out the sessions of test accounts"),
+  }),
   result: "table",
-  check,
+  check: (query, attr) => ({ attr, query: { ...query, filterTestAccounts: null }, filters: [] }),
   title: () => "Sessions",
-  answer: async (context, { query, attr }) => {
-    const { select, where, personId, orderBy, limit, offset } = query;
-    const span = spanBetween(context, query, attr);
-    const list = {
-      attr,
+  answer: (context, checked) =>
+    timedRows(context, checked, {
       table: "sessions",
-      made,
-      select,
-      conditions: [
-        ...(personId ? [[ofPerson, "personId"] as const] : []),
-        ...(where ?? []).map((text, i) => [text, `where__${i}`] as const),
-      ],
-      values: { personId },
-      orderBy,
+      made: { "*": objectColumn(sqlTables["sessions"]!.star) },
+      compared: {
+        personId: "distinct_id in (select distinct_id from person_distinct_ids where person_id = {personId})",
+      },
+      values: { personId: checked.query.personId },
       usualOrder: ["$start_timestamp", "session_id"],
-      filters: { from: clickhouseTime(span.from), to: clickhouseTime(span.to), properties: [] },
-    };
-    const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
-    return { span, ...(await expressionRows(context, list, page)) };
-  },
-  read: readExpressions,
+    }),
+  read: (reader, checked) => readExpressions(reader, checked),
 });
-
-const columns = sqlTables["sessions"]!.star;
-
-const made: Readonly<Record<string, MadeColumn>> = {
-  "*": {
-    reads: columns,
-    cell: (...read) => Object.fromEntries(columns.map((name, i) => [name, read[i]])),
-  },
-};
-
-const ofPerson = "distinct_id in (select distinct_id from person_distinct_ids where person_id = {personId})";
-
-function check(query: SessionsQuery, attr: string) {
-  return { attr, query: { ...query, filterTestAccounts: null }, filters: [] };
-}

@@ -1,21 +1,51 @@
 // Answers a StickinessQuery: how many persons did something in one interval of the range, in two of them, and so on.
 
 import { refuseInput } from "../../core/fault.ts";
+import { choice, type CreateInput, integer, strictModel } from "../../http/fields/field.ts";
 import { zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
+import { queryLimits } from "../limits.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
 import { figureDay, figureIndex, noFigure, type Series, shownName } from "../parts/figure.ts";
 import { type CheckedPersons, checkPersons, refuseNumbers, seriesLine } from "../parts/lines.ts";
+import * as part from "../parts/model.ts";
 import { figurePeriod, partUntil, type Period, readPeriods } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
-import { stickinessModel, type StickinessQuery } from "./model.ts";
 import { comparisons, timesText } from "./store.ts";
+
+const stickinessModel = strictModel("StickinessQuery", {
+  kind: choice(["StickinessQuery"]),
+  series: part.seriesList(),
+  interval: part.interval,
+  /** How many intervals count as one. */
+  intervalCount: part.maybe(integer({ minimum: 1, maximum: queryLimits.queryBucketsMax })),
+  ...part.insightFields,
+  compareFilter: part.compareFilter,
+  stickinessFilter: part.maybe(
+    strictModel("StickinessFilter", {
+      computedAs: part.maybe(choice(["non_cumulative", "cumulative"])),
+      stickinessCriteria: part.maybe(
+        strictModel("StickinessCriteria", {
+          operator: choice(["gte", "lte", "exact"]),
+          value: integer({ minimum: 0, maximum: 1_000_000 }),
+        }),
+      ),
+      ...part.unreadFields(
+        part.drawing,
+        "display hiddenLegendIndexes resultCustomizationBy resultCustomizations showLegend showMultipleYAxes " +
+          "showValuesOnSeries",
+      ),
+    }),
+  ),
+});
+
+type StickinessQuery = CreateInput<typeof stickinessModel>;
 
 export const stickinessKind = queryKind({
   schema: stickinessModel,
   result: "series",
-  check: (query: StickinessQuery, attr) => {
+  check: (query, attr) => {
     const checked = checkPersons(query, attr, ["unique_group", "hogql"]);
     const maths = checked.series.flatMap(({ math, node }, i) => {
       const at = `${attr}__series__${i}`;
@@ -48,8 +78,10 @@ export const stickinessKind = queryKind({
         line.count = sum(data);
         results.push(line);
         if (!period.until) continue;
-        const part = await countTimes(context, checked, item, partUntil(period, 0), count);
-        Object.assign(line, { until: { date_to: zonedIso(period.until), data: part, count: sum(part) } });
+        const partial = await countTimes(context, checked, item, partUntil(period, 0), count);
+        Object.assign(line, {
+          until: { date_to: zonedIso(period.until), data: partial, count: sum(partial) },
+        });
       }
     }
     return { interval, span, results };

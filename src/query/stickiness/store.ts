@@ -4,14 +4,20 @@ import type { PersonStatement, Series } from "../parts/figure.ts";
 import type { CheckedPersons } from "../parts/lines.ts";
 import type { Period } from "../parts/periods.ts";
 import { Draft, type QueryContext } from "../store.ts";
-import type { StickinessQuery } from "./model.ts";
 
 export const comparisons = { gte: ">=", lte: "<=", exact: "=" } as const;
+
+interface TimesQuery {
+  intervalCount?: number | null;
+  stickinessFilter?: {
+    stickinessCriteria?: { operator: keyof typeof comparisons; value: number } | null;
+  } | null;
+}
 
 /** Rows of `person_id` and `times`: in how many intervals. */
 export function timesText(
   context: QueryContext,
-  { query, interval, filters }: CheckedPersons<StickinessQuery>,
+  { query, interval, filters }: CheckedPersons & { query: TimesQuery },
   series: Series,
   { span, starts: [first] }: Period,
 ): PersonStatement {

@@ -1,14 +1,65 @@
-// What the schema of a TrendsQuery cannot refuse: math without its property, breakdowns by several properties.
+// The schema of a TrendsQuery, and what it cannot refuse: math without its property, breakdowns by several properties.
 
 import { refuseInput } from "../../core/fault.ts";
+import { wordsIn } from "../../core/words.ts";
+import { choice, type CreateInput, strictModel, text } from "../../http/fields/field.ts";
 import { findRefusal } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
 import { readBreakdown } from "../parts/breakdown.ts";
 import { readNodeFilters, readSeries, type Series, shownName } from "../parts/figure.ts";
 import type { EventsNode, Interval } from "../parts/model.ts";
+import * as part from "../parts/model.ts";
 import { type Formula, readFormula } from "./formula.ts";
-import { totalDisplays, type TrendsQuery } from "./model.ts";
 
+/** Drawn from one number for each line, or from one for each interval. */
+const totalDisplays = wordsIn("BoldNumber ActionsPie ActionsBarValue ActionsTable WorldMap");
+const displays = wordsIn(`
+  Auto ActionsLineGraph ActionsLineGraphCumulative ActionsAreaGraph ActionsBar ActionsUnstackedBar ActionsStackedBar
+`);
+
+export const trendsModel = strictModel("TrendsQuery", {
+  kind: choice(["TrendsQuery"]),
+  series: part.seriesList(),
+  interval: part.interval,
+  ...part.insightFields,
+  breakdownFilter: part.breakdownFilter,
+  compareFilter: part.compareFilter,
+  conversionGoal: part.unanswered("A goal of conversion"),
+  trendsFilter: part.maybe(
+    strictModel("TrendsFilter", {
+      display: part.maybe(choice([...displays, ...totalDisplays])),
+      formula: part.maybe(text({ blank: true })),
+      formulas: part.maybe(part.list(text(), { maxItems: queryLimits.formulasMax })),
+      formulaNodes: part.maybe(
+        part.list(
+          strictModel("TrendsFormulaNode", {
+            formula: text(),
+            custom_name: part.maybe(text({ blank: true, maxLength: 400 })),
+          }),
+          { maxItems: queryLimits.formulasMax },
+        ),
+      ),
+      smoothingIntervals: part.unanswered("Smoothing", [1]),
+      breakdown_histogram_bin_count: part.unanswered("A histogram"),
+      hideWeekends: part.unanswered("Hiding weekends"),
+      ...part.unreadFields(
+        part.drawing,
+        "aggregationAxisFormat aggregationAxisPostfix aggregationAxisPrefix confidenceLevel " +
+          "decimalPlaces detailedResultsAggregationType excludeBoxPlotOutliers goalLines " +
+          "hiddenLegendIndexes legendPosition metricChangeDecreaseColor metricChangeIncreaseColor " +
+          "metricColorByDirection metricLineDecreaseColor metricLineIncreaseColor metricShowChange " +
+          "metricSummary minDecimalPlaces movingAverageIntervals resultCustomizationBy " +
+          "resultCustomizations showAlertThresholdLines showAnnotations showConfidenceIntervals " +
+          "showLabelsOnSeries showLegend showMovingAverage showMultipleYAxes showPercentStackView " +
+          "showTrendLines showValuesOnSeries stackBreakdownValues xAxisLabel yAxisLabel " +
+          "yAxisScaleType",
+      ),
+    }),
+  ),
+  ...part.unreadFields(part.aboutRefused, "calendarHeatmapFilter"),
+});
+
+type TrendsQuery = CreateInput<typeof trendsModel>;
 export type CheckedTrends = ReturnType<typeof checkTrends>;
 
 export function checkTrends(query: TrendsQuery, attr: string) {

@@ -6,10 +6,9 @@ import { figureDay, figureIndex, figureLine, noFigure } from "../parts/figure.ts
 import { nameStarts, refuseNumbers } from "../parts/lines.ts";
 import { figurePeriod, readPeriods } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
-import { checkTrends, countsGroups, trendsTitle } from "./check.ts";
+import { checkTrends, countsGroups, trendsModel, trendsTitle } from "./check.ts";
 import { formulaLines } from "./formula.ts";
 import { readLines } from "./lines.ts";
-import { trendsModel } from "./model.ts";
 import { trendScope } from "./scope.ts";
 import { breakdownValues, trendPersonsText, withRanges } from "./store.ts";
 

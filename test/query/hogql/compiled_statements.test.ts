@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { systemClock } from "../../../src/core/clock.ts";
-import { checkStatement } from "../../../src/query/hogql/statement_check.ts";
 import type { SqlFilters } from "../../../src/query/sql/compile/compile.ts";
 import { sqlTables } from "../../../src/query/sql/compile/lists/tables.ts";
+import { checkStatement } from "../../../src/query/sql/statement_check.ts";
 import { openQueryRunners } from "../../../src/query/store.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { checkPropertyFilters } from "../../../src/storage/events/property_filter.ts";

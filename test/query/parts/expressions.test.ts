@@ -31,7 +31,6 @@ function read(rows: unknown[][]) {
       table: "events",
       made: { "*": { reads: ["properties"], cell: (text) => JSON.parse(String(text)) as unknown } },
       select: ["*"],
-      conditions: [],
       usualOrder: ["uuid"],
       filters: { properties: [] },
     },

@@ -5,10 +5,9 @@ import { SqlProblem } from "../compile/value.ts";
 import type { Placed } from "../tree.ts";
 import { parserLimits } from "./limits.ts";
 
-const opening = new Set(["(", "[", "{"].map((name) => name.charCodeAt(0)));
-const closing = new Set([")", "]", "}"].map((name) => name.charCodeAt(0)));
-const quotes = new Set(["'", '"', "`"].map((name) => name.charCodeAt(0)));
-const [backslash, minus, slash, star, textQuote] = [0x5c, 0x2d, 0x2f, 0x2a, 0x27];
+/** Blanks and comments; a quoted text, in which a quote is escaped or doubled; a word; one character. */
+const tokenShapes =
+  /([^!-\uffff]+|(?:--|\/\/)[^\n]*\n?|\/\*.*?(?:\*\/|$))|(['"`])(?:\\.?|\2\2|(?!\2).)*\2?|([\w$\x80-\uffff]+)|./gsy;
 
 /** Sequences of words that the parser ignores: the query would be answered as another one. */
 const refused: ReadonlySet<string> = new Set([
@@ -40,18 +39,14 @@ export function checkTextBounds(text: string): number {
   let before = "";
   /** Depths of the open brackets after FILTER. */
   const filters = new Set<number>();
-  for (let at = 0; at < text.length;) {
-    const code = text.charCodeAt(at);
-    const end = tokenEnd(text, at);
-    if (code <= 0x20 || commentEnd(text, at, code) > at) {
-      at = end;
-      continue;
-    }
-    const isFilter = closing.has(code) && filters.delete(depth);
-    if (opening.has(code)) {
+  for (const { 0: token, 1: skipped, 3: letters = "", index: at } of splitTokens(text)) {
+    if (skipped !== undefined) continue;
+    const isClosing = ")]}".includes(token);
+    const isFilter = isClosing && filters.delete(depth);
+    if ("([{".includes(token)) {
       depth++;
       if (before === "filter") filters.add(depth);
-    } else if (closing.has(code)) depth--;
+    } else if (isClosing) depth--;
     if (depth > textDepthMax) {
       throw new SqlProblem(`Brackets may nest ${textDepthMax} deep.`, positionAt(text, at));
     }
@@ -59,7 +54,8 @@ export function checkTextBounds(text: string): number {
       const detail = `A query may have ${textTokensMax} words, values and symbols.`;
       throw new SqlProblem(detail, positionAt(text, at));
     }
-    const word = isFilter ? "filter(…)" : wordAt(text, at, end);
+    const plain = token.startsWith("'") ? "'…'" : letters.slice(0, 9).toLowerCase();
+    const word = isFilter ? "filter(…)" : plain;
     if (refused.has(`${before} ${word}`)) {
       throw new SqlProblem(
         `${before.toUpperCase()} ${word.toUpperCase()} is not supported.`,
@@ -68,57 +64,11 @@ export function checkTextBounds(text: string): number {
     }
     if (before === "order" && word === "by") orders++;
     before = word;
-    at = end;
   }
   return orders;
 }
 
-/** The offset after what begins at `at`: a comment, a quoted text, a word, or one character. */
-export function tokenEnd(text: string, at: number): number {
-  const code = text.charCodeAt(at);
-  const skipped = commentEnd(text, at, code);
-  if (skipped > at) return skipped;
-  if (quotes.has(code)) return quotedEnd(text, at, code);
-  return isWord(code) ? wordEnd(text, at) : at + 1;
-}
-
-/** A short word as `refused` has it; empty for anything else. */
-function wordAt(text: string, at: number, end: number): string {
-  const code = text.charCodeAt(at);
-  if (code === textQuote) return "'…'";
-  return isWord(code) && end - at <= 8 ? text.slice(at, end).toLowerCase() : "";
-}
-
-/** The offset after a comment that begins at `at`; `at` when none does. */
-function commentEnd(text: string, at: number, code: number): number {
-  const next = text.charCodeAt(at + 1);
-  const isLine = (code === minus && next === minus) || (code === slash && next === slash);
-  if (!isLine && !(code === slash && next === star)) return at;
-  const end = isLine ? text.indexOf("\n", at) : text.indexOf("*/", at + 2);
-  return end < 0 ? text.length : end + (isLine ? 1 : 2);
-}
-
-/** The offset after a quoted text; a quote in it is escaped or doubled. */
-function quotedEnd(text: string, from: number, quote: number): number {
-  for (let at = from + 1; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === backslash) at++;
-    else if (code === quote && text.charCodeAt(++at) !== quote) return at;
-  }
-  return text.length;
-}
-
-function wordEnd(text: string, from: number): number {
-  let at = from + 1;
-  while (at < text.length && isWord(text.charCodeAt(at))) at++;
-  return at;
-}
-
-function isWord(code: number): boolean {
-  const isDigit = code >= 0x30 && code <= 0x39;
-  const isLetter = (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a);
-  return isDigit || isLetter || code === 0x5f || code === 0x24 || code > 0x7f;
-}
+export const splitTokens = (text: string) => text.matchAll(tokenShapes);
 
 /** One character, counted in code points. */
 function positionAt(text: string, at: number): Placed {

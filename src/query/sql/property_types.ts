@@ -1,9 +1,9 @@
 // Types of the properties that a query in SQL names, from the project's definitions: at PostHog, too, a property is
 // compared, ordered and returned with the type of its first value.
 
-import type { PropertyTypes } from "../sql/compile/compile.ts";
-import type { ExpressionNode, SelectTree } from "../sql/tree.ts";
 import type { QueryContext } from "../store.ts";
+import type { PropertyTypes } from "./compile/compile.ts";
+import type { ExpressionNode, SelectTree } from "./tree.ts";
 
 /** Kinds of definitions, by what has the property. */
 const owners = { 1: "event", 2: "person", 3: "group" } as const;

@@ -6,14 +6,19 @@ import { Fault } from "../../core/fault.ts";
 import { tooManyZones } from "../../storage/clickhouse/zones.ts";
 import { findUnset } from "../../storage/events/lifted_properties.ts";
 import { expressionsIn, type PropertyFilter } from "../../storage/events/property_filter.ts";
-import { behindName, behindTable, behindText } from "../parts/behind_store.ts";
-import type { PersonStatement } from "../parts/figure.ts";
-import { type CompiledSelect, compileSelect, type SqlContext, SqlProblem } from "../sql/compile/compile.ts";
-import type { TextKind } from "../sql/parser/parser_child.ts";
-import type { ExpressionNode, SelectTree } from "../sql/tree.ts";
 import { type QueryContext, type ShownTable, SqlFailure, throwSqlFailure } from "../store.ts";
+import { type CompiledSelect, compileSelect, type SqlContext, SqlProblem } from "./compile/compile.ts";
+import type { TextKind } from "./parser/parser_child.ts";
 import { findPropertyTypes } from "./property_types.ts";
 import { checkStatement } from "./statement_check.ts";
+import type { ExpressionNode, SelectTree } from "./tree.ts";
+
+/** Tables that a statement begins with. */
+export interface FurtherTables extends Pick<SqlContext, "tables"> {
+  /** Their WITH. */
+  text: string;
+  params: Record<string, unknown>;
+}
 
 /**
  * The rows of a tree, at most as many as its LIMIT says, and whether there are more.
@@ -24,35 +29,28 @@ import { checkStatement } from "./statement_check.ts";
 export async function runTree(
   context: QueryContext,
   tree: SelectTree,
-  {
-    behind,
-    ...source
-  }: Pick<SqlContext, "text" | "values" | "variables" | "filters"> & {
-    behind?: PersonStatement | undefined;
-  },
-  recordStep: (step: string) => void = () => {},
+  source: Pick<SqlContext, "text" | "values" | "variables" | "filters">,
+  { further, recordStep = () => {} }: { further?: FurtherTables; recordStep?: (step: string) => void } = {},
 ): Promise<ShownTable & { rows: unknown[][] }> {
   const { project_id, timezone, weekStart, now, scopes } = context;
   const filterTrees = await parseFilterTrees(context, source.filters?.properties ?? []);
-  const propertyType = await findPropertyTypes(context, [
-    tree,
-    ...[...filterTrees.values()].map((item) => item.tree),
-  ]);
+  const trees = [tree, ...[...filterTrees.values()].map((item) => item.tree)];
+  const propertyType = await findPropertyTypes(context, trees);
   // Each step takes some 20 ms for the longest texts: the event loop gets turns in between.
   await yieldToEventLoop();
-  const of = { project_id, timezone, weekStart, now, ...source, propertyType, filterTrees };
+  const project = { project_id, timezone, weekStart, now };
   // The names of both statements are in one.
-  const more = behind && { names: "a", tables: { [behindName]: behindTable(behind) } };
-  const compiled = compileSelect(tree, { ...of, ...more });
+  const more = further && { names: "a", tables: further.tables };
+  const compiled = compileSelect(tree, { ...project, ...source, propertyType, filterTrees, ...more });
   const { statement, parameters, columns, limit, offset } = compiled;
   recordStep("compile");
   await admit(context, compiled);
   recordStep("check");
   await yieldToEventLoop();
-  const whole = behind ? `${behindText(behind)}${statement}` : statement;
   // Only where it matters: with this setting the engine uses no index of lists.
   const settings = compiled.hasNullMembers ? " SETTINGS transform_null_in = 1" : "";
-  const { types, rows } = await context.table(`${whole}${settings}`, { ...behind?.params, ...parameters });
+  const whole = `${further?.text ?? ""}${statement}${settings}`;
+  const { types, rows } = await context.table(whole, { ...further?.params, ...parameters });
   recordStep("execute");
   const hasMore = rows.length > limit;
   const table = { columns, types, rows: rows.slice(0, limit), hasMore, limit, offset };
@@ -67,14 +65,9 @@ export async function runTree(
  */
 export async function admit(
   context: QueryContext,
-  {
-    scopes,
-    personKeys,
-    zones,
-    statement,
-    parameters,
-  }: Pick<CompiledSelect, "scopes" | "personKeys" | "zones" | "statement" | "parameters">,
+  compiled: Pick<CompiledSelect, "scopes" | "personKeys" | "zones" | "statement" | "parameters">,
 ): Promise<void> {
+  const { scopes, personKeys, zones, statement, parameters } = compiled;
   requireScopes(context.scopes, [...scopes] as Scope[]);
   const unset = await findUnset(context.run, context.project_id, [...personKeys.keys()]);
   if (unset) throw new SqlProblem(unset.detail, personKeys.get(unset.name));
@@ -101,10 +94,7 @@ export async function parseText<Kind extends TextKind>(
 }
 
 /** The trees of filters in SQL, by their texts. @throws as parseText. */
-export async function parseFilterTrees(
-  reader: TextReader,
-  filters: readonly PropertyFilter[],
-): Promise<Map<string, { tree: ExpressionNode; attr: string }>> {
+export async function parseFilterTrees(reader: TextReader, filters: readonly PropertyFilter[]) {
   const trees = new Map<string, { tree: ExpressionNode; attr: string }>();
   for (const { key, attr } of expressionsIn(filters)) {
     trees.set(key, { tree: await parseText(reader, key, "expression", attr), attr });

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { systemClock } from "../../../src/core/clock.ts";
-import { checkStatement } from "../../../src/query/hogql/statement_check.ts";
+import { checkStatement } from "../../../src/query/sql/statement_check.ts";
 import { openQueryRunners, type QueryRunner } from "../../../src/query/store.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { usualBounds } from "../../support/query_bounds.ts";

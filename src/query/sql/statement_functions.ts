@@ -2,9 +2,9 @@
 // names of the engine's their arguments may be.
 
 import { toEngineZone } from "../../storage/clickhouse/zones.ts";
-import { sqlAggregate } from "../sql/compile/lists/aggregates.ts";
-import { functionsIn, sqlFunctions } from "../sql/compile/lists/functions.ts";
-import { chooseKinds } from "../sql/compile/lists/kinds.ts";
+import { sqlAggregate } from "./compile/lists/aggregates.ts";
+import { functionsIn, sqlFunctions } from "./compile/lists/functions.ts";
+import { chooseKinds } from "./compile/lists/kinds.ts";
 
 /** Operators as the engine names them, and functions of shapes, columns and filters that the lists do not have. */
 const ownFunctions = functionsIn<object>(`

@@ -1,0 +1,70 @@
+// Permits of queries: a few run at the same time, projects and their people in turn; one that is long makes room.
+
+import type { Clock } from "../core/clock.ts";
+import { unavailable } from "../core/fault.ts";
+import type { Work } from "../storage/work_watch.ts";
+import type { Owner } from "../work/fair_share.ts";
+import { Semaphore } from "../work/semaphore.ts";
+import { countUsual, type QueryStore } from "./bounds.ts";
+import { queryLimits } from "./limits.ts";
+
+/** The caller that waits for the answer; by default without a key. */
+export interface QueryCaller {
+  /** Scopes of the request's key. */
+  scopes?: readonly string[];
+  abort?: AbortSignal;
+  /** The person who sends it: the people of a project take turns. */
+  person?: Owner;
+  /** How long it may wait to run, in ms; queryLimits.queriesWaitMsMax by default. */
+  waitMsMax?: number;
+}
+
+/** Reasons to end a query that has begun: its caller leaves, or others wait. */
+export interface RunningQuery {
+  abort: AbortSignal | undefined;
+  mustYield: Work["mustYield"] | undefined;
+}
+
+export function openQueryPermits(store: QueryStore, clock: Clock) {
+  const { queriesRunningMax, queriesRunningFreeMultiple, queriesLongMax, queriesLongFreeMultiple } =
+    queryLimits;
+  const { queriesWaitingMax, queriesWaitMsMax, longCpuSecondsMin, longUsualMultiple } = queryLimits;
+  const permits = new Semaphore(queriesRunningMax, queriesWaitingMax, queriesRunningFreeMultiple);
+  const longPermits = new Semaphore(queriesLongMax, queriesWaitingMax, queriesLongFreeMultiple);
+
+  /** @param work is run again, once, if it was long and others of its project waited. */
+  return async <Value>(
+    owner: number,
+    { abort, person, waitMsMax = queriesWaitMsMax }: QueryCaller,
+    work: (run: RunningQuery) => Promise<Value>,
+  ): Promise<Value> => {
+    const usual = await countUsual(store, owner);
+    const longSeconds = Math.max(longCpuSecondsMin, usual * longUsualMultiple);
+    const until = clock.elapsed() + waitMsMax;
+    const wait = (spare: number) => {
+      const msMax = Math.max(0, until - clock.elapsed());
+      return { owner, person, spare, msMax, busy: tooManyQueries, ...(abort && { abort }) };
+    };
+    const begin = (mustYield?: RunningQuery["mustYield"]) =>
+      permits.run(wait(usual > queryLimits.lightCpuSecondsMax ? 1 : 0), () => work({ abort, mustYield }));
+    let leaveLong: (() => void) | undefined;
+    let hasYielded = false;
+    const mustYield = (seconds: number): boolean => {
+      if (hasYielded) return true;
+      if (leaveLong || seconds < longSeconds || permits.countWaiting(owner) === 0) return false;
+      leaveLong = longPermits.tryEnter(owner);
+      hasYielded = leaveLong === undefined;
+      return hasYielded;
+    };
+    try {
+      return await begin(mustYield);
+    } catch (thrown) {
+      if (!hasYielded) throw thrown;
+    } finally {
+      leaveLong?.();
+    }
+    return await longPermits.run(wait(0), () => begin());
+  };
+}
+
+const tooManyQueries = () => unavailable("Too many queries are waiting already. Please retry.");
