@@ -3,7 +3,7 @@
 import { refuseInput } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
 import { queryLimits } from "../limits.ts";
-import { condition } from "../sql/compile/calls.ts";
+import { condition } from "../sql/compile/compare.ts";
 import { compileOverEvents } from "../sql/compile/compile.ts";
 import { isAggregated } from "../sql/compile/lists/aggregates.ts";
 import type { Sql } from "../sql/compile/value.ts";

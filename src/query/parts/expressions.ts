@@ -9,6 +9,7 @@ import { mapInSlices } from "../../work/slices.ts";
 import { clickhouseTime, spanBetween } from "../date_range.ts";
 import type { SqlFilters } from "../sql/compile/compile.ts";
 import { isAggregated } from "../sql/compile/lists/aggregates.ts";
+import type { Trees } from "../sql/parser/parser.ts";
 import type { TextKind } from "../sql/parser/parser_child.ts";
 import { parseFilterTrees, parseText, runTree, sqlFault, type TextReader } from "../sql/run.ts";
 import type { ExpressionNode, OrderExpr, SelectQuery } from "../sql/tree.ts";
@@ -92,11 +93,7 @@ export async function readExpressions(
 }
 
 /** Reads the texts of a query's fields. @throws Fault named by the field. */
-type Reader = <Kind extends TextKind>(
-  text: string,
-  kind: Kind,
-  field: string,
-) => ReturnType<typeof parseText<Kind>>;
+type Reader = <Kind extends TextKind>(text: string, kind: Kind, field: string) => Promise<Trees[Kind]>;
 
 /**
  * With an aggregate among the columns the others group the rows, and without an order the largest come first. No two
@@ -196,11 +193,8 @@ async function orderRead(
     const way = /\bdesc\s*$/i.test(text) ? " DESC" : "";
     order.push(await read(key ? `${key}${way}` : text, "order", `orderBy__${i}`));
   }
-  const by = (expr: ExpressionNode, way: OrderExpr["order"]): OrderExpr => ({
-    node: "OrderExpr",
-    expr,
-    order: way,
-  });
+  const by = (expr: ExpressionNode, way: OrderExpr["order"]) =>
+    ({ node: "OrderExpr", expr, order: way }) as const;
   if (aggregate) {
     if (order.length === 0) order.push(by(aggregate, "DESC"));
     return [...order, ...groups.map((expr) => by(expr, "ASC"))];

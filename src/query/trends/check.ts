@@ -6,7 +6,7 @@ import { choice, type CreateInput, strictModel, text } from "../../http/fields/f
 import { findRefusal } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
 import { readBreakdown } from "../parts/breakdown.ts";
-import { readNodeFilters, readSeries, type Series, shownName } from "../parts/figure.ts";
+import { readNodeFilters, readSeries } from "../parts/figure.ts";
 import type { EventsNode, Interval } from "../parts/model.ts";
 import * as part from "../parts/model.ts";
 import { type Formula, readFormula } from "./formula.ts";
@@ -140,31 +140,3 @@ export const countsGroups = ({ math, math_group_type_index: index }: EventsNode)
 /** Whether the math counts persons or groups, each once. */
 export const countsActors = ({ math, math_property: property }: EventsNode): boolean =>
   math === "dau" || math === "unique_group" || (math === "unique" && !property);
-
-const mathWords: Record<string, string> = {
-  total: "count",
-  dau: "unique users",
-  weekly_active: "weekly active users",
-  monthly_active: "monthly active users",
-  unique_session: "unique sessions",
-  unique_group: "unique groups",
-  first_time_for_user: "first time",
-  first_matching_event_for_user: "first matching event",
-};
-
-/** Like `signed up count & bought unique users`. */
-export function trendsTitle({ series, breakdown, formulas }: CheckedTrends): string {
-  const named = formulas.map(({ text, custom_name }) => custom_name || text);
-  const lines = named.length > 0 ? named : series.map(seriesTitle);
-  return (
-    lines.join(" & ") +
-    (breakdown ? ` by ${breakdown.parts.map(({ property }) => property).join(" and ")}` : "")
-  );
-}
-
-function seriesTitle(series: Series): string {
-  const { math, node } = series;
-  if (math === "hogql") return `${shownName(series)} ${node.math_hogql}`;
-  const property = node.math_property ? ` of ${node.math_property}` : "";
-  return `${shownName(series)} ${mathWords[math] ?? `${math}${property}`}`;
-}

@@ -2,11 +2,11 @@
 
 import { queryKind } from "../kind.ts";
 import { placeBreakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
-import { figureDay, figureIndex, figureLine, noFigure } from "../parts/figure.ts";
+import { figureDay, figureIndex, figureLine, noFigure, type Series, shownName } from "../parts/figure.ts";
 import { nameStarts, refuseNumbers } from "../parts/lines.ts";
 import { figurePeriod, readPeriods } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
-import { checkTrends, countsGroups, trendsModel, trendsTitle } from "./check.ts";
+import { type CheckedTrends, checkTrends, countsGroups, trendsModel } from "./check.ts";
 import { formulaLines } from "./formula.ts";
 import { readLines } from "./lines.ts";
 import { trendScope } from "./scope.ts";
@@ -62,3 +62,31 @@ export const trendsKind = queryKind({
     },
   },
 });
+
+const mathWords: Record<string, string> = {
+  total: "count",
+  dau: "unique users",
+  weekly_active: "weekly active users",
+  monthly_active: "monthly active users",
+  unique_session: "unique sessions",
+  unique_group: "unique groups",
+  first_time_for_user: "first time",
+  first_matching_event_for_user: "first matching event",
+};
+
+/** Like `signed up count & bought unique users`. */
+function trendsTitle({ series, breakdown, formulas }: CheckedTrends): string {
+  const named = formulas.map(({ text, custom_name }) => custom_name || text);
+  const lines = named.length > 0 ? named : series.map(seriesTitle);
+  return (
+    lines.join(" & ") +
+    (breakdown ? ` by ${breakdown.parts.map(({ property }) => property).join(" and ")}` : "")
+  );
+}
+
+function seriesTitle(series: Series): string {
+  const { math, node } = series;
+  if (math === "hogql") return `${shownName(series)} ${node.math_hogql}`;
+  const property = node.math_property ? ` of ${node.math_property}` : "";
+  return `${shownName(series)} ${mathWords[math] ?? `${math}${property}`}`;
+}

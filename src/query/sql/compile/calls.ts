@@ -1,7 +1,7 @@
 // Calls of functions and aggregates: arity, and properties as numbers where numbers are needed.
 
 import type { CallNode, ExpressionNode, WindowFunction } from "../tree.ts";
-import { comparison, truth } from "./compare.ts";
+import { comparison, condition, logic, negation, truth } from "./compare.ts";
 import { asType, constantSql, type SqlScope, toMidnight } from "./draft.ts";
 import { aggregateNames, type SqlAggregate, sqlAggregate } from "./lists/aggregates.ts";
 import { boundItems, checkArguments } from "./lists/arguments.ts";
@@ -199,27 +199,4 @@ function compileCase(node: CallNode, scope: SqlScope): Sql {
     return i % 2 === 0 && i < others.length - 1 ? comparison(draft, "==", subject, value, node) : value;
   });
   return functionShapes["multiif"]!.sql(draft, parts, node);
-}
-
-/** A condition: a text is true or false where it is one of these words, and null, which counts as false, otherwise. */
-export function condition(value: Sql): string {
-  return value.type === "number" && value.text !== undefined
-    ? `(${value.sql} != 0)`
-    : asType(value, "boolean").sql;
-}
-
-/** NOT of a value: null for null, as for a property without a value. */
-export function negation(value: Sql): Sql {
-  return { ...truth(`(NOT ${condition(value)})`), nullable: value.nullable };
-}
-
-export function logic(op: "And" | "Or", exprs: readonly ExpressionNode[], scope: SqlScope): Sql {
-  const parts = exprs.map((expr) => scope.expression(expr));
-  if (parts.length === 0) return truth(op === "And" ? "1" : "0");
-  const joined = parts.map(condition).join(op === "And" ? " AND " : " OR ");
-  return {
-    sql: `(${joined})`,
-    type: "boolean",
-    nullable: parts.some(({ nullable }) => nullable),
-  };
 }

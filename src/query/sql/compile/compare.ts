@@ -264,3 +264,26 @@ function oneParameter(draft: SqlDraft, left: Sql, list: readonly ExpressionNode[
   const memberSql = `${subject.sql} IN ${draft.bind(isText ? "Array(String)" : "Array(Int64)", values as string[])}`;
   return subject.nullable ? `ifNull(${memberSql}, 0)` : `(${memberSql})`;
 }
+
+/** A condition: a text is true or false where it is one of these words, and null, which counts as false, otherwise. */
+export function condition(value: Sql): string {
+  return value.type === "number" && value.text !== undefined
+    ? `(${value.sql} != 0)`
+    : asType(value, "boolean").sql;
+}
+
+/** NOT of a value: null for null, as for a property without a value. */
+export function negation(value: Sql): Sql {
+  return { ...truth(`(NOT ${condition(value)})`), nullable: value.nullable };
+}
+
+export function logic(op: "And" | "Or", exprs: readonly ExpressionNode[], scope: SqlScope): Sql {
+  const parts = exprs.map((expr) => scope.expression(expr));
+  if (parts.length === 0) return truth(op === "And" ? "1" : "0");
+  const joined = parts.map(condition).join(op === "And" ? " AND " : " OR ");
+  return {
+    sql: `(${joined})`,
+    type: "boolean",
+    nullable: parts.some(({ nullable }) => nullable),
+  };
+}

@@ -1,8 +1,8 @@
 // Compiles one expression of a query.
 
 import type { ExpressionNode, FieldNode, Placed, SelectQuery, SelectSetQuery } from "../tree.ts";
-import { callSql, logic, negation } from "./calls.ts";
-import { comparison, inSql, truth } from "./compare.ts";
+import { callSql } from "./calls.ts";
+import { comparison, inSql, logic, negation, truth } from "./compare.ts";
 import { asType, constantSql, type SqlDraft, type SqlScope, toMidnight } from "./draft.ts";
 import { hasLength } from "./lists/cost.ts";
 import { functionShapes } from "./lists/function_shapes.ts";
@@ -11,8 +11,6 @@ import { hasNoStart, placeholderSql } from "./placeholders.ts";
 import { fieldSql, memberSql } from "./scope.ts";
 import { type PathKey, quotedName, refuse, type Sql } from "./value.ts";
 import { windowSql } from "./windows.ts";
-
-const arithmetic: Readonly<Record<string, string>> = { "+": "+", "-": "-", "*": "*", "/": "/", "%": "%" };
 
 export function expressionSql(node: ExpressionNode, scope: SqlScope): Sql {
   const { draft } = scope;
@@ -46,12 +44,10 @@ export function expressionSql(node: ExpressionNode, scope: SqlScope): Sql {
       return lambdaSql(node.args, node.expr, scope);
     case "Array":
       return { sql: `[${unifyItems(node.exprs.map(inner)).join(", ")}]`, type: "array", nullable: false };
-    case "Tuple":
-      return {
-        sql: `tuple(${node.exprs.map((expr) => inner(expr).sql).join(", ")})`,
-        type: "unknown",
-        nullable: false,
-      };
+    case "Tuple": {
+      const items = node.exprs.map((expr) => inner(expr).sql).join(", ");
+      return { sql: `tuple(${items})`, type: "unknown", nullable: false };
+    }
     case "ArrayAccess":
     case "TupleAccess":
       return accessSql(node, scope);
@@ -105,8 +101,7 @@ function compareSql(node: ExpressionNode & { node: "CompareOperation" }, scope: 
   if (op.includes("cohort")) refuse("Cohorts do not exist here: name the properties instead.", node);
   if (hasNoStart(node.left, scope.draft) || hasNoStart(node.right, scope.draft)) return truth("1");
   const left = scope.expression(node.left);
-  if (op === "in" || op === "global in") return inSql(false, left, node.right, scope);
-  if (op === "not in" || op === "global not in") return inSql(true, left, node.right, scope);
+  if (/^(?:global )?(?:not )?in$/.test(op)) return inSql(op.includes("not"), left, node.right, scope);
   return comparison(scope.draft, op, left, scope.expression(node.right), node);
 }
 
@@ -132,8 +127,7 @@ function nameValue(name: string, value: Sql, at: Placed, scope: SqlScope): Sql {
 }
 
 function arithmeticSql(op: string, left: Sql, right: Sql, at: Placed): Sql {
-  const sign = arithmetic[op];
-  if (sign === undefined) refuse(`The operator ${quotedName(op)} is not supported.`, at);
+  if (!/^[-+*/%]$/.test(op)) refuse(`The operator ${quotedName(op)} is not supported.`, at);
   const isTime = [left, right].some(({ sql }) => /^toInterval(?:Second|Minute|Hour)\(/.test(sql));
   const [one, two] = [left, right].map((side): Sql => {
     if (side.type === "string") return asType(side, "number");
@@ -142,7 +136,7 @@ function arithmeticSql(op: string, left: Sql, right: Sql, at: Placed): Sql {
   const moment = [one, two].find(({ type }) => type === "datetime" || type === "date");
   const isDifference = moment !== undefined && one.type === two.type;
   const type = isDifference ? "number" : (moment?.type ?? (one.type === "interval" ? "interval" : "number"));
-  return { sql: `(${one.sql} ${sign} ${two.sql})`, type, nullable: one.nullable || two.nullable };
+  return { sql: `(${one.sql} ${op} ${two.sql})`, type, nullable: one.nullable || two.nullable };
 }
 
 /** Items of one array: properties beside numbers are numbers. */
@@ -165,9 +159,9 @@ function lambdaSql(args: readonly string[], body: ExpressionNode, scope: SqlScop
 /** `properties['a'].b`, `properties.a[1]`, `array[1]`, `tuple.1`. */
 function accessSql(node: ExpressionNode & { node: "ArrayAccess" | "TupleAccess" }, scope: SqlScope): Sql {
   const path = readPath(node);
-  if (path && isJson(path.field, scope)) {
+  const field = path && fieldSql(path.field, path.field.chain, scope);
+  if (field && (field.type === "json" || field.text !== undefined))
     return fieldSql(path.field, [...path.field.chain, ...path.keys], scope);
-  }
   if (node.node === "TupleAccess") {
     const tuple = scope.expression(node.tuple);
     return { sql: `tupleElement(${tuple.sql}, ${Math.trunc(node.index)})`, type: "unknown", nullable: true };
@@ -193,12 +187,6 @@ function readPath(node: ExpressionNode): { field: FieldNode; keys: PathKey[] } |
   const { value } = node.property;
   const before = typeof value === "string" || typeof value === "number" ? readPath(node.array) : undefined;
   return before && { field: before.field, keys: [...before.keys, value as PathKey] };
-}
-
-/** Whether a field is JSON text, or a member of it. */
-function isJson(field: FieldNode, scope: SqlScope): boolean {
-  const { type, text } = fieldSql(field, field.chain, scope);
-  return type === "json" || text !== undefined;
 }
 
 /** SQL's names of types, and the function that converts; empty for toString(). */

@@ -2,8 +2,7 @@
 
 import { queryLimits } from "../../limits.ts";
 import type { ExpressionNode, JoinExpr, SelectQuery } from "../tree.ts";
-import { condition } from "./calls.ts";
-import { comparison } from "./compare.ts";
+import { comparison, condition } from "./compare.ts";
 import type { NamedTable, SelectSql, SqlDraft, SqlScope } from "./draft.ts";
 import { sqlTables } from "./lists/tables.ts";
 import { SubqueryRead } from "./scope.ts";

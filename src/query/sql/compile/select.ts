@@ -1,9 +1,8 @@
 // Compiles a SELECT: names become numbers first; tables are written last, when all columns that are read are known.
 
 import type { ExpressionNode, OrderExpr, SelectQuery, SelectSetQuery } from "../tree.ts";
-import { condition } from "./calls.ts";
 import { columnName, starColumns } from "./columns.ts";
-import { splitConjuncts } from "./compare.ts";
+import { condition, splitConjuncts } from "./compare.ts";
 import { type KnownCommonTable, type SelectSql, SqlScope } from "./draft.ts";
 import { addTables, arrayJoinText, fromText } from "./from.ts";
 import { SubqueryRead } from "./scope.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../../storage/events/property_filter.ts";
 import { findRefusal } from "../../../storage/events/session_property.ts";
 import type { FieldNode, Placed } from "../tree.ts";
-import { condition } from "./calls.ts";
+import { condition } from "./compare.ts";
 import { constantSql, nowSql, type SqlDraft, SqlScope, type TableLike, textAs } from "./draft.ts";
 import type { LazyJoin, SqlTable, TableColumn } from "./lists/table.ts";
 import { sqlTables } from "./lists/tables.ts";

@@ -13,7 +13,7 @@ import type { TextKind } from "./parser_child.ts";
 import { type Parsed, ParserProcess } from "./parser_process.ts";
 import { checkTextBounds } from "./text_bounds.ts";
 
-interface Trees {
+export interface Trees {
   select: SelectTree;
   expression: ExpressionNode;
   order: OrderExpr;
