@@ -5,19 +5,7 @@ import { toIso } from "../http/fields/field_time.ts";
 import type { User } from "../http/fields/user.ts";
 import type { Page } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
-
-/** Absent fields do not filter. */
-interface ActivityFilter {
-  organization_id: string;
-  /** Only what concerns this project. */
-  project_id?: number;
-  /** UUID of who did it. */
-  user?: string | undefined;
-  scopes: readonly string[];
-  item_id?: string | undefined;
-  activity?: string | undefined;
-}
+import { countedPage, userJson } from "../storage/postgres/rows.ts";
 
 interface ActivityRow {
   id: string;
@@ -33,12 +21,18 @@ interface ActivityRow {
   created_at: Date;
 }
 
-/** A page, the newest first. */
+/**
+ * A page, the newest first. Absent fields do not filter.
+ * @param user the UUID of who did it.
+ */
 export async function listActivities(
   sql: Postgres,
-  { organization_id, project_id, user, scopes, item_id, activity }: ActivityFilter,
+  filter: { organization_id: string; project_id?: number; scopes: readonly string[] } & {
+    [Name in "user" | "item_id" | "activity"]?: string | undefined;
+  },
   { page, now }: { page: Page; now: number },
-): Promise<Counted<ReturnType<typeof shown>>> {
+) {
+  const { organization_id, project_id, user, scopes, item_id, activity } = filter;
   const oldest = new Date(now - accessLimits.activityAgeMsMax);
   const ofProject = sql`
     AND (a.project_id = ${project_id ?? null}
@@ -51,7 +45,7 @@ export async function listActivities(
       ${scopes.length === 0 ? sql`` : sql`AND a.scope = ANY(${[...scopes]}::text[])`}
       ${item_id === undefined ? sql`` : sql`AND a.item_id = ${item_id}`}
       ${activity === undefined ? sql`` : sql`AND a.activity = ${activity}`}`;
-  return await countedPage<ActivityRow, ReturnType<typeof shown>>(sql, {
+  return await countedPage(sql, {
     columns: sql`
       a.id::text AS id, a.activity, a.scope, a.item_id, a.project_id, a.key_id, a.request_id, a.fields, a.status,
       a.created_at,

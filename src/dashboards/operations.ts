@@ -30,7 +30,7 @@ interface DashboardParts {
   insights: (
     project_id: number,
     ids: readonly number[],
-    asker?: { scopes: readonly string[] },
+    caller?: { scopes: readonly string[] },
   ) => Promise<Map<number, { last_refresh: string | null; is_cached: boolean }>>;
 }
 
@@ -92,6 +92,9 @@ function listOperations(parts: DashboardParts) {
 
 function oneOperations(parts: DashboardParts) {
   const { sql } = parts;
+  type Named = { project: { id: number }; params: { id: string } };
+  const find = async ({ project, params }: Named, deletedToo = false) =>
+    present(await getDashboard(sql, project.id, parseRowId(params.id), { deletedToo }));
   return [
     projectOperation("GET /dashboards/:id/", "dashboard:read", {
       summary: "Get a dashboard and its insights",
@@ -100,8 +103,7 @@ function oneOperations(parts: DashboardParts) {
         refresh: refreshParameter("true or blocking: with the insights' results, computed now."),
       },
       replies: { 200: shownOne },
-      find: async ({ project, params }) =>
-        present(await getDashboard(sql, project.id, parseRowId(params.id))),
+      find: (request) => find(request),
       answer: async ({ access, project, found, query: { refresh = false } }) => {
         const { scopes } = access.key;
         if (refresh) requireScopes(scopes, ["insight:read"]);
@@ -115,8 +117,7 @@ function oneOperations(parts: DashboardParts) {
       summary: "Change a dashboard and its tiles, delete or restore it",
       put: "Change a dashboard, as PATCH does",
       // A deleted dashboard is found too, so that it can be restored.
-      find: async ({ project, params }) =>
-        present(await getDashboard(sql, project.id, parseRowId(params.id), { deletedToo: true })),
+      find: (request) => find(request, true),
       body: dashboardChangeBody,
       replies: { 200: shownOne },
       answer: async ({ access, project, found, body }) => {
@@ -129,8 +130,7 @@ function oneOperations(parts: DashboardParts) {
     }),
     projectOperation("DELETE /dashboards/:id/", "dashboard:write", {
       summary: "Delete a dashboard; PATCH with deleted: false restores it",
-      find: async ({ project, params }) =>
-        present(await getDashboard(sql, project.id, parseRowId(params.id))),
+      find: (request) => find(request),
       replies: { 204: { description: "It is deleted; its insights are not." } },
       answer: async ({ project, found }) => {
         if (!(await removeDashboard(sql, project.id, found.id))) throw notFound();
@@ -144,32 +144,29 @@ function oneOperations(parts: DashboardParts) {
  * @throws Fault required
  */
 function checkWhole(tiles: DashboardUpdate["tiles"] = []): void {
-  for (const [i, tile] of tiles.entries()) {
-    const missing = (value: object, names: readonly string[], path: string[]) => {
-      const name = names.find((text) => !Object.hasOwn(value, text));
-      if (name) throw fieldFault("required", "This field is required.", ["tiles", String(i), ...path, name]);
-    };
-    for (const [width, layout] of Object.entries(tile.layouts ?? {})) {
-      if (layout) missing(layout, ["x", "y", "w", "h"], ["layouts", width]);
+  for (const [i, { layouts = {} }] of tiles.entries()) {
+    for (const [width, layout] of Object.entries(layouts)) {
+      const name = layout && ["x", "y", "w", "h"].find((field) => !Object.hasOwn(layout, field));
+      const path = ["tiles", String(i), "layouts", width];
+      if (name) throw fieldFault("required", "This field is required.", [...path, name]);
     }
   }
 }
 
-/** With results for a caller. */
 async function show(
   { sql, insights }: DashboardParts,
   project_id: number,
   id: number,
-  asker?: { scopes: readonly string[] },
+  caller?: { scopes: readonly string[] },
 ) {
   const dashboard = present(await getDashboard(sql, project_id, id, { deletedToo: true }));
   const tiles = await listTiles(sql, id);
   const ids = tiles.flatMap(({ insight_id }) => insight_id ?? []);
-  const shown = await insights(project_id, ids, asker);
-  const there = tiles.flatMap(({ insight_id, ...tile }) => {
-    const insight = shown.get(insight_id ?? 0) ?? null;
+  const found = await insights(project_id, ids, caller);
+  const visible = tiles.flatMap(({ insight_id, ...tile }) => {
+    const insight = found.get(insight_id ?? 0) ?? null;
     const { last_refresh = null, is_cached = false } = insight ?? {};
     return insight || tile.text ? [{ ...tile, insight, last_refresh, is_cached }] : [];
   });
-  return { ...dashboard, tiles: there.map((tile, order) => ({ ...tile, order })) };
+  return { ...dashboard, tiles: visible.map((tile, order) => ({ ...tile, order })) };
 }

@@ -4,20 +4,12 @@ import { Fault } from "../core/fault.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { containing, type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
+import { containing, countedPage, userJson } from "../storage/postgres/rows.ts";
 import { dashboardLimits } from "./limits.ts";
 import type { Dashboard, DashboardInput, DashboardUpdate } from "./model.ts";
 import { changeTiles } from "./tile_store.ts";
 
 const { dashboardsPerProjectMax } = dashboardLimits;
-
-/** Absent fields do not filter. */
-interface DashboardFilter {
-  search?: string | undefined;
-  tags?: string[] | undefined;
-  pinned?: boolean | undefined;
-  created_by?: number[] | undefined;
-}
 
 type DashboardRow = Stored<Dashboard, "created_at" | "updated_at">;
 
@@ -31,23 +23,32 @@ function source(sql: Postgres) {
   return sql`FROM dashboards d LEFT JOIN users u ON u.id = d.created_by`;
 }
 
-/** A page of a project's dashboards, pinned first, then newest first, and how many there are. */
+/**
+ * A page of a project's dashboards, pinned first, then newest first, and how many there are.
+ * @param filter absent fields do not filter.
+ */
 export async function listDashboards(
   sql: Postgres,
   project_id: number,
-  { search, tags, pinned, created_by: createdBy }: DashboardFilter,
+  filter: {
+    search?: string | undefined;
+    tags?: string[] | undefined;
+    pinned?: boolean | undefined;
+    created_by?: number[] | undefined;
+  },
   page: Page,
-): Promise<Counted<Dashboard>> {
-  const pattern = containing(search);
+) {
+  const { tags = null, pinned = null, created_by: createdBy = null } = filter;
+  const pattern = containing(filter.search);
   const from = sql`
     ${source(sql)} WHERE d.project_id = ${project_id} AND NOT d.deleted
     AND (${pattern}::text IS NULL OR d.name ILIKE ${pattern} OR d.description ILIKE ${pattern}
       OR EXISTS (SELECT FROM unnest(d.tags) AS tag WHERE tag ILIKE ${pattern}))
-    AND (${tags ?? null}::text[] IS NULL OR d.tags && ${tags ?? null})
-    AND (${pinned ?? null}::boolean IS NULL OR d.pinned = ${pinned ?? null})
-    AND (${createdBy ?? null}::integer[] IS NULL OR d.created_by = ANY(${createdBy ?? null}))`;
-  const listing = { columns: columns(sql), from, order: sql`d.pinned DESC, d.id DESC`, page };
-  return await countedPage(sql, { ...listing, show: shownRow<DashboardRow> });
+    AND (${tags}::text[] IS NULL OR d.tags && ${tags})
+    AND (${pinned}::boolean IS NULL OR d.pinned = ${pinned})
+    AND (${createdBy}::integer[] IS NULL OR d.created_by = ANY(${createdBy}))`;
+  const order = sql`d.pinned DESC, d.id DESC`;
+  return await countedPage(sql, { columns: columns(sql), from, order, page, show: shownRow<DashboardRow> });
 }
 
 /** A dashboard of the project; a deleted one only with `deletedToo`. */

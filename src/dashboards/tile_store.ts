@@ -8,16 +8,13 @@ import { userJson } from "../storage/postgres/rows.ts";
 import { dashboardLimits } from "./limits.ts";
 import type { DashboardUpdate, Tile } from "./model.ts";
 
-/** A tile shows an insight or a text. */
-export interface TileRow extends Omit<StoredTile, "text_body"> {
-  insight_id: number | null;
-  text: Tile["text"];
-}
-
-/** The tiles from the top, row by row; those without a position last, oldest first. Deleted insights have none. */
-export async function listTiles(sql: Postgres, dashboard_id: number): Promise<TileRow[]> {
+/**
+ * The tiles, each of an insight or a text, from the top, row by row; those without a position last, oldest first.
+ * Deleted insights have none.
+ */
+export async function listTiles(sql: Postgres, dashboard_id: number) {
   type Text = Stored<NonNullable<Tile["text"]>, "last_modified_at">;
-  type Row = StoredTile & Pick<TileRow, "insight_id"> & Omit<Text, "id" | "body">;
+  type Row = StoredTile & { insight_id: number | null } & Omit<Text, "id" | "body">;
   const rows = await sql<Row[]>`
     SELECT t.id, t.insight_id, t.layouts, t.color, t.show_description, t.text_body,
       ${userJson(sql, "u")} AS created_by, ${userJson(sql, "m")} AS last_modified_by,
@@ -59,7 +56,7 @@ export async function changeTiles(
         WHEN n.text_body IS NOT NULL THEN ${user_id}::integer END,
       text_modified_at = CASE WHEN t.text_body = n.text_body THEN t.text_modified_at
         WHEN n.text_body IS NOT NULL THEN now() END
-    FROM jsonb_to_recordset(${sql.json([...changed.values()] as never)})
+    FROM jsonb_to_recordset(${sql.json(changed as never)})
       AS n (id integer, layouts jsonb, color text, show_description boolean, text_body text)
     WHERE t.id = n.id AND t.dashboard_id = ${dashboard_id}`;
   await sql`
@@ -78,12 +75,6 @@ interface StoredTile extends Pick<Tile, "id" | "layouts" | "color" | "show_descr
 
 type TileRequest = NonNullable<DashboardUpdate["tiles"]>[number];
 
-interface TileChanges {
-  removed: number[];
-  changed: Map<number, StoredTile>;
-  added: Omit<StoredTile, "id">[];
-}
-
 const empty = { layouts: {}, color: null, show_description: null, text_body: "" };
 
 /**
@@ -91,29 +82,24 @@ const empty = { layouts: {}, color: null, show_description: null, text_body: "" 
  * @throws Fault for a tile that the dashboard does not have, a text for a tile that shows an insight, a new tile
  *   without a text, and too many texts.
  */
-function tileChanges(stored: readonly StoredTile[], requested: readonly TileRequest[]): TileChanges {
+function tileChanges(stored: readonly StoredTile[], requested: readonly TileRequest[]) {
   const tiles = new Map(stored.map((tile) => [tile.id, tile]));
-  const changes: TileChanges = { removed: [], changed: new Map(), added: [] };
+  const added: Omit<StoredTile, "id">[] = [];
   for (const [i, request] of requested.entries()) {
     const { id, deleted } = request;
-    if (id === undefined) {
-      changes.added.push(newTile(request, String(i)));
-      continue;
-    }
-    const tile = tiles.get(id);
-    if (!tile) throw missingReference("tiles", id);
-    tiles.delete(id);
-    if (deleted) {
-      changes.removed.push(id);
-      changes.changed.delete(id);
-      continue;
-    }
-    const changed = changedTile(tile, request, String(i));
-    tiles.set(id, changed);
-    if (!Bun.deepEquals(changed, tile)) changes.changed.set(id, changed);
+    const tile = tiles.get(id ?? 0);
+    if (id === undefined) added.push(newTile(request, String(i)));
+    else if (!tile) throw missingReference("tiles", id);
+    else if (deleted) tiles.delete(id);
+    else tiles.set(id, changedTile(tile, request, String(i)));
   }
-  checkTexts([...tiles.values(), ...changes.added]);
-  return changes;
+  checkTexts([...tiles.values(), ...added]);
+  const before = new Map(stored.map((tile) => [tile.id, tile]));
+  return {
+    removed: [...before.keys()].filter((id) => !tiles.has(id)),
+    changed: [...tiles.values()].filter((tile) => !Bun.deepEquals(tile, before.get(tile.id))),
+    added,
+  };
 }
 
 function newTile(request: TileRequest, i: string): Omit<StoredTile, "id"> {

@@ -17,9 +17,7 @@ export interface Group {
 }
 
 export interface GroupFilter {
-  /** Only groups of these types. */
   types: readonly string[];
-  /** Only groups with this key. */
   group_key?: string | undefined;
   /** Only groups whose key contains this text. */
   key_part?: string | undefined;
@@ -61,7 +59,6 @@ function matching(project_id: number, { types, key_part, search, group_key }: Gr
   return { keys, params: { ...params, types, ...texts } };
 }
 
-/** The number of groups that match. */
 export async function countGroups(reads: ProjectReads, filter: GroupFilter): Promise<number> {
   const { keys, params } = matching(reads.project_id, filter);
   const rows = await reads.query<{ count: string }>(`SELECT count() AS count FROM (${keys})`, params);
@@ -71,11 +68,7 @@ export async function countGroups(reads: ProjectReads, filter: GroupFilter): Pro
 type GroupKey = Pick<Group, "group_type" | "group_key">;
 
 /** The keys on a page of groups that match, in the order of the list. */
-export async function listGroupKeys(
-  reads: ProjectReads,
-  filter: GroupFilter,
-  { limit, offset }: Page,
-): Promise<GroupKey[]> {
+export async function listGroupKeys(reads: ProjectReads, filter: GroupFilter, { limit, offset }: Page) {
   const { keys: all, params } = matching(reads.project_id, filter);
   const inOrder = { ...queryOptions.settings, optimize_aggregation_in_order: 1 };
   return await reads.query<GroupKey>(
@@ -90,22 +83,19 @@ export async function listGroupKeys(
  * These groups, in the order of their keys: in one block when they are small, in several when they are large.
  * @throws Fault with attr `limit` when their properties exceed httpLimits.pageBytesMax.
  */
-export async function* groupBlocks(
-  reads: ProjectReads,
-  keys: readonly GroupKey[],
-): AsyncGenerator<Group[], void> {
+export async function* groupBlocks(reads: ProjectReads, keys: readonly GroupKey[]) {
   if (keys.length === 0) return;
   const { clickhouse, project_id } = reads;
   const whole = await unlessTooBig(readGroups(reads, keys, wholePageOptions));
   if (whole) yield whole;
-  else yield* clickhouse.longReads.withPermit(project_id, () => blocksInTurn(reads, keys));
-}
-
-async function* blocksInTurn(reads: ProjectReads, keys: readonly GroupKey[]): AsyncGenerator<Group[], void> {
-  const bytes = await keptBytes(reads, keys);
-  const readSize = (key: GroupKey) => bytes.get(nameGroup(key)) ?? 0;
-  checkFits(keys.map(readSize));
-  for (const block of cutBlocks(keys, readSize)) yield await readGroups(reads, block);
+  else {
+    yield* clickhouse.longReads.withPermit(project_id, async function* () {
+      const bytes = await keptBytes(reads, keys);
+      const readSize = (key: GroupKey) => bytes.get(nameGroup(key)) ?? 0;
+      checkFits(keys.map(readSize));
+      for (const block of cutBlocks(keys, readSize)) yield await readGroups(reads, block);
+    });
+  }
 }
 
 function nameGroup({ group_type, group_key }: GroupKey): string {
@@ -121,11 +111,7 @@ function keyParams(keys: readonly GroupKey[]): Record<string, unknown> {
 }
 
 /** The view folds the properties of these groups only. */
-async function readGroups(
-  reads: ProjectReads,
-  keys: readonly GroupKey[],
-  options?: QueryOptions,
-): Promise<Group[]> {
+async function readGroups(reads: ProjectReads, keys: readonly GroupKey[], options?: QueryOptions) {
   const rows = await reads.query<Group>(
     `SELECT group_type, group_key, properties, created_at FROM groups WHERE ${ofKeys}`,
     keyParams(keys),
@@ -146,10 +132,7 @@ async function keptBytes(reads: ProjectReads, keys: readonly GroupKey[]): Promis
 }
 
 /** Names of properties by type, the most frequent ones first. */
-export async function listGroupProperties(
-  reads: ProjectReads,
-  types: readonly string[],
-): Promise<Map<string, FrequentValue[]>> {
+export async function listGroupProperties(reads: ProjectReads, types: readonly string[]) {
   const rows = await reads.query<{ group_type: string; name: string; count: string }>(
     `SELECT group_type, toString(key) AS name, count() AS count FROM (
        SELECT group_type, group_key, key FROM group_props

@@ -25,13 +25,11 @@ export const kindsByType = {
   SQL: "HogQLQuery",
 } as const;
 
-type InsightType = keyof typeof kindsByType | "JSON";
-const types = [...Object.keys(kindsByType), "JSON"] as InsightType[];
+const types = [...Object.keys(kindsByType), "JSON"] as (keyof typeof kindsByType | "JSON")[];
 
 const orderedBy = ["id", "name", "created_at", "updated_at", "last_modified_at", "order"] as const;
-type OrderField = (typeof orderedBy)[number];
-export type InsightOrder = OrderField | `-${OrderField}`;
 const orders = orderedBy.flatMap((field) => [field, `-${field}`] as const);
+export type InsightOrder = (typeof orders)[number];
 
 /** Absent parameters do not filter. */
 export function insightFilter(clock: Clock) {

@@ -1,7 +1,7 @@
 // Insights over HTTP: saved queries.
 
 import type { Access, Gate } from "../access/gate.ts";
-import { Fault } from "../core/fault.ts";
+import { refuseInput } from "../core/fault.ts";
 import { notFound, parseInsightName, present } from "../http/fields/field_fault.ts";
 import { flagParameter, pageParameters, referenceParameter, refreshParameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
@@ -60,7 +60,7 @@ function listOperations(parts: InsightParts) {
       replies: { 200: reply("The insights.", listSchema(insightModel)) },
       answer: async ({ access, project, query: { refresh = false, ...query }, url, request }) => {
         const { limit, offset, ...filter } = query;
-        if (refresh && limit > refreshedRowsMax) throw tooManyRefreshed();
+        if (refresh && limit > refreshedRowsMax) refuseInput(tooManyRefreshed, "limit", "max_value");
         const reader = { project_id: project.id, user_id: access.user.id };
         const { count, rows } = await listInsights(sql, reader, filter, { limit, offset });
         if (!refresh) return pageReply(url, query, { count, rows });
@@ -139,10 +139,8 @@ const toCaller = ({ key, user }: Access, { signal }: Request): QueryCaller => ({
 
 const description = "`id` is its number or its short id. A short id of digits alone is not issued.";
 
-function tooManyRefreshed(): Fault {
-  const detail = `With results, a page has at most ${refreshedRowsMax} insights. Use limit=${refreshedRowsMax}.`;
-  return new Fault("max_value", detail, { attr: "limit" });
-}
+const tooManyRefreshed =
+  `With results, a page has at most ${refreshedRowsMax} insights. ` + `Use limit=${refreshedRowsMax}.`;
 
 async function changeInsight(
   { sql, queries }: InsightParts,

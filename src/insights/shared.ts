@@ -1,16 +1,16 @@
 // Insights and dashboards behind a link: the numbers of pictures, without events and persons.
 
 import { Fault } from "../core/fault.ts";
-import { toMembers } from "../core/json/dictionary.ts";
 import { fieldFault, parseInsightName, present } from "../http/fields/field_fault.ts";
 import type { QueryEngine } from "../query/engine.ts";
+import { readDrawing } from "../query/result.ts";
 import { sharingLimits } from "../sharing/limits.ts";
 import type { Shareable } from "../sharing/operations.ts";
 import type { BoardReader, SharedContent, SharedInsight } from "../sharing/results.ts";
 import type { SharedLink } from "../sharing/store.ts";
 import { mapInSlices } from "../work/slices.ts";
 import { type InsightParts, publicDetail } from "./show.ts";
-import { getDashboardContent, getInsight, getInsights, type InsightRow } from "./store.ts";
+import { getDashboardContent, getInsight, getShownInsights, type InsightRow } from "./store.ts";
 
 const listOfEvents = "A list of events is not shown by a link.";
 
@@ -39,25 +39,17 @@ export function openBoardReader({ sql, queries, clock }: InsightParts): BoardRea
   };
   return {
     current,
-    compute: async (link, { tiles }) => {
-      const ids = tiles.flatMap(({ insight_id }) => insight_id ?? []);
-      const rows = await getInsights(sql, link.project_id, ids);
+    compute: async ({ project_id }, content) => {
       const end = clock.elapsed() + sharingLimits.computeMsMax;
       const insights: SharedInsight[] = [];
       let timezone = "UTC";
-      for (const row of ids.flatMap((id) => rows.get(id) ?? [])) {
-        const { timezone: zone = timezone, ...answer } = await answerInsight(
-          queries,
-          row,
-          clock.elapsed() <= end,
-        );
+      for (const row of await getShownInsights(sql, project_id, content)) {
+        const isLate = clock.elapsed() > end;
+        const { timezone: zone = timezone, ...answer } = await answerInsight(queries, row, isLate);
         timezone = zone;
-        insights.push({
-          insight_id: row.id,
-          ...readNames(row),
-          ...answer,
-          look: readDrawing(row.query),
-        });
+        // Nothing else of the query is sent.
+        const look = readDrawing(row.query);
+        insights.push({ insight_id: row.id, ...readNames(row), ...answer, look });
       }
       return { timezone, insights };
     },
@@ -68,27 +60,15 @@ function readNames({ name, derived_name, description }: InsightRow) {
   return { name: name || derived_name || "Insight", description: description ?? "" };
 }
 
-/** How results are drawn, and their kind of retention; nothing else of the query is sent. */
-function readDrawing(query: unknown): NonNullable<SharedInsight["look"]> {
-  const { source, ...own } = toMembers(query);
-  const innerQuery = source === undefined ? own : toMembers(source);
-  const { display } = toMembers(innerQuery["trendsFilter"]);
-  const { retentionType = "retention_recurring" } = toMembers(innerQuery["retentionFilter"]);
-  return {
-    ...(typeof display === "string" && { display }),
-    ...(innerQuery["kind"] === "RetentionQuery" && { retentionType: String(retentionType) }),
-  };
-}
-
 /** @throws the error of an unreachable or busy store: the computation is tried again. */
 async function answerInsight(
   queries: QueryEngine,
   row: InsightRow,
-  inTime: boolean,
+  isLate: boolean,
 ): Promise<Pick<SharedInsight, "results" | "type" | "error"> & { timezone?: string }> {
   try {
     if (queries.check(row.query).type === "table") return { results: [], error: listOfEvents };
-    if (!inTime) return { results: [], error: "The dashboard's other insights took too long." };
+    if (isLate) return { results: [], error: "The dashboard's other insights took too long." };
     const { type, results, timezone } = await queries.run(row.project_id, row.query, {
       abort: AbortSignal.timeout(sharingLimits.insightMsMax),
     });

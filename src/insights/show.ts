@@ -4,7 +4,6 @@ import { Fault } from "../core/fault.ts";
 import type { QueryEngine } from "../query/engine.ts";
 import type { QueryCaller } from "../query/permits.ts";
 import { shownResults } from "../query/result.ts";
-import type { QueryResult } from "../query/store.ts";
 import type { Uses } from "../storage/services.ts";
 import { insightLimits } from "./limits.ts";
 import type { Insight } from "./model.ts";
@@ -12,6 +11,7 @@ import {
   getDashboardContent,
   getInsight,
   getInsights,
+  getShownInsights,
   type InsightRow,
   notRun,
   presentInsight,
@@ -97,25 +97,10 @@ export function openInsightShow({ sql, ...parts }: InsightParts) {
     caller?: QueryCaller,
   ): Promise<Map<number, Insight>> => {
     const rows = await getInsights(sql, project_id, ids);
-    const plain = [...rows.values()].map((row) => presentInsight(row));
+    const plain = rows.map((row) => presentInsight(row));
     const presented = caller ? await withResults(parts, project_id, plain, caller) : plain;
     return new Map(presented.map((insight) => [insight.id, insight]));
   };
-}
-
-/** The result of its query; times, time zone and type are null, and `results` is empty, when it failed. */
-interface InsightResult extends Pick<QueryResult, "results" | "interval"> {
-  id: number;
-  short_id: string;
-  /** The insight's name, or one derived from its query. */
-  name: string;
-  type: QueryResult["type"] | null;
-  date_from: string | null;
-  date_to: string | null;
-  timezone: string | null;
-  columns?: string[];
-  /** Why there are no results, as a sentence to show. */
-  error?: string;
 }
 
 export type InsightResultReader = ReturnType<typeof openInsightReader>;
@@ -131,31 +116,24 @@ export function openInsightReader({ sql, queries }: Omit<InsightParts, "clock">)
     dashboard: async (project_id: number, id: number) => {
       const found = await getDashboardContent(sql, project_id, id);
       if (!found) return undefined;
-      const ids = found.tiles.flatMap(({ insight_id }) => insight_id ?? []);
-      const rows = await getInsights(sql, project_id, ids);
-      const insights: InsightResult[] = [];
-      for (const row of ids.flatMap((value) => rows.get(value) ?? []))
+      const insights: Awaited<ReturnType<typeof read>>[] = [];
+      for (const row of await getShownInsights(sql, project_id, found))
         insights.push(await read(queries, row));
       return { id, name: found.name, insights };
     },
   };
 }
 
-async function read(queries: QueryEngine, row: InsightRow): Promise<InsightResult> {
-  const { id, short_id, project_id, query } = row;
-  const named = { id, short_id, name: row.name || row.derived_name || `Insight ${short_id}` };
+/** An insight's name, and the result of its query or, as a sentence to show, why there is none. */
+async function read(queries: QueryEngine, { id, short_id, project_id, query, ...row }: InsightRow) {
+  const name = row.name || row.derived_name || `Insight ${short_id}`;
   try {
-    const { type, interval, date_from, date_to, timezone, results, table } = await queries.run(
-      project_id,
-      query,
-    );
-    const read = { ...named, type, interval, date_from, date_to, timezone, results };
-    return table ? { ...read, columns: table.columns } : read;
+    const { table, ...result } = await queries.run(project_id, query);
+    return { id, name, ...result, columns: table?.columns, error: undefined };
   } catch (thrown) {
     // Other errors may contain a store's message, which is not shown.
     const error = thrown instanceof Fault ? publicDetail(thrown) : "The event store cannot be reached.";
-    const nothing = { interval: null, date_from: null, date_to: null, timezone: null, results: [] };
-    return { ...named, type: null, ...nothing, error };
+    return { id, name, type: null, results: [], error };
   }
 }
 

@@ -110,7 +110,7 @@ export async function getInsight(
 export async function removeInsight(
   sql: Postgres,
   id: number,
-  { project_id, user_id }: { project_id: number; user_id: number },
+  { project_id, user_id }: InsightMaker,
 ): Promise<boolean> {
   const rows = await sql`
     UPDATE insights SET deleted = true, updated_at = now(), last_modified_at = now(), last_modified_by = ${user_id}
@@ -118,16 +118,18 @@ export async function removeInsight(
   return rows.length > 0;
 }
 
-/** The insights with these ids, by them. */
-export async function getInsights(
-  sql: Postgres,
-  project_id: number,
-  ids: readonly number[],
-): Promise<Map<number, InsightRow>> {
-  const rows = await sql<InsightRow[]>`
+/** The insights with these ids, in their order. */
+export async function getInsights(sql: Postgres, project_id: number, ids: readonly number[]) {
+  return await sql<InsightRow[]>`
     SELECT ${columns(sql)} ${source(sql)}
-    WHERE i.project_id = ${project_id} AND i.id = ANY(${[...ids]}::integer[]) AND NOT i.deleted`;
-  return new Map(rows.map((row) => [row.id, row]));
+    WHERE i.project_id = ${project_id} AND i.id = ANY(${[...ids]}::integer[]) AND NOT i.deleted
+    ORDER BY array_position(${[...ids]}::integer[], i.id)`;
+}
+
+/** The insights of these tiles, in their order. */
+export async function getShownInsights(sql: Postgres, project_id: number, { tiles }: SharedContent) {
+  const ids = tiles.flatMap(({ insight_id }) => insight_id ?? []);
+  return await getInsights(sql, project_id, ids);
 }
 
 interface InsightMaker {
@@ -234,11 +236,7 @@ async function putOnDashboards(
 }
 
 /** A dashboard's insights and texts in its order; undefined when there is no such dashboard. */
-export async function getDashboardContent(
-  sql: Postgres,
-  project_id: number,
-  id: number,
-): Promise<SharedContent | undefined> {
+export async function getDashboardContent(sql: Postgres, project_id: number, id: number) {
   const [row] = await sql<SharedContent[]>`
     SELECT coalesce(nullif(d.name, ''), 'Dashboard ' || d.id) AS name, coalesce(d.description, '') AS description,
       coalesce((

@@ -15,7 +15,6 @@ type Bytes = Readonly<{ source: Uint8Array; from: number; to: number }>;
 interface Known {
   /** Types that have an index and are allowed. */
   types: Uint8Array[];
-  /** Number of assigned indexes. */
   assigned: number;
   /** undefined: any type is allowed. */
   allowed: Uint8Array[] | undefined;

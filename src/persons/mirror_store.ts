@@ -22,10 +22,7 @@ export async function mirrorMerges(sql: Postgres, clickhouse: ClickHouse, versio
   await mirrorTypes(sql, clickhouse, version);
 }
 
-const microsType = "DateTime64(6, 'UTC')";
-
-/** Types of merged_ids' columns, for other rows of it. */
-export const mergeTypes = { moment: microsType } as const;
+export const microsType = "DateTime64(6, 'UTC')";
 
 const mergedColumns: NativeColumns<MirroredId> = [
   ["project_id", "UInt32", (out, row) => out.u32(row.project_id)],

@@ -95,7 +95,6 @@ export type PersonActivity = Static<typeof activityModel>;
 
 export const activityPageModel = numberedListSchema(activityModel, "PersonActivityPage");
 
-/** Ids of a request to delete persons. */
 const some = { minItems: 1, maxItems: personLimits.deletedAtOnceMax };
 
 export const bulkDeletionBody = strictModel("PersonBulkDeleteRequest", {
@@ -146,15 +145,8 @@ export function personText(person: Person): string {
   return `${head.slice(0, -1)},"properties":${properties},${tail.slice(1)}`;
 }
 
-export function personReply(person: Person): Response {
-  return new Response(personText(person), { headers: { "content-type": "application/json" } });
-}
-
 /** An e-mail address or a name; else a distinct id, one that is no UUID where there is one. */
-export function choosePersonName(
-  properties: Record<string, unknown>,
-  distinct_ids: readonly string[],
-): string {
+export function choosePersonName(properties: Record<string, unknown>, distinct_ids: readonly string[]) {
   for (const key of ["email", "name", "username"]) {
     const value = properties[key];
     if (typeof value === "string" && value.trim() !== "") return value;

@@ -1,8 +1,9 @@
 // Persons over HTTP.
 
 import type { Gate } from "../access/gate.ts";
+import { refuseInput } from "../core/fault.ts";
 import { readUuid } from "../core/id.ts";
-import { excerpt, fieldFault, notFound, present } from "../http/fields/field_fault.ts";
+import { excerpt, notFound } from "../http/fields/field_fault.ts";
 import { propertiesParameter } from "../http/fields/property_parameter.ts";
 import {
   pageParameters,
@@ -28,18 +29,17 @@ import { deletionOperations } from "./deletion/operations.ts";
 import {
   distinctIdModel,
   personModel,
-  personReply,
   personText,
   type SplitBody,
   splitBody,
   successModel,
 } from "./model.ts";
-import { type CountedParts, nobody, type PersonParts, requireMainId } from "./parts.ts";
+import { type CountedParts, nobody, type PersonParts, readPerson, requireMainId } from "./parts.ts";
 import { propertyOperations } from "./properties/operations.ts";
 import { listDistinctIds } from "./reading/large_store.ts";
 import { countPersons, filterMainIds, listMainIds, type PersonFilter } from "./reading/list_store.ts";
 import { findMainId, findMainIds } from "./reading/main_id_store.ts";
-import { personBlocks, readPersons } from "./reading/store.ts";
+import { personBlocks } from "./reading/store.ts";
 import { splitPerson } from "./split/store.ts";
 
 /** Filters of a request for persons. All must match a person's current state. */
@@ -94,18 +94,14 @@ function readingOperations(parts: CountedParts) {
       replies: { 200: reply("The distinct ids.", listSchema(distinctIdModel)) },
       answer: async ({ project, found: main_id, query, url }) => {
         const reads = toReads(clickhouse, project.id);
-        const { count, distinct_ids } = await listDistinctIds(reads, main_id, query);
-        return pageReply(url, query, { count, rows: distinct_ids });
+        return pageReply(url, query, await listDistinctIds(reads, main_id, query));
       },
     }),
     projectOperation("GET /persons/:uuid/", "person:read", {
       summary: "Get a person",
       find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
       replies: { 200: reply("The person.", personModel) },
-      answer: async ({ project, found: main_id }) => {
-        const [person] = await readPersons(toReads(clickhouse, project.id), [main_id]);
-        return personReply(present(person, nobody));
-      },
+      answer: ({ project, found: main_id }) => readPerson(parts, project, main_id),
     }),
   ];
 }
@@ -117,10 +113,7 @@ async function personPage(
   timezone: string,
 ): Promise<{ count: number; rows: AsyncGenerator<Uint8Array, void> }> {
   const readTexts = (mains: string[]) => primedTexts(personBlocks(reads, mains), personText);
-  const filter = await readFilter(reads, query, {
-    now: clock.now(),
-    timezone: readStoredZone(timezone),
-  });
+  const filter = await readFilter(reads, query, { now: clock.now(), timezone: readStoredZone(timezone) });
   if (filter) {
     const { count, mains } = await filterMainIds(reads, filter, query).catch((thrown: unknown) => {
       const narrower = "distinct_id, email or search";
@@ -170,10 +163,8 @@ function splitOperations(parts: CountedParts) {
         const request = { project_id: project.id, main_id, distinct_ids };
         const { unknown, gone } = await splitPerson(sql, clickhouse, request, now * 1000);
         if (gone) throw notFound(nobody);
-        if (unknown.length > 0) {
-          const detail = `Not on this person: ${excerpt(unknown.join(", "))}.`;
-          throw fieldFault("invalid_input", detail, ["distinct_ids_to_split"]);
-        }
+        if (unknown.length > 0)
+          refuseInput(`Not on this person: ${excerpt(unknown.join(", "))}.`, "distinct_ids_to_split");
         counts.forget(project.id);
         await recordChange(sql, { access, project_id: project.id, main_id }, "split_person", now);
         return { success: true };
@@ -185,17 +176,15 @@ function splitOperations(parts: CountedParts) {
 /** Undefined for all but the main id. @throws Fault for ids that cannot be split off or stay. */
 function idsToSplit(main_id: string, { main_distinct_id, distinct_ids_to_split }: SplitBody) {
   const named = "the person's main distinct id, which its uuid is of";
-  if (main_distinct_id != null && distinct_ids_to_split != null) {
-    const detail = "main_distinct_id cannot be combined with distinct_ids_to_split.";
-    throw fieldFault("invalid_input", detail, ["main_distinct_id"]);
-  }
+  if (main_distinct_id != null && distinct_ids_to_split != null)
+    refuseInput("main_distinct_id cannot be combined with distinct_ids_to_split.", "main_distinct_id");
   if (main_distinct_id != null && main_distinct_id !== main_id) {
     const detail = `Only "${excerpt(main_id)}" can stay: it is ${named}. Split off others by distinct_ids_to_split.`;
-    throw fieldFault("invalid_input", detail, ["main_distinct_id"]);
+    refuseInput(detail, "main_distinct_id");
   }
   if (distinct_ids_to_split?.includes(main_id)) {
     const detail = `"${excerpt(main_id)}" cannot be split off: it is ${named}. Split off the others.`;
-    throw fieldFault("invalid_input", detail, ["distinct_ids_to_split"]);
+    refuseInput(detail, "distinct_ids_to_split");
   }
   return distinct_ids_to_split == null ? undefined : [...new Set(distinct_ids_to_split)];
 }

@@ -105,7 +105,6 @@ async function writeMerges(transaction: Transaction, merges: readonly Merge[], v
   return { refused: plan.refused, moved };
 }
 
-/** The stored rows of these ids. */
 async function findKnown(transaction: Transaction, ids: readonly AddedId[]): Promise<KnownId[]> {
   const projects = arrayText(ids.map(({ project_id }) => project_id));
   const names = arrayText(ids.map(({ id }) => id));

@@ -138,3 +138,26 @@ export function shownResults({
 export function toFunnels(results: readonly (FunnelStep | FunnelStep[])[]): FunnelStep[][] {
   return Array.isArray(results[0]) ? (results as FunnelStep[][]) : [results as FunnelStep[]];
 }
+
+/** The parts of a query that decide how its results are drawn. */
+export interface QueryDrawing {
+  /** PostHog's name of the drawing. */
+  display?: string;
+  retentionType?: string;
+}
+
+/** @param query as it was saved, with the nodes around it. */
+export function readDrawing(query: unknown): QueryDrawing {
+  const outer = toFields(query);
+  const source = "source" in outer ? toFields(outer["source"]) : outer;
+  const { display } = "display" in outer ? outer : toFields(source["trendsFilter"]);
+  const { retentionType } = toFields(source["retentionFilter"]);
+  return {
+    ...(typeof display === "string" && { display }),
+    ...(source["kind"] === "RetentionQuery" && {
+      retentionType: typeof retentionType === "string" ? retentionType : "retention_recurring",
+    }),
+  };
+}
+
+const toFields = (value: unknown) => Object(value) as Record<string, unknown>;

@@ -1,7 +1,8 @@
 // How things are shared, over HTTP: the same operations for every kind of thing.
 
 import type { Scope } from "../access/scope.ts";
-import { fieldFault, present } from "../http/fields/field_fault.ts";
+import { refuseInput } from "../core/fault.ts";
+import { present } from "../http/fields/field_fault.ts";
 import { reply } from "../http/fields/schema.ts";
 import { projectOperation } from "../http/operation.ts";
 import { type SharedKind, sharingBody, sharingModel } from "./model.ts";
@@ -33,15 +34,17 @@ export function sharingOperations<const Things extends string>(
   { kind, things, noun, scopes, description, nowhere, find, checkShared }: Shareable<Things>,
 ) {
   const path = `/${things}/:id/sharing/` as const;
-  const found = async (project_id: number, params: object) =>
-    present(await find(project_id, readId(params)), nowhere);
+  type Named = { project: { id: number }; params: object };
+  // The paths of all kinds have an id.
+  const findAny = async ({ project, params }: Named) => await find(project.id, (params as { id: string }).id);
+  const findKnown = async (request: Named) => present(await findAny(request), nowhere);
   // Sharing a thing returns a token that shows it, so it requires the scopes to see it.
   const writing = ["sharing_configuration:write", ...scopes] as const;
   return [
     projectOperation(`GET ${path}`, "sharing_configuration:read", {
       summary: `Get how ${noun} is shared`,
       ...(description !== undefined && { description }),
-      find: ({ project, params }) => find(project.id, readId(params)),
+      find: findAny,
       replies: shownOne,
       answer: async ({ project, found: target }) => {
         // Nothing is stored for ids that anybody can make up.
@@ -52,13 +55,13 @@ export function sharingOperations<const Things extends string>(
     projectOperation(`PATCH ${path}`, writing, {
       summary: `Share ${noun}, or stop sharing it`,
       description: "After sharing is disabled, the old token stops working, and a new one replaces it.",
-      find: ({ project, params }) => found(project.id, params),
+      find: findKnown,
       body: sharingBody,
       replies: shownOne,
       answer: async ({ project, found: target, body: { enabled, password_required, settings } }) => {
-        if (password_required) throw unsupported("password_required", "Links have no passwords here.");
-        if (Object.keys(settings ?? {}).length > 0)
-          throw unsupported("settings", "A link has one way of showing things.");
+        if (password_required) refuseInput("Links have no passwords here.", "password_required");
+        const isStyled = Object.keys(settings ?? {}).length > 0;
+        if (isStyled) refuseInput("A link has one way of showing things.", "settings");
         if (enabled) await checkShared?.(project.id, target);
         const change = enabled === undefined ? {} : { enabled };
         return await presentSharing(parts, { project_id: project.id, kind, target }, change);
@@ -67,19 +70,10 @@ export function sharingOperations<const Things extends string>(
     projectOperation(`POST ${path}refresh/`, writing, {
       summary: `Replace the token by which ${noun} is shared`,
       description: "The old token stops working at once.",
-      find: ({ project, params }) => found(project.id, params),
+      find: findKnown,
       replies: shownOne,
       answer: async ({ project, found: target }) =>
         await presentSharing(parts, { project_id: project.id, kind, target }, { renew: true }),
     }),
   ];
-}
-
-/** The paths of all kinds have an id. */
-function readId(params: object): string {
-  return (params as { id: string }).id;
-}
-
-function unsupported(field: string, detail: string) {
-  return fieldFault("invalid_input", detail, [field]);
 }

@@ -70,24 +70,21 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
   );
   /** Results by link, and their bytes. */
   const memory = new SizedCache<"", ComputedBoard>(sharingLimits.memoryBytesMax);
-  const remember = (id: number, computed: ComputedBoard): void => {
+  const remember = (id: number, computed: ComputedBoard) => {
     const bytes = computed.board.insights.values().reduce((sum, parts) => sum + bytesIn(parts), 0);
     memory.put("", String(id), computed, bytes);
+    return computed;
   };
-  const load = async (id: number): Promise<ComputedBoard | undefined> => {
+  const load = async (id: number) => {
     const row = await getResult(sql, id);
-    if (!row) return undefined;
-    const computed = { board: await readBoard(row.result), computed_at: row.computed_at };
-    remember(id, computed);
-    return computed;
+    return row && remember(id, { board: await readBoard(row.result), computed_at: row.computed_at });
   };
-  const compute = async (link: SharedLink, content: SharedContent): Promise<ComputedBoard> => {
+  const compute = async (link: SharedLink, content: SharedContent) => {
     const computed_at = new Date(clock.now());
-    const computed = { board: await writeBoard(await reader.compute(link, content)), computed_at };
+    const board = await writeBoard(await reader.compute(link, content));
     computations.value++;
-    await storeResult(sql, link.id, formatBoard(computed.board), computed_at);
-    remember(link.id, computed);
-    return computed;
+    await storeResult(sql, link.id, formatBoard(board), computed_at);
+    return remember(link.id, { board, computed_at });
   };
   return async (link: SharedLink, content: SharedContent): Promise<ComputedBoard | undefined> => {
     const end = clock.elapsed() + sharingLimits.computedWaitMsMax;

@@ -18,7 +18,6 @@ interface StoredSharing {
   id: number;
   created_at: Date;
   enabled: boolean;
-  token_hash: string;
   token_sealed: Uint8Array | null;
   token_plain: string | null;
 }
@@ -31,7 +30,7 @@ interface StoredSharing {
 export async function upsertSharing(
   sql: Postgres,
   { project_id, kind, target }: SharedThing,
-  fresh: { token_hash: string; token_sealed: Uint8Array } & { now: Date },
+  fresh: { token_hash: string; token_sealed: Uint8Array; now: Date },
   { enabled, renew = false }: { enabled?: boolean | undefined; renew?: boolean },
 ): Promise<StoredSharing> {
   const renews = sql`(${renew} OR (s.enabled AND ${enabled === false}))`;
@@ -45,18 +44,13 @@ export async function upsertSharing(
       token_sealed = CASE WHEN ${renews} THEN excluded.token_sealed ELSE s.token_sealed END,
       token_plain = CASE WHEN ${renews} THEN NULL ELSE s.token_plain END,
       enabled = coalesce(${enabled ?? null}::boolean, s.enabled)
-    RETURNING id, created_at, enabled, token_hash, token_sealed, token_plain`;
+    RETURNING id, created_at, enabled, token_sealed, token_plain`;
   if (!row) throw new Error("Postgres stored a sharing and returned none");
   return row;
 }
 
 /** Replaces a token stored in plain text by its sealed form. */
-export async function storeSealed(
-  sql: Postgres,
-  id: number,
-  plain: string,
-  sealed: Uint8Array,
-): Promise<void> {
+export async function storeSealed(sql: Postgres, id: number, plain: string, sealed: Uint8Array) {
   await sql`
     UPDATE sharing_configurations SET token_sealed = ${sealed}, token_plain = NULL
     WHERE id = ${id} AND token_plain = ${plain}`;
@@ -88,10 +82,7 @@ export async function getComputedAt(sql: Postgres, id: number): Promise<Date | u
 }
 
 /** A link's results as JSON, and when they were computed. */
-export async function getResult(
-  sql: Postgres,
-  id: number,
-): Promise<{ result: string; computed_at: Date } | undefined> {
+export async function getResult(sql: Postgres, id: number) {
   const [row] = await sql<{ result: string; computed_at: Date }[]>`
     SELECT result, computed_at FROM shared_results r WHERE sharing_id = ${id} AND ${areValid(sql)}`;
   return row;
@@ -112,12 +103,7 @@ export async function claimResult(
   return rows.length > 0;
 }
 
-export async function storeResult(
-  sql: Postgres,
-  id: number,
-  result: string,
-  computed_at: Date,
-): Promise<void> {
+export async function storeResult(sql: Postgres, id: number, result: string, computed_at: Date) {
   await sql`
     UPDATE shared_results SET result = ${result}, computed_at = ${computed_at}, claimed_until = NULL
     WHERE sharing_id = ${id}`;

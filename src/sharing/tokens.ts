@@ -8,6 +8,7 @@ import { hashKey, randomBase62 } from "../core/id.ts";
 import { toIso } from "../http/fields/field_time.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Uses } from "../storage/services.ts";
+import { putNewest } from "../work/maps.ts";
 import { sharingLimits } from "./limits.ts";
 import type { Sharing } from "./model.ts";
 import { findLinks, type SharedLink, type SharedThing, storeSealed, upsertSharing } from "./store.ts";
@@ -63,20 +64,23 @@ export type LinkCache = ReturnType<typeof openLinkCache>;
  */
 export function openLinkCache(sql: Postgres, clock: Clock) {
   const found = new Map<string, { link: SharedLink; at: number }>();
-  let waiting: ReturnType<typeof newLookup> | undefined;
+  let waiting: { hashes: Set<string>; links: ReturnType<typeof findLinks> } | undefined;
   let running: Promise<unknown> = Promise.resolve();
-  const findLink = (hash: string): Promise<Map<string, SharedLink>> => {
-    waiting ??= newLookup();
-    const lookup = waiting;
-    lookup.hashes.add(hash);
-    if (lookup.hashes.size > sharingLimits.lookedUpMax) throw tooMany();
-    if (lookup.hashes.size === 1) {
-      running = running.then(async () => {
-        waiting = undefined;
-        await findLinks(sql, [...lookup.hashes]).then(lookup.resolve, lookup.reject);
-      });
-    }
-    return lookup.promise;
+  const openLookup = () => {
+    const hashes = new Set<string>();
+    const links = running.then(async () => {
+      waiting = undefined;
+      return await findLinks(sql, [...hashes]);
+    });
+    running = links.catch(() => {});
+    return { hashes, links };
+  };
+  const findLink = async (hash: string): Promise<SharedLink | undefined> => {
+    waiting ??= openLookup();
+    const { hashes, links } = waiting;
+    if (hashes.add(hash).size > sharingLimits.lookedUpMax)
+      throw unavailable("Too many links are opened at once. Please retry.");
+    return (await links).get(hash);
   };
   return {
     /**
@@ -90,10 +94,8 @@ export function openLinkCache(sql: Postgres, clock: Clock) {
       if (cached && clock.elapsed() - cached.at < sharingLimits.foundAgeMsMax) return cached.link;
       found.delete(hash);
       const at = clock.elapsed();
-      const link = (await findLink(hash)).get(hash);
-      if (!link) return undefined;
-      if (found.size >= sharingLimits.foundMax) found.clear();
-      found.set(hash, { link, at });
+      const link = await findLink(hash);
+      if (link) putNewest(found, hash, { link, at }, sharingLimits.foundMax);
       return link;
     },
     /** After a change: the link is looked up again. */
@@ -102,9 +104,3 @@ export function openLinkCache(sql: Postgres, clock: Clock) {
     },
   };
 }
-
-function newLookup() {
-  return { hashes: new Set<string>(), ...Promise.withResolvers<Map<string, SharedLink>>() };
-}
-
-const tooMany = () => unavailable("Too many links are opened at once. Please retry.");

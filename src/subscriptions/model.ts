@@ -1,12 +1,11 @@
 // A subscription and its deliveries in replies, and the fields of a subscription that can be set.
 
 import Type, { type Static } from "typebox";
-import { wordsIn } from "../core/words.ts";
 import * as field from "../http/fields/field.ts";
 import { userModel } from "../http/fields/user.ts";
 import { addressesIn, isAddress } from "./channels/address_list.ts";
 import { subscriptionLimits } from "./limits.ts";
-import { frequencies, type Schedule, weekdays } from "./schedule.ts";
+import { frequencies, weekdays } from "./schedule.ts";
 
 export const targetTypes = ["email", "slack", "webhook"] as const;
 export type TargetType = (typeof targetTypes)[number];
@@ -105,11 +104,6 @@ export const deliveryModel = field.model("SubscriptionDelivery", {
 });
 
 export type Delivery = Static<typeof deliveryModel>;
-
-/** The fields that decide when a subscription is due. */
-export const scheduleFields = wordsIn(
-  "frequency interval byweekday bysetpos count start_date until_date timezone",
-) satisfies readonly (keyof Schedule)[];
 
 /** What is wrong with a target; undefined when its value is one of its type. */
 export function wrongTarget(type: TargetType, value: string): string | undefined {

@@ -39,7 +39,7 @@ export function openSubscriptions(options: SubscriptionOptions) {
     limits.waitingFreeMultiple,
   );
   const pictures = openPictures(semaphore);
-  const links = openLinks({ secrets, clock, siteUrl });
+  const links = openLinks(secrets, clock, siteUrl);
   const reader = sharedReader(options.reader, semaphore, clock);
   const web = openWeb(addresses);
   const throttle = openThrottle(subscriptionLimits.emailGapMs);

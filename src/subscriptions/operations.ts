@@ -25,8 +25,6 @@ import { subscriptionLimits } from "./limits.ts";
 import {
   deliveryModel,
   parseWebUrl,
-  scheduleFields,
-  type Subscription,
   subscriptionBody,
   subscriptionModel,
   type SubscriptionUpdate,
@@ -41,7 +39,6 @@ import {
   listSubscriptions,
   requireSubscription,
   reviseSubscription,
-  type Revision,
   type StoredSubscription,
   subscriptionOrders,
   toSubscription,
@@ -128,7 +125,11 @@ function oneOperations(parts: SubscriptionParts) {
       find: (request) => requireSubscription(sql, request),
       body: subscriptionBody,
       replies: shownOne,
-      answer: ({ project, found, body }) => changeSubscription(parts, project, found, body),
+      answer: async ({ project, found, body }) => {
+        await checkInput(parts, project.id, body, { ...found, ...body });
+        const decide = (stored: StoredSubscription) => revision(stored, body, project, parts.clock.now());
+        return present(await reviseSubscription(sql, project.id, found.id, decide));
+      },
     }),
   ];
 }
@@ -153,21 +154,6 @@ async function checkInput(
   refuseInput("Ensure this value is between 1 and 366, or between -366 and -1.", "bysetpos");
 }
 
-async function changeSubscription(
-  parts: SubscriptionParts,
-  project: AccessProject,
-  before: StoredSubscription,
-  changes: SubscriptionUpdate,
-): Promise<Subscription> {
-  const { id, project_id } = before;
-  await checkInput(parts, project_id, changes, { ...before, ...changes });
-  return present(
-    await reviseSubscription(parts.sql, project_id, id, (stored) =>
-      revision(stored, changes, { project, now: parts.clock.now() }),
-    ),
-  );
-}
-
 /** With the project's zone where it has none of its own. */
 function withZone<Zoned extends { timezone: string | null }>(
   schedule: Zoned,
@@ -180,20 +166,21 @@ function withZone<Zoned extends { timezone: string | null }>(
 function revision(
   stored: StoredSubscription,
   changes: SubscriptionUpdate,
-  { project, now }: { project: AccessProject; now: number },
-): Revision {
-  const before = withZone(stored, project);
+  project: AccessProject,
+  now: number,
+) {
   const after = withZone({ ...stored, ...changes }, project);
-  const moved = scheduleFields.some((name) => changes[name] !== undefined && !isSame(name, before, after));
+  const moved = !Bun.deepEquals(comparable(withZone(stored, project)), comparable(after));
   const wasInactive = stored.deleted || stored.disabled_at !== null;
   const isRevived = wasInactive && !after.deleted && Object.keys(changes).length > 0;
   return moved || isRevived ? { changes, next: nextDate(after, now) } : { changes };
 }
 
-function isSame(name: (typeof scheduleFields)[number], before: Schedule, after: Schedule): boolean {
-  if (name !== "start_date" && name !== "until_date") return Bun.deepEquals(before[name], after[name]);
-  const [item, other] = [before[name], after[name]];
-  return item === null || other === null ? item === other : Date.parse(item) === Date.parse(other);
+/** The fields that decide when a subscription is due. */
+function comparable(schedule: Schedule) {
+  const { frequency, interval, byweekday, bysetpos, count, start_date, until_date, timezone } = schedule;
+  const moments = [start_date, until_date].map((moment) => moment && Date.parse(moment));
+  return [frequency, interval, byweekday, bysetpos, count, timezone, ...moments];
 }
 
 function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {

@@ -63,20 +63,6 @@ export function nextDate(schedule: Schedule, now: number, last = now): Date | nu
   return next === undefined ? null : new Date(next);
 }
 
-const positionWords: Record<number, string> = {
-  1: "first",
-  2: "second",
-  3: "third",
-  4: "fourth",
-  [-1]: "last",
-};
-const periodWords: Record<Frequency, string> = {
-  daily: "day",
-  weekly: "week",
-  monthly: "month",
-  yearly: "year",
-};
-
 /** The schedule in words, such as `sent every 2 weeks on the first Monday`. */
 export function summarize({
   frequency,
@@ -84,11 +70,11 @@ export function summarize({
   byweekday,
   bysetpos,
 }: Pick<Schedule, "frequency" | "interval" | "byweekday" | "bysetpos">): string {
-  const period = periodWords[frequency];
+  const period = frequency === "daily" ? "day" : frequency.slice(0, -"ly".length);
   const every = interval > 1 ? `sent every ${interval} ${period}s` : `sent every ${period}`;
   const [first] = byweekday ?? [];
   if (!first || !bysetpos) return every;
-  const position = positionWords[bysetpos];
+  const position = bysetpos === -1 ? "last" : ["first", "second", "third", "fourth"][bysetpos - 1];
   if (!position) return "sent on a schedule";
   const day = byweekday?.length === 1 ? first.charAt(0).toUpperCase() + first.slice(1) : "day";
   return `${every} on the ${position} ${day}`;

@@ -27,7 +27,13 @@ function columns(sql: Postgres | PostgresTransaction) {
     s.invite_message, s.timezone, s.disabled_at`;
 }
 
-export const subscriptionOrders = ["created_at", "next_delivery_date", "title", "created_by__email"] as const;
+const orderKeys = {
+  created_at: "s.id",
+  next_delivery_date: "s.next_delivery_date",
+  title: "s.title",
+  created_by__email: "u.email",
+};
+export const subscriptionOrders = Object.keys(orderKeys) as (keyof typeof orderKeys)[];
 
 /**
  * A page of a project's subscriptions, newest first by default, and how many there are in all.
@@ -51,7 +57,7 @@ export async function listSubscriptions(
   page: Page,
 ): Promise<Counted<Subscription>> {
   const { insight = null, dashboard = null, target_type = null, created_by = null } = filter;
-  const { resource_type: of, ordering = "-created_at" } = filter;
+  const { resource_type = null, ordering = "-created_at" } = filter;
   const pattern = containing(filter.search);
   const from = sql`
     FROM subscriptions s LEFT JOIN users u ON u.id = s.created_by
@@ -59,18 +65,12 @@ export async function listSubscriptions(
     WHERE s.project_id = ${filter.project_id} AND s.deleted = ${filter.deleted}
       AND (${insight}::integer IS NULL OR s.insight_id = ${insight})
       AND (${dashboard}::integer IS NULL OR s.dashboard_id = ${dashboard})
-      AND (${of ?? null}::text IS NULL OR (s.insight_id IS NOT NULL) = ${of === "insight"})
+      AND (${resource_type}::text IS NULL OR (s.insight_id IS NOT NULL) = ${resource_type === "insight"})
       AND (${target_type}::text IS NULL OR s.target_type = ${target_type})
       AND (${created_by}::uuid IS NULL OR u.uuid = ${created_by})
       AND (${pattern}::text IS NULL OR s.title ILIKE ${pattern} OR d.name ILIKE ${pattern}
         OR coalesce(nullif(i.name, ''), i.derived_name) ILIKE ${pattern})`;
-  const keys = {
-    created_at: sql`s.id`,
-    next_delivery_date: sql`s.next_delivery_date`,
-    title: sql`s.title`,
-    created_by__email: sql`u.email`,
-  } satisfies Record<(typeof subscriptionOrders)[number], unknown>;
-  const key = keys[ordering.replace("-", "") as keyof typeof keys];
+  const key = sql(orderKeys[ordering.replace("-", "") as keyof typeof orderKeys]);
   const order = ordering.startsWith("-") ? sql`${key} DESC NULLS LAST, s.id DESC` : sql`${key}, s.id`;
   const listing = { columns: columns(sql), from, order, page, check: checkFits };
   return await countedPage(sql, { ...listing, show: toSubscription });
@@ -82,11 +82,7 @@ export function ownZone(sql: Postgres | PostgresTransaction) {
 }
 
 /** A subscription of the project, deleted or not; undefined when there is none. */
-async function findSubscription(
-  sql: Postgres | PostgresTransaction,
-  project_id: number,
-  id: number,
-): Promise<StoredSubscription | undefined> {
+async function findSubscription(sql: Postgres | PostgresTransaction, project_id: number, id: number) {
   const [row] = await sql<StoredSubscription[]>`
     SELECT ${columns(sql)} FROM subscriptions s LEFT JOIN users u ON u.id = s.created_by
     WHERE s.id = ${id} AND s.project_id = ${project_id}`;
@@ -147,15 +143,11 @@ export async function createSubscription(
   return made && toSubscription(made);
 }
 
-/** The changes of a subscription; `next` is set only when the next date changes. */
-export interface Revision {
-  changes: SubscriptionUpdate;
-  next?: Date | null;
-}
+type Revision = { changes: SubscriptionUpdate; next?: Date | null };
 
 /**
- * Reads a subscription, and stores the changes that `decide` returns, in one transaction with a lock. A change also
- * enables a disabled subscription again. Undefined when there is none.
+ * Reads a subscription, and stores the changes that `decide` returns, in one transaction with a lock; `next` is set
+ * only when the next date changes. A change also enables a disabled subscription again. Undefined when there is none.
  */
 export async function reviseSubscription(
   sql: Postgres,
@@ -168,22 +160,16 @@ export async function reviseSubscription(
     const now = await findSubscription(tx, project_id, id);
     if (!now) return undefined;
     const { changes, next } = await decide(now);
-    const set = toColumns(changes);
-    if (next !== undefined) set["next_delivery_date"] = next;
     if (Object.keys(changes).length === 0) return toSubscription(now);
+    const { dashboard, insight, ...others } = changes;
+    const set = { ...others, dashboard_id: dashboard, insight_id: insight, next_delivery_date: next };
+    const known = Object.entries(set).filter(([, value]) => value !== undefined);
     await tx`
-      UPDATE subscriptions SET ${tx(set)}, failures = 0, disabled_at = NULL WHERE id = ${id}`;
+      UPDATE subscriptions SET ${tx(Object.fromEntries(known) as never)}, failures = 0, disabled_at = NULL
+      WHERE id = ${id}`;
     const changed = await findSubscription(tx, project_id, id);
     return changed && toSubscription(changed);
   });
-}
-
-const renamed: Record<string, string> = { dashboard: "dashboard_id", insight: "insight_id" };
-
-function toColumns(changes: SubscriptionUpdate): Record<string, string | number | boolean | Date | null> {
-  const set: Record<string, never> = {};
-  for (const [name, value] of Object.entries(changes)) set[renamed[name] ?? name] = value as never;
-  return set;
 }
 
 /** The subscription as replies show it. The summary is computed here. */

@@ -2,10 +2,10 @@
 
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { ResultType } from "../../query/result.ts";
+import type { QueryDrawing, ResultType } from "../../query/result.ts";
 import { type Layouts, toShapes } from "./dashboards/layout.ts";
 import { ResultView } from "./explore/result_view.tsx";
-import { type QueryDrawing, readResults } from "./explore/results.ts";
+import { readResults } from "./explore/results.ts";
 import { readRefusal, sendRequest, toMessage } from "./session/api.ts";
 import { ZoneContext } from "./session/session.ts";
 import { timeText } from "./ui/format.ts";

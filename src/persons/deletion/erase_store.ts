@@ -5,7 +5,6 @@ import { insertStoredSessions } from "../../storage/events/sessions.ts";
 import { arrayText, type Postgres } from "../../storage/postgres/postgres.ts";
 import { type ListedIds, withListedIds } from "../mirror_store.ts";
 
-/** The data of a person that is deleted. */
 export interface DeletionScope {
   delete_events: boolean;
   delete_recordings: boolean;
@@ -83,10 +82,7 @@ function readIds(sql: Postgres, ids: string) {
     SELECT DISTINCT distinct_id FROM person_deletion_ids WHERE deletion_id = ANY (${ids}::text::bigint[])`;
 }
 
-async function insertDeleted(
-  { from, command }: Pick<ListedIds, "from" | "command">,
-  params: Record<string, unknown>,
-): Promise<void> {
+async function insertDeleted({ from, command }: ListedIds, params: Record<string, unknown>) {
   await command(
     `INSERT INTO deleted_ids (project_id, id_hash, deleted_at)
      SELECT {project_id:UInt32}, sipHash64(distinct_id), ${moment} FROM ${from}`,
@@ -96,13 +92,14 @@ async function insertDeleted(
 
 async function eraseListed(
   { delete_events, delete_recordings, keep_person }: DeletionScope,
-  { rows, from, remove, command }: ListedIds,
+  listed: ListedIds,
   params: Record<string, unknown>,
 ): Promise<void> {
+  const { rows, remove, command } = listed;
   const later = `${rows} AND created_at > ${moment}`;
   const arrived = `created_at <= ${moment}`;
   if (!keep_person) {
-    await insertDeleted({ from, command }, params);
+    await insertDeleted(listed, params);
     await command(
       `INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version, is_deleted)
        SELECT project_id, distinct_id, '', merged_at, created_at, {version:UInt64}, 1

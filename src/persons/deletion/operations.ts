@@ -1,7 +1,8 @@
 // Deletions of persons over HTTP: one, or up to a thousand.
 
 import type { Access } from "../../access/gate.ts";
-import { fieldFault, notFound } from "../../http/fields/field_fault.ts";
+import { Fault } from "../../core/fault.ts";
+import { notFound } from "../../http/fields/field_fault.ts";
 import { flagParameter } from "../../http/fields/query.ts";
 import { gone, reply } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";
@@ -97,15 +98,13 @@ async function findRequested(
   reads: ProjectReads,
   { ids, distinct_ids }: { ids?: string[] | undefined; distinct_ids?: string[] | undefined },
 ) {
-  if (ids && distinct_ids) {
-    throw fieldFault("invalid_input", "You must provide either distinct_ids or ids, not both.", []);
-  }
-  const wanted = [...new Set(ids ?? distinct_ids)];
-  if (wanted.length === 0) {
-    throw fieldFault("invalid_input", "You need to specify either distinct_ids or ids.", []);
-  }
-  const mains = await (ids ? findPersonMains(reads, wanted) : findSeenMains(reads, wanted));
-  const missing = wanted.filter((id) => !mains.has(id));
+  if (ids && distinct_ids)
+    throw new Fault("invalid_input", "You must provide either distinct_ids or ids, not both.");
+  const requested = [...new Set(ids ?? distinct_ids)];
+  if (requested.length === 0)
+    throw new Fault("invalid_input", "You need to specify either distinct_ids or ids.");
+  const mains = await (ids ? findPersonMains(reads, requested) : findSeenMains(reads, requested));
+  const missing = requested.filter((id) => !mains.has(id));
   return {
     mains,
     ids_not_found: ids ? missing : [],

@@ -89,7 +89,8 @@ export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse, sto
     ${dueOrders(sql)}
     ORDER BY id LIMIT ${personLimits.deletionsAtOnce}`;
   let finished = 0;
-  for (const orders of Map.groupBy(due, toRequest).values()) {
+  // The orders of one request have all other fields in common, and are carried out together.
+  for (const orders of Map.groupBy(due, ({ id: _id, ...order }) => JSON.stringify(order)).values()) {
     stopping?.throwIfAborted();
     const ids = orders.map(({ id }) => id);
     await erase(sql, clickhouse, { ...orders[0]!, ids });
@@ -103,14 +104,6 @@ export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse, sto
   }
   return finished;
 }
-
-/** The common fields of one request's orders, which are carried out together. */
-function toRequest(order: Omit<Erasure, "ids">) {
-  const { project_id, ordered_at, delete_events, delete_recordings, keep_person } = order;
-  return [project_id, ordered_at, delete_events, delete_recordings, keep_person].join();
-}
-
-const options = { timeoutMs: personLimits.deletionMsMax };
 
 /**
  * Deletes the rows of deleted projects from every table with a project_id: at once, and again when the journals have
@@ -129,12 +122,10 @@ export async function removeGoneProjects(sql: Postgres, clickhouse: ClickHouse):
     );
     for (const { table } of tables) {
       const text = `DELETE FROM ${clickhouse.tables.local(table)} WHERE project_id = {project_id:UInt32}`;
-      await clickhouse.command(text, { project_id }, options);
+      await clickhouse.command(text, { project_id }, { timeoutMs: personLimits.deletionMsMax });
     }
-    await sql`DELETE FROM merged_ids WHERE project_id = ${project_id}`;
-    await sql`DELETE FROM person_splits WHERE project_id = ${project_id}`;
-    await sql`DELETE FROM person_activity WHERE project_id = ${project_id}`;
-    await sql`DELETE FROM group_types WHERE project_id = ${project_id}`;
+    for (const table of ["merged_ids", "person_splits", "person_activity", "group_types"])
+      await sql`DELETE FROM ${sql(table)} WHERE project_id = ${project_id}`;
     await sql`
       UPDATE project_deletions
       SET begun_at = coalesce(begun_at, now()), finished_at = CASE WHEN ${passed} THEN now() END
@@ -166,7 +157,7 @@ export async function hideOrdered(sql: Postgres, clickhouse: ClickHouse): Promis
     ORDER BY 1, 2 LIMIT ${personLimits.hiddenOrdersMax + 1}`;
   if (orders.length > 0 && !(await clickhouse.canHide())) return false;
   const projects = Map.groupBy(orders.slice(0, personLimits.hiddenOrdersMax), (order) => order.project_id);
-  clickhouse.hide(new Map([...projects].map(([id, own]) => [id, hiddenRows(id, own)])));
+  clickhouse.hide(new Map([...projects].map(([id, ofProject]) => [id, hiddenRows(id, ofProject)])));
   return orders.length <= personLimits.hiddenOrdersMax;
 }
 
@@ -201,7 +192,6 @@ function hiddenRows(project_id: number, orders: readonly Ordered[]): HiddenRows 
 }
 
 interface TableRows {
-  /** The distinct id of a row. */
   id?: string;
   /** The row's arrival; without one, rows that arrive until the deletion is carried out are hidden, too. */
   arrived?: string;

@@ -1,7 +1,8 @@
 // Properties of persons over HTTP: their values listed, one person's changed. A change is an event like any other, sent
 // by the server: `$set`, or `$delete_person_property` with `$unset`.
 
-import { excerpt, fieldFault, present } from "../../http/fields/field_fault.ts";
+import { refuseInput } from "../../core/fault.ts";
+import { excerpt } from "../../http/fields/field_fault.ts";
 import { reply, valuesQuery } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { readsUntil } from "../../storage/clickhouse/clickhouse.ts";
@@ -12,14 +13,12 @@ import {
   deletePropertyBody,
   personChangeBody,
   personModel,
-  personReply,
   personValuesModel,
   successModel,
   updatePropertyBody,
 } from "../model.ts";
-import { type CountedParts, nobody, requireMainId } from "../parts.ts";
+import { type CountedParts, readPerson, requireMainId } from "../parts.ts";
 import { listPersonValues } from "../reading/current_store.ts";
-import { readPersons } from "../reading/store.ts";
 
 const changeDescription =
   "It is a server event of the person's main distinct id at this moment, stored when it is " +
@@ -46,8 +45,7 @@ export function propertyOperations(parts: CountedParts) {
         checkChange(properties, "properties");
         if (Object.keys(properties).length > 0)
           await change(parts, { access, project_id: project.id, main_id }, { $set: properties });
-        const [person] = await readPersons(toReads(parts.clickhouse, project.id), [main_id]);
-        return personReply(present(person, nobody));
+        return await readPerson(parts, project, main_id);
       },
     }),
     projectOperation("POST /persons/:uuid/update_property/", "person:write", {
@@ -98,39 +96,30 @@ async function change(
 function checkChange(properties: Record<string, unknown>, attr: string): void {
   const entries = Object.entries(properties);
   const { keysChangedMax, changeBytesMax } = personLimits;
-  if (entries.length > keysChangedMax) {
-    throw fieldFault("max_length", `A request can set at most ${keysChangedMax} properties.`, [attr]);
-  }
+  const refuse = (most: string) => refuseInput(`A request can set at most ${most}.`, attr, "max_length");
+  if (entries.length > keysChangedMax) refuse(`${keysChangedMax} properties`);
   let bytes = 0;
   for (const [key, value] of entries) {
     checkPropertyKey(key, attr);
-    checkNumbers(value, key, attr);
-    bytes += Buffer.byteLength(JSON.stringify(key)) + Buffer.byteLength(JSON.stringify(value));
+    bytes += Buffer.byteLength(JSON.stringify(key)) + Buffer.byteLength(writeExact(value, key, attr));
   }
-  if (bytes > changeBytesMax) {
-    throw fieldFault("max_length", `A request can set at most ${changeBytesMax} bytes of properties.`, [
-      attr,
-    ]);
-  }
+  if (bytes > changeBytesMax) refuse(`${changeBytesMax} bytes of properties`);
 }
 
 /** @throws Fault for a key that no property can have. */
 function checkPropertyKey(key: string, attr: string): void {
   const { keyBytesMax } = personLimits;
   if (Buffer.byteLength(JSON.stringify(key)) - 2 <= keyBytesMax) return;
-  throw fieldFault("max_length", `A property's name can have at most ${keyBytesMax} bytes as JSON.`, [attr]);
+  refuseInput(`A property's name can have at most ${keyBytesMax} bytes as JSON.`, attr, "max_length");
 }
 
-/** Whole numbers beyond 2^53 are rounded when JSON is read: they are refused instead. */
-function checkNumbers(value: unknown, key: string, attr: string): void {
-  const waiting = [value];
-  while (waiting.length > 0) {
-    const item = waiting.pop();
-    if (typeof item === "number" && Number.isInteger(item) && !Number.isSafeInteger(item)) {
-      const detail = `A number in "${excerpt(key)}" is too large to be stored exactly: send it as text.`;
-      throw fieldFault("invalid_input", detail, [attr]);
-    }
-    if (typeof item === "object" && item !== null)
-      for (const member of Object.values(item)) waiting.push(member);
-  }
+/** The value as JSON. Whole numbers beyond 2^53 are rounded when JSON is read: they are refused instead. */
+function writeExact(value: unknown, key: string, attr: string): string {
+  return JSON.stringify(value, (_, item: unknown) => {
+    if (!Number.isInteger(item) || Number.isSafeInteger(item)) return item;
+    return refuseInput(
+      `A number in "${excerpt(key)}" is too large to be stored exactly: send it as text.`,
+      attr,
+    );
+  });
 }

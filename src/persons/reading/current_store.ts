@@ -32,16 +32,12 @@ export function rankedChanges(changes: string, merges?: string): string {
     FROM (${withMains(changes, merges)})`;
 }
 
-/** A condition on rows of person_props, and one on a value: JSON text in `value`, as a member in `properties`. */
-interface Holding {
-  /** Over `key`. */
-  keys: string;
-  /** Over `value` and `properties`. */
-  holds: string;
-}
-
-/** A statement with the main ids of the persons of whom the current value of one of these keys satisfies `holds`. */
-export function mainsHolding({ keys, holds }: Holding): string {
+/**
+ * A statement with the main ids of the persons of whom the current value of one of these keys satisfies `holds`.
+ * @param keys a condition over `key`.
+ * @param holds one over a value: JSON text in `value`, as a member in `properties`.
+ */
+export function mainsHolding(keys: string, holds: string): string {
   const candidates = `SELECT distinct_id FROM (
       SELECT distinct_id, w.3 AS op, ${selectValue("w.4")} FROM person_props WHERE ${ofProject} AND ${keys}
     ) WHERE op != 2 AND ${holds}`;

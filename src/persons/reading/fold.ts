@@ -7,7 +7,6 @@ export interface Person {
   uuid: string;
   /** The main id first, then the others sorted by bytes; at most personLimits.distinctIdsShownMax. */
   distinct_ids: string[];
-  /** Number of all distinct ids. */
   distinct_ids_count: number;
   /** JSON text of an object. */
   properties: string;
@@ -31,17 +30,7 @@ export interface StoredChange {
   value: string;
 }
 
-interface Change {
-  /** The change with the higher rank is later; of changes before a merge, that of the id merged earlier wins. */
-  rank: Order;
-  /** When it joined the person: a lower entry is earlier. */
-  entry: Order;
-  at: number;
-  op: number;
-  value: string;
-}
-
-/** As in current_store.ts, compared element by element. */
+/** Compared element by element, as in current_store.ts. */
 type Order = readonly [number, number, number, bigint];
 
 export interface CurrentValue {
@@ -57,12 +46,8 @@ type ReadMerged = (distinct_id: string) => number | undefined;
 
 /** A person's properties, as writeProperties(). */
 export function foldProperties(rows: readonly StoredChange[], mergedAt: ReadMerged): string {
-  const members: CurrentValue[] = [];
-  for (const [key, kept] of Map.groupBy(rows, (row) => row.key)) {
-    const found = foldKey(kept, mergedAt);
-    if (found) members.push({ key, at: found.at, value: found.value });
-  }
-  return writeProperties(members);
+  const keys = Map.groupBy(rows, (row) => row.key).values();
+  return writeProperties([...keys].flatMap((changes) => foldKey(changes, mergedAt) ?? []));
 }
 
 /** JSON text of an object, the latest changed key first, cut at personLimits.personBytesMax. */
@@ -78,26 +63,25 @@ export function writeProperties(members: CurrentValue[]): string {
   return `{${texts.join(",")}}`;
 }
 
-function foldKey(rows: readonly StoredChange[], mergedAt: ReadMerged): Change | undefined {
+function foldKey(rows: readonly StoredChange[], mergedAt: ReadMerged) {
   const changes = rows.map((row) => toChange(row, mergedAt(row.distinct_id)));
-  const sets = changes.filter((_, i) => rows[i]!.kind === 0).toSorted((a, b) => compare(b.rank, a.rank));
-  const [last] = sets;
+  const [last] = changes.filter(({ kind }) => kind === 0).toSorted((a, b) => compare(b.rank, a.rank));
   if (last?.op === 0) return last;
-  const later = changes.filter(
-    (once, i) => rows[i]!.kind !== 0 && (!last || compare(once.rank, last.rank) > 0),
-  );
+  const later = changes.filter(({ kind, rank }) => kind !== 0 && (!last || compare(rank, last.rank) > 0));
   return later.toSorted((a, b) => compare(a.entry, b.entry))[0];
 }
 
-function toChange({ at, tie, op, value }: StoredChange, merged: number | undefined): Change {
-  const [micros, number] = [Number(at), BigInt(tie)];
-  const isSenior = merged === undefined || micros >= merged;
-  const rank = [isSenior ? 1 : 0, isSenior ? 0 : -merged, micros, number] as const;
-  const entry = [isSenior ? micros : merged, rank[0], micros, number] as const;
-  return { rank, entry, at: micros, op, value };
+/** The change with the higher rank is later; of changes before a merge, that of the id merged earlier wins. */
+function toChange({ tie, ...change }: StoredChange, merged: number | undefined) {
+  const [at, number] = [Number(change.at), BigInt(tie)];
+  const isSenior = merged === undefined || at >= merged;
+  const rank: Order = [isSenior ? 1 : 0, isSenior ? 0 : -merged, at, number];
+  /** When it joined the person: a lower entry is earlier. */
+  const entry: Order = [isSenior ? at : merged, rank[0], at, number];
+  return { ...change, at, rank, entry };
 }
 
 function compare(left: Order, right: Order): number {
-  for (const [i, own] of left.entries()) if (own !== right[i]) return own > right[i]! ? 1 : -1;
+  for (const [i, part] of left.entries()) if (part !== right[i]) return part > right[i]! ? 1 : -1;
   return 0;
 }

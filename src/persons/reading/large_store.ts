@@ -49,11 +49,6 @@ const afterUnsets = `SELECT main, key, argMin((at, text), entry) AS one, 0 AS is
   ) AS l USING (main, key)
   WHERE kind > 0 AND rank > last ${latestKeys}`;
 
-interface DecisiveRow extends CurrentValue {
-  main: string;
-  is_unset: number;
-}
-
 /** Rows are stored in the order of ids, so aggregation needs little memory. */
 const options: QueryOptions = {
   ...queryOptions,
@@ -88,20 +83,19 @@ async function readNow(reads: ProjectReads, mains: readonly string[]): Promise<M
   const unset = new Set(rows.filter(({ is_unset }) => is_unset === 1).map(({ main }) => main));
   const afterUnset = unset.size === 0 ? [] : await readDecisive(reads, [...unset], afterUnsets);
   const current = [...rows.filter(({ is_unset }) => is_unset === 0), ...afterUnset];
-  const membersOf = Map.groupBy(current, ({ main }) => main);
-  return new Map(
-    persons.map(({ main, ids, shown, first, merged }) => {
-      const person = {
-        uuid: ownPersonId(reads.project_id, main),
-        distinct_ids: shown.map(([, id]) => id),
-        distinct_ids_count: Number(ids),
-        properties: writeProperties(membersOf.get(main) ?? []),
-        created_at: first,
-        is_identified: merged === 1,
-      };
-      return [main, person];
-    }),
-  );
+  const membersBy = Map.groupBy(current, ({ main }) => main);
+  const pairs = persons.map(({ main, ids, shown, first, merged }) => {
+    const person = {
+      uuid: ownPersonId(reads.project_id, main),
+      distinct_ids: shown.map(([, id]) => id),
+      distinct_ids_count: Number(ids),
+      properties: writeProperties(membersBy.get(main) ?? []),
+      created_at: first,
+      is_identified: merged === 1,
+    };
+    return [main, person] as const;
+  });
+  return new Map(pairs);
 }
 
 /**
@@ -119,7 +113,7 @@ export async function readSizes(reads: ProjectReads, mains: readonly string[]): 
 }
 
 function readDecisive(reads: ProjectReads, mains: readonly string[], rows: string) {
-  return reads.query<DecisiveRow>(
+  return reads.query<CurrentValue & { main: string; is_unset: number }>(
     `SELECT main, toString(key) AS key, toFloat64(one.1) AS at, one.2 AS value, is_unset FROM (${rows})`,
     { mains },
     options,
@@ -131,7 +125,7 @@ export async function listDistinctIds(
   reads: ProjectReads,
   main_id: string,
   { limit, offset }: { limit: number; offset: number },
-): Promise<{ count: number; distinct_ids: string[] }> {
+) {
   const params = { mains: [main_id] };
   const from = `FROM seen WHERE ${ofProject} AND distinct_id IN ${selectIds(wanted)}`;
   const [counted, rows] = await Promise.all([
@@ -142,5 +136,5 @@ export async function listDistinctIds(
       { ...params, main_id, limit, offset },
     ),
   ]);
-  return { count: Number(counted[0]?.count ?? 0), distinct_ids: rows.map((row) => row.distinct_id) };
+  return { count: Number(counted[0]?.count ?? 0), rows: rows.map((row) => row.distinct_id) };
 }

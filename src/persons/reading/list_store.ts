@@ -5,7 +5,6 @@ import { filteredOptions, type ProjectReads, queryOptions } from "../../storage/
 import { compilePropertyFilters, type PropertyFilter } from "../../storage/events/property_filter.ts";
 import { mainsHolding, ofProject, withMains } from "./current_store.ts";
 
-/** Conditions that listed persons must all meet. */
 export interface PersonFilter {
   /** Only the person with this main id. */
   main_id?: string | undefined;
@@ -19,7 +18,6 @@ export interface PersonFilter {
   timezone: string;
 }
 
-/** Properties that are searched. */
 const searchedKeys = ["email", "Email", "name", "Name", "username", "Username"];
 
 const contains = (text: string) => `positionCaseInsensitiveUTF8(${text}, {search:String}) > 0`;
@@ -30,7 +28,7 @@ const found = `(
     ${withMains(`SELECT distinct_id FROM seen WHERE ${ofProject} AND ${contains("distinct_id")}`)}
   )
   UNION ALL
-  ${mainsHolding({ keys: "key IN {keys:Array(String)}", holds: contains("JSONExtractString(value)") })}
+  ${mainsHolding("key IN {keys:Array(String)}", contains("JSONExtractString(value)"))}
 )`;
 
 /** Main ids: distinct ids that were seen and are not merged into another. */
@@ -73,7 +71,7 @@ export async function filterMainIds(
   }
   const lookup = {
     column: "distinct_id",
-    of: (key: string, holds: string) => mainsHolding({ keys: `key = ${key}`, holds }),
+    of: (key: string, holds: string) => mainsHolding(`key = ${key}`, holds),
   };
   const options = { rows: "persons", now, timezone, lookup } as const;
   conditions.push(compilePropertyFilters(properties, params, "property", options));

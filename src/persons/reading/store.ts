@@ -83,17 +83,18 @@ async function readMerged(
   const theirs = merged.filter(({ main_id }) => !isLarge(main_id));
   const others = new Set(theirs.flatMap(({ distinct_id, main_id }) => [distinct_id, main_id]));
   for (const id of ids) others.delete(id);
-  const [more, largeOnes] = await Promise.all([
+  const [more, readByEngine] = await Promise.all([
     others.size === 0 ? [] : readKept(reads, [...others], options),
     large.length === 0 ? new Map<string, Person>() : readLarge(reads, large),
   ]);
   const small = mains.filter((main) => !isLarge(main));
   const persons = await foldPersons(reads.project_id, small, theirs, [...kept, ...more]);
-  const found = ids.map((id) => {
+  const pairs = ids.flatMap((id) => {
     const main = mainOf.get(id)!;
-    return [id, persons.get(main) ?? largeOnes.get(main)] as const;
+    const person = persons.get(main) ?? readByEngine.get(main);
+    return person ? [[id, person] as const] : [];
   });
-  return new Map(found.filter((pair): pair is [string, Person] => pair[1] !== undefined));
+  return new Map(pairs);
 }
 
 /** The kind of rows with the time when an id was first seen. */
@@ -133,18 +134,16 @@ async function foldPersons(
   const mainOf = new Map(mains.map((main) => [main, main]));
   for (const { distinct_id, main_id } of merged) mainOf.set(distinct_id, main_id);
   const mergedAt = new Map(merged.map((mergedId) => [mergedId.distinct_id, Number(mergedId.merged_at)]));
-  const seen = kept.filter(({ kind }) => kind === idKind);
-  const changes = kept.filter(({ kind }) => kind !== idKind);
   const identified = new Set(merged.map(({ main_id }) => main_id));
-  const seenBy = Map.groupBy(seen, ({ distinct_id }) => mainOf.get(distinct_id));
-  const changesBy = Map.groupBy(changes, ({ distinct_id }) => mainOf.get(distinct_id));
+  const rowsBy = Map.groupBy(kept, ({ distinct_id }) => mainOf.get(distinct_id));
   const persons = new Map<string, Person>();
   let folded = 0;
   for (const main of mains) {
-    const ids = seenBy.get(main);
-    if (!ids) continue;
-    const ownChanges = changesBy.get(main) ?? [];
-    folded += ownChanges.length + ids.length;
+    const rows = rowsBy.get(main) ?? [];
+    const ids = rows.filter(({ kind }) => kind === idKind);
+    if (ids.length === 0) continue;
+    const changes = rows.filter(({ kind }) => kind !== idKind);
+    folded += rows.length;
     if (folded > personLimits.changesFoldedMax) {
       folded = 0;
       await yieldToEventLoop();
@@ -155,7 +154,7 @@ async function foldPersons(
       uuid: ownPersonId(project_id, main),
       distinct_ids: [main, ...others.toSorted(byBytes)].slice(0, personLimits.distinctIdsShownMax),
       distinct_ids_count: others.length + 1,
-      properties: foldProperties(ownChanges, joined),
+      properties: foldProperties(changes, joined),
       created_at: ids.map(({ at }) => at).toSorted()[0]!,
       is_identified: identified.has(main),
     });
@@ -167,17 +166,14 @@ async function foldPersons(
  * Persons by their main ids, in that order; ids without a person are left out.
  * @throws Fault with attr `limit` when their properties exceed httpLimits.pageBytesMax.
  */
-export async function* personBlocks(
-  reads: ProjectReads,
-  mains: readonly string[],
-): AsyncGenerator<Person[], void> {
+export async function* personBlocks(reads: ProjectReads, mains: readonly string[]) {
   const whole = await unlessTooBig(readPersons(reads, mains, { options: wholePageOptions }));
   if (whole) yield whole;
-  else yield* reads.clickhouse.longReads.withPermit(reads.project_id, () => blocksInTurn(reads, mains));
-}
-
-async function* blocksInTurn(reads: ProjectReads, mains: readonly string[]): AsyncGenerator<Person[], void> {
-  for (const block of await fittingBlocks(reads, mains)) yield await readPersons(reads, block);
+  else {
+    yield* reads.clickhouse.longReads.withPermit(reads.project_id, async function* () {
+      for (const block of await fittingBlocks(reads, mains)) yield await readPersons(reads, block);
+    });
+  }
 }
 
 /**

@@ -7,21 +7,13 @@ import { arrayText, type Postgres, type PostgresTransaction } from "../../storag
 import { lockMerges } from "../group_type_store.ts";
 import { isOrderDue, isPassed } from "../journals_store.ts";
 import { personLimits } from "../limits.ts";
-import { copyRows, mergeTypes, withListedIds } from "../mirror_store.ts";
+import { copyRows, microsType, withListedIds } from "../mirror_store.ts";
 
 interface SplitRequest {
   project_id: number;
   main_id: string;
   /** The ids that are split off; undefined: all but the main id. */
   distinct_ids: readonly string[] | undefined;
-}
-
-/** The outcome of a request. Nothing is done when ids are unknown, or the person is gone. */
-interface SplitOutcome {
-  /** Ids of the request that are not the person's. */
-  unknown: string[];
-  /** The person was merged into another in the meantime. */
-  gone: boolean;
 }
 
 /** A split as stored; its ids are in person_split_ids. */
@@ -35,7 +27,10 @@ interface Split {
   split_at: number;
 }
 
-/** `now` is in microseconds. */
+/**
+ * Resolves to the ids of the request that are not the person's, and whether it was merged into another in the meantime:
+ * then nothing is done. `now` is in microseconds.
+ */
 export async function splitPerson(sql: Postgres, clickhouse: ClickHouse, request: SplitRequest, now: number) {
   const { unknown, gone, split } = await sql.begin((transaction) => decideSplit(transaction, request, now));
   if (split) await mirrorSplit(sql, clickhouse, split, now);
@@ -46,7 +41,7 @@ async function decideSplit(
   transaction: PostgresTransaction,
   { project_id, main_id, distinct_ids }: SplitRequest,
   now: number,
-): Promise<SplitOutcome & { split?: Split }> {
+): Promise<{ unknown: string[]; gone: boolean; split?: Split }> {
   await lockMerges(transaction);
   const ofPerson = transaction`project_id = ${project_id} AND main_id = ${main_id} AND distinct_id <> ${main_id}`;
   const wanted = arrayText(distinct_ids ?? []);
@@ -93,8 +88,8 @@ async function mirrorSplit(
     ["project_id", "UInt32", (out) => out.u32(project_id)],
     ["distinct_id", "String", (out, row) => out.text(row.distinct_id)],
     ["main_id", "String", (out) => out.text("")],
-    ["merged_at", mergeTypes.moment, (out) => out.i64(0)],
-    ["created_at", mergeTypes.moment, (out) => out.i64(0)],
+    ["merged_at", microsType, (out) => out.i64(0)],
+    ["created_at", microsType, (out) => out.i64(0)],
     ["version", "UInt64", (out) => out.i64(Number(version))],
     ["is_deleted", "UInt8", (out) => out.u8(1)],
   ]);

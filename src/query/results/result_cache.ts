@@ -59,10 +59,7 @@ export class ResultCache {
 }
 
 /** The result in its cached form; undefined when it is too long for that. The event loop gets turns in between. */
-export async function writtenResult({
-  results,
-  ...rest
-}: QueryResult | CachedResult): Promise<WrittenResult | undefined> {
+export async function writtenResult({ results, ...rest }: QueryResult | CachedResult) {
   const head = toBytes(JSON.stringify(rest));
   const rows = await WrittenRows.of(results, queryLimits.resultsOfProjectBytesMax - head.length);
   return rows && { head, rows };
@@ -84,7 +81,6 @@ class WrittenRows extends WrittenJson implements Iterable<unknown> {
     return parts && new WrittenRows(parts);
   }
 
-  /** The rows as a JSON list. */
   *jsonChunks(): Generator<string | Uint8Array, undefined> {
     yield "[";
     yield* this.parts.slice(0, -1);

@@ -8,17 +8,14 @@ import { slicedTexts } from "../../http/pages/sliced.ts";
 import type { ResultType } from "../result.ts";
 import type { QueryResult } from "../store.ts";
 
+const formats = ["json", "csv", "jsonl"] as const;
+type TableFormat = Exclude<(typeof formats)[number], "json">;
+
 /** Described in words, as `format` of lists: the description has one content type for each reply. */
 export const tableFormatParameter = {
-  ...choiceParameter("As JSON, or a table as CSV or as JSON lines; else by the Accept header.", [
-    "json",
-    "csv",
-    "jsonl",
-  ]),
+  ...choiceParameter("As JSON, or a table as CSV or as JSON lines; else by the Accept header.", formats),
   hidden: true,
 };
-
-type TableFormat = "csv" | "jsonl";
 
 /** Media types of each format; it is sent as the first. */
 const mediaTypes = {
@@ -26,23 +23,15 @@ const mediaTypes = {
   jsonl: ["application/x-ndjson", "application/jsonl", "application/x-jsonlines"],
 } as const;
 
-/** The requested format of a table; undefined for JSON. */
-export function wantedTable(
-  request: Request,
-  named: TableFormat | "json" | undefined,
-): TableFormat | undefined {
+export function wantedTable(request: Request, named: TableFormat | "json" | undefined) {
   const format = wantedFormat(request, named, mediaTypes);
   return format === "json" ? undefined : format;
 }
 
 /** @throws Fault for results without rows and columns, and for background queries. */
 export function refuseTable({ kind, type }: { kind: string; type: ResultType }, isAsync: boolean): void {
-  if (type === "table" && !isAsync) return;
-  const why =
-    type === "table"
-      ? "A query in the background is answered as JSON."
-      : `A ${kind} is no table: it is answered as JSON.`;
-  refuseInput(why, "format");
+  if (type !== "table") refuseInput(`A ${kind} is no table: it is answered as JSON.`, "format");
+  if (isAsync) refuseInput("A query in the background is answered as JSON.", "format");
 }
 
 /**

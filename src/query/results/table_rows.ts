@@ -79,12 +79,8 @@ function withAllDigits(spend: () => void): Reviver {
 
 /** The value of a JSON text; numbers keep all their digits when they are written again. */
 export function exactJson(text: string): unknown {
-  return longDecimal.test(text)
-    ? JSON.parse(
-        text,
-        withAllDigits(() => {}),
-      )
-    : JSON.parse(text);
+  const reviver = longDecimal.test(text) ? withAllDigits(() => {}) : undefined;
+  return JSON.parse(text, reviver);
 }
 
 const digit = /\d/g;
@@ -120,24 +116,18 @@ const elementName = /^(?:`(?:[^`\\]|\\.)*`|\w+) /;
 
 /** The arguments of a type, without the blanks between them. */
 function splitParts(text: string): string[] {
-  const parts: string[] = [];
-  let depth = 0;
-  let from = 0;
-  let quote = "";
+  const parts = [""];
+  let [depth, quote] = [0, ""];
   for (let at = 0; at < text.length; at++) {
-    const letter = text[at]!;
-    if (quote !== "") {
-      if (letter === "\\") at++;
-      else if (letter === quote) quote = "";
-    } else if (letter === "'" || letter === "`") quote = letter;
-    else if (letter === "(") depth++;
-    else if (letter === ")") depth--;
-    else if (letter === "," && depth === 0) {
-      parts.push(text.slice(from, at).trim());
-      from = at + 1;
-    }
+    // An escaped letter ends no quote.
+    const letter = text[at] === "\\" ? text.slice(at, ++at + 1) : text[at]!;
+    if (quote === letter) quote = "";
+    else if (quote === "" && (letter === "'" || letter === "`")) quote = letter;
+    else if (quote === "") depth += letter === "(" ? 1 : letter === ")" ? -1 : 0;
+    if (letter === "," && depth === 0 && quote === "") parts.push("");
+    else parts.push(parts.pop()! + letter);
   }
-  return [...parts, text.slice(from).trim()];
+  return parts.map((part) => part.trim());
 }
 
 /** Zones change their offset at quarters of an hour. */

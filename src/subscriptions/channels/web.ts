@@ -7,22 +7,16 @@ import { toReason } from "../../core/log.ts";
 import { subscriptionLimits } from "../limits.ts";
 import { DeliveryError } from "./delivery_error.ts";
 
-interface WebMessage {
-  url: URL;
-  body: Record<string, unknown>;
-  /** Does not change between attempts at one delivery. */
-  idempotencyKey: string;
-}
-
 export type Web = ReturnType<typeof openWeb>;
 
 export function openWeb(addresses: Addresses) {
   return {
     /**
      * Resolves when the receiver answered with a 2xx status.
+     * @param idempotencyKey does not change between attempts at one delivery.
      * @throws DeliveryError
      */
-    send: async ({ url, body, idempotencyKey }: WebMessage) => {
+    send: async ({ url, body, idempotencyKey }: { url: URL; body: object; idempotencyKey: string }) => {
       const address = await addresses.connectable(url.hostname).catch((thrown: unknown) => {
         throw new DeliveryError(toReason(thrown), "again", "target");
       });
@@ -53,11 +47,8 @@ function silence(url: URL, thrown: unknown): DeliveryError {
 function refusal(url: URL, answer: ForeignAnswer): DeliveryError {
   const { status, text } = answer;
   if (status >= 300 && status < 400) {
-    return new DeliveryError(
-      `${url.host} answered ${status}; redirects are not followed.`,
-      "refused",
-      "target",
-    );
+    const detail = `${url.host} answered ${status}; redirects are not followed.`;
+    return new DeliveryError(detail, "refused", "target");
   }
   const message = `${url.host} answered ${status}${text.trim() && `: ${text.trim()}`}`;
   return new DeliveryError(message, isPassing(answer) ? "again" : "refused", "target");

@@ -17,7 +17,6 @@ import { subscriptionLimits } from "../limits.ts";
 import type { Links } from "../links/links.ts";
 import { parseWebUrl } from "../model.ts";
 import { chartSvg } from "../report/chart.ts";
-import type { Report } from "../report/model.ts";
 import type { Pictures } from "../report/png.ts";
 import { makeReport, NothingToSend, type ReportReader } from "../report/report.ts";
 import { type ClaimedDelivery, type DeliveryResult, type Recipient, recordSending } from "./store.ts";
@@ -32,53 +31,43 @@ export interface AttemptParts extends Uses<"sql" | "clock" | "log"> {
   throttle: () => Promise<void>;
 }
 
-/** `lost`: the claim was lost, and nothing may be stored. `stopped`: the server stops before all messages are sent. */
-type AttemptOutcome =
-  DeliveryResult | { status: "lost" } | { status: "stopped"; recipients: Record<string, Recipient> };
-
 /**
- * Attempts a claimed delivery once. Failures of single recipients are in the result.
+ * Attempts a claimed delivery once. Failures of single recipients are in the result. `lost`: the claim was lost, and
+ * nothing may be stored. `stopped`: the server stops before all messages are sent.
  * @param stopping aborts when nothing more may be sent.
  */
-export async function attemptDelivery(
-  parts: AttemptParts,
-  delivery: ClaimedDelivery,
-  stopping: AbortSignal,
-): Promise<AttemptOutcome> {
+export async function attemptDelivery(parts: AttemptParts, delivery: ClaimedDelivery, stopping: AbortSignal) {
   const recipients = withInterrupted(delivery.recipients);
   const { target_type, target_value } = delivery;
   const targets = target_type === "email" ? addressesIn(target_value) : [target_value];
-  const open = targets.filter((target) => {
-    const recipient = recipients[target];
-    return recipient === undefined || recipient.state === "again";
-  });
-  if (delivery.deleted) return ended(parts, delivery, recipients, fatal("The subscription was deleted."));
-  if (delivery.attempts > attemptsMax) {
+  const open = targets.filter((target) => (recipients[target]?.state ?? "again") === "again");
+  const end = (whole?: Recipient) => ended(parts.clock.now(), delivery.attempts, recipients, whole);
+  if (delivery.deleted) return end(fatal("The subscription was deleted."));
+  // More attempts are made only of a delivery whose attempts were interrupted, for example by a crash.
+  if (delivery.attempts > subscriptionLimits.deliveryRetriesMs.length + 1) {
     const error = `Stopped after ${delivery.attempts - 1} interrupted attempts.`;
-    return ended(parts, delivery, recipients, { state: "refused", error, blame: "server" });
+    return end({ state: "refused", error, blame: "server" });
   }
-  if (open.length === 0) return ended(parts, delivery, recipients, undefined);
+  if (open.length === 0) return end();
   let content: Content;
   try {
     content = await readContent(parts, delivery);
   } catch (thrown) {
-    return ended(parts, delivery, recipients, readFailure(thrown));
+    return end(readFailure(thrown));
   }
   for (const target of open) {
     await parts.throttle();
-    if (stopping.aborted) return { status: "stopped", recipients };
+    if (stopping.aborted) return { status: "stopped" as const, recipients };
     recipients[target] = { state: "sending" };
     const now = parts.clock.now();
     const claim = { now: new Date(now), until: new Date(now + subscriptionLimits.deliveryClaimMs) };
     const mine = await recordSending(parts.sql, delivery, { report: content.report, recipients, ...claim });
-    if (!mine) return { status: "lost" };
-    recipients[target] = await awaitOutcome(send(parts, delivery, content, target), target);
+    if (!mine) return { status: "lost" as const };
+    const sent = send(parts, delivery, content, target).then(() => ({ state: "sent" as const }));
+    recipients[target] = await sent.catch((thrown: unknown) => sendFailure(thrown, target));
   }
-  return ended(parts, delivery, recipients, undefined);
+  return end();
 }
-
-/** More attempts are made only of a delivery whose attempts were interrupted, for example by a crash. */
-const attemptsMax = subscriptionLimits.deliveryRetriesMs.length + 1;
 
 /** Turns `sending` into `doubt`: the process ended during that send. */
 function withInterrupted(found: Record<string, Recipient>): Record<string, Recipient> {
@@ -99,13 +88,10 @@ function readFailure(thrown: unknown): Recipient {
   return { state: "again", error, blame: "server" };
 }
 
-interface Content {
-  report: Report;
-  /** By section; undefined where there is no chart. */
-  pngs: (Uint8Array | undefined)[];
-}
+type Content = Awaited<ReturnType<typeof readContent>>;
 
-async function readContent(parts: AttemptParts, delivery: ClaimedDelivery): Promise<Content> {
+/** The report, and a PNG for each of its sections; undefined where there is no chart. */
+async function readContent(parts: AttemptParts, delivery: ClaimedDelivery) {
   const made =
     delivery.report ?? (await withinMs(makeReport(parts.reader, delivery), subscriptionLimits.reportMsMax));
   const report = storableJson(made);
@@ -113,14 +99,12 @@ async function readContent(parts: AttemptParts, delivery: ClaimedDelivery): Prom
   if (wrong.length > 0 && wrong.every((error) => error !== null)) throw new Error(wrong[0] ?? "");
   const pngs = await Promise.all(
     report.sections.map(async ({ chart, name }) => {
-      const svg = chart === null ? undefined : chartSvg(chart);
-      if (svg === undefined) return undefined;
-      try {
-        return await parts.pictures.draw(svg);
-      } catch (thrown) {
+      const svg = chartSvg(chart);
+      const drawn = svg === undefined ? undefined : parts.pictures.draw(svg);
+      return await drawn?.catch((thrown: unknown) => {
         parts.log.warn("a chart was left out of a delivery", { name, reason: toReason(thrown) });
         return undefined;
-      }
+      });
     }),
   );
   return { report, pngs };
@@ -190,34 +174,27 @@ function describeError(message: string, target: string): string {
   });
 }
 
-async function awaitOutcome(sending: Promise<void>, target: string): Promise<Recipient> {
-  try {
-    await sending;
-    return { state: "sent" };
-  } catch (thrown) {
-    if (thrown instanceof DeliveryError) {
-      return { state: thrown.fate, error: describeError(thrown.message, target), blame: thrown.blame };
-    }
-    // An unexpected error: it is not known whether the message was sent.
-    const error = describeError(`Sending failed: ${toReason(thrown)}`, target);
-    return { state: "doubt", error, blame: "server" };
-  }
+/** After an unexpected error, it is not known whether the message was sent. */
+function sendFailure(thrown: unknown, target: string): Recipient {
+  const isKnown = thrown instanceof DeliveryError;
+  const unexpected = () => new DeliveryError(`Sending failed: ${toReason(thrown)}`, "doubt", "server");
+  const { fate, message, blame } = isKnown ? thrown : unexpected();
+  return { state: fate, error: describeError(message, target), blame };
 }
 
 /** `whole`: a failure of the delivery before any message was sent. */
 function ended(
-  { clock }: AttemptParts,
-  delivery: ClaimedDelivery,
+  now: number,
+  attempts: number,
   recipients: Record<string, Recipient>,
-  whole: Recipient | undefined,
+  whole?: Recipient,
 ): DeliveryResult {
-  const now = clock.now();
   const all = Object.entries(recipients);
   const sent = all.some(([, { state }]) => state === "sent");
   const wrong: [string, Recipient][] = all.filter(([, { error }]) => error !== undefined);
   if (whole) wrong.push(["", whole]);
   const wait = wrong.some(([, { state }]) => state === "again")
-    ? subscriptionLimits.deliveryRetriesMs[delivery.attempts - 1]
+    ? subscriptionLimits.deliveryRetriesMs[attempts - 1]
     : undefined;
   const error = errorText(wrong, all.length > 1);
   if (wait !== undefined) {
@@ -231,8 +208,6 @@ function ended(
 }
 
 function errorText(wrong: [string, Recipient][], several: boolean): string | null {
-  if (wrong.length === 0) return null;
-  return wrong
-    .map(([target, { error }]) => (several && target ? `${target}: ${error}` : (error ?? "")))
-    .join(" ");
+  const texts = wrong.map(([target, { error = "" }]) => (several && target ? `${target}: ${error}` : error));
+  return wrong.length === 0 ? null : texts.join(" ");
 }

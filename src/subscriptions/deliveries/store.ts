@@ -5,7 +5,7 @@ import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { LeasedRows } from "../../storage/postgres/lease_queue.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { type Counted, countedPage, exactMoment } from "../../storage/postgres/rows.ts";
+import { countedPage, exactMoment } from "../../storage/postgres/rows.ts";
 import { subscriptionLimits } from "../limits.ts";
 import type { Delivery, TargetType } from "../model.ts";
 import type { Report } from "../report/model.ts";
@@ -22,11 +22,7 @@ export interface DueSubscription extends Schedule {
  * Turns subscriptions that are due by `now` into deliveries and sets their next dates to what `next` returns, in one
  * transaction. Resolves to how many there were, at most subscriptionLimits.dueAtOnceMax.
  */
-export async function enqueueDue(
-  sql: Postgres,
-  now: Date,
-  next: (due: DueSubscription) => Date | null,
-): Promise<number> {
+export async function enqueueDue(sql: Postgres, now: Date, next: (due: DueSubscription) => Date | null) {
   return await sql.begin(async (tx) => {
     const due = await tx<DueSubscription[]>`
       SELECT id, frequency, interval, byweekday, bysetpos, count, ${ownZone(tx)}, next_delivery_date,
@@ -199,22 +195,13 @@ export async function findReport(sql: Postgres, id: number): Promise<Report | un
 type DeliveryRow = Stored<Delivery, "delivered_at" | "due_at" | "next_attempt_at" | "created_at">;
 
 /** A page of a subscription's deliveries, newest first, and how many there are in all. */
-export async function listDeliveries(
-  sql: Postgres,
-  subscription_id: number,
-  page: Page,
-): Promise<Counted<Delivery>> {
+export async function listDeliveries(sql: Postgres, subscription_id: number, page: Page) {
   const from = sql`FROM subscription_deliveries WHERE subscription_id = ${subscription_id}`;
   const listing = { columns: listedColumns(sql), from, order: sql`id DESC`, page };
   return await countedPage(sql, { ...listing, show: shownRow<DeliveryRow> });
 }
 
-/** A delivery of a subscription; undefined when there is none. */
-export async function getDelivery(
-  sql: Postgres,
-  subscription_id: number,
-  id: number,
-): Promise<Delivery | undefined> {
+export async function getDelivery(sql: Postgres, subscription_id: number, id: number) {
   const [row] = await sql<DeliveryRow[]>`
     SELECT ${listedColumns(sql)} FROM subscription_deliveries
     WHERE subscription_id = ${subscription_id} AND id = ${id}`;
@@ -222,11 +209,7 @@ export async function getDelivery(
 }
 
 /** Adds a delivery that is due now; undefined when subscriptionLimits.testDeliveriesMax are unfinished. */
-export async function addTestDelivery(
-  sql: Postgres,
-  subscription_id: number,
-  now: Date,
-): Promise<Delivery | undefined> {
+export async function addTestDelivery(sql: Postgres, subscription_id: number, now: Date) {
   const [row] = await sql<DeliveryRow[]>`
     INSERT INTO subscription_deliveries (uuid, subscription_id, due_at, test, next_attempt_at, created_at)
     SELECT ${newUuid()}, ${subscription_id}, ${now}::timestamptz, true, ${now}::timestamptz, ${now}::timestamptz

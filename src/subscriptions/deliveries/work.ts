@@ -27,18 +27,13 @@ export function openDeliveryWork(parts: AttemptParts, metrics: Metrics) {
     name: "deliveries of subscriptions",
     rows: (now) => leasedDeliveries(sql, now),
     prepare: async () => {
-      for (let enqueued: number = dueAtOnceMax; enqueued === dueAtOnceMax;) {
-        const now = clock.now();
-        enqueued = await enqueueDue(sql, new Date(now), (due) =>
-          nextDate(due, now, due.next_delivery_date.getTime()),
-        );
-      }
+      const enqueue = (now: number) =>
+        enqueueDue(sql, new Date(now), (due) => nextDate(due, now, due.next_delivery_date.getTime()));
+      while ((await enqueue(clock.now())) === subscriptionLimits.dueAtOnceMax);
     },
     attempt: (delivery, lease) => runAttempt(parts, counts, delivery, lease),
   });
 }
-
-const { dueAtOnceMax } = subscriptionLimits;
 
 function deliveryCounts({ registry }: Metrics) {
   const ended = registry.counters<string>(
@@ -59,7 +54,6 @@ function deliveryCounts({ registry }: Metrics) {
   return { ended, seconds, disabled };
 }
 
-/** Runs one attempt, stores its end, and counts it. */
 async function runAttempt(
   parts: AttemptParts,
   counts: ReturnType<typeof deliveryCounts>,
@@ -80,11 +74,9 @@ async function runAttempt(
   counts.ended.of(end.status).add();
   counts.seconds.observe((clock.elapsed() - started) / 1000);
   if (disabled) counts.disabled.add();
-  if (end.status === "failed" || disabled) {
-    const { subscription_id, project_id } = delivery;
-    const reason = end.error;
-    log.warn("a subscription was not delivered", { subscription_id, project_id, disabled, reason });
-  }
+  if (end.status !== "failed" && !disabled) return;
+  const { subscription_id, project_id } = delivery;
+  log.warn("a subscription was not delivered", { subscription_id, project_id, disabled, reason: end.error });
 }
 
 function withoutErrorTexts(end: DeliveryResult): DeliveryResult {

@@ -13,17 +13,11 @@ type ReportLink =
 
 export type Links = ReturnType<typeof openLinks>;
 
-interface LinkOptions {
-  secrets: Secrets;
-  clock: Clock;
-  /** The URL at which recipients reach this server; read for every link. */
-  siteUrl: () => string;
-}
-
 /** The longest token that is read, in characters; real ones have less than 700. */
 const tokenCharsMax = 2000;
 
-export function openLinks({ secrets, clock, siteUrl }: LinkOptions) {
+/** @param siteUrl the URL at which recipients reach this server; read for every link. */
+export function openLinks(secrets: Secrets, clock: Clock, siteUrl: () => string) {
   const token = (link: ReportLink): string => {
     const sealed = secrets.seal({ ...link, until: clock.now() + subscriptionLimits.emailLinkMs });
     return Buffer.from(sealed).toString("base64url");

@@ -21,8 +21,7 @@ export function linkRoutes({ sql, links, pictures }: { sql: Postgres; links: Lin
         const link = present(links.read("report", params.token), gone);
         const report = present(await findReport(sql, link.delivery), gone);
         const chart = (section: number): string | undefined => {
-          const drawn = report.sections[section]?.chart;
-          if (!drawn || chartSvg(drawn) === undefined) return undefined;
+          if (chartSvg(report.sections[section]?.chart) === undefined) return undefined;
           return `../chart/${links.token({ opens: "chart", delivery: link.delivery, section })}`;
         };
         return page(emailHtml(report, { chart }));
@@ -33,8 +32,8 @@ export function linkRoutes({ sql, links, pictures }: { sql: Postgres; links: Lin
       "/subscriptions/chart/:token",
       async ({ params }) => {
         const link = present(links.read("chart", params.token), gone);
-        const drawn = (await findReport(sql, link.delivery))?.sections[link.section]?.chart;
-        const svg = present(drawn ? chartSvg(drawn) : undefined, gone);
+        const report = await findReport(sql, link.delivery);
+        const svg = present(chartSvg(report?.sections[link.section]?.chart), gone);
         const headers = { "content-type": "image/png", "cache-control": "public, max-age=86400" };
         return new Response(new Uint8Array(await pictures.draw(svg)), { headers });
       },

@@ -2,7 +2,7 @@
 
 import { trimToChars } from "../../core/trim.ts";
 import { subscriptionLimits } from "../limits.ts";
-import type { Chart, ChartSeries } from "./model.ts";
+import type { Chart } from "./model.ts";
 import { numberText, shortText } from "./numbers.ts";
 
 /** In CSS pixels; the PNG has twice as many. */
@@ -15,10 +15,10 @@ const faint = "#e5e7eb";
 /** The mean width of a character of DejaVu Sans, as a fraction of the font size. */
 const characterWidth = 0.62;
 
-/** The SVG of a chart; undefined when it has no values. */
-export function chartSvg(chart: Chart): string | undefined {
-  const points = Math.max(0, ...chart.series.map(({ values }) => values.length));
-  if (points === 0) return undefined;
+/** The SVG of a chart; undefined without one, or when it has no values. */
+export function chartSvg(chart: Chart | null | undefined): string | undefined {
+  const points = Math.max(0, ...(chart?.series.map(({ values }) => values.length) ?? []));
+  if (!chart || points === 0) return undefined;
   const series = chart.series.map((item) => ({ ...item, values: item.values.map(drawable) }));
   return chart.kind === "line" ? lineSvg({ ...chart, series }, points) : barSvg({ ...chart, series });
 }
@@ -95,7 +95,7 @@ function barSvg({ series, labels, unit }: Chart): string {
   return framed(bars, 12 + rows.length * step + 4);
 }
 
-function legendSvg(series: ChartSeries[]): { svg: string; height: number } {
+function legendSvg(series: Chart["series"]): { svg: string; height: number } {
   let [x, y] = [56, 16];
   const parts = series.map(({ label }, i) => {
     const name = shortened(label, 180, 12);

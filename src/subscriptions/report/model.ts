@@ -11,16 +11,11 @@ export interface Figure {
   since?: string;
 }
 
-export interface ChartSeries {
-  label: string;
-  values: number[];
-}
-
 /** Lines over `labels`, or one bar for each label. */
 export interface Chart {
   kind: "line" | "bar";
   labels: string[];
-  series: ChartSeries[];
+  series: { label: string; values: number[] }[];
   unit: "" | "%";
 }
 

@@ -41,28 +41,19 @@ export async function makeReport(reader: ReportReader, input: ReportRequest): Pr
   const shown = insights.slice(0, subscriptionLimits.reportInsightsMax);
   // Several insights get short tables.
   const rowsMax = shown.length > 1 ? subscriptionLimits.dashboardRowsMax : subscriptionLimits.reportRowsMax;
-  const sectionsBefore = input.before?.sections ?? [];
+  const before = new Map(input.before?.sections.map((section) => [section.insight, section]));
   return {
     title: input.title || name,
     subject: name,
     summary: summarize(input),
     day: dayText(input.due_at.getTime(), input.timezone),
     invite: input.before === null ? input.invite_message || null : null,
-    sections: shown.map((insight) =>
-      buildSection(
-        insight,
-        sectionsBefore.find((item) => item.insight === insight.id),
-        rowsMax,
-      ),
-    ),
+    sections: shown.map((insight) => buildSection(insight, before.get(insight.id), rowsMax)),
     more: insights.length - shown.length,
   };
 }
 
-async function readContent(
-  reader: ReportReader,
-  { project_id, dashboard_id, insight_id }: ReportRequest,
-): Promise<{ name: string; insights: readonly InsightView[] }> {
+async function readContent(reader: ReportReader, { project_id, dashboard_id, insight_id }: ReportRequest) {
   if (dashboard_id !== null) {
     const found = await reader.dashboard(project_id, dashboard_id);
     if (!found) throw new NothingToSend("The dashboard was deleted.");

@@ -9,7 +9,7 @@ import {
   type TrendLine,
 } from "../../query/result.ts";
 import { subscriptionLimits } from "../limits.ts";
-import type { Cell, Chart, ChartSeries, Figure, Section, Table } from "./model.ts";
+import type { Cell, Chart, Figure, Section, Table } from "./model.ts";
 import { durationText } from "./numbers.ts";
 
 export interface InsightView {
@@ -23,9 +23,9 @@ export interface InsightView {
   date_to?: string | null;
   results?: unknown[];
   /** For a list of events only. */
-  columns?: readonly string[];
+  columns?: readonly string[] | undefined;
   /** Why there are no results. */
-  error?: string | null;
+  error?: string | null | undefined;
 }
 
 /**
@@ -37,15 +37,19 @@ export function buildSection(
   before: Section | undefined,
   rowsMax: number = subscriptionLimits.reportRowsMax,
 ): Section {
-  const content = chooseContent(insight);
+  const { chart, table, figures } = chooseContent(insight);
   return {
     insight: insight.id,
     name: cut(insight.name || `Insight ${insight.id}`),
     span: describeSpan(insight),
     error: insight.error ? cut(insight.error) : null,
-    chart: content.chart,
-    table: content.table && shortened(content.table, rowsMax),
-    figures: content.figures.map((figure) => ({
+    chart,
+    table: table && {
+      columns: table.columns.map(cut),
+      rows: table.rows.slice(0, rowsMax),
+      more: Math.max(0, table.rows.length - rowsMax),
+    },
+    figures: figures.map((figure) => ({
       ...figure,
       before:
         figure.before ??
@@ -55,13 +59,10 @@ export function buildSection(
   };
 }
 
-type Content = Pick<Section, "figures" | "chart" | "table">;
+type Rows = Pick<Table, "columns" | "rows">;
+type Content = Pick<Section, "figures" | "chart"> & { table: Rows | null };
 
 const nothing: Content = { figures: [], chart: null, table: null };
-
-function shortened({ columns, rows, more }: Table, rowsMax: number): Table {
-  return { columns, rows: rows.slice(0, rowsMax), more: more + Math.max(0, rows.length - rowsMax) };
-}
 
 function chooseContent({ type, results = [], columns, error }: InsightView): Content {
   if (error || type === null || results.length === 0) return nothing;
@@ -83,12 +84,8 @@ const contents: {
   table: rowsContent,
 };
 
-interface Line extends ChartSeries {
-  total: number;
-  /** Of a query that compares: whether it is of the time before, and the line of that. */
-  isBefore?: boolean;
-  earlier?: TrendLine | undefined;
-}
+/** `isBefore`, `earlier`: for a query that compares, whether it is of the time before, and the line of that. */
+type Line = Chart["series"][number] & { total: number; isBefore?: boolean; earlier?: TrendLine | undefined };
 
 function trendsContent(results: Results<"series">): Content {
   const all = results.map((line) => {
@@ -96,15 +93,13 @@ function trendsContent(results: Results<"series">): Content {
     const label = isBefore ? `${toLabel(line.label)} (before)` : toLabel(line.label);
     return { label, values: line.data, labels: line.labels, total: readTotal(line), isBefore, line };
   });
-  const earlier = new Map(
-    all.flatMap(({ isBefore, label, line }) => (isBefore ? [[label, line] as const] : [])),
-  );
+  const earlier = new Map(all.filter(({ isBefore }) => isBefore).map(({ label, line }) => [label, line]));
   const sorted = all
     .map((item) => ({ ...item, earlier: earlier.get(`${item.label} (before)`) }))
     .toSorted((a, b) => Number(a.isBefore) - Number(b.isBefore) || b.total - a.total);
   const labels = sorted[0]?.labels ?? [];
   const totals = all.map(({ label, total }): Cell[] => [label, total]);
-  const table = labels.length < 2 ? buildTable(["Series", "Total"], totals) : trendsTable(all, labels);
+  const table = labels.length < 2 ? { columns: ["Series", "Total"], rows: totals } : trendsTable(all, labels);
   return linesContent(sorted, labels, "", table);
 }
 
@@ -124,7 +119,7 @@ function changeSince(earlier: TrendLine | undefined): Pick<Figure, "before" | "s
 }
 
 /** The first lines; where they have one value each, as bars. */
-function linesContent(lines: readonly Line[], labels: string[], unit: "" | "%", table: Table): Content {
+function linesContent(lines: readonly Line[], labels: string[], unit: "" | "%", table: Rows): Content {
   const shown = lines.slice(0, subscriptionLimits.reportSeriesMax);
   const names = shown.map(({ label }) => label);
   const totals = shown.map(({ total }) => total);
@@ -151,17 +146,17 @@ function figuresContent(results: Results<"figures">): Content {
   ]);
   const [first] = results;
   const before = first?.until ? `Before, until ${first.until.date_to.slice(11, 16)}` : "Before";
-  return { ...nothing, table: buildTable(["Figure", "Value", before], rows) };
+  return { ...nothing, table: { columns: ["Figure", "Value", before], rows } };
 }
 
 /** One row for each date, newest first, when the series fit as columns; otherwise one row for each series. */
-function trendsTable(all: readonly Line[], labels: string[]): Table {
+function trendsTable(all: readonly Line[], labels: string[]): Rows {
   if (all.length <= subscriptionLimits.reportColumnsMax - 1) {
     const rows = labels.map((label, i): Cell[] => [label, ...all.map(({ values }) => values[i] ?? null)]);
-    return buildTable(["Date", ...all.map(({ label }) => label)], rows.toReversed());
+    return { columns: ["Date", ...all.map(({ label }) => label)], rows: rows.toReversed() };
   }
   const rows = all.map(({ label, values, total }): Cell[] => [label, total, values.at(-1) ?? null]);
-  return buildTable(["Series", "Total", labels.at(-1) ?? "Last"], rows);
+  return { columns: ["Series", "Total", labels.at(-1) ?? "Last"], rows };
 }
 
 function funnelContent(results: Results<"steps">): Content {
@@ -188,7 +183,7 @@ function funnelContent(results: Results<"steps">): Content {
   return {
     figures: figures.slice(0, subscriptionLimits.reportFiguresMax),
     chart: funnels.length === 1 ? barChart(steps.map(stepName), counts, "") : barChart(groups, percents, "%"),
-    table: buildTable(["Step", "Persons", "Of the first", "Of the step before", "Average time"], rows),
+    table: { columns: ["Step", "Persons", "Of the first", "Of the step before", "Average time"], rows },
   };
 }
 
@@ -201,7 +196,7 @@ function ratesContent(results: Results<"conversions">): Content {
   const { labels } = results[0]!;
   const wide = all.slice(0, subscriptionLimits.reportColumnsMax - 1);
   const rows = labels.map((label, i): Cell[] => [label, ...wide.map(({ values }) => `${values[i] ?? 0}%`)]);
-  const table = buildTable(["Date", ...wide.map(({ label }) => label)], rows.toReversed());
+  const table = { columns: ["Date", ...wide.map(({ label }) => label)], rows: rows.toReversed() };
   return linesContent(all, labels, "%", table);
 }
 
@@ -212,14 +207,14 @@ function timesContent(results: Results<"times">): Content {
   const counts = bins.map(([, persons]) => persons);
   const rows = names.map((name, i): Cell[] => [name, counts[i] ?? 0]);
   if (average !== null) rows.push(["on average", durationText(average)]);
-  return { figures: [], chart: barChart(names, counts, ""), table: buildTable(["Time", "Persons"], rows) };
+  return { figures: [], chart: barChart(names, counts, ""), table: { columns: ["Time", "Persons"], rows } };
 }
 
 function pathsContent(results: Results<"flow">): Content {
   const rows = results.map(({ source, target, value, average_conversion_time: ms }): Cell[] => {
     return [toLabel(source), toLabel(target), value, durationText(ms / 1000)];
   });
-  return { ...nothing, table: buildTable(["From", "To", "Times", "Average time"], rows) };
+  return { ...nothing, table: { columns: ["From", "To", "Times", "Average time"], rows } };
 }
 
 function stepName({ custom_name, name }: FunnelStep, i: number): string {
@@ -253,19 +248,14 @@ function retentionContent(results: Results<"grid">): Content {
   return {
     figures,
     chart: { kind: "line", labels: names, series: [{ label: "came back", values: curve }], unit: "%" },
-    table: buildTable(["Cohort", "Size", ...shown.slice(1)], rows),
+    table: { columns: ["Cohort", "Size", ...shown.slice(1)], rows },
   };
 }
 
 function rowsContent(results: Results<"table">, columns: readonly string[] = []): Content {
   const names = columns.slice(0, subscriptionLimits.reportColumnsMax);
   const rows = results.map((row) => row.slice(0, names.length).map(toCell));
-  return { ...nothing, table: buildTable(names, rows) };
-}
-
-function buildTable(columns: string[], rows: Cell[][]): Table {
-  const shown = rows.slice(0, subscriptionLimits.reportRowsMax);
-  return { columns: columns.map(cut), rows: shown, more: rows.length - shown.length };
+  return { ...nothing, table: { columns: names, rows } };
 }
 
 function barChart(labels: string[], values: number[], unit: "" | "%"): Chart {

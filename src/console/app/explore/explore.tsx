@@ -1,6 +1,7 @@
 // The explore page: the form of a query, its result, and saving it as an insight.
 
 import { useState } from "preact/hooks";
+import { readDrawing } from "../../../query/result.ts";
 import { FigureSource } from "../actors/figures.tsx";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
@@ -11,7 +12,7 @@ import { QueryForm } from "./form/query_form.tsx";
 import { shownSeries } from "./form/series_fields.tsx";
 import { type InsightQuery, readAddress, toAddress, toQueryBody } from "./query.ts";
 import { ResultView } from "./result_view.tsx";
-import { type QueryReply, readDrawing, readResults } from "./results.ts";
+import { type QueryReply, readResults } from "./results.ts";
 import { savedWith } from "./saved_query.ts";
 import { Saving } from "./saving.tsx";
 

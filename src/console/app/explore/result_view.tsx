@@ -3,6 +3,7 @@
 import {
   type FunnelTimes,
   type PathLink,
+  type QueryDrawing,
   toFunnels,
   type TypedResults,
   type WebFigure,
@@ -12,7 +13,7 @@ import { capitalized, durationText, numberText } from "../ui/format.ts";
 import { Cut, FigureLink } from "../ui/parts.tsx";
 import { Bars, DataButtons, Table } from "../ui/table.tsx";
 import { FunnelView } from "./funnel_view.tsx";
-import { figureText, isTotals, type QueryDrawing, toLines, toTable, untilText } from "./results.ts";
+import { figureText, isTotals, toLines, toTable, untilText } from "./results.ts";
 import { RetentionView } from "./retention_view.tsx";
 import { TableView } from "./rows/table_view.tsx";
 import { TotalsView } from "./totals_view.tsx";

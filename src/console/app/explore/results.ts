@@ -15,7 +15,6 @@ import {
 import { nameTimes } from "../ui/chart/intervals.ts";
 import type { Cell, TableData } from "../ui/csv.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
-import { toFields, toSource } from "../values.ts";
 import { maths, needsProperty } from "./choices.ts";
 import { nameColumns } from "./rows/cells.ts";
 
@@ -182,26 +181,5 @@ function cohortsTable(cohorts: readonly RetentionCohort[]): TableData {
     name: "retention",
     columns: ["Interval", ...longest.map(({ label }) => label)],
     rows: cohorts.map(({ date, values }) => [date, ...longest.map((_, i) => values[i]?.count)]),
-  };
-}
-
-/** The parts of a query that decide how its results are shown and described. */
-export interface QueryDrawing {
-  /** PostHog's name of the drawing. */
-  display?: string;
-  retentionType?: string;
-}
-
-/** @param query as it was saved, with the nodes around it. */
-export function readDrawing(query: unknown): QueryDrawing {
-  const outer = toFields(query);
-  const source = toSource(query);
-  const { display } = "display" in outer ? outer : toFields(source["trendsFilter"]);
-  const { retentionType } = toFields(source["retentionFilter"]);
-  return {
-    ...(typeof display === "string" && { display }),
-    ...(source["kind"] === "RetentionQuery" && {
-      retentionType: typeof retentionType === "string" ? retentionType : "retention_recurring",
-    }),
   };
 }

@@ -1,9 +1,9 @@
 // An insight as the API shows it, and its result as a picture; saving a query as one.
 
-import type { ResultType } from "../../../query/result.ts";
+import { readDrawing, type ResultType } from "../../../query/result.ts";
 import { FigureSource } from "../actors/figures.tsx";
 import { ResultView, type ViewProps } from "../explore/result_view.tsx";
-import { readDrawing, readResults } from "../explore/results.ts";
+import { readResults } from "../explore/results.ts";
 import { filterSentences } from "../filters/filter_text.ts";
 import { toSource } from "../values.ts";
 
