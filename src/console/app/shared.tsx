@@ -1,13 +1,14 @@
 // The page of a link to an insight or a dashboard, for people without an account: its last results, without queries.
 
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { QueryDrawing, ResultType } from "../../query/result.ts";
 import { type Layouts, toShapes } from "./dashboards/layout.ts";
 import { ResultView } from "./explore/result_view.tsx";
 import { readResults } from "./explore/results.ts";
-import { readRefusal, sendRequest, toMessage } from "./session/api.ts";
+import { readRefusal, Refusal, sendRequest } from "./session/api.ts";
 import { ZoneContext } from "./session/session.ts";
+import { useLoaded, usePolling } from "./session/use_loaded.ts";
 import { timeText } from "./ui/format.ts";
 import { ErrorText } from "./ui/parts.tsx";
 import { followTheme, ThemeButton } from "./ui/theme.tsx";
@@ -38,9 +39,11 @@ const checkMs = 2500;
 const [low, high] = [190, 460];
 
 export function SharedPage() {
-  const [board, setBoard] = useState<SharedBoard>();
-  const [problem, setProblem] = useState("");
-  useEffect(() => followBoard(setBoard, setProblem), []);
+  const loaded = useBoard();
+  // A board whose link was revoked is no longer shown.
+  const isRevoked = loaded.error instanceof Refusal && loaded.error.status === 404;
+  usePolling(!isRevoked && !loaded.loading, loaded, loaded.reload, checkMs);
+  const board = isRevoked ? undefined : loaded.value;
   useEffect(() => {
     document.title = `${board?.name ?? "A shared page"} · Sluice`;
   }, [board]);
@@ -52,13 +55,13 @@ export function SharedPage() {
           <ThemeButton />
         </div>
       </header>
-      <ErrorText error={problem} />
+      <ErrorText error={isRevoked ? "This link is not valid, or was revoked." : loaded.error} />
       {board ? (
         <ZoneContext.Provider value={board.timezone}>
           <Board board={board} />
         </ZoneContext.Provider>
       ) : (
-        problem === "" && <p class="quiet">Loading …</p>
+        loaded.error === undefined && <p class="quiet">Loading …</p>
       )}
     </main>
   );
@@ -113,50 +116,21 @@ function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: bool
   );
 }
 
-/** Loads the board again and again, until its link is revoked or the page is left. */
-function followBoard(
-  show: (board?: SharedBoard) => void,
-  showProblem: (problem: string) => void,
-): () => void {
-  const leaving = new AbortController();
-  let etag = "";
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const read = async (): Promise<boolean> => {
-    const headers = { accept: "application/json", ...(etag !== "" && { "if-none-match": etag }) };
-    const reply = await sendRequest(location.pathname, { headers, signal: leaving.signal });
-    if (reply.status === 304) return true;
-    if (reply.ok) {
-      etag = reply.headers.get("etag") ?? "";
-      show((await reply.json()) as SharedBoard);
-      return true;
-    }
-    if (reply.status !== 404) throw await readRefusal(reply);
-    show();
-    showProblem("This link is not valid, or was revoked.");
-    return false;
-  };
-  const again = async (): Promise<void> => {
-    clearTimeout(timer);
-    let goesOn = true;
-    try {
-      goesOn = await read();
-      if (goesOn) showProblem("");
-    } catch (thrown) {
-      if (leaving.signal.aborted) return;
-      showProblem(toMessage(thrown));
-    }
-    if (goesOn) timer = setTimeout(() => void again(), checkMs);
-  };
-  // Browsers slow down the timers of hidden pages: a page that is visible again checks at once.
-  const checkIfVisible = () =>
-    void (document.visibilityState === "visible" && timer !== undefined && again());
-  document.addEventListener("visibilitychange", checkIfVisible);
-  void again();
-  return () => {
-    leaving.abort();
-    clearTimeout(timer);
-    document.removeEventListener("visibilitychange", checkIfVisible);
-  };
+/** The board, which is computed anew only when it has changed. */
+function useBoard() {
+  const last = useRef<{ etag: string; board: SharedBoard }>();
+  return useLoaded(async (signal) => {
+    const headers = {
+      accept: "application/json",
+      ...(last.current?.etag && { "if-none-match": last.current.etag }),
+    };
+    const reply = await sendRequest(location.pathname, { headers, signal });
+    if (reply.status === 304 && last.current) return last.current.board;
+    if (!reply.ok) throw await readRefusal(reply);
+    const board = (await reply.json()) as SharedBoard;
+    last.current = { etag: reply.headers.get("etag") ?? "", board };
+    return board;
+  }, []);
 }
 
 followTheme();

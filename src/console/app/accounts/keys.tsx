@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
-import { type Action, useAction, useRead } from "../session/use_loaded.ts";
+import { useAction, useRead } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { Card, CheckField, ConfirmButton, FormCard, Outcome, PageHead, WhenLoaded } from "../ui/parts.tsx";
@@ -27,13 +27,20 @@ export function Keys() {
       api.get<ListReply<KeyRow>>("/api/personal_api_keys/", { limit: 200 }, signal),
       api.get<KeyRow>("/api/personal_api_keys/@current/", {}, signal),
     ]);
-    return { keys: keys.results, own: current.id };
+    return { keys: keys.results, usedId: current.id };
   }, []);
   const [issued, setIssued] = useState<IssuedKey>();
   const action = useAction();
   const show = (key: IssuedKey) => {
     setIssued(key);
     loaded.reload();
+  };
+  const rolled = "Rolled. The old value is no longer valid.";
+  const roll = ({ id }: KeyRow) =>
+    action.send("POST", `/api/personal_api_keys/${id}/roll/`, {}, rolled, show);
+  const revoke = ({ id, label }: KeyRow) => {
+    const done = `${label} is revoked.`;
+    action.send("DELETE", `/api/personal_api_keys/${id}/`, undefined, done, loaded.reload);
   };
   return (
     <>
@@ -42,8 +49,35 @@ export function Keys() {
       <Outcome action={action} />
       <Card>
         <WhenLoaded loaded={loaded}>
-          {({ keys, own }) => (
-            <KeyTable keys={keys} ownId={own} action={action} show={show} changed={loaded.reload} />
+          {({ keys, usedId }) => (
+            <Table
+              caption="Personal API keys"
+              rows={keys}
+              columns={({ column, fixedColumn }) => [
+                column("Label", (row) => row.label),
+                fixedColumn("Key", (row) => <code>{row.mask_value}</code>),
+                column("Scopes", (row) => row.scopes.join(", ")),
+                fixedColumn("Used", (row) => agoText(row.last_used_at)),
+                column("What to do", (row) =>
+                  row.id === usedId ? (
+                    <span class="tag">used by this tab</span>
+                  ) : (
+                    <>
+                      <ConfirmButton
+                        label="Roll"
+                        sure="The old value stops working at once."
+                        act={() => roll(row)}
+                      />{" "}
+                      <ConfirmButton
+                        label="Revoke"
+                        sure="It stops working at once, permanently."
+                        act={() => revoke(row)}
+                      />
+                    </>
+                  ),
+                ),
+              ]}
+            />
           )}
         </WhenLoaded>
       </Card>
@@ -66,49 +100,6 @@ function Issued({ issued: { label, value } }: { issued: IssuedKey }) {
       </p>
       <Copied text={value} label="the new key" />
     </div>
-  );
-}
-
-interface KeyTableProps {
-  keys: KeyRow[];
-  /** The key that this tab is signed in with. */
-  ownId: string;
-  action: Action;
-  show: (key: IssuedKey) => void;
-  changed: () => void;
-}
-
-function KeyTable({ keys, ownId, action, show, changed }: KeyTableProps) {
-  const rolled = "Rolled. The old value is no longer valid.";
-  const roll = ({ id }: KeyRow) =>
-    action.send("POST", `/api/personal_api_keys/${id}/roll/`, {}, rolled, show);
-  const revoke = ({ id, label }: KeyRow) =>
-    action.send("DELETE", `/api/personal_api_keys/${id}/`, undefined, `${label} is revoked.`, changed);
-  return (
-    <Table
-      caption="Personal API keys"
-      rows={keys}
-      columns={({ column, fixedColumn }) => [
-        column("Label", (row) => row.label),
-        fixedColumn("Key", (row) => <code>{row.mask_value}</code>),
-        column("Scopes", (row) => row.scopes.join(", ")),
-        fixedColumn("Used", (row) => agoText(row.last_used_at)),
-        column("What to do", (row) =>
-          row.id === ownId ? (
-            <span class="tag">used by this tab</span>
-          ) : (
-            <>
-              <ConfirmButton label="Roll" sure="The old value stops working at once." act={() => roll(row)} />{" "}
-              <ConfirmButton
-                label="Revoke"
-                sure="It stops working at once, permanently."
-                act={() => revoke(row)}
-              />
-            </>
-          ),
-        ),
-      ]}
-    />
   );
 }
 

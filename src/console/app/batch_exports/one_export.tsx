@@ -7,7 +7,16 @@ import { type Action, useAction, useGet, usePolling } from "../session/use_loade
 import { numberText, timeText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
 import { LoadedTable } from "../ui/list_page.tsx";
-import { Button, Card, Form, Outcome, PageHead, PageWhenLoaded, RemoveButton, Status } from "../ui/parts.tsx";
+import {
+  Button,
+  Card,
+  FormCard,
+  Outcome,
+  PageHead,
+  PageWhenLoaded,
+  RemoveButton,
+  Status,
+} from "../ui/parts.tsx";
 import { Facts, Table } from "../ui/table.tsx";
 import { Tree } from "../ui/tree.tsx";
 
@@ -120,22 +129,18 @@ function ExportActions({ path, action, changed, row }: PartProps & { row: Export
 
 const dayMs = 86_400_000;
 
-function BackfillForm({ path, action, changed }: PartProps) {
+function BackfillForm({ path, changed }: PartProps) {
   const midnight = (ms: number) => `${fieldTime(ms).slice(0, 11)}00:00`;
   const { fields, text } = useFields({ from: midnight(-dayMs), to: midnight(0) });
   const iso = (field: string) => (field === "" ? null : new Date(field).toISOString());
   const range = () => ({ start_at: iso(fields.from), end_at: iso(fields.to) });
-  const start = () => action.send("POST", `${path}/backfills/`, range, "The backfill has begun.", changed);
+  const start = (send: Action["send"]) =>
+    send("POST", `${path}/backfills/`, range, "The backfill has begun.", changed);
   return (
-    <Card title="Backfill">
-      <Form send={start}>
-        {text("from", "From", { type: "datetime-local", hint: "By the events' own time. Empty: the first." })}
-        {text("to", "To", { type: "datetime-local", hint: "Empty: now." })}
-        <Button type="submit" disabled={action.running}>
-          Start backfill
-        </Button>
-      </Form>
-    </Card>
+    <FormCard title="Backfill" send={start} button="Start backfill">
+      {text("from", "From", { type: "datetime-local", hint: "By the events' own time. Empty: the first." })}
+      {text("to", "To", { type: "datetime-local", hint: "Empty: now." })}
+    </FormCard>
   );
 }
 

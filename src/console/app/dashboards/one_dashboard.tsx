@@ -11,6 +11,7 @@ import { capitalized } from "../ui/format.ts";
 import { RangeField, useFields } from "../ui/inputs.tsx";
 import {
   Button,
+  Card,
   Form,
   FormCard,
   Outcome,
@@ -22,7 +23,7 @@ import {
 import { Sharing } from "../ui/sharing.tsx";
 import { type Layouts, type Shape, toLayouts, toShapes, withChanged, withMoved } from "./layout.ts";
 import { readScope, type Scope, scopeAddress } from "./scope.ts";
-import { NewText, textName, TextTile, type TileText } from "./text_tile.tsx";
+import { TextForm, textName, type TileText } from "./text_tile.tsx";
 import { TileResult } from "./tile_result.tsx";
 
 export interface DashboardRow {
@@ -95,7 +96,11 @@ function Board(props: BoardProps) {
       <Outcome action={action} />
       {dashboard.description && <p>{dashboard.description}</p>}
       {arranging && <NameForm {...props} />}
-      {arranging && <NewText path={path} changed={loaded.reload} />}
+      {arranging && (
+        <Card title="Text beside the insights">
+          <TextForm path={path} body="" changed={loaded.reload} />
+        </Card>
+      )}
       {!dashboard.tiles?.length ? (
         <p class="notice">
           No insights yet. Open an <PageLink to={["insights"]}>insight</PageLink> and put it on this
@@ -183,7 +188,11 @@ function Tiles({ path, dashboard, loaded, scope, arranging }: BoardProps & { arr
           const { id, insight, text } = tile;
           return (
             <section key={id} class={shape.isWide ? "card wide" : "card"}>
-              {insight && <InsightHead insight={insight} />}
+              {insight && (
+                <h2>
+                  <PageLink to={["insights", [insight.id]]}>{insightName(insight)}</PageLink>
+                </h2>
+              )}
               {arranging && <TileButtons shapes={shapes} shape={shape} arrange={arrange} />}
               {insight && (
                 <TileResult
@@ -193,22 +202,13 @@ function Tiles({ path, dashboard, loaded, scope, arranging }: BoardProps & { arr
                   reloaded={tiles}
                 />
               )}
-              {text && (
-                <TextTile path={path} id={id} text={text} arranging={arranging} changed={loaded.reload} />
-              )}
+              {text && arranging && <TextForm path={path} id={id} body={text.body} changed={loaded.reload} />}
+              {text && !arranging && <p class="text-tile">{text.body}</p>}
             </section>
           );
         })}
       </div>
     </>
-  );
-}
-
-function InsightHead({ insight }: { insight: InsightRow }) {
-  return (
-    <h2>
-      <PageLink to={["insights", [insight.id]]}>{insightName(insight)}</PageLink>
-    </h2>
   );
 }
 

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { useAction } from "../session/use_loaded.ts";
-import { Button, Card, ConfirmButton, Field, Form, Outcome } from "../ui/parts.tsx";
+import { Button, ConfirmButton, Field, Form, Outcome } from "../ui/parts.tsx";
 
 export interface TileText {
   body: string;
@@ -17,41 +17,16 @@ export function textName({ body }: TileText): string {
   return words.join(" ").slice(0, 80) || "Text";
 }
 
-interface TextTileProps {
-  /** The dashboard's. */
-  path: string;
-  id: number;
-  text: TileText;
-  arranging: boolean;
-  changed: () => void;
-}
-
-export function TextTile({ path, id, text, arranging, changed }: TextTileProps) {
-  return arranging ? (
-    <TextForm path={path} id={id} body={text.body} button="Save text" changed={changed} />
-  ) : (
-    <p class="text-tile">{text.body}</p>
-  );
-}
-
-export function NewText({ path, changed }: { path: string; changed: () => void }) {
-  return (
-    <Card title="Text beside the insights">
-      <TextForm path={path} body="" button="Add text" changed={changed} />
-    </Card>
-  );
-}
-
 interface TextFormProps {
+  /** The dashboard's. */
   path: string;
   /** Undefined for a new text. */
   id?: number;
   body: string;
-  button: string;
   changed: () => void;
 }
 
-function TextForm({ path, id, body: before, button, changed }: TextFormProps) {
+export function TextForm({ path, id, body: before, changed }: TextFormProps) {
   const [body, setBody] = useState(before);
   const action = useAction();
   const send = (tile: object, done: string) =>
@@ -74,7 +49,7 @@ function TextForm({ path, id, body: before, button, changed }: TextFormProps) {
           )}
         </Field>
         <Button type="submit" disabled={action.running}>
-          {button}
+          {id === undefined ? "Add text" : "Save text"}
         </Button>
         {id !== undefined && (
           <ConfirmButton

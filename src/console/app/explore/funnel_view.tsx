@@ -5,7 +5,7 @@ import { stepPersons, useFigureHref } from "../actors/figures.tsx";
 import { useAllowed } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
 import { rangeBefore } from "../ui/chart/intervals.ts";
-import { durationText, numberText, percentText } from "../ui/format.ts";
+import { durationText, numberText, percentText, signedText } from "../ui/format.ts";
 import { Cut, FigureLink } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { toSource } from "../values.ts";
@@ -80,9 +80,8 @@ function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
   const { first, last } = loaded.value;
   if (first === 0) return <span class="quiet">none before</span>;
   const points = Math.round((rate - last / first) * 1000) / 10;
-  const sign = points > 0 ? "+" : points < 0 ? "−" : "±";
   return (
-    <span class="quiet">{`${sign}${Math.abs(points)} points (before: ${percentText(last, first)})`}</span>
+    <span class="quiet">{`${signedText(points, " points")} (before: ${percentText(last, first)})`}</span>
   );
 }
 

@@ -3,7 +3,7 @@
 import { linePersons, useFigureHref } from "../actors/figures.tsx";
 import { useAllowed } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
-import { numberText } from "../ui/format.ts";
+import { numberText, signedText } from "../ui/format.ts";
 import { FigureLink } from "../ui/parts.tsx";
 import { toFields, toSource } from "../values.ts";
 import { nameAllSeries, nameSeries, type TrendSeries, untilText } from "./results.ts";
@@ -68,18 +68,17 @@ export function toTotalsQuery(query: unknown, from: string): object {
   };
 }
 
+interface Figure {
+  line?: TrendSeries;
+  value?: number | undefined;
+  before?: number | undefined;
+  until?: TrendSeries["until"];
+}
+
 /** The figures by their names, without the time that each series is of. */
 function toFigures(series: readonly TrendSeries[], values: readonly (number | undefined)[]) {
   const names = nameAllSeries(series.map((item) => ({ ...item, compare_label: "current" as const })));
-  const figures = new Map<
-    string,
-    {
-      line?: TrendSeries;
-      value?: number | undefined;
-      before?: number | undefined;
-      until?: TrendSeries["until"];
-    }
-  >();
+  const figures = new Map<string, Figure>();
   for (const [i, line] of series.entries()) {
     const isBefore = line.compare_label === "previous";
     const { until } = line;
@@ -123,26 +122,17 @@ function Numbers({ series, sums, totals = [], isLoading = false, isAlone = false
           <span class="quiet cut" title={name}>
             {name}
           </span>
-          <Change value={value} before={before} until={until} />
+          <span class="quiet">{changeText(value, before, until)}</span>
         </p>
       ))}
     </div>
   );
 }
 
-interface ChangeProps {
-  value: number | undefined;
-  before: number | undefined;
-  until: TrendSeries["until"];
-}
-
-function Change({ value, before, until }: ChangeProps) {
-  // While the numbers are loaded, the line has its height.
-  if (value === undefined || before === undefined) return <span class="quiet">{"\u00a0"}</span>;
-  if (before === 0) return <span class="quiet">{`none before${untilText(until)}`}</span>;
+/** While the numbers are loaded, the line has its height. */
+function changeText(value?: number, before?: number, until?: TrendSeries["until"]): string {
+  if (value === undefined || before === undefined) return "\u00a0";
+  if (before === 0) return `none before${untilText(until)}`;
   const change = Math.round(((value - before) / before) * 100);
-  const sign = change > 0 ? "+" : change < 0 ? "−" : "±";
-  return (
-    <span class="quiet">{`${sign}${Math.abs(change)} % (before: ${numberText(before)}${untilText(until)})`}</span>
-  );
+  return `${signedText(change, " %")} (before: ${numberText(before)}${untilText(until)})`;
 }

@@ -63,15 +63,9 @@ export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
               return (
                 <tr key={date}>
                   <th scope="row">{name}</th>
-                  {offsets.map((i) => (
-                    <CohortCell
-                      key={i}
-                      count={values[i]?.count}
-                      first={values[0]?.count ?? 0}
-                      isUnfinished={isUnfinished(row, i)}
-                      href={values[i] && hrefAt(i)}
-                    />
-                  ))}
+                  {offsets.map((i) =>
+                    renderCell(values[i]?.count, values[0]?.count, isUnfinished(row, i), hrefAt(i)),
+                  )}
                 </tr>
               );
             })}
@@ -106,14 +100,8 @@ function CameBack({ cohorts, isUnfinished }: CameBackProps) {
   );
 }
 
-interface CellProps {
-  count: number | undefined;
-  first: number;
-  href: string | undefined;
-  isUnfinished: boolean;
-}
-
-function CohortCell({ count, first, href, isUnfinished }: CellProps) {
+/** @param first the row's first count. */
+function renderCell(count: number | undefined, first = 0, isUnfinished: boolean, href?: string) {
   if (count === undefined) return <td class="cell" />;
   const rate = first === 0 ? 0 : count / first;
   // At most 30 % of the accent, so that the text keeps its contrast on light and on dark.

@@ -36,9 +36,11 @@ export function InsightResult({ insight, ...view }: ResultProps) {
   const { result: results, result_type, columns, types, query, query_status } = insight;
   if (query_status?.error)
     return <p class="notice bad">{query_status.error_message ?? "Its query failed."}</p>;
+  // Nobody takes its figures for those of all events.
+  const sentences = filterSentences(toSource(query));
   return (
     <FigureSource query={query}>
-      <Filters query={query} />
+      {sentences.length > 0 && <p class="quiet filters">{sentences.join(" ")}</p>}
       <ResultView
         {...readResults({ result_type: result_type ?? "table", results })}
         columns={columns ?? []}
@@ -49,10 +51,4 @@ export function InsightResult({ insight, ...view }: ResultProps) {
       />
     </FigureSource>
   );
-}
-
-/** Its filters in words, so that nobody takes its figures for those of all events. */
-function Filters({ query }: { query: unknown }) {
-  const sentences = filterSentences(toSource(query));
-  return sentences.length > 0 ? <p class="quiet filters">{sentences.join(" ")}</p> : null;
 }

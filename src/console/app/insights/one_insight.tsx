@@ -31,13 +31,25 @@ export function OneInsight({ id }: { id: string }) {
   const maySave = useMaySave();
   const action = useAction();
   const part = { path, changed: loaded.reload };
+  const favor = ({ favorited }: InsightRow) => {
+    const done = favorited ? "Removed from the favorites." : "Added to the favorites.";
+    action.send("PATCH", path, { favorited: !favorited }, done, loaded.reload);
+  };
   return (
     <PageWhenLoaded loaded={loaded} title="Insight">
       {(insight) => (
         <>
           <PageHead title={insightName(insight)}>
             {maySave && <EditLink insight={insight} />}
-            {maySave && <Favorite {...part} insight={insight} action={action} />}
+            {maySave && (
+              <Button
+                aria-pressed={insight.favorited}
+                disabled={action.running}
+                onClick={() => favor(insight)}
+              >
+                ★ Favorite
+              </Button>
+            )}
             {maySave && <Duplicate insight={insight} action={action} />}
             <RemoveButton path={path} sure="Delete this insight?" action={action} back="insights" />
           </PageHead>
@@ -73,19 +85,6 @@ function EditLink({ insight: { id, query } }: { insight: InsightRow }) {
     <PageLink class="button" to={["explore", [], `insight=${id}&${toAddress(formQuery)}`]}>
       Edit query
     </PageLink>
-  );
-}
-
-function Favorite({ insight: { favorited }, path, changed, action }: PartProps & { action: Action }) {
-  const done = favorited ? "Removed from the favorites." : "Added to the favorites.";
-  return (
-    <Button
-      aria-pressed={favorited}
-      disabled={action.running}
-      onClick={() => action.send("PATCH", path, { favorited: !favorited }, done, changed)}
-    >
-      ★ Favorite
-    </Button>
   );
 }
 

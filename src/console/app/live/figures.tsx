@@ -34,71 +34,41 @@ export function FigureCards({ history }: { history: readonly FiguresMessage[] })
     ) : (
       <Chart label={`${label}, two minutes`} times={times} lines={[{ label, values }]} height={40} bare />
     );
+  const laneFigures = lanes.map(([lane, title]) => {
+    const rates = listRates(history, ({ accepted }) => accepted[lane] ?? 0);
+    const note = `${numberText(last.accepted[lane] ?? 0)} since the start`;
+    const line = sparkline(`${title} a second`, rates);
+    return renderFigure(`${title} / s`, numberText(recentRate(rates)), note, line);
+  });
+  const pending = history.slice(1).map(({ pending_events }) => pending_events);
+  const behind = last.behind_ms === null ? "unknown" : durationText(Math.max(0, last.behind_ms) / 1000);
+  const answer = count > 0 ? durationText((last.captures.seconds - before.seconds) / count) : "–";
+  const refused = `mean of the last seconds; ${numberText(total(last.refused))} refused`;
+  const quarantined = "events that the store refuses permanently";
   return (
     <div class="figures">
-      {lanes.map(([lane, title]) => {
-        const rates = listRates(history, ({ accepted }) => accepted[lane] ?? 0);
-        return (
-          <Figure
-            key={lane}
-            name={`${title} / s`}
-            value={numberText(recentRate(rates))}
-            note={`${numberText(last.accepted[lane] ?? 0)} since the start`}
-          >
-            {sparkline(`${title} a second`, rates)}
-          </Figure>
-        );
-      })}
-      <Figure
-        name="Journal pending"
-        value={numberText(last.pending_events)}
-        note={`${bytesText(last.pending_bytes)} on disk, not stored yet`}
-      >
-        {sparkline(
-          "Events pending in the journal",
-          history.slice(1).map(({ pending_events }) => pending_events),
-        )}
-      </Figure>
-      <Figure
-        name="Accepted to stored"
-        value={last.behind_ms === null ? "unknown" : durationText(Math.max(0, last.behind_ms) / 1000)}
-        note="events accepted earlier than this can be read"
-      />
-      <Figure
-        name="Time to answer a capture"
-        value={count > 0 ? durationText((last.captures.seconds - before.seconds) / count) : "–"}
-        note={`mean of the last seconds; ${numberText(total(last.refused))} refused`}
-      />
-      <Figure
-        name="Quarantined"
-        value={numberText(last.quarantined)}
-        note="events that the store refuses permanently"
-        bad={last.quarantined > 0}
-      />
-      <Figure name="Spikes" value={numberText(last.spikes)} note="sudden rises of live events" />
-      <Figure
-        name="Free disk"
-        value={bytesText(last.disk_free_bytes)}
-        note="of the volume with the journal"
-      />
+      {laneFigures}
+      {renderFigure(
+        "Journal pending",
+        numberText(last.pending_events),
+        `${bytesText(last.pending_bytes)} on disk, not stored yet`,
+        sparkline("Events pending in the journal", pending),
+      )}
+      {renderFigure("Accepted to stored", behind, "events accepted earlier than this can be read")}
+      {renderFigure("Time to answer a capture", answer, refused)}
+      {renderFigure("Quarantined", numberText(last.quarantined), quarantined, null, last.quarantined > 0)}
+      {renderFigure("Spikes", numberText(last.spikes), "sudden rises of live events")}
+      {renderFigure("Free disk", bytesText(last.disk_free_bytes), "of the volume with the journal")}
     </div>
   );
 }
 
-interface FigureProps {
-  name: string;
-  value: string;
-  note: string;
-  bad?: boolean;
-  children?: ComponentChildren;
-}
-
-function Figure({ name, value, note, bad = false, children }: FigureProps) {
+function renderFigure(name: string, value: string, note: string, more?: ComponentChildren, isBad = false) {
   return (
-    <div class={bad ? "figure bad" : "figure"}>
+    <div key={name} class={isBad ? "figure bad" : "figure"}>
       <h3>{name}</h3>
       <p class="big">{value}</p>
-      {children}
+      {more}
       <p class="quiet">{note}</p>
     </div>
   );

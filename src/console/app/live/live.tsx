@@ -9,7 +9,7 @@ import { Button, Card, ErrorText, Form, PageHead } from "../ui/parts.tsx";
 import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "./event_row.tsx";
 import { Fates, FigureCards, ImportCard } from "./figures.tsx";
 import { type FiguresMessage, total, withMessage } from "./rates.ts";
-import { type Connection, useStream } from "./stream.ts";
+import { useStream } from "./stream.ts";
 import { WarningCard } from "./warnings.tsx";
 
 const shownMax = 50;
@@ -39,6 +39,7 @@ export function Live() {
       });
     },
   });
+  const [state, tone] = connections[connection];
   const last = history.at(-1);
   const changes = useThrottled(last ? total(last.ignored) + total(last.warned) : 0);
   // What is below the figures appears with them: they would move it.
@@ -46,7 +47,9 @@ export function Live() {
   return (
     <>
       <PageHead title="Live">
-        <ConnectionState connection={connection} />
+        <span role="status" class={`status ${tone}`}>
+          {state}
+        </span>
       </PageHead>
       {showsFigures === false && (
         <p class="quiet">Figures of the whole server are shown to keys with all scopes.</p>
@@ -77,21 +80,12 @@ export function Live() {
   );
 }
 
-function ConnectionState({ connection }: { connection: Connection }) {
-  const words = {
-    connecting: "connecting …",
-    live: "live",
-    unreachable: "the server does not answer: trying again",
-  };
-  return (
-    <span
-      role="status"
-      class={`status ${connection === "live" ? "good" : connection === "unreachable" ? "bad" : ""}`}
-    >
-      {words[connection]}
-    </span>
-  );
-}
+/** What the page shows of the stream, and its colour. */
+const connections = {
+  connecting: ["connecting …", ""],
+  live: ["live", "good"],
+  unreachable: ["the server does not answer: trying again", "bad"],
+} as const;
 
 /** The pause between two reloads of the examples, in ms: counters change each second. */
 const throttleMs = 10_000;

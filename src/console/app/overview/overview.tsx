@@ -11,7 +11,7 @@ import type { ListReply } from "../session/api.ts";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { useAnswer, usePolling, useRead } from "../session/use_loaded.ts";
-import { numberText } from "../ui/format.ts";
+import { numberText, signedText } from "../ui/format.ts";
 import { RangeField } from "../ui/inputs.tsx";
 import { Card, ChoiceField, PageHead, PageLink, useWaitText, WhenLoaded } from "../ui/parts.tsx";
 import { SiteCard } from "./site_card.tsx";
@@ -168,32 +168,18 @@ function Figures({ site, drawn, draw }: { site: Site; drawn: string; draw: (key:
   if (loaded.value === undefined && loaded.loading) return <FiguresToCome />;
   return (
     <WhenLoaded loaded={loaded}>
-      {({ results }) => (
-        <dl class="figures">
-          {results.map((figure) => (
-            <SiteFigure key={figure.key} figure={figure} drawn={drawn} draw={draw} />
-          ))}
-        </dl>
-      )}
+      {({ results }) => <dl class="figures">{results.map((figure) => renderFigure(figure, drawn, draw))}</dl>}
     </WhenLoaded>
   );
 }
 
-function SiteFigure({
-  figure,
-  drawn,
-  draw,
-}: {
-  figure: WebFigure;
-  drawn: string;
-  draw: (key: string) => void;
-}) {
+function renderFigure(figure: WebFigure, drawn: string, draw: (key: string) => void) {
   const { key, kind, value, until, isIncreaseBad } = figure;
   const before = until ? until.value : figure.previous;
   // A day that has not ended is compared with the same part of the day before.
   const change = value !== null && before ? Math.round((100 * (value - before)) / before) : null;
   return (
-    <div class="figure">
+    <div key={key} class="figure">
       <dt class="quiet">
         {curves[key] ? (
           <button type="button" aria-pressed={key === drawn} onClick={() => draw(key)}>
@@ -205,7 +191,7 @@ function SiteFigure({
       </dt>
       <dd class="big">{figureText(value, kind)}</dd>
       <dd class={`change ${chooseTone(change, isIncreaseBad)}`}>
-        {changeText(change)}{" "}
+        {change !== null && signedText(change, " %")}{" "}
         <span class="quiet">
           {before === null ? "nothing before" : `before: ${figureText(before, kind)}`}
           {untilText(until)}
@@ -229,12 +215,6 @@ function FiguresToCome() {
       ))}
     </dl>
   );
-}
-
-/** "" without a figure of the time before. */
-function changeText(change: number | null): string {
-  if (change === null) return "";
-  return `${change > 0 ? "+" : change < 0 ? "−" : "±"}${Math.abs(change)} %`;
 }
 
 function chooseTone(change: number | null, isIncreaseBad: boolean | null): string {

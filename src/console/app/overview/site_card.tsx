@@ -45,13 +45,6 @@ export function SiteCard({ title, subjects, site, wide }: SiteCardProps) {
 /** Rows at first, and after "more". */
 const [rowsShort, rowsLong] = [8, 100];
 
-interface SiteRow {
-  subject: Subject;
-  value: string;
-  visitors: number;
-  views: number;
-}
-
 interface TableReply {
   results: [value: string | null, visitors: [number, unknown], views: [number, unknown]][];
   hasMore: boolean;
@@ -66,12 +59,10 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
         sources.map((source) => api.ask<TableReply>(tableQuery(site, source, limit), signal)),
       );
       const rows = replies.flatMap(({ results }, i) =>
-        results.map(([value, [visitors], [views]]): SiteRow => ({
-          subject: sources[i]!,
-          value: value ?? "",
-          visitors,
-          views,
-        })),
+        results.map(([value, [visitors], [views]]) => {
+          const source = sources[i]!;
+          return { by: source.by, name: rowName(source, value ?? ""), value: value ?? "", visitors, views };
+        }),
       );
       const ordered = rows.toSorted(
         (left, right) => right.visitors - left.visitors || right.views - left.views,
@@ -94,10 +85,15 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
             </p>
             <Bars
               caption={subject.title}
-              bars={rows.map((row) => ({
-                label: <FilterLink row={row} site={site} />,
-                value: row.visitors,
-                text: `${numberText(row.visitors)} · ${numberText(row.views)}`,
+              bars={rows.map(({ by, name, value, visitors, views }) => ({
+                // The name links to the page with the row as a filter.
+                label: (
+                  <PageLink to={["overview", [], siteAddress(withFilter(site, { by, value }))]} title={name}>
+                    {name}
+                  </PageLink>
+                ),
+                value: visitors,
+                text: `${numberText(visitors)} · ${numberText(views)}`,
               }))}
             />
             {hasMore && limit === rowsShort && <Button onClick={() => setLimit(rowsLong)}>More</Button>}
@@ -105,15 +101,5 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
         )
       }
     </WhenLoaded>
-  );
-}
-
-/** The name of a row, which links to the page with the row as a filter. */
-function FilterLink({ row: { subject, value }, site }: { row: SiteRow; site: Site }) {
-  const name = rowName(subject, value);
-  return (
-    <PageLink to={["overview", [], siteAddress(withFilter(site, { by: subject.by, value }))]} title={name}>
-      {name}
-    </PageLink>
   );
 }

@@ -32,9 +32,9 @@ export function OneRecording({ id, at }: { id: string; at: number }) {
   const loaded = useGet<RecordingRow>(`${path}/`);
   const frame = useRef<HTMLIFrameElement>(null);
   const [recorded, setRecorded] = useState<Recorded>();
-  const seek = (moment: number) => postToFrame(frame.current, { kind: "seek", at: moment });
+  const seek = (moment: number) => postToFrame(frame, { kind: "seek", at: moment });
   const seesPersons = useAllowed("person:read");
-  const mayWrite = useAllowed("session_recording:write");
+  useFeed(path, frame, at, setRecorded);
   const action = useAction();
   return (
     <PageWhenLoaded loaded={loaded} title="Recording">
@@ -62,7 +62,6 @@ export function OneRecording({ id, at }: { id: string; at: number }) {
             <iframe class="player" title="Player" src={buildPlayerUrl(project)} ref={frame} />
             <Beside id={id} recorded={recorded} seek={seek} />
           </div>
-          <Feed {...{ path, frame, mayWrite, at }} read={setRecorded} />
           <Sharing path={path} what="recording" />
         </>
       )}
@@ -76,21 +75,20 @@ function buildPlayerUrl({ session_recording_load_hosts: hosts = [] }: ProjectRow
   return `/console/player${hostQuery.size > 0 ? `?${hostQuery}` : ""}`;
 }
 
-function postToFrame(frame: HTMLIFrameElement | null, message: PlayerMessage): void {
+interface Frame {
+  readonly current: HTMLIFrameElement | null;
+}
+
+function postToFrame({ current: frame }: Frame, message: PlayerMessage): void {
   frame?.contentWindow?.postMessage(message, location.origin);
 }
 
-interface FeedProps {
-  path: string;
-  frame: { readonly current: HTMLIFrameElement | null };
-  mayWrite: boolean;
-  /** Seconds from the beginning. */
-  at: number;
-  read: (recorded: Recorded) => void;
-}
-
-/** Sends the recording to the frame once the frame is ready: the frame has no key. */
-function Feed({ path, frame, mayWrite, at, read }: FeedProps) {
+/**
+ * Sends the recording to the frame once the frame is ready: the frame has no key.
+ * @param at seconds from the beginning.
+ */
+function useFeed(path: string, frame: Frame, at: number, read: (recorded: Recorded) => void): void {
+  const mayWrite = useAllowed("session_recording:write");
   const { api } = useSession();
   useEffect(() => {
     let begin = 0;
@@ -98,12 +96,12 @@ function Feed({ path, frame, mayWrite, at, read }: FeedProps) {
       try {
         const found = await readSnapshots(`${path}/snapshots/`, (page) => api.get(page));
         begin = findBegin(found.windows);
-        postToFrame(frame.current, { kind: "show", ...found });
-        if (at > 0) postToFrame(frame.current, { kind: "seek", at: begin + at * 1000 });
+        postToFrame(frame, { kind: "show", ...found });
+        if (at > 0) postToFrame(frame, { kind: "seek", at: begin + at * 1000 });
         read(recordedIn(found.windows));
         if (mayWrite) await api.send("PATCH", `${path}/`, { viewed: true });
       } catch (thrown) {
-        postToFrame(frame.current, { kind: "problem", text: toMessage(thrown) });
+        postToFrame(frame, { kind: "problem", text: toMessage(thrown) });
       }
     };
     const receive = (event: MessageEvent<PlayerMessage>) => {
@@ -113,9 +111,9 @@ function Feed({ path, frame, mayWrite, at, read }: FeedProps) {
     };
     const press = (event: KeyboardEvent) => {
       const isFree = (event.target as Element).matches("body, main, h1");
-      if (!isFree || ![" ", "ArrowLeft", "ArrowRight"].includes(event.key)) return;
+      if (!frame.current || !isFree || ![" ", "ArrowLeft", "ArrowRight"].includes(event.key)) return;
       event.preventDefault();
-      postToFrame(frame.current, { kind: "press", key: event.key });
+      postToFrame(frame, { kind: "press", key: event.key });
     };
     addEventListener("message", receive);
     addEventListener("keydown", press);
@@ -124,7 +122,6 @@ function Feed({ path, frame, mayWrite, at, read }: FeedProps) {
       removeEventListener("keydown", press);
     };
   }, [path]);
-  return null;
 }
 
 /** Writes the time into the address, so that it can be sent; without a step in the history. */

@@ -30,7 +30,7 @@ export function SqlEditor(props: EditorProps) {
   const rows = Math.min(linesMax, Math.max(linesMin, value.split("\n").length + 1));
   return (
     <div class="editor">
-      <Underlay text={value} errorRange={errorRange} from={offered?.from} element={underlay} />
+      {renderUnderlay(value, errorRange, offered?.from, underlay)}
       <textarea
         id={`${id}-sql`}
         ref={field}
@@ -125,16 +125,16 @@ function useOffers(
   return { offered, offers, active, onTyped, close, accept, onKeyDown };
 }
 
-interface UnderlayProps {
-  text: string;
-  errorRange: ErrorRange | undefined;
-  /** The start of the word that names are offered for. */
-  from: number | undefined;
-  element: { current: HTMLPreElement | null };
-}
-
-/** An invisible copy of the text beneath the field, with the error's highlight; it positions the offered names. */
-function Underlay({ text, errorRange, from, element }: UnderlayProps) {
+/**
+ * An invisible copy of the text beneath the field, with the error's highlight; it positions the offered names.
+ * @param from the start of the word that names are offered for.
+ */
+function renderUnderlay(
+  text: string,
+  errorRange: ErrorRange | undefined,
+  from: number | undefined,
+  element: { current: HTMLPreElement | null },
+) {
   const at = from ?? errorRange?.start ?? 0;
   const end = from === undefined && errorRange ? errorRange.end : at;
   return (

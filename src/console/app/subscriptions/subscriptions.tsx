@@ -116,7 +116,14 @@ function OneSubscription({ id }: { id: number }) {
           <Card>
             <Facts
               of={[
-                ["What", <TargetLink row={row} />],
+                [
+                  "What",
+                  row.insight ? (
+                    <PageLink to={["insights", [row.insight]]}>Insight {row.insight}</PageLink>
+                  ) : (
+                    <PageLink to={["dashboards", [row.dashboard ?? 0]]}>Dashboard {row.dashboard}</PageLink>
+                  ),
+                ],
                 ["When", row.summary],
                 ["To", `${row.target_type}: ${row.target_value}`],
                 ["Next", nextText(row)],
@@ -124,7 +131,18 @@ function OneSubscription({ id }: { id: number }) {
             />
           </Card>
           <Card title="Deliveries">
-            <Deliveries rows={deliveries} />
+            <Table
+              caption="Deliveries, newest first"
+              rows={deliveries}
+              empty="No deliveries yet."
+              columns={({ column, numberColumn, fixedColumn }) => [
+                column("State", (row) => <Status text={row.status} />),
+                column("Due", (row) => `${timeText(row.due_at)}${row.test ? " (by hand)" : ""}`),
+                fixedColumn("Delivered", (row) => timeText(row.delivered_at)),
+                numberColumn("Attempts", (row) => row.attempts),
+                column("Error", (row) => row.error ?? ""),
+              ]}
+            />
           </Card>
         </>
       )}
@@ -135,28 +153,6 @@ function OneSubscription({ id }: { id: number }) {
 /** Whether a delivery has not ended. */
 function isOpen({ status }: DeliveryRow): boolean {
   return ["pending", "retrying"].includes(status);
-}
-
-function TargetLink({ row: { insight, dashboard } }: { row: SubscriptionRow }) {
-  if (insight) return <PageLink to={["insights", [insight]]}>Insight {insight}</PageLink>;
-  return <PageLink to={["dashboards", [dashboard ?? 0]]}>Dashboard {dashboard}</PageLink>;
-}
-
-function Deliveries({ rows }: { rows: DeliveryRow[] }) {
-  return (
-    <Table
-      caption="Deliveries, newest first"
-      rows={rows}
-      empty="No deliveries yet."
-      columns={({ column, numberColumn, fixedColumn }) => [
-        column("State", (row) => <Status text={row.status} />),
-        column("Due", (row) => `${timeText(row.due_at)}${row.test ? " (by hand)" : ""}`),
-        fixedColumn("Delivered", (row) => timeText(row.delivered_at)),
-        numberColumn("Attempts", (row) => row.attempts),
-        column("Error", (row) => row.error ?? ""),
-      ]}
-    />
-  );
 }
 
 interface ActsProps {

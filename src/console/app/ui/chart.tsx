@@ -61,12 +61,15 @@ export function Chart(props: ChartProps) {
       onKeyDown={press}
     >
       {picture}
-      {at !== undefined && names[at] !== undefined && (
-        <Values
-          {...{ title: names[at], values: named, isLeft: at > times.length / 2, isDark }}
-          {...(pick && named.length > 1 && { choice })}
-        />
-      )}
+      {at !== undefined &&
+        names[at] !== undefined &&
+        renderValues(
+          names[at],
+          named,
+          at > times.length / 2,
+          isDark,
+          pick && named.length > 1 ? choice : undefined,
+        )}
     </div>
   );
 }
@@ -154,16 +157,14 @@ function valuesAt(lines: readonly Line[], at: number) {
     .toSorted((left, right) => right.value! - left.value!);
 }
 
-interface ValuesProps {
-  title: string;
-  values: ReturnType<typeof valuesAt>;
-  isLeft: boolean;
-  isDark: boolean;
-  /** The one that Enter opens. */
-  choice?: number;
-}
-
-function Values({ title, values, isLeft, isDark, choice }: ValuesProps) {
+/** @param choice the one that Enter opens. */
+function renderValues(
+  title: string,
+  values: ReturnType<typeof valuesAt>,
+  isLeft: boolean,
+  isDark: boolean,
+  choice?: number,
+) {
   return (
     <div class={isLeft ? "values left" : "values"} role="status">
       <strong>{title}</strong>

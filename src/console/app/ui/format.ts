@@ -25,6 +25,11 @@ export function splitText(text: string): string[] {
   return text.split(/[\s,]+/).filter(Boolean);
 }
 
+/** `+3 %`, `−3 %`, `±0 %`. */
+export function signedText(change: number, unit: string): string {
+  return `${change > 0 ? "+" : change < 0 ? "−" : "±"}${Math.abs(change)}${unit}`;
+}
+
 export function percentText(part: number, of: number): string {
   return of === 0 ? "–" : `${tenth.format((part / of) * 100)} %`;
 }

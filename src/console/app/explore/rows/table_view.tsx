@@ -25,7 +25,21 @@ export function TableView({ rows, columns, types, display, height }: TableViewPr
   const names = nameColumns(rows, columns);
   const isChart = display === "ActionsLineGraph" || display === "ActionsBar";
   const chart = isChart ? toChartRows(names, types, rows) : undefined;
-  const table = <RowsTable names={names} types={types} rows={rows} />;
+  const ids = new Map(rows.map((row, i) => [row, i]));
+  const table = (
+    <Table
+      caption="Rows"
+      rows={rows}
+      id={(row) => ids.get(row) ?? 0}
+      columns={({ column }) =>
+        names.map((name, i) => {
+          const isNumber = rows.every((row) => typeof row[i] === "number" || row[i] === null);
+          const kind = isNumber ? "number" : types[i]?.includes("Date") ? "fixed" : "";
+          return column(name, (row) => <Cut text={shownCell(row[i])} lettersMax={cellLettersMax} />, kind);
+        })
+      }
+    />
+  );
   return (
     <>
       {isChart && !chart && (
@@ -43,30 +57,6 @@ export function TableView({ rows, columns, types, display, height }: TableViewPr
         table
       )}
     </>
-  );
-}
-
-interface RowsTableProps {
-  names: readonly string[];
-  types: readonly string[];
-  rows: readonly (readonly unknown[])[];
-}
-
-function RowsTable({ names, types, rows }: RowsTableProps) {
-  const ids = new Map(rows.map((row, i) => [row, i]));
-  return (
-    <Table
-      caption="Rows"
-      rows={rows}
-      id={(row) => ids.get(row) ?? 0}
-      columns={({ column }) =>
-        names.map((name, i) => {
-          const isNumber = rows.every((row) => typeof row[i] === "number" || row[i] === null);
-          const kind = isNumber ? "number" : types[i]?.includes("Date") ? "fixed" : "";
-          return column(name, (row) => <Cut text={shownCell(row[i])} lettersMax={cellLettersMax} />, kind);
-        })
-      }
-    />
   );
 }
 
