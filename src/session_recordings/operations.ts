@@ -54,7 +54,7 @@ import {
 import { sharedSnapshotRoutes } from "./sharing/route.ts";
 import { shareableRecordings } from "./sharing/shared_recording.ts";
 import { snapshotOperations } from "./snapshots/operations.ts";
-import { ReadingBudget } from "./snapshots/reading_budget.ts";
+import { Readers } from "./snapshots/pieces.ts";
 import { emptyRecording, hasArrived, readFirstProperties } from "./store.ts";
 import { countOtherViewers, markDeleted, markViewed } from "./view_store.ts";
 
@@ -64,8 +64,8 @@ type Counted = RecordingParts & { counts: CountCache };
 
 export function sessionRecordingRoutes({ gate, ...parts }: RecordingParts & { gate: Gate }) {
   const counted = { ...parts, counts: new CountCache(parts.clock) };
-  // One budget for all readers of recordings, with a key or through a link.
-  const reading = { ...parts, budget: new ReadingBudget() };
+  // All readers of recordings share their permits, with a key or through a link.
+  const reading = { ...parts, readers: new Readers() };
   return mounted(gate, "Session recordings", [
     ...listOperations(counted),
     ...manyOperations(counted),

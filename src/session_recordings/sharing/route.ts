@@ -9,13 +9,13 @@ import { linkHeaders } from "../../sharing/route.ts";
 import type { LinkCache } from "../../sharing/tokens.ts";
 import { getRow, type RecordingReaderOptions } from "../recording_reader.ts";
 import { answerSnapshots, snapshotQuery } from "../snapshots/answer.ts";
-import type { ReadingBudget } from "../snapshots/reading_budget.ts";
+import type { Readers } from "../snapshots/pieces.ts";
 
 /** These need no key: the token grants access. */
 export function sharedSnapshotRoutes({
   links,
   ...reader
-}: RecordingReaderOptions & { budget: ReadingBudget; links: LinkCache }) {
+}: RecordingReaderOptions & { readers: Readers; links: LinkCache }) {
   return new Elysia({ name: "shared snapshots" }).get(
     "/shared/:token/snapshots/",
     async ({ params, request, set }) => {

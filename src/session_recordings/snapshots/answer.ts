@@ -1,6 +1,5 @@
 // Replies with a recording's events: a page of them by window with the address of the next, or blobs of JSON lines.
 
-import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { checkFlag } from "../../http/fields/field_rule.ts";
@@ -8,13 +7,16 @@ import { flagParameter, parameter, type QueryValues } from "../../http/fields/qu
 import { heldReplies, type HeldReply } from "../../http/pages/held_replies.ts";
 import { LongReply } from "../../http/pages/long_reply.ts";
 import { heldSlices, slicedReply } from "../../http/pages/sliced.ts";
-import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { primed } from "../../work/slices.ts";
 import { type Blob, groupBlobs, pageEnd, toSource } from "./blobs.ts";
 import { snapshotLimits } from "./limits.ts";
-import { type ExpandedEvent, type ExpandedPieces, expandPieces, type PieceReading } from "./pieces.ts";
-import type { ReadingBudget } from "./reading_budget.ts";
-import { cutSlices, type Parts } from "./slice_stream.ts";
+import {
+  type ExpandedEvent,
+  type ExpandedPiece,
+  type Parts,
+  type PieceReading,
+  readSlices,
+} from "./pieces.ts";
 import { listPieces, type RecordedSession } from "./store.ts";
 
 /** One blob, or those from one key to another, inclusive; without a source, a page. */
@@ -29,14 +31,14 @@ export const snapshotQuery = {
 
 /** @throws Fault unavailable when too many recordings are being read. */
 export async function answerSnapshots(
-  { clickhouse, budget }: { clickhouse: ClickHouse; budget: ReadingBudget },
+  { clickhouse, readers }: Pick<PieceReading, "clickhouse" | "readers">,
   session: RecordedSession,
   query: QueryValues<typeof snapshotQuery>,
   { url, request: { signal } }: { url: URL; request: Request },
 ): Promise<Response> {
-  const reading = { clickhouse, budget, session, gone: signal };
+  const reading = { clickhouse, readers, session, gone: signal };
   const list = async () => groupBlobs(await listPieces(clickhouse, session));
-  const blobs = await budget.within(session.project_id, signal, list);
+  const blobs = await readers.within(session.project_id, signal, list);
   const { blob_key, start_blob_key, end_blob_key } = query;
   const from = blob_key ?? start_blob_key ?? 0;
   const to = (blob_key ?? end_blob_key ?? blobs.length - 1) + 1;
@@ -75,35 +77,13 @@ function readKey(query: URLSearchParams, name: string): number | undefined {
 async function sendPage(reading: PieceReading, blobs: Blob[], from: number, url: URL): Promise<Response> {
   const to = pageEnd(blobs, from);
   const next = to < blobs.length ? buildNext(url, to) : null;
-  const buildParts = (pieces: ExpandedPieces["pieces"]) => pageParts(blobs, byWindow(pieces), next);
-  const slices = await readySlices(reading, blobs.slice(from, to), buildParts);
+  const buildParts = (pieces: ExpandedPiece[]) => pageParts(blobs, byWindow(pieces), next);
+  const slices = await readSlices(reading, blobs.slice(from, to), buildParts);
   return slicedReply(slices, { "content-type": "application/json", "cache-control": "no-store" });
 }
 
-/**
- * The reply with these blobs, ready to be sent. The memory of reading them is released: a client that does not read its
- * reply uses none of other readers'.
- */
-async function readySlices(
-  reading: PieceReading,
-  blobs: readonly Blob[],
-  buildParts: (pieces: ExpandedPieces["pieces"]) => Parts,
-): Promise<Uint8Array[]> {
-  const { pieces, reservation } = await expandPieces(reading, blobs);
-  try {
-    const slices: Uint8Array[] = [];
-    for (const slice of cutSlices(buildParts(pieces))) {
-      slices.push(slice);
-      await yieldToEventLoop();
-    }
-    return slices;
-  } finally {
-    reservation.release();
-  }
-}
-
 /** Events by window, sorted by timestamp: a retried request may store an earlier piece after a later one. */
-function byWindow(pieces: ExpandedPieces["pieces"]): Map<string, ExpandedEvent[]> {
+function byWindow(pieces: ExpandedPiece[]): Map<string, ExpandedEvent[]> {
   const windows = new Map<string, ExpandedEvent[]>();
   for (const [window_id, own] of Map.groupBy(pieces, (piece) => piece.window_id)) {
     const events = own.flatMap((piece) => piece.events);
@@ -181,7 +161,7 @@ async function* blobSlices(
   onBlob: () => void,
 ): AsyncGenerator<Uint8Array, void> {
   for (const blob of blobs) {
-    const slices = await readySlices(reading, [blob], lineParts);
+    const slices = await readSlices(reading, [blob], lineParts);
     for (const { length } of slices) held.add(length);
     yield* heldSlices(slices, held);
     onBlob();
@@ -190,7 +170,7 @@ async function* blobSlices(
 
 const pieceRowBytes = 400;
 
-function* lineParts(pieces: ExpandedPieces["pieces"]): Parts {
+function* lineParts(pieces: ExpandedPiece[]): Parts {
   for (const { window_id, events } of pieces) {
     const head = Buffer.from(`[${JSON.stringify(window_id)},`);
     for (const { parts } of events) {

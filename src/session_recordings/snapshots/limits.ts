@@ -1,6 +1,6 @@
 // Limits of reading snapshots.
 
-import { limits, memoryShares } from "../../core/limits.ts";
+import { assertRising, limits, memoryShares } from "../../core/limits.ts";
 
 const snapshotPageBytesMax = 4 * 1024 * 1024;
 const snapshotBlobPiecesMax = 1000;
@@ -34,8 +34,16 @@ export const snapshotLimits = {
   snapshotReadsWaitingMax: 200,
   /** How long they wait before the request is refused, in ms. */
   snapshotReadWaitMsMax: 10_000,
-  /** Bytes of all pages that are being expanded: three of the largest. */
-  snapshotReadsBytesMax: memoryShares.recordings,
   /** Time for a client to receive a blob of several, in ms. */
   snapshotSendMsMax: 60_000,
 };
+
+// An event takes 400 bytes besides its text, for its parts and ranges.
+assertRising(
+  "the pages that are read at once fit their share of memory",
+  snapshotLimits.snapshotReadsMax *
+    (limits.snapshotShownBytesMax +
+      snapshotLimits.snapshotPageInflatedBytesMax +
+      snapshotLimits.snapshotPageEventsMax * 400),
+  memoryShares.recordings,
+);

@@ -5,9 +5,9 @@ import { projectOperation } from "../../http/operation.ts";
 import { snapshotsModel } from "../model.ts";
 import { getRow, type RecordingReaderOptions } from "../recording_reader.ts";
 import { answerSnapshots, snapshotQuery } from "./answer.ts";
-import type { ReadingBudget } from "./reading_budget.ts";
+import type { Readers } from "./pieces.ts";
 
-export function snapshotOperations(reader: RecordingReaderOptions & { budget: ReadingBudget }) {
+export function snapshotOperations(reader: RecordingReaderOptions & { readers: Readers }) {
   return [
     projectOperation("GET /session_recordings/:id/snapshots/", "session_recording:read", {
       summary: "Get the rrweb events of a session recording",

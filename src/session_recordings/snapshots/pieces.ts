@@ -1,13 +1,15 @@
-// Reads the pieces of some blobs and inflates their events. Memory is reserved before it is used; the event loop gets
-// a turn in between.
+// Reads the pieces of some blobs and inflates their events, with a turn of the event loop in between. One reader at a
+// time has such a page in memory; the others wait, for a bounded time and in a bounded queue.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
+import { unavailable } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import { Semaphore } from "../../work/semaphore.ts";
 import type { Blob } from "./blobs.ts";
 import { findEvents } from "./event_offsets.ts";
 import { expandEvent } from "./expand.ts";
 import { snapshotLimits } from "./limits.ts";
-import type { ReadingBudget, Reservation } from "./reading_budget.ts";
 import { readPieces, type RecordedSession } from "./store.ts";
 
 /** An rrweb event: its JSON text in parts, to be joined. */
@@ -16,60 +18,61 @@ export interface ExpandedEvent {
   parts: Uint8Array[];
 }
 
-interface ExpandedPiece {
+export interface ExpandedPiece {
   window_id: string;
   events: ExpandedEvent[];
 }
 
-export interface ExpandedPieces {
-  pieces: ExpandedPiece[];
-  /** To be released when the pieces are no longer needed. */
-  reservation: Reservation;
-}
-
 export interface PieceReading {
   clickhouse: ClickHouse;
-  budget: ReadingBudget;
+  readers: Readers;
   session: RecordedSession;
   /** Aborted when the client disconnects. */
   gone: AbortSignal;
 }
 
-/**
- * Reads and expands the pieces of these blobs.
- * @throws Fault unavailable when the memory cannot be reserved in time.
- */
-export async function expandPieces(reading: PieceReading, blobs: readonly Blob[]): Promise<ExpandedPieces> {
-  const { budget, session, gone } = reading;
-  let [bytes, events] = [0, 0];
-  for (const blob of blobs) {
-    bytes += blob.bytes;
-    events += Math.min(blob.events, snapshotLimits.snapshotPageEventsMax);
-  }
-  const fixed = bytes + events * eventBytes;
-  const most = fixed + snapshotLimits.snapshotPageInflatedBytesMax;
-  const reservation = await budget.reserve(session.project_id, most, gone);
-  try {
-    return await budget.within(session.project_id, gone, async () => {
-      const inflating = { left: snapshotLimits.snapshotPageInflatedBytesMax };
-      const pieces = await expand(reading, blobs, inflating);
-      reservation.shrink(most - inflating.left);
-      return { pieces, reservation };
-    });
-  } catch (thrown) {
-    reservation.release();
-    throw thrown;
+/** Readers of recordings: whoever has a permit may read pieces, and keep them in memory until it ends. */
+export class Readers {
+  readonly #semaphore = new Semaphore(
+    snapshotLimits.snapshotReadsMax,
+    snapshotLimits.snapshotReadsWaitingMax,
+    1,
+  );
+
+  /** @throws Fault unavailable when no permit becomes free in time; what `read` throws. */
+  async within<Read>(project_id: number, gone: AbortSignal, read: () => Promise<Read>): Promise<Read> {
+    const busy = () => unavailable("Too many recordings are being read. Please retry.");
+    const msMax = snapshotLimits.snapshotReadWaitMsMax;
+    return await this.#semaphore.run({ owner: project_id, abort: gone, msMax, busy }, read);
   }
 }
 
-/** Bytes of one event besides its text: its parts and ranges. */
-const eventBytes = 400;
+/**
+ * The slices of a reply with these blobs, ready to be sent. The memory of reading them is free again: a client that
+ * does not read its reply uses none of other readers'.
+ * @throws Fault as Readers.within().
+ */
+export async function readSlices(
+  reading: PieceReading,
+  blobs: readonly Blob[],
+  buildParts: (pieces: ExpandedPiece[]) => Parts,
+): Promise<Uint8Array[]> {
+  return await reading.readers.within(reading.session.project_id, reading.gone, async () => {
+    const slices: Uint8Array[] = [];
+    for (const slice of cutSlices(buildParts(await expandPieces(reading, blobs)))) {
+      slices.push(slice);
+      await yieldToEventLoop();
+    }
+    return slices;
+  });
+}
 
-async function expand(
+/** Reads and expands the pieces of these blobs. */
+async function expandPieces(
   { clickhouse, session }: PieceReading,
   blobs: readonly Blob[],
-  budget: { left: number },
 ): Promise<ExpandedPiece[]> {
+  const budget = { left: snapshotLimits.snapshotPageInflatedBytesMax };
   const rows = blobs.flatMap((blob) => blob.pieces);
   const read = await readPieces(clickhouse, session, rows);
   const pieces: ExpandedPiece[] = [];
@@ -107,4 +110,31 @@ const [costMax, compressedCost, pieceCost] = [4000, 100, 20];
 function leftOut(timestamp: number, bytes: number): ExpandedEvent {
   const text = JSON.stringify({ type: 5, timestamp, data: { tag: "left_out", payload: { bytes } } });
   return { timestamp, parts: [Buffer.from(text)] };
+}
+
+/** Texts and bytes of a reply, in order. */
+export type Parts = Generator<string | Uint8Array, undefined>;
+
+/** Joins parts into slices of at most `limits.replySliceBytes`, from at most `snapshotPartsMax` parts each. */
+export function* cutSlices(parts: Parts): Generator<Uint8Array, undefined> {
+  let slice = Buffer.allocUnsafe(limits.replySliceBytes);
+  let [length, joined] = [0, 0];
+  const taken = (): Uint8Array => {
+    const whole = slice.subarray(0, length);
+    slice = Buffer.allocUnsafe(limits.replySliceBytes);
+    [length, joined] = [0, 0];
+    return whole;
+  };
+  for (const part of parts) {
+    if (++joined > snapshotLimits.snapshotPartsMax && length > 0) yield taken();
+    const bytes = typeof part === "string" ? Buffer.from(part) : part;
+    for (let at = 0; at < bytes.length;) {
+      const some = bytes.subarray(at, at + slice.length - length);
+      slice.set(some, length);
+      at += some.length;
+      length += some.length;
+      if (length === slice.length) yield taken();
+    }
+  }
+  if (length > 0) yield slice.subarray(0, length);
 }
