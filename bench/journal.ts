@@ -4,7 +4,7 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { CaptureJournal } from "../src/capture/capture_journal.ts";
-import { emptyRow, type Row } from "../src/capture/event/row.ts";
+import { emptyRow, type Row } from "../src/capture/fields/row.ts";
 import type { Lane } from "../src/capture/journal/lane.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { silentLog } from "../src/core/log.ts";

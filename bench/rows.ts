@@ -1,9 +1,9 @@
 // Capture's own first steps on a body, without a server: scanned, and read event by event.
 
 import { readEvent } from "../src/capture/event/event.ts";
-import { emptyRow, type Row } from "../src/capture/event/row.ts";
+import { toOffset } from "../src/capture/fields/event_fields.ts";
+import { emptyRow, type Row } from "../src/capture/fields/row.ts";
 import { BodyScanner } from "../src/capture/scan/body_scanner.ts";
-import { toOffset } from "../src/capture/scan/event_fields.ts";
 import type { EventIndex } from "../src/capture/scan/event_index.ts";
 
 const sending = { project_id: 1, historical_migration: true, received: Date.UTC(2026, 0) * 1000, skew: 0 };

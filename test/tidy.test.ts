@@ -299,8 +299,12 @@ const processState: Record<string, { names: string[]; since: string }> = {
     names: ["recentKeys"],
     since: "results of a pure function, on the hot path",
   },
-  "src/capture/scan/event_fields.ts": { names: ["plainKey"], since: "scratch of one synchronous call" },
+  "src/capture/fields/event_fields.ts": { names: ["plainKey"], since: "scratch of one synchronous call" },
   "src/capture/event/event.ts": { names: ["name"], since: "scratch of one synchronous call" },
+  "src/capture/event/stored_properties.ts": {
+    names: ["repeatedKeys"],
+    since: "scratch of one synchronous call",
+  },
   "src/capture/event/identity.ts": { names: ["members"], since: "scratch of one synchronous call" },
   "src/capture/cookieless/visit.ts": { names: ["id"], since: "scratch of one synchronous call" },
   "src/capture/warnings/warning_text.ts": { names: ["compact"], since: "scratch of one synchronous call" },

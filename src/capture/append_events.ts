@@ -12,14 +12,13 @@ import {
 import type { Block } from "./columns/block.ts";
 import { definitionLimits } from "./definitions/limits.ts";
 import { readEvent } from "./event/event.ts";
+import { field, toOffset } from "./fields/event_fields.ts";
 import { captureLimits } from "./limits.ts";
 import { isLongSnapshot } from "./recordings/snapshot.ts";
-import { field, toOffset } from "./scan/event_fields.ts";
 import type { EventIndex } from "./scan/event_index.ts";
 import { aheadMicrosMax } from "./scan/timestamp.ts";
-import { shapeUnknown } from "./wasm/layout.ts";
-import { recordPlainWarnings } from "./wasm/plain_warnings.ts";
-import type { ScanArena } from "./wasm/scan_arena.ts";
+import { layout, shapeUnknown } from "./wasm/layout.ts";
+import type { ColumnBatch, ScanArena } from "./wasm/scan_arena.ts";
 
 /**
  * Appends every event of a scanned body to its year's open block, and adds the others to index.ignored; within a slice
@@ -75,7 +74,10 @@ async function appendRest(first: Slice, progress: AppendProgress): Promise<numbe
       index.fast && next < progress.admitted
         ? await appendFast(index.fast, next, created, progress)
         : isLongSnapshot(index, toOffset(next))
-          ? await appendLong(next, created, journal.allocateRanks(1), progress)
+          ? {
+              entryCount: 1,
+              rows: await appendLong(toOffset(next), created, journal.allocateRanks(1), progress),
+            }
           : appendSlice(next, created, progress);
     next += slice.entryCount;
     accepted += slice.rows;
@@ -114,7 +116,7 @@ async function appendFast(
     const nth = fast.slowAt(i);
     const at = toOffset(first + nth);
     if (isLongSnapshot(index, at)) {
-      rows += (await appendLong(first + nth, created, rank + nth, progress)).rows;
+      rows += await appendLong(at, created, rank + nth, progress);
       created = journal.stamp();
       resetCounts();
       continue;
@@ -193,8 +195,9 @@ function recordShapes(
 function appendYears(
   fast: ScanArena,
   slice: { first: number; rank: number; created: number; year: number; to: number },
-  { eventContext, lane, groups, journal, index, warned }: AppendProgress,
+  progress: AppendProgress,
 ): number {
+  const { eventContext, lane, groups, journal } = progress;
   const { first, rank, created, to } = slice;
   let rows = 0;
   for (let { year } = slice; year < to; year++) {
@@ -202,9 +205,26 @@ function appendYears(
     if (columns.identity) journal.firstRanks.settleMany(columns.identity, columns.rows);
     const append = (block: Block) => block.appendColumns(columns);
     lane.appendMany(fast.yearAt(year), columns.rows, append, eventContext.project_id);
-    if (fast.warnedCount > 0) recordPlainWarnings(fast, columns, first, { index, warned, row: journal.row });
+    if (fast.warnedCount > 0) recordPlainWarnings(fast, columns, first, progress);
     rows += columns.rows;
   }
   if (rows > 0) groups.join(lane);
   return rows;
+}
+
+/** Records the warnings of plain rows just written as columns; `first`: the slice's first entry; overwrites the row's uuid. */
+function recordPlainWarnings(
+  fast: ScanArena,
+  { bytes }: ColumnBatch,
+  first: number,
+  { index, warned, journal }: AppendProgress,
+): void {
+  const { uuid } = journal.row;
+  for (let i = 0; i < fast.warnedCount; i++) {
+    const pair = fast.warnedAt(i);
+    const at = toOffset(first + (pair & 0xffff));
+    const from = layout.OUT_UUID + (pair >>> 16) * 16;
+    for (let byte = 0; byte < 16; byte++) uuid[byte] = bytes[from + byte]!;
+    warned.add(index.entries[at + field.ordinal]!, fast.readWarning(pair & 0xffff), index.entries, at, uuid);
+  }
 }

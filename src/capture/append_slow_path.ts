@@ -7,15 +7,15 @@ import type { DefinitionBook } from "./definitions/definition_book.ts";
 import { definitionLimits } from "./definitions/limits.ts";
 import { type EventContext, isSnapshot, readEvent } from "./event/event.ts";
 import type { MergeRow } from "./event/merge_row.ts";
-import { type Outcomes, type Reason, type Warning, warningBit, warnings } from "./event/outcome.ts";
-import type { Row } from "./event/row.ts";
+import { type EntryOffset, field, toOffset } from "./fields/event_fields.ts";
+import { type Outcomes, type Reason, type Warning, warningBit, warnings } from "./fields/outcome.ts";
+import { rangeText } from "./fields/raw_value.ts";
+import type { Row } from "./fields/row.ts";
 import type { CommitGroups } from "./journal/lane.ts";
 import { captureLimits } from "./limits.ts";
 import type { Recorder } from "./recordings/recorder.ts";
 import { isLongSnapshot } from "./recordings/snapshot.ts";
 import type { BodyScanner } from "./scan/body_scanner.ts";
-import { rangeText } from "./scan/byte_range.ts";
-import { type EntryOffset, field, toOffset } from "./scan/event_fields.ts";
 import type { EventIndex } from "./scan/event_index.ts";
 
 export interface AppendContext {
@@ -67,18 +67,17 @@ export function appendSlice(first: number, created: number, progress: AppendProg
   return { entryCount: at - first, rows };
 }
 
-/** Appends entry number `nth`, a long one; a piece of a recording is read in slices. */
+/** As appendOne(); a piece of a recording is read in slices. */
 export async function appendLong(
-  nth: number,
+  at: EntryOffset,
   created: number,
   rank: number,
   progress: AppendProgress,
-): Promise<Slice> {
-  const at = toOffset(nth);
+): Promise<number> {
   const read = readRow(at, created, rank, progress);
-  if (read !== "recording") return { entryCount: 1, rows: finishRow(at, read, progress) };
+  if (read !== "recording") return finishRow(at, read, progress);
   const recorder = (progress.recorder ??= progress.newRecorder());
-  return { entryCount: 1, rows: ignore(at, await recorder.appendLong(progress.index, at), progress) };
+  return ignore(at, await recorder.appendLong(progress.index, at), progress);
 }
 
 /** Appends the entry at `at`; returns 0 when it was ignored or is a piece of a recording, else 1. */
@@ -120,20 +119,17 @@ function finishRow(at: EntryOffset, reason: Reason | undefined, progress: Append
     journal.merging.append(toMerge(row));
     groups.join(journal.merging);
   }
-  if (row.warned !== 0) recordWarnings(index, at, row, warned);
+  if (row.warned === 0) return 1;
+  for (const warning of warnings) {
+    if ((row.warned & warningBit[warning]) === 0) continue;
+    warned.add(index.entries[at + field.ordinal]!, warning, index.entries, at, row.uuid);
+  }
   return 1;
 }
 
 function ignore(at: EntryOffset, reason: Reason | undefined, { index }: AppendProgress): 0 {
   if (reason) index.ignored.add(index.entries[at + field.ordinal]!, reason, index.entries, at);
   return 0;
-}
-
-function recordWarnings(index: EventIndex, at: EntryOffset, row: Row, warned: Outcomes<Warning>): void {
-  for (const warning of warnings) {
-    if ((row.warned & warningBit[warning]) === 0) continue;
-    warned.add(index.entries[at + field.ordinal]!, warning, index.entries, at, row.uuid);
-  }
 }
 
 /**

@@ -7,7 +7,7 @@ import { refuseHalfRestored } from "../storage/lock.ts";
 import { historicalLane, liveLane } from "./columns/block.ts";
 import { FirstRanks } from "./event/first_ranks.ts";
 import { type MergeAppender, mergeLane } from "./event/merge_row.ts";
-import { emptyRow } from "./event/row.ts";
+import { emptyRow } from "./fields/row.ts";
 import { readJournalIdentity } from "./journal/identity/journal_identity.ts";
 import { Journal, type JournalOptions } from "./journal/journal.ts";
 import { systemIo, writeDurably } from "./journal/journal_io.ts";

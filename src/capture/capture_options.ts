@@ -6,8 +6,8 @@ import type { CaptureJournal } from "./capture_journal.ts";
 import type { Salts } from "./cookieless/day.ts";
 import type { DailyQuotas } from "./daily_quota/daily_quotas.ts";
 import type { DefinitionBook } from "./definitions/definition_book.ts";
-import type { GroupTypes } from "./event/changes.ts";
-import type { Outcomes, Reason, Warning } from "./event/outcome.ts";
+import type { GroupTypes } from "./fields/changes.ts";
+import type { Outcomes, Reason, Warning } from "./fields/outcome.ts";
 import type { WarningBook } from "./warnings/warning_book.ts";
 export interface CaptureCounts {
   /** Every event of an answered request: accepted + ignored. */

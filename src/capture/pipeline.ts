@@ -13,7 +13,7 @@ import type { CaptureOptions, CaptureResult, EndpointRules } from "./capture_opt
 import { refuseCookieless } from "./cookieless/visit.ts";
 import { openBodyQuota } from "./daily_quota/daily_quotas.ts";
 import { repairBody } from "./decode/repair.ts";
-import { Outcomes, type Reason, type Warning } from "./event/outcome.ts";
+import { Outcomes, type Reason, type Warning } from "./fields/outcome.ts";
 import { CommitGroups } from "./journal/lane.ts";
 import { captureLimits } from "./limits.ts";
 import type { ReceivedBody } from "./receive/received_body.ts";

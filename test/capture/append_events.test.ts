@@ -5,8 +5,8 @@ import type { CaptureJournal, EventLane } from "../../src/capture/capture_journa
 import { definitionLimits } from "../../src/capture/definitions/limits.ts";
 import type { EventContext } from "../../src/capture/event/event.ts";
 import { FirstRanks } from "../../src/capture/event/first_ranks.ts";
-import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
-import { emptyRow, type Row } from "../../src/capture/event/row.ts";
+import { Outcomes, type Warning } from "../../src/capture/fields/outcome.ts";
+import { emptyRow, type Row } from "../../src/capture/fields/row.ts";
 import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { Recorder } from "../../src/capture/recordings/recorder.ts";

@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from "bun:test";
 import type { CaptureResult } from "../../src/capture/capture_options.ts";
+import { entryLength } from "../../src/capture/fields/event_fields.ts";
 import { DiskFullError, DiskReserve } from "../../src/capture/journal/quota.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { capture } from "../../src/capture/pipeline.ts";
 import { ArenaPool, ReceivedBody } from "../../src/capture/receive/received_body.ts";
-import { entryLength } from "../../src/capture/scan/event_fields.ts";
 import { yieldToEventLoop } from "../../src/core/clock.ts";
 import { limits } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";

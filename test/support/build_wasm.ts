@@ -2,9 +2,7 @@
 
 import { cpSync } from "node:fs";
 import { resolve } from "node:path";
-import { changeKind } from "../../src/capture/event/changes.ts";
-import { personMode } from "../../src/capture/event/row.ts";
-import { captureLimits } from "../../src/capture/limits.ts";
+import { changeKind } from "../../src/capture/fields/changes.ts";
 import {
   entryLength,
   envelope,
@@ -16,7 +14,9 @@ import {
   noSlot,
   trait,
   valueKind,
-} from "../../src/capture/scan/event_fields.ts";
+} from "../../src/capture/fields/event_fields.ts";
+import { personMode } from "../../src/capture/fields/row.ts";
+import { captureLimits } from "../../src/capture/limits.ts";
 import { timestampMicrosMin } from "../../src/capture/scan/timestamp.ts";
 import { named, traitsUnusual } from "../../src/capture/wasm/fast_path_rules.ts";
 import {

@@ -7,14 +7,14 @@ import type { CaptureJournal, EventLane } from "../../src/capture/capture_journa
 import { Block } from "../../src/capture/columns/block.ts";
 import type { EventContext } from "../../src/capture/event/event.ts";
 import { FirstRanks } from "../../src/capture/event/first_ranks.ts";
-import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
-import { emptyRow, type Row } from "../../src/capture/event/row.ts";
+import { alteration, entryLength, field } from "../../src/capture/fields/event_fields.ts";
+import { Outcomes, type Warning } from "../../src/capture/fields/outcome.ts";
+import { emptyRow, type Row } from "../../src/capture/fields/row.ts";
 import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
 import { toYear } from "../../src/capture/journal/segments/partition.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { Recorder } from "../../src/capture/recordings/recorder.ts";
 import { BodyScanner } from "../../src/capture/scan/body_scanner.ts";
-import { alteration, entryLength, field } from "../../src/capture/scan/event_fields.ts";
 import type { EventIndex } from "../../src/capture/scan/event_index.ts";
 import { type ColumnBatch, ScanArena } from "../../src/capture/wasm/scan_arena.ts";
 import { Fault } from "../../src/core/fault.ts";

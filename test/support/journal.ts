@@ -5,7 +5,7 @@ import {
   type CaptureJournalOptions,
   captureLanes,
 } from "../../src/capture/capture_journal.ts";
-import { emptyRow, newUuidBytes } from "../../src/capture/event/row.ts";
+import { emptyRow, newUuidBytes } from "../../src/capture/fields/row.ts";
 import type { JournalIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
 import type { LaneKind } from "../../src/capture/journal/lane_kind.ts";
 import { FactsCollector } from "../../src/capture/recordings/snapshot_facts.ts";

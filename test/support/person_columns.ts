@@ -1,8 +1,8 @@
 // What a row says of its person and groups, as plain values, and what the same event says to a naive reader.
 
-import { changeKind } from "../../src/capture/event/changes.ts";
-import type { Row } from "../../src/capture/event/row.ts";
-import { rangeText } from "../../src/capture/scan/byte_range.ts";
+import { changeKind } from "../../src/capture/fields/changes.ts";
+import { rangeText } from "../../src/capture/fields/raw_value.ts";
+import type { Row } from "../../src/capture/fields/row.ts";
 
 export interface PersonColumns {
   person_mode: number;

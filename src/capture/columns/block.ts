@@ -8,7 +8,7 @@ import {
   writeRowKeys,
 } from "../../storage/native/native.ts";
 import { type ColumnFill, cutBlock } from "../../storage/native/native_cut.ts";
-import type { Row } from "../event/row.ts";
+import type { Row } from "../fields/row.ts";
 import { type LaneBlock, type LaneKind, plainLane } from "../journal/lane_kind.ts";
 import { journalLimits } from "../journal/limits.ts";
 import { toYear } from "../journal/segments/partition.ts";

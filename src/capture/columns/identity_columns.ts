@@ -3,7 +3,7 @@
 
 import { ByteColumn, Dictionary, writeColumnHead } from "../../storage/native/native.ts";
 import { ArrayOffsets, writeLowCardinalityArrays } from "../../storage/native/native_arrays.ts";
-import type { Row } from "../event/row.ts";
+import type { Row } from "../fields/row.ts";
 import { layout } from "../wasm/layout.ts";
 import type { ColumnBatch, IdentityBatch } from "../wasm/scan_arena.ts";
 

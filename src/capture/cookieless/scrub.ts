@@ -4,7 +4,7 @@
 import { decodeText, toBytes } from "../../core/bytes.ts";
 import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
-import { field, itemKeys, type KnownKeys, knownKeys, toEscapedSlot, toSlot } from "../scan/event_fields.ts";
+import { field, itemKeys, type KnownKeys, knownKeys, toEscapedSlot, toSlot } from "../fields/event_fields.ts";
 import type { Visitor } from "./visitor.ts";
 
 /** The members of `properties` that matter here. */

@@ -2,10 +2,6 @@
 
 import { unavailable } from "../../core/fault.ts";
 import { cookielessSentinel } from "../../persons/identity.ts";
-import { sameName } from "../event/event_rules.ts";
-import type { Reason } from "../event/outcome.ts";
-import type { Row } from "../event/row.ts";
-import { emptyRange, rangeText } from "../scan/byte_range.ts";
 import {
   type EntryOffset,
   field,
@@ -14,9 +10,12 @@ import {
   type Indexed,
   toOffset,
   trait,
-} from "../scan/event_fields.ts";
+} from "../fields/event_fields.ts";
+import { sameName } from "../fields/event_rules.ts";
+import type { Reason } from "../fields/outcome.ts";
+import { emptyRange, rangeText, readString } from "../fields/raw_value.ts";
+import type { Row } from "../fields/row.ts";
 import type { EventIndex } from "../scan/event_index.ts";
-import { readString } from "../scan/json_value.ts";
 import { isTaken, mayBeTaken, type SaltsByDay, type Zones } from "./day.ts";
 import { cookielessLimits } from "./limits.ts";
 import { readVisitorFacts, scrub } from "./scrub.ts";

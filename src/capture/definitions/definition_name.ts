@@ -2,7 +2,7 @@
 
 import { toBytes } from "../../core/bytes.ts";
 import { wordsIn } from "../../core/words.ts";
-import type { ByteRange } from "../scan/byte_range.ts";
+import type { ByteRange } from "../fields/raw_value.ts";
 import { definitionLimits } from "./limits.ts";
 import { type Definition, definitionKind } from "./store.ts";
 

@@ -1,7 +1,7 @@
 // The shape of an event of the slow path: a hash of its names, different from the one of the fast scan.
 
 import { JsonCursor } from "../../core/json/json_cursor.ts";
-import type { Row } from "../event/row.ts";
+import type { Row } from "../fields/row.ts";
 import { showsType } from "./property_type.ts";
 
 /** An event as far as it has names: a row on its way into the columns, or one that was read back. */

@@ -3,7 +3,7 @@
 import { toBytes } from "../../core/bytes.ts";
 import type { ClickHouse, QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { nativeBlock, type NativeColumns } from "../../storage/native/native_block.ts";
-import { personMode } from "../event/row.ts";
+import { personMode } from "../fields/row.ts";
 import type { NamedEvent } from "./event_shape.ts";
 import { definitionLimits } from "./limits.ts";
 import type { DetectedType } from "./property_type.ts";

@@ -4,9 +4,7 @@ import { decodeText, isTextAt, toBytes } from "../../core/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import { type CookielessContext, isCookieless, readCookieless } from "../cookieless/visit.ts";
 import type { Repaired } from "../decode/repair.ts";
-import { captureLimits } from "../limits.ts";
-import { BodyScanner } from "../scan/body_scanner.ts";
-import { type ByteRange, cutText, emptyRange, setBytes } from "../scan/byte_range.ts";
+import type { GroupTypes } from "../fields/changes.ts";
 import {
   alteration,
   type EntryOffset,
@@ -15,16 +13,24 @@ import {
   gradeIn,
   toOffset,
   trait,
-} from "../scan/event_fields.ts";
+} from "../fields/event_fields.ts";
+import { checkEventRule, notStored } from "../fields/event_rules.ts";
+import { type Reason, warningBit } from "../fields/outcome.ts";
+import {
+  type ByteRange,
+  cutText,
+  emptyRange,
+  readCompact,
+  readString,
+  setBytes,
+} from "../fields/raw_value.ts";
+import { newUuidBytes, type Row, uuidFromText } from "../fields/row.ts";
+import { captureLimits } from "../limits.ts";
+import { BodyScanner } from "../scan/body_scanner.ts";
 import type { EventIndex } from "../scan/event_index.ts";
-import { readCompact, readString } from "../scan/json_value.ts";
 import { aheadMicrosMax, readEventTime, readSkew, timestampMicrosMin } from "../scan/timestamp.ts";
-import type { GroupTypes } from "./changes.ts";
-import { checkEventRule, notStored } from "./event_rules.ts";
 import { readRank } from "./first_ranks.ts";
 import { readEventIdentity } from "./identity.ts";
-import { type Reason, warningBit } from "./outcome.ts";
-import { newUuidBytes, type Row, uuidFromText } from "./row.ts";
 import { sanitize } from "./sanitize.ts";
 import { readProperties } from "./stored_properties.ts";
 

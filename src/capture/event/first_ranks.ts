@@ -1,7 +1,7 @@
 // The ranks of events that changed a person or group, by uuid: an event that is sent again keeps its first one.
 
+import { type EntryOffset, field, type Indexed } from "../fields/event_fields.ts";
 import { captureLimits } from "../limits.ts";
-import { type EntryOffset, field, type Indexed } from "../scan/event_fields.ts";
 import type { IdentityBatch } from "../wasm/scan_arena.ts";
 
 export class FirstRanks {

@@ -1,17 +1,17 @@
 // Whose event it is: the person mode, the changes of its person, the groups it belongs to.
 
-import { JsonCursor } from "../../core/json/json_cursor.ts";
+import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
+import { limits } from "../../core/limits.ts";
 import { isIllegalId } from "../../persons/identity.ts";
 import { mergeKind } from "../../persons/merge.ts";
+import { changeKind, type EventChanges, type GroupTypes } from "../fields/changes.ts";
+import { type EntryOffset, field, grade, gradeIn, trait } from "../fields/event_fields.ts";
+import { sameName } from "../fields/event_rules.ts";
+import { warningBit } from "../fields/outcome.ts";
+import { type ByteRange, cutText, rangeText, readString, sameBytes, setBytes } from "../fields/raw_value.ts";
+import { personMode, type Row } from "../fields/row.ts";
 import { captureLimits } from "../limits.ts";
-import { cutText, rangeText, sameBytes } from "../scan/byte_range.ts";
-import { type EntryOffset, field, grade, gradeIn, trait } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
-import { readKey, readString } from "../scan/json_value.ts";
-import { changeKind, type EventChanges, type GroupTypes } from "./changes.ts";
-import { sameName } from "./event_rules.ts";
-import { warningBit } from "./outcome.ts";
-import { personMode, type Row } from "./row.ts";
 
 /** Fills the row's person_mode, changes and groups from entry `at`. */
 export function readEventIdentity(
@@ -107,6 +107,17 @@ function readGroup(
   if (!types || types.admit(project_id, ownType)) return true;
   groups.refuse(project_id, ownType, types);
   return false;
+}
+
+/** A text, or where allowed a number, that may name a group or its type; false when it cannot. */
+function readKey(bytes: Uint8Array, from: number, out: ByteRange, mayBeNumber: boolean): boolean {
+  const to = pastValue(bytes, from);
+  if (to - from > 4 * limits.groupKeyCharsMax) return false;
+  if (bytes[from] === 0x22) return readString(bytes, from, to, out);
+  const number = bytes[from] === 0x2d || (bytes[from]! >= 0x30 && bytes[from]! <= 0x39);
+  if (!number || !mayBeNumber) return false;
+  setBytes(out, bytes, from, to);
+  return true;
 }
 
 /** Opened anew for every event with groups. */

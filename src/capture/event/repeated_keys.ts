@@ -4,7 +4,7 @@
 import { closingQuote } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
-import { appendText } from "../scan/json_value.ts";
+import { appendText } from "../fields/raw_value.ts";
 
 /** Keys of one value; past them a key may repeat. Events have a hundred. */
 const keysMax = 512;

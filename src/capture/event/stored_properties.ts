@@ -3,15 +3,16 @@
 
 import { decodeText, toBytes } from "../../core/bytes.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
-import { type ByteRange, setBytes, setText } from "../scan/byte_range.ts";
-import { alteration, type EntryOffset, field, type Indexed } from "../scan/event_fields.ts";
-import type { EventIndex } from "../scan/event_index.ts";
-import type { Reason } from "./outcome.ts";
+import { alteration, type EntryOffset, field, type Indexed } from "../fields/event_fields.ts";
+import type { Reason } from "../fields/outcome.ts";
+import { type ByteRange, setBytes, setText } from "../fields/raw_value.ts";
 import { RepeatedKeys } from "./repeated_keys.ts";
 
 /** The members of an object by name: the key as it was written, and the text of the value. */
 type Members = Map<string, readonly [key: string, value: string]>;
 
+/** Used anew for every event whose keys must be compared. */
+const repeatedKeys = new RepeatedKeys();
 const emptyObject = toBytes("{}");
 const beside = [
   ["$set", field.own_set, field.$set],
@@ -19,7 +20,7 @@ const beside = [
 ] as const;
 
 /** Reads the properties of entry `at`; returns why the event is ignored, if they are none. */
-export function readProperties(index: EventIndex, at: EntryOffset, out: ByteRange): Reason | undefined {
+export function readProperties(index: Indexed, at: EntryOffset, out: ByteRange): Reason | undefined {
   const { bytes, entries } = index;
   const [from, to] = [entries[at + field.properties]!, entries[at + field.properties + 1]!];
   const isAbsent = to === 0 || bytes[from] === 0x6e;
@@ -27,7 +28,7 @@ export function readProperties(index: EventIndex, at: EntryOffset, out: ByteRang
   if (isAbsent) setBytes(out, emptyObject, 0, emptyObject.length);
   else setBytes(out, bytes, from, to);
   const mayRepeat = (entries[at + field.altered]! & alteration.repeatedKey) !== 0;
-  const keys = mayRepeat ? (index.repeatedKeys ??= new RepeatedKeys()) : undefined;
+  const keys = mayRepeat ? repeatedKeys : undefined;
   const hasOwn = isObject(index, at, field.own_set) || isObject(index, at, field.own_set_once);
   const text = hasOwn ? completeText(index, at, keys, out) : textOnce(out.source, out.from, keys);
   if (text !== undefined) setText(out, text);

@@ -4,11 +4,11 @@
 import { limits } from "../../core/limits.ts";
 import type { Slices } from "../../work/slices.ts";
 import { readDistinctId } from "../event/event.ts";
-import type { Reason } from "../event/outcome.ts";
-import { emptyRow, type Row, uuidFromText } from "../event/row.ts";
+import { type EntryOffset, field } from "../fields/event_fields.ts";
+import type { Reason } from "../fields/outcome.ts";
+import type { ByteRange } from "../fields/raw_value.ts";
+import { emptyRow, type Row, uuidFromText } from "../fields/row.ts";
 import { captureLimits } from "../limits.ts";
-import type { ByteRange } from "../scan/byte_range.ts";
-import { type EntryOffset, field } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { aheadMicrosMax, readSkew } from "../scan/timestamp.ts";
 import { recordingLimits } from "./limits.ts";

@@ -4,8 +4,16 @@
 import { isUtf8 } from "node:buffer";
 import { JsonWalker, malformed, notUtf8, stopped } from "../../core/json/json_walker.ts";
 import { limits } from "../../core/limits.ts";
+import {
+  envelope,
+  envelopeKeys,
+  field,
+  itemKeys,
+  noSlot,
+  propertyKeys,
+  readSlot,
+} from "../fields/event_fields.ts";
 import type { ScanArena } from "../wasm/scan_arena.ts";
-import { envelope, envelopeKeys, field, itemKeys, noSlot, propertyKeys, readSlot } from "./event_fields.ts";
 import { EventIndex, type IndexOptions } from "./event_index.ts";
 
 /** States of the scan. */
@@ -188,11 +196,11 @@ export class BodyScanner {
       case step.item:
         return this.#item();
       case step.afterBracket:
-        return this.#afterBracket();
+        return this.#nextMember(true);
       case step.member:
         return this.#members();
       case step.afterValue:
-        return this.#afterValue();
+        return this.#nextMember(false);
       case step.afterItem:
         return this.#afterItem();
       case step.end:
@@ -279,15 +287,6 @@ export class BodyScanner {
     return true;
   }
 
-  /** After an object's opening bracket. */
-  #afterBracket(): boolean {
-    const next = this.#walk.peek();
-    if (next === stopped) return false;
-    if (next === 0x7d) return this.#closeObject();
-    this.#step = step.member;
-    return true;
-  }
-
   /** Scans the members of an object. Whether the body's own object is a batch shows only at its end. */
   #members(): boolean {
     const walk = this.#walk;
@@ -350,13 +349,14 @@ export class BodyScanner {
     }
   }
 
-  #afterValue(): boolean {
+  /** At an object's first member, or after a value: at a comma. */
+  #nextMember(isFirst: boolean): boolean {
     const walk = this.#walk;
     const next = walk.peek();
     if (next === stopped) return false;
     if (next === 0x7d) return this.#closeObject();
-    if (next !== 0x2c) throw walk.unexpected();
-    walk.at++;
+    if (!isFirst && next !== 0x2c) throw walk.unexpected();
+    if (!isFirst) walk.at++;
     this.#step = step.member;
     return true;
   }

@@ -8,10 +8,6 @@ import type { JsonWalker } from "../../core/json/json_walker.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import type { Repaired } from "../decode/repair.ts";
-import { Outcomes, type Reason } from "../event/outcome.ts";
-import type { RepeatedKeys } from "../event/repeated_keys.ts";
-import { singleKey } from "../wasm/layout.ts";
-import type { ScanArena } from "../wasm/scan_arena.ts";
 import {
   alteration,
   entryLength,
@@ -25,7 +21,10 @@ import {
   noSlot,
   toOffset,
   valueKindOf,
-} from "./event_fields.ts";
+} from "../fields/event_fields.ts";
+import { Outcomes, type Reason } from "../fields/outcome.ts";
+import { singleKey } from "../wasm/layout.ts";
+import type { ScanArena } from "../wasm/scan_arena.ts";
 
 /** How much larger than estimated a moved index is made. */
 const movedFactor = 1.1;
@@ -81,8 +80,6 @@ export class EventIndex {
   #moved = 0;
   readonly #options: IndexOptions;
   #fast: ScanArena | undefined;
-  /** Made for the first event whose keys must be compared. */
-  repeatedKeys: RepeatedKeys | undefined;
   /** The generation of the fast scan's memory that this index is of. */
   readonly #generation: number;
   readonly #numbersMax: number;

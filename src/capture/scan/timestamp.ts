@@ -1,7 +1,7 @@
 // Times as SDKs write them, as microseconds since 1970 UTC. What cannot be read is NaN.
 
 import { decodeText } from "../../core/bytes.ts";
-import { type EntryOffset, field, grade, gradeIn, trait } from "./event_fields.ts";
+import { type EntryOffset, field, grade, gradeIn, trait } from "../fields/event_fields.ts";
 import { daysIn, daysSince1970, readWrittenTime } from "./written_time.ts";
 
 const dayMicros = 86_400_000_000;

@@ -1,6 +1,6 @@
 // The properties that members of a v1 event become: its options, session_id and window_id.
 
-import { knownKeys } from "../scan/event_fields.ts";
+import { knownKeys } from "../fields/event_fields.ts";
 
 /** Members of an event that are left out, with their slots in a list of ranges: the first three become properties. */
 const beside = { session_id: 0, window_id: 2, options: 4, offset: 6 } as const;

@@ -7,7 +7,7 @@ import { Fault, type FaultCode } from "../../core/fault.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { announcedBytes } from "../../work/bodies/upload.ts";
 import { runAtOnce, runInTurns } from "../../work/slices.ts";
-import type { Reason, Warning } from "../event/outcome.ts";
+import type { Reason, Warning } from "../fields/outcome.ts";
 import { capture, scanFirst, scanOn } from "../pipeline.ts";
 import { type ArenaPool, ReceivedBody } from "../receive/received_body.ts";
 import { captureRefusal, listReply } from "../receive/reply.ts";

@@ -7,10 +7,10 @@ import { Fault, type FaultCode } from "../../core/fault.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
 import type { Slices } from "../../work/slices.ts";
-import type { Reason } from "../event/outcome.ts";
-import { uuidFromText, uuidText } from "../event/row.ts";
+import { field, toOffset, toSlot } from "../fields/event_fields.ts";
+import type { Reason } from "../fields/outcome.ts";
+import { uuidFromText, uuidText } from "../fields/row.ts";
 import { captureLimits } from "../limits.ts";
-import { field, toOffset, toSlot } from "../scan/event_fields.ts";
 import { type EventIndex, isHistorical } from "../scan/event_index.ts";
 import { addedNameBytesMax, addedNames, besideKeys, readAdded } from "./added_properties.ts";
 

@@ -4,7 +4,7 @@
 import type { Applied } from "../../persons/store.ts";
 import type { Uses } from "../../storage/services.ts";
 import type { Repaired } from "../decode/repair.ts";
-import type { Outcomes, Reason, Warning } from "../event/outcome.ts";
+import type { Outcomes, Reason, Warning } from "../fields/outcome.ts";
 import type { Lane } from "../journal/lane.ts";
 import type { StrayEvent } from "../wasm/unread_events.ts";
 import { warningLimits } from "./limits.ts";

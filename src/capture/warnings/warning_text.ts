@@ -4,12 +4,11 @@ import { decodeText, toBytes } from "../../core/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import type { Repaired } from "../decode/repair.ts";
 import { locateRepair } from "../decode/repaired_place.ts";
-import type { Example, Reason, Warning } from "../event/outcome.ts";
-import { uuidText } from "../event/row.ts";
+import { field } from "../fields/event_fields.ts";
+import type { Example, Reason, Warning } from "../fields/outcome.ts";
+import { emptyRange, rangeText, readCompact, readMember } from "../fields/raw_value.ts";
+import { uuidText } from "../fields/row.ts";
 import { captureLimits } from "../limits.ts";
-import { emptyRange, rangeText } from "../scan/byte_range.ts";
-import { field } from "../scan/event_fields.ts";
-import { readCompact, readMember } from "../scan/json_value.ts";
 import { warningLimits } from "./limits.ts";
 import type { WarningRow } from "./warning.ts";
 

@@ -2,9 +2,9 @@
 // get is that it lacks what its name needs. The fast scan
 // makes columns of plain events; all others go the slow way.
 
-import { rulesByName } from "../event/event_rules.ts";
-import { type Warning, warningBit, warnings } from "../event/outcome.ts";
-import { firstTrait, trait } from "../scan/event_fields.ts";
+import { firstTrait, trait } from "../fields/event_fields.ts";
+import { rulesByName } from "../fields/event_rules.ts";
+import { type Warning, warningBit, warnings } from "../fields/outcome.ts";
 
 /** Bits of an entry's traits that must be absent; of `$cookieless_mode` those of true and of what is no flag. */
 export const traitsUnusual = (3 << (trait.$ignore_sent_at * 2)) | (1 << (trait.$cookieless_mode * 2));

@@ -3,9 +3,7 @@
 import { readFileSync } from "node:fs";
 import { limits } from "../../core/limits.ts";
 import type { Names } from "../../storage/native/native.ts";
-import type { GroupTypes } from "../event/changes.ts";
-import type { Warning } from "../event/outcome.ts";
-import { captureLimits } from "../limits.ts";
+import type { GroupTypes } from "../fields/changes.ts";
 import {
   entryLength,
   envelopeKeys,
@@ -14,7 +12,9 @@ import {
   knownKeys,
   propertyKeys,
   valueKindOf,
-} from "../scan/event_fields.ts";
+} from "../fields/event_fields.ts";
+import type { Warning } from "../fields/outcome.ts";
+import { captureLimits } from "../limits.ts";
 import { needWarnings, unusualNames } from "./fast_path_rules.ts";
 import {
   entriesAt,

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { toBytes } from "../../core/bytes.ts";
 import { columnOffsets, numberedNamesAt } from "../../storage/native/column_offsets.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
-import { knownKeys } from "../scan/event_fields.ts";
+import { knownKeys } from "../fields/event_fields.ts";
 import { layout, paddingBytes } from "./layout.ts";
 import { writeKnownNames } from "./scan_arena.ts";
 import {

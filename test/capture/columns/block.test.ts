@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { Block, rebatch } from "../../../src/capture/columns/block.ts";
-import { emptyRow, newUuidBytes, uuidFromText, uuidText } from "../../../src/capture/event/row.ts";
+import { emptyRow, newUuidBytes, uuidFromText, uuidText } from "../../../src/capture/fields/row.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
 import { lengthOfBlock, rowsOfBlock } from "../../support/native.ts";
 

@@ -5,7 +5,7 @@ import type { NamedEvent } from "../../../src/capture/definitions/event_shape.ts
 import { definitionLimits } from "../../../src/capture/definitions/limits.ts";
 import { detectType } from "../../../src/capture/definitions/property_type.ts";
 import { ShapeCache } from "../../../src/capture/definitions/shape_cache.ts";
-import { emptyRow } from "../../../src/capture/event/row.ts";
+import { emptyRow } from "../../../src/capture/fields/row.ts";
 import { toBytes } from "../../../src/core/bytes.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { silentLog } from "../../../src/core/log.ts";

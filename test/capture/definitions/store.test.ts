@@ -12,7 +12,7 @@ import {
   readKnown,
   readShapes,
 } from "../../../src/capture/definitions/store.ts";
-import { personMode } from "../../../src/capture/event/row.ts";
+import { personMode } from "../../../src/capture/fields/row.ts";
 import type { ClickHouse, NativeBody } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { readBlocks } from "../../support/native_rows.ts";
 

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { type EventContext, readEvent } from "../../../src/capture/event/event.ts";
-import { warningBit } from "../../../src/capture/event/outcome.ts";
-import { emptyRow, type Row } from "../../../src/capture/event/row.ts";
+import { toOffset } from "../../../src/capture/fields/event_fields.ts";
+import { warningBit } from "../../../src/capture/fields/outcome.ts";
+import type { ByteRange } from "../../../src/capture/fields/raw_value.ts";
+import { emptyRow, type Row } from "../../../src/capture/fields/row.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
-import type { ByteRange } from "../../../src/capture/scan/byte_range.ts";
-import { toOffset } from "../../../src/capture/scan/event_fields.ts";
 import { toBytes } from "../../../src/core/bytes.ts";
 
 const received = Date.UTC(2024, 5, 1, 12) * 1000;

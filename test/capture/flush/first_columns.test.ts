@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { Block } from "../../../src/capture/columns/block.ts";
-import { emptyRow } from "../../../src/capture/event/row.ts";
+import { emptyRow } from "../../../src/capture/fields/row.ts";
 import { readFirstColumns } from "../../../src/capture/flush/batch_sender.ts";
 import { systemIo } from "../../../src/capture/journal/journal_io.ts";
 import type { Batch, Frame } from "../../../src/capture/journal/segments/segment.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { CaptureJournal, captureSetup } from "../../../src/capture/capture_journal.ts";
 import { liveLane } from "../../../src/capture/columns/block.ts";
-import { emptyRow, newUuidBytes } from "../../../src/capture/event/row.ts";
+import { emptyRow, newUuidBytes } from "../../../src/capture/fields/row.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";

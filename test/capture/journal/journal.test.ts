@@ -14,7 +14,7 @@ import { basename } from "node:path";
 import fc from "fast-check";
 import { CaptureJournal, captureSetup } from "../../../src/capture/capture_journal.ts";
 import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
-import { emptyRow } from "../../../src/capture/event/row.ts";
+import { emptyRow } from "../../../src/capture/fields/row.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
 import { computeReserve, DiskReserve } from "../../../src/capture/journal/quota.ts";
 import { belongsToJournal, segmentName } from "../../../src/capture/journal/segments/segment.ts";

@@ -1,7 +1,7 @@
 // Replies that are as long as their bodies had events: counted until they are read.
 
 import { expect, test } from "bun:test";
-import { Outcomes, type Reason, type Warning } from "../../../src/capture/event/outcome.ts";
+import { Outcomes, type Reason, type Warning } from "../../../src/capture/fields/outcome.ts";
 import { verboseReply } from "../../../src/capture/receive/reply.ts";
 import { httpLimits } from "../../../src/http/limits.ts";
 import { heldReplies } from "../../../src/http/pages/held_replies.ts";

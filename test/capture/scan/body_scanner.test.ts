@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { alteration, entryLength, field } from "../../../src/capture/fields/event_fields.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
-import { alteration, entryLength, field } from "../../../src/capture/scan/event_fields.ts";
 import type { EventIndex } from "../../../src/capture/scan/event_index.ts";
 import { ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
 import { Fault } from "../../../src/core/fault.ts";

@@ -1,8 +1,8 @@
 // What the index says of a body: fields, keys, items that are no events.
 
 import { expect, test } from "bun:test";
+import { entryLength, field } from "../../../src/capture/fields/event_fields.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
-import { entryLength, field } from "../../../src/capture/scan/event_fields.ts";
 import { type EventIndex, isHistorical, readBodyKey } from "../../../src/capture/scan/event_index.ts";
 import { likelyIndexBytes, ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";

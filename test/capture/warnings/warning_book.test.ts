@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { Outcomes, type Reason, type Warning } from "../../../src/capture/event/outcome.ts";
+import { Outcomes, type Reason, type Warning } from "../../../src/capture/fields/outcome.ts";
 import type { WarningRow } from "../../../src/capture/warnings/warning.ts";
 import { warningText } from "../../../src/capture/warnings/warning_text.ts";
 import type { Clock } from "../../../src/core/clock.ts";

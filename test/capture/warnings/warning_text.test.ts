@@ -1,9 +1,9 @@
 // The row of a warning holds what a person needs to act, whatever bytes the event was made of.
 
 import { expect, test } from "bun:test";
-import { type Reason, reasons, type Warning, warnings } from "../../../src/capture/event/outcome.ts";
+import { entryLength, field } from "../../../src/capture/fields/event_fields.ts";
+import { type Reason, reasons, type Warning, warnings } from "../../../src/capture/fields/outcome.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
-import { entryLength, field } from "../../../src/capture/scan/event_fields.ts";
 import { warningLimits } from "../../../src/capture/warnings/limits.ts";
 import { sentences, warningText } from "../../../src/capture/warnings/warning_text.ts";
 import { toBytes } from "../../../src/core/bytes.ts";

@@ -1,8 +1,8 @@
 // The memory of a body: what it holds, that a scan leaves no trace in it, and the tables of names that it begins with.
 
 import { expect, test } from "bun:test";
+import { itemKeys, knownKeys } from "../../../src/capture/fields/event_fields.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
-import { itemKeys, knownKeys } from "../../../src/capture/scan/event_fields.ts";
 import { nameBytes } from "../../../src/capture/wasm/layout.ts";
 import { likelyIndexBytes, ScanArena, writeKnownNames } from "../../../src/capture/wasm/scan_arena.ts";
 import { toBytes } from "../../../src/core/bytes.ts";

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Block } from "../../../src/capture/columns/block.ts";
-import { emptyRow } from "../../../src/capture/event/row.ts";
+import { emptyRow } from "../../../src/capture/fields/row.ts";
 import { SessionFold } from "../../../src/capture/wasm/session_fold.ts";
 import { foldRowsMax } from "../../../src/capture/wasm/session_layout.ts";
 import { toBytes } from "../../../src/core/bytes.ts";

@@ -3,7 +3,7 @@
 
 import { drainMicrotasks } from "bun:jsc";
 import { CaptureJournal, captureLanes } from "../../../src/capture/capture_journal.ts";
-import { emptyRow } from "../../../src/capture/event/row.ts";
+import { emptyRow } from "../../../src/capture/fields/row.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";

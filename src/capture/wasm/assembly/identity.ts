@@ -1,7 +1,7 @@
-// What plain events say of their persons and groups, read as event/identity.ts and event/changes.ts do. An event with
+// What plain events say of their persons and groups, read as event/identity.ts and fields/changes.ts do. An event with
 // an unknown group type, with escaped keys, or with more changes than are stored is not plain.
 
-import { Last, blanks, byte, isDigit, quote } from "./json";
+import { Last, blanks, byte, isDigit, pastString, quote, skip } from "./json";
 import { end } from "./scan";
 import { hashOf, isUnescaped, sameText } from "./values";
 
@@ -23,56 +23,6 @@ let changedBytes: u32 = 0;
 let typesNamed: u32 = 0;
 /** The first of its groups is the one whose properties it sets. */
 let identified: bool = false;
-
-/** From a sound string's first byte to its closing quote; sets `Last.escaped` when it has an escape. */
-// @ts-ignore: decorator
-@inline
-function textEnd(from: u32): u32 {
-  let at = from;
-  for (;;) {
-    const v = v128.load(at);
-    const bits = i8x16.bitmask(v128.or(i8x16.eq(v, i8x16.splat(0x22)), i8x16.eq(v, i8x16.splat(0x5c))));
-    if (bits == 0) {
-      at += 16;
-      continue;
-    }
-    at += ctz(bits);
-    if (byte(at) == quote) return at;
-    Last.escaped = true;
-    at += 2;
-  }
-  return 0;
-}
-
-/** The address after a valid list or object. */
-function nestedEnd(from: u32): u32 {
-  let depth = 0;
-  let at = from;
-  do {
-    const c = byte(at);
-    if (c == quote) at = textEnd(at + 1);
-    else if (c == 0x7b || c == 0x5b) depth++;
-    else if (c == 0x7d || c == 0x5d) depth--;
-    at++;
-  } while (depth > 0);
-  return at;
-}
-
-/** The address after a valid value. */
-// @ts-ignore: decorator
-@inline
-function valueEnd(from: u32): u32 {
-  const first = byte(from);
-  if (first == quote) return textEnd(from + 1) + 1;
-  if (first == 0x7b || first == 0x5b) return nestedEnd(from);
-  let at = from;
-  for (;;) {
-    const c = byte(at);
-    if (c <= 0x20 || c == 0x2c || c == 0x7d || c == 0x5d) return at;
-    at++;
-  }
-  return 0;
-}
 
 /** The number of a property's key within this slice; KEYS_MAX when there are too many. */
 function keyNumber(from: u32, length: u32): u32 {
@@ -133,12 +83,12 @@ function changesOf(from: u32, op: u32): bool {
   while (byte(at) == quote) {
     const key = at + 1;
     Last.escaped = false;
-    at = textEnd(key);
+    at = pastString(key);
     if (Last.escaped) return false;
     const length = at - key;
     at = blanks(at + 1);
     const value = blanks(at + 1);
-    at = valueEnd(value);
+    at = skip(value, 0);
     if (!change(op, key, length, value, op == OP_UNSET ? 0 : at - value)) return false;
     at = blanks(at);
     if (byte(at) == 0x2c) at = blanks(at + 1);
@@ -153,8 +103,8 @@ function unsetsOf(from: u32): bool {
     const isText = byte(at) == quote;
     const key = at + 1;
     Last.escaped = false;
-    at = valueEnd(at);
-    if (isText && (Last.escaped || !change(OP_UNSET, key, at - key - 1, key, 0))) return false;
+    at = skip(at, 0);
+    if (at == 0 || (isText && (Last.escaped || !change(OP_UNSET, key, at - key - 1, key, 0)))) return false;
     at = blanks(at);
     if (byte(at) == 0x2c) at = blanks(at + 1);
   }
@@ -225,11 +175,11 @@ function attached(from: u32): bool {
     if (members == GROUP_MEMBERS_MAX) return false;
     const type = at + 1;
     Last.escaped = false;
-    at = textEnd(type);
+    at = pastString(type);
     const typeLength = at - type;
     at = blanks(at + 1);
     const key = blanks(at + 1);
-    at = valueEnd(key);
+    at = skip(key, 0);
     const size = at - key;
     if (Last.escaped || typeLength > GROUP_TYPE_LENGTH_MAX || size > GROUP_KEY_BYTES_MAX) return false;
     const isKey = byte(key) == quote ? size > 2 : isNumber(byte(key));

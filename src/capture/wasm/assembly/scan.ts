@@ -2,7 +2,7 @@
 
 import { Last, blanks, byte, isDigit, pastString, quote, skip } from "./json";
 import { repeatsKey } from "./repeats";
-import { hashOf, mixName, mixText } from "./values";
+import { hashOf, mixName, mixText, sameText } from "./values";
 
 /** The project keys of the open item: its own and the one in its properties, [from, to). */
 export class KeyRanges {
@@ -166,13 +166,6 @@ export function members(table: u32, from: u32, depth: u32, entry: u32): u32 {
 
 // @ts-ignore: decorator
 @inline
-function same(a: u32, b: u32, length: u32): bool {
-  for (let i: u32 = 0; i < length; i++) if (byte(a + i) != byte(b + i)) return false;
-  return true;
-}
-
-// @ts-ignore: decorator
-@inline
 export function end(entry: u32, slot: u32): u32 {
   return load<u32>(entry + (slot << 2), 4);
 }
@@ -210,7 +203,7 @@ export function scan(
     }
     if (KeyRanges.ownTo != 0) {
       const length = KeyRanges.ownTo - KeyRanges.ownFrom;
-      if (length != keyTo - keyFrom || !same(KeyRanges.ownFrom, keyFrom, length)) break;
+      if (length != keyTo - keyFrom || !sameText(KeyRanges.ownFrom, keyFrom, length)) break;
     }
     if (end(entry, FIELD_EVENT) == 0) break;
     if (end(entry, FIELD_DISTINCT_ID) + end(entry, FIELD_PROPERTIES_DISTINCT_ID) == 0) break;

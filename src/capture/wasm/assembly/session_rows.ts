@@ -1,22 +1,7 @@
 // The rows of folded sessions, found by session and distinct id, and their texts.
 
 import { byte, hex } from "./json";
-import {
-  hashOf,
-  start,
-  last,
-  arrived,
-  created,
-  project,
-  key,
-  sessionLength,
-  idLength,
-  entry,
-  textAt,
-  textLength,
-  textCapacity,
-  idMoment,
-} from "./session_row";
+import * as Row from "./session_row";
 import { valueAt, valueLength } from "./session_values";
 import { copy, mixText, sameText } from "./values";
 
@@ -70,28 +55,28 @@ export function rowOf(ofProject: u32, session: u32, sessionSize: u32, id: u32, i
       store<u32>(FOLD_SLOTS + (slot << 2), ++Fold.rowCount);
       const at = FOLD_ROWS + (Fold.rowCount - 1) * FOLD_ROW_BYTES;
       memory.fill(at, 0, FOLD_ROW_BYTES);
-      store<u64>(at, hash, hashOf);
-      store<i64>(at, i64.MAX_VALUE, start);
-      store<i64>(at, i64.MIN_VALUE, last);
-      store<i64>(at, i64.MIN_VALUE, arrived);
-      store<i64>(at, i64.MAX_VALUE, created);
-      store<u32>(at, ofProject, project);
-      store<u32>(at, Fold.textsEnd, key);
-      store<u32>(at, sessionSize, sessionLength);
-      store<u32>(at, idSize, idLength);
-      store<i64>(at, readMoment(session, sessionSize), idMoment);
+      store<u64>(at, hash, Row.hashOf);
+      store<i64>(at, i64.MAX_VALUE, Row.start);
+      store<i64>(at, i64.MIN_VALUE, Row.last);
+      store<i64>(at, i64.MIN_VALUE, Row.arrived);
+      store<i64>(at, i64.MAX_VALUE, Row.created);
+      store<u32>(at, ofProject, Row.project);
+      store<u32>(at, Fold.textsEnd, Row.key);
+      store<u32>(at, sessionSize, Row.sessionLength);
+      store<u32>(at, idSize, Row.idLength);
+      store<i64>(at, readMoment(session, sessionSize), Row.idMoment);
       copy(Fold.textsEnd, session, sessionSize);
       copy(Fold.textsEnd + sessionSize, id, idSize);
       Fold.textsEnd += (sessionSize + idSize + 31) & ~15;
       return at;
     }
     const at = FOLD_ROWS + (number - 1) * FOLD_ROW_BYTES;
-    const own = load<u32>(at, key);
+    const own = load<u32>(at, Row.key);
     if (
-      load<u64>(at, hashOf) == hash &&
-      load<u32>(at, project) == ofProject &&
-      load<u32>(at, sessionLength) == sessionSize &&
-      load<u32>(at, idLength) == idSize &&
+      load<u64>(at, Row.hashOf) == hash &&
+      load<u32>(at, Row.project) == ofProject &&
+      load<u32>(at, Row.sessionLength) == sessionSize &&
+      load<u32>(at, Row.idLength) == idSize &&
       sameText(own, session, sessionSize) &&
       sameText(own + sessionSize, id, idSize)
     ) {
@@ -115,24 +100,24 @@ function isGreater(a: u32, aLength: u32, b: u32, bLength: u32): bool {
 // @ts-ignore: decorator
 @inline
 export function replace(text: u32, micros: i64, from: u32, size: u32, isEarliest: bool): void {
-  const had = load<u32>(text, textLength);
+  const had = load<u32>(text, Row.textLength);
   if (had != 0) {
     const moment = load<i64>(text);
     if (micros == moment) {
-      if (!isGreater(from, size, load<u32>(text, textAt), had)) return;
+      if (!isGreater(from, size, load<u32>(text, Row.textAt), had)) return;
     } else if (micros < moment != isEarliest) return;
   }
   store<i64>(text, micros);
-  store<u32>(text, size, textLength);
-  if (load<u32>(text, textCapacity) >= size) {
-    copy(load<u32>(text, textAt), from, size);
+  store<u32>(text, size, Row.textLength);
+  if (load<u32>(text, Row.textCapacity) >= size) {
+    copy(load<u32>(text, Row.textAt), from, size);
     return;
   }
   // With some bytes more: the next one is likely to be as long.
   const capacity = (size + 47) & ~15;
   if (from != Fold.textsEnd) copy(Fold.textsEnd, from, size);
-  store<u32>(text, Fold.textsEnd, textAt);
-  store<u32>(text, capacity, textCapacity);
+  store<u32>(text, Fold.textsEnd, Row.textAt);
+  store<u32>(text, capacity, Row.textCapacity);
   Fold.textsEnd += capacity;
 }
 

@@ -3,23 +3,7 @@
 // something else than is read here is named as unread, and left to the engine.
 
 import { byte } from "./json";
-import {
-  start,
-  last,
-  arrived,
-  created,
-  lcpAt,
-  lcp,
-  key,
-  events,
-  hasLcp,
-  entry,
-  exit,
-  click,
-  textLength,
-  idMoment,
-  writeValue,
-} from "./session_row";
+import * as Row from "./session_row";
 import { Fold, clear, mixed, replace, rowOf, writeEntry } from "./session_rows";
 import { Seen, namesSession, readProperties, valueAt, valueLength } from "./session_values";
 
@@ -128,30 +112,30 @@ function foldEvent(id: u32, idSize: u32): bool {
   if (at == 0) return false;
   const micros = load<i64>(timestamps + (row << 3));
   const came = load<i64>(arrivals + (row << 3));
-  const rank = rankMoment(load<i64>(at, idMoment), micros, came, id, idSize);
+  const rank = rankMoment(load<i64>(at, Row.idMoment), micros, came, id, idSize);
   const first = micros + rank;
   const latest = micros - rank;
-  if (first < load<i64>(at, start)) store<i64>(at, first, start);
-  if (latest > load<i64>(at, last)) store<i64>(at, latest, last);
-  if (came > load<i64>(at, arrived)) store<i64>(at, came, arrived);
-  if (came < load<i64>(at, created)) store<i64>(at, came, created);
+  if (first < load<i64>(at, Row.start)) store<i64>(at, first, Row.start);
+  if (latest > load<i64>(at, Row.last)) store<i64>(at, latest, Row.last);
+  if (came > load<i64>(at, Row.arrived)) store<i64>(at, came, Row.arrived);
+  if (came < load<i64>(at, Row.created)) store<i64>(at, came, Row.created);
   const hasAddress = valueLength(1) != 0;
   const entered = hasAddress ? first : first + 4 * SESSION_RANK;
-  if (load<u32>(at + entry, textLength) == 0 || entered <= load<i64>(at + entry)) {
+  if (load<u32>(at + Row.entry, Row.textLength) == 0 || entered <= load<i64>(at + Row.entry)) {
     const size = writeEntry();
-    if (size > 2) replace(at + entry, entered, Fold.textsEnd, size, true);
+    if (size > 2) replace(at + Row.entry, entered, Fold.textsEnd, size, true);
   }
-  if (hasAddress) replace(at + exit, latest, valueAt(1), valueLength(1), false);
-  if (valueLength(4) != 0) replace(at + click, latest, valueAt(4), valueLength(4), false);
+  if (hasAddress) replace(at + Row.exit, latest, valueAt(1), valueLength(1), false);
+  if (valueLength(4) != 0) replace(at + Row.click, latest, valueAt(4), valueLength(4), false);
   if (valueLength(FOLD_LCP) != 0) {
     const value = numberOf(valueAt(FOLD_LCP), valueAt(FOLD_LCP) + valueLength(FOLD_LCP));
     const bits = bswap(reinterpret<u64>(value));
-    const isFirst = load<u32>(at, hasLcp) == 0;
-    const moment = load<i64>(at, lcpAt);
-    if (value > 0 && (isFirst || first < moment || (first == moment && bits > load<u64>(at, lcp)))) {
-      store<u32>(at, 1, hasLcp);
-      store<i64>(at, first, lcpAt);
-      store<u64>(at, bits, lcp);
+    const isFirst = load<u32>(at, Row.hasLcp) == 0;
+    const moment = load<i64>(at, Row.lcpAt);
+    if (value > 0 && (isFirst || first < moment || (first == moment && bits > load<u64>(at, Row.lcp)))) {
+      store<u32>(at, 1, Row.hasLcp);
+      store<i64>(at, first, Row.lcpAt);
+      store<u64>(at, bits, Row.lcp);
     }
   }
   const uuid = uuids + (row << 4);
@@ -163,7 +147,7 @@ function foldEvent(id: u32, idSize: u32): bool {
   store<u32>(FOLD_EVENTS + (Fold.eventCount << 3), (at - FOLD_ROWS) / FOLD_ROW_BYTES);
   store<u32>(FOLD_EVENTS + (Fold.eventCount << 3), (hash & 0xfffffffc) | <u32>byte(kinds + index), 4);
   Fold.eventCount++;
-  store<u32>(at, load<u32>(at, events) + 1, events);
+  store<u32>(at, load<u32>(at, Row.events) + 1, Row.events);
   return true;
 }
 
@@ -232,7 +216,7 @@ export function write(): u32 {
   const count = Fold.rowCount;
   let out: u32 = FOLD_OUT;
   for (let column: u32 = 0; column < FOLD_COLUMNS - 1; column++) {
-    for (let i: u32 = 0; i < count; i++) out = writeValue(column, out, FOLD_ROWS + i * FOLD_ROW_BYTES);
+    for (let i: u32 = 0; i < count; i++) out = Row.writeValue(column, out, FOLD_ROWS + i * FOLD_ROW_BYTES);
     store<u32>(FOLD_COLUMN_ENDS + (column << 2), out);
   }
   // A list's end for each row; then all items. Where a row's number was, its next item's index is written.
@@ -240,16 +224,16 @@ export function write(): u32 {
   for (let i: u32 = 0; i < count; i++) {
     const at = FOLD_ROWS + i * FOLD_ROW_BYTES;
     const before = items;
-    items += load<u32>(at, events);
+    items += load<u32>(at, Row.events);
     store<u64>(out + (i << 3), <u64>items);
-    store<u32>(at, before, events);
+    store<u32>(at, before, Row.events);
   }
   out += count << 3;
   for (let i: u32 = 0; i < Fold.eventCount; i++) {
     const at = FOLD_ROWS + load<u32>(FOLD_EVENTS + (i << 3)) * FOLD_ROW_BYTES;
-    const item = load<u32>(at, events);
+    const item = load<u32>(at, Row.events);
     store<u32>(out + (item << 2), load<u32>(FOLD_EVENTS + (i << 3), 4));
-    store<u32>(at, item + 1, events);
+    store<u32>(at, item + 1, Row.events);
   }
   store<u32>(FOLD_COLUMN_ENDS + ((FOLD_COLUMNS - 1) << 2), out + (items << 2));
   clear();

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { Block } from "../../../../src/capture/columns/block.ts";
-import { emptyRow } from "../../../../src/capture/event/row.ts";
+import { emptyRow } from "../../../../src/capture/fields/row.ts";
 import {
   nextNativeFrame,
   readNativeFrame,

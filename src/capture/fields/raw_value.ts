@@ -1,11 +1,55 @@
-// Values of JSON whose grammar the scan has checked already: texts, compact lists and objects, keys of groups.
+// Raw values of JSON whose grammar the scan has checked already: texts as ranges of bytes, which are set, compared and
+// cut without a copy; compact lists and objects, keys of groups.
 
-import { decodeText, hexValue, isTextAt } from "../../core/bytes.ts";
-import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
-import { limits } from "../../core/limits.ts";
+import { decodeText, hexValue, isTextAt, toBytes } from "../../core/bytes.ts";
+import { JsonCursor } from "../../core/json/json_cursor.ts";
 import type { ByteColumn } from "../../storage/native/native.ts";
 import { captureLimits } from "../limits.ts";
-import { type ByteRange, setBytes, setText } from "./byte_range.ts";
+
+export interface ByteRange {
+  source: Uint8Array;
+  from: number;
+  to: number;
+}
+
+const nothing = new Uint8Array(0);
+
+export function emptyRange(): ByteRange {
+  return { source: nothing, from: 0, to: 0 };
+}
+
+export function setBytes(out: ByteRange, source: Uint8Array, from: number, to: number): void {
+  out.source = source;
+  out.from = from;
+  out.to = to;
+}
+
+export function setText(out: ByteRange, text: string): void {
+  const source = toBytes(text);
+  setBytes(out, source, 0, source.length);
+}
+
+/** Cuts the text to `charsMax` characters; true when it was longer. Reads no more bytes than so many can have. */
+export function cutText(out: ByteRange, charsMax: number): boolean {
+  if (out.to - out.from <= charsMax) return false;
+  const end = Math.min(out.to, out.from + 4 * (charsMax + 1));
+  const characters = [...decodeText(out.source, out.from, end)];
+  if (characters.length <= charsMax) return false;
+  setText(out, characters.slice(0, charsMax).join(""));
+  return true;
+}
+
+export function sameBytes(left: ByteRange, right: ByteRange): boolean {
+  if (left.to - left.from !== right.to - right.from) return false;
+  for (let i = left.to - left.from - 1; i >= 0; i--) {
+    if (left.source[left.from + i] !== right.source[right.from + i]) return false;
+  }
+  return true;
+}
+
+export function rangeText({ source, from, to }: ByteRange): string {
+  return decodeText(source, from, to);
+}
 
 /** Reads a raw text's content; false when it is not a text or is empty. */
 export function readString(bytes: Uint8Array, from: number, to: number, out: ByteRange): boolean {
@@ -98,15 +142,4 @@ export function readMember(bytes: Uint8Array, from: number, name: Uint8Array): [
     if (isTextAt(bytes, key, keyEnd, name)) found = [value, end];
   }
   return found;
-}
-
-/** A text, or where allowed a number, that may name a group or its type; false when it cannot. */
-export function readKey(bytes: Uint8Array, from: number, out: ByteRange, mayBeNumber: boolean): boolean {
-  const to = pastValue(bytes, from);
-  if (to - from > 4 * limits.groupKeyCharsMax) return false;
-  if (bytes[from] === 0x22) return readString(bytes, from, to, out);
-  const number = bytes[from] === 0x2d || (bytes[from]! >= 0x30 && bytes[from]! <= 0x39);
-  if (!number || !mayBeNumber) return false;
-  setBytes(out, bytes, from, to);
-  return true;
 }

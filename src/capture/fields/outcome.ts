@@ -3,7 +3,7 @@
 
 import { wordsIn } from "../../core/words.ts";
 import { captureLimits } from "../limits.ts";
-import { entryLength, toOffset } from "../scan/event_fields.ts";
+import { entryLength, toOffset } from "./event_fields.ts";
 
 /** Why an event was ignored. Names are PostHog's where it has one. */
 export const reasons = wordsIn(`

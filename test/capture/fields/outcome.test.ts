@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Outcomes } from "../../../src/capture/event/outcome.ts";
+import { Outcomes } from "../../../src/capture/fields/outcome.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 
 test("outcomes are listed one by one only where they are asked for, and no more than a reply has", () => {

@@ -3,7 +3,7 @@
 import { toBytes } from "../../core/bytes.ts";
 import type { JsonWalker } from "../../core/json/json_walker.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
-import { appendText } from "./json_value.ts";
+import { appendText } from "./raw_value.ts";
 
 /**
  * Offsets in an event's entry of the index; each holds [from, to) of the raw value, quotes included, or 0, 0. The last

@@ -6,8 +6,7 @@ import { limits } from "../../core/limits.ts";
 import type { KnownGroupTypes } from "../../persons/group_types.ts";
 import { ByteColumn, Dictionary } from "../../storage/native/native.ts";
 import { captureLimits } from "../limits.ts";
-import { type ByteRange, emptyRange, sameBytes } from "../scan/byte_range.ts";
-import { appendText } from "../scan/json_value.ts";
+import { appendText, type ByteRange, emptyRange, sameBytes } from "./raw_value.ts";
 
 /** The kinds of changes of a key. The numbers are stored in event_rows.pw. */
 export const changeKind = { set: 0, once: 1, unset: 2, group: 3 } as const;

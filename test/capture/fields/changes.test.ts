@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { changeKind, EventChanges, EventGroups } from "../../../src/capture/event/changes.ts";
+import { changeKind, EventChanges, EventGroups } from "../../../src/capture/fields/changes.ts";
+import { rangeText, setText } from "../../../src/capture/fields/raw_value.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
-import { rangeText, setText } from "../../../src/capture/scan/byte_range.ts";
 import { toBytes } from "../../../src/core/bytes.ts";
 import { limits } from "../../../src/core/limits.ts";
 

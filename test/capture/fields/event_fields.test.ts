@@ -18,7 +18,7 @@ import {
   toSlot,
   trait,
   valueKind,
-} from "../../../src/capture/scan/event_fields.ts";
+} from "../../../src/capture/fields/event_fields.ts";
 import { toBytes } from "../../../src/core/bytes.ts";
 
 const slot = (keys: typeof itemKeys, name: string) => toSlot(keys, toBytes(name), 0, toBytes(name).length);

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { readEvent } from "../../../src/capture/event/event.ts";
-import { warningBit, warnings } from "../../../src/capture/event/outcome.ts";
-import { emptyRow } from "../../../src/capture/event/row.ts";
+import { toOffset } from "../../../src/capture/fields/event_fields.ts";
+import { warningBit, warnings } from "../../../src/capture/fields/outcome.ts";
+import { emptyRow } from "../../../src/capture/fields/row.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
-import { toOffset } from "../../../src/capture/scan/event_fields.ts";
 import { toBytes } from "../../../src/core/bytes.ts";
 
 const sending = {

@@ -2,8 +2,8 @@
 
 import { decodeText, hexValue, toBytes } from "../../core/bytes.ts";
 import { readUuid } from "../../core/id.ts";
-import { emptyRange } from "../scan/byte_range.ts";
 import { EventChanges, EventGroups } from "./changes.ts";
+import { emptyRange } from "./raw_value.ts";
 
 /**
  * Whose event it is: a person's, nobody's, or a person's that sets properties of its first group. Stored in event_rows.

@@ -2,7 +2,6 @@
 
 import { decodeText } from "../../core/bytes.ts";
 import { limits } from "../../core/limits.ts";
-import type { ByteRange } from "../scan/byte_range.ts";
 import {
   type EntryOffset,
   field,
@@ -16,8 +15,9 @@ import {
   toSlot,
   trait,
   valueKind as wanted,
-} from "../scan/event_fields.ts";
+} from "./event_fields.ts";
 import { type Reason, warningBit } from "./outcome.ts";
+import type { ByteRange } from "./raw_value.ts";
 import type { Row } from "./row.ts";
 
 interface EventRule {
