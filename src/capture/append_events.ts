@@ -212,7 +212,7 @@ function appendYears(
   return rows;
 }
 
-/** Records the warnings of plain rows just written as columns; `first`: the slice's first entry; overwrites the row's uuid. */
+/** Records the warnings of plain rows just written as columns; `first` is the slice's first entry. */
 function recordPlainWarnings(
   fast: ScanArena,
   { bytes }: ColumnBatch,

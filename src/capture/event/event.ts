@@ -124,13 +124,12 @@ function readScrubbed(
   row: Row,
 ): Reason | "recording" | undefined {
   const { warned } = row;
-  const { received, historical_migration } = context;
-  const time = { timestamp: readTimestamp(index, at, context, row), received, historical_migration };
-  const event = readCookieless(index, at, row, context.cookieless, time);
+  const timestamp = readTimestamp(index, at, context, row);
+  const event = readCookieless(index, at, row, context.cookieless, { ...context, timestamp });
   if (typeof event === "string") return event;
-  const own = new BodyScanner(event, { allowsNameless: context.allowsNameless ?? false });
-  while (!own.advance(captureLimits.sliceBytesMax));
-  const refused = readEvent(own.index, toOffset(0), { ...context, isScrubbed: true }, row);
+  const scanner = new BodyScanner(event, { allowsNameless: context.allowsNameless ?? false });
+  while (!scanner.advance(captureLimits.sliceBytesMax));
+  const refused = readEvent(scanner.index, toOffset(0), { ...context, isScrubbed: true }, row);
   row.warned |= warned;
   return refused;
 }
@@ -180,12 +179,10 @@ function isBlank({ source, from, to }: ByteRange): boolean {
 function readTimestamp(index: EventIndex, at: EntryOffset, context: EventContext, row: Row): number {
   const { bytes, entries } = index;
   const { received } = context;
-  let micros = Number.NaN;
   const offsetEnd = entries[at + field.offset + 1]!;
-  if (offsetEnd > 0) {
-    const offset = Number(decodeText(bytes, entries[at + field.offset]!, offsetEnd));
-    micros = received - Math.round(offset * 1000);
-  }
+  const offset =
+    offsetEnd > 0 ? Number(decodeText(bytes, entries[at + field.offset]!, offsetEnd)) : Number.NaN;
+  let micros = received - Math.round(offset * 1000);
   if (Number.isNaN(micros)) {
     const [from, to] = [entries[at + field.timestamp]!, entries[at + field.timestamp + 1]!];
     if (to === 0 || bytes[from] === 0x6e) return received;

@@ -2,12 +2,11 @@
 // event that would be altered or ignored is named as not plain.
 
 import { IdentityCounts, isNumber, isObject, judgeIdentity } from "./identity";
-import { blanks, byte, quote } from "./json";
+import { blanks, byte, isUnescaped, quote } from "./json";
 import { end, slotOf } from "./scan";
 import {
   copy,
   hashOf,
-  isUnescaped,
   isoMicros,
   mixKind,
   mixText,

@@ -1,9 +1,9 @@
 // What plain events say of their persons and groups, read as event/identity.ts and fields/changes.ts do. An event with
 // an unknown group type, with escaped keys, or with more changes than are stored is not plain.
 
-import { Last, blanks, byte, isDigit, pastString, quote, skip } from "./json";
+import { Last, blanks, byte, isDigit, isUnescaped, pastString, quote, skip } from "./json";
 import { end } from "./scan";
-import { hashOf, isUnescaped, sameText } from "./values";
+import { hashOf, sameText } from "./values";
 
 /** What the events of this slice say. */
 export class IdentityCounts {

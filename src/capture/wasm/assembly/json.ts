@@ -112,6 +112,14 @@ export function pastString(from: u32): u32 {
   return 0;
 }
 
+/** Whether a string's bytes are its text. */
+// @ts-ignore: decorator
+@inline
+export function isUnescaped(from: u32, to: u32): bool {
+  for (let at = from; at < to; at++) if (byte(at) == backslash) return false;
+  return true;
+}
+
 // @ts-ignore: decorator
 @inline
 export function isDigit(c: u8): bool {

@@ -1,6 +1,6 @@
 // Values of plain events: times, uuids and texts, read as timestamp.ts and row.ts do, and written as in Native columns.
 
-import { backslash, byte, isDigit, quote } from "./json";
+import { byte, isDigit, quote } from "./json";
 
 /** Whether the last string that hexDigits() read was sound. */
 let sound: bool = true;
@@ -132,14 +132,6 @@ export function readUuid(from: u32, to: u32, out: u32): bool {
     8,
   );
   return sound && (load<u64>(out) | load<u64>(out, 8)) != 0;
-}
-
-/** Whether a string's bytes are its text. */
-// @ts-ignore: decorator
-@inline
-export function isUnescaped(from: u32, to: u32): bool {
-  for (let at = from; at < to; at++) if (byte(at) == backslash) return false;
-  return true;
 }
 
 /** A hash of a text: of all of it up to sixteen bytes, else of its two ends. */
