@@ -21,56 +21,35 @@ export async function insertBatches(clickhouse: ClickHouse, table: string, body:
   });
 }
 
-/** A batch with the number of its rows. */
-interface CountedBatch {
-  id: bigint;
-  rows: number;
-}
-
 /**
  * Which of these batches are in ClickHouse. One batch is in one part, so a row found means all of them were committed;
- * rows collapsed by ReplacingMergeTree make counting wrong, so nothing is counted. On a cluster a batch has a part on
- * each of several shards: see wholeBatches().
+ * rows collapsed by ReplacingMergeTree make counting wrong, so nothing is counted.
+ *
+ * On a cluster a batch has a part on each of several shards, and every row must be found, over all shards. A row that
+ * was collapsed is missing here, and so is one that the answering replica has not got yet: sending such a batch again
+ * doubles rows only until they are merged, and no view shows that. Where INSERTs wait for a quorum, a row found may be
+ * on one replica only: nothing is excluded.
  */
 export async function storedBatches(
   clickhouse: ClickHouse,
   table: string,
-  counted: readonly CountedBatch[],
+  counted: readonly { id: bigint; rows: number }[],
 ): Promise<Set<bigint>> {
-  if (clickhouse.cluster && dividesBatches(table)) return await wholeBatches(clickhouse, table, counted);
-  const batches = counted.map(({ id }) => id);
-  const found = await clickhouse.query<{ batch: string }>(
-    `SELECT DISTINCT _batch AS batch FROM {table:Identifier} WHERE _batch IN {batches:Array(UInt64)}
-     LIMIT {count:UInt32}`,
-    { table, batches: batches, count: batches.length },
-    { kind: "flush" },
-  );
-  return new Set(found.map(({ batch }) => BigInt(batch)));
-}
-
-/**
- * The batches of which every row is found, over all shards. A row that was collapsed is missing here, and so is one
- * that the answering replica has not got yet: sending such a batch again doubles rows only until they are merged, and
- * no view shows that. Where INSERTs wait for a quorum, a row found may be on one replica only: nothing is excluded.
- */
-async function wholeBatches(
-  clickhouse: ClickHouse,
-  table: string,
-  counted: readonly CountedBatch[],
-): Promise<Set<bigint>> {
-  const batches = counted.map(({ id }) => id);
+  const isDivided = clickhouse.cluster !== undefined && dividesBatches(table);
+  const hasNoQuorum = "(SELECT any(value) FROM system.settings WHERE name = 'insert_quorum') = '0'";
   const found = await clickhouse.query<{ batch: string; rows: string }>(
-    `SELECT _batch AS batch, uniqExact(_row) AS rows
+    `SELECT _batch AS batch, ${isDivided ? "uniqExact(_row)" : "1"} AS rows
      FROM {table:Identifier}
-     WHERE _batch IN {batches:Array(UInt64)}
-       AND (SELECT any(value) FROM system.settings WHERE name = 'insert_quorum') = '0'
+     WHERE _batch IN {batches:Array(UInt64)} ${isDivided ? `AND ${hasNoQuorum}` : ""}
      GROUP BY batch
      LIMIT {count:UInt32}`,
-    { table, batches, count: batches.length },
+    { table, batches: counted.map(({ id }) => id), count: counted.length },
     { kind: "flush" },
   );
-  const rowsOf = new Map(found.map(({ batch, rows }) => [BigInt(batch), Number(rows)]));
-  return new Set(counted.filter(({ id, rows }) => rowsOf.get(id) === rows).map(({ id }) => id));
+  const rows = new Map(found.map((batch) => [BigInt(batch.batch), Number(batch.rows)]));
+  const isStored = (batch: { id: bigint; rows: number }) =>
+    isDivided ? rows.get(batch.id) === batch.rows : rows.has(batch.id);
+  return new Set(counted.filter(isStored).map(({ id }) => id));
 }
 
 /**

@@ -72,7 +72,8 @@ export class Flush {
       openSender(sessionsOfFolds, "sessions"),
       openSender(sessionsOfBlocks, "unread"),
     ];
-    const sender = new SessionSender(journal.io, clock, folded, unread, options.onStrays);
+    const { io } = journal;
+    const sender = new SessionSender({ io, clock, folded, unread, onStrays: options.onStrays });
     const days = openSender(eventDaysOfBlocks, "days");
     const parts = { journal, clickhouse, backlog, definitions, stopping, clock, log };
     this.#sessions = new SessionDeriver({ ...parts, sender, days });

@@ -13,42 +13,37 @@ import { flushLimits } from "./limits.ts";
 
 type Sender = Pick<BatchSender, "sendBlocks" | "abandon">;
 
+interface SessionSenderOptions {
+  io: JournalIo;
+  clock: Clock;
+  /** Sends blocks for sessionsOfFolds; not shared. */
+  folded: Sender;
+  /** Sends blocks for sessionsOfBlocks; not shared. */
+  unread: Sender;
+  onStrays: ((strays: readonly StrayEvent[]) => void) | undefined;
+}
+
 export class SessionSender {
-  readonly #io: JournalIo;
-  readonly #folded: Sender;
-  readonly #unread: Sender;
-  readonly #clock: Clock;
-  readonly #onStrays: ((strays: readonly StrayEvent[]) => void) | undefined;
+  readonly #options: SessionSenderOptions;
   /** The fold of the last segment: the next one needs no new memory. */
   #spare: SessionFold | undefined;
   /** In ms of Clock.elapsed(). */
   #usedAt = 0;
 
-  /** `folded` sends blocks for sessionsOfFolds, `unread` those for sessionsOfBlocks; not shared. */
-  constructor(
-    io: JournalIo,
-    clock: Clock,
-    folded: Sender,
-    unread: Sender,
-    onStrays?: (strays: readonly StrayEvent[]) => void,
-  ) {
-    this.#io = io;
-    this.#clock = clock;
-    this.#folded = folded;
-    this.#unread = unread;
-    this.#onStrays = onStrays;
+  constructor(options: SessionSenderOptions) {
+    this.#options = options;
   }
 
   /** Frees the fold, when nothing was derived for a while. */
   releaseIdle(): void {
-    if (this.#clock.elapsed() - this.#usedAt >= flushLimits.foldIdleMs) this.#spare = undefined;
+    if (this.#options.clock.elapsed() - this.#usedAt >= flushLimits.foldIdleMs) this.#spare = undefined;
   }
 
   /** Derives the sessions of all of a segment's events; doing so again changes nothing. */
   async send(segment: Segment): Promise<void> {
     const fold = this.#spare ?? new SessionFold();
     this.#spare = undefined;
-    const file = await this.#io.open(segment.path, "r");
+    const file = await this.#options.io.open(segment.path, "r");
     try {
       fold.begin();
       for (const frames of cutWindows(segment, fold.input.length)) {
@@ -62,10 +57,10 @@ export class SessionSender {
         await this.#send(segment, fold, flushLimits.foldedSentBytes);
       }
       await this.#send(segment, fold, 0);
-      this.#onStrays?.(fold.drainStrays());
+      this.#options.onStrays?.(fold.drainStrays());
     } finally {
       this.#spare = fold;
-      this.#usedAt = this.#clock.elapsed();
+      this.#usedAt = this.#options.clock.elapsed();
       await file.close();
     }
   }
@@ -75,16 +70,16 @@ export class SessionSender {
     const isLast = bytesMax === 0;
     if (isLast || fold.foldedBytes > bytesMax) {
       const folded = fold.drainFolded();
-      if (folded.length > 0) await this.#folded.sendBlocks(lane, folded);
+      if (folded.length > 0) await this.#options.folded.sendBlocks(lane, folded);
     }
     if (fold.unreadBytes <= bytesMax) return;
     const unread = fold.drainUnread();
-    if (unread) await this.#unread.sendBlocks(lane, [unread]);
+    if (unread) await this.#options.unread.sendBlocks(lane, [unread]);
   }
 
   async abandon(): Promise<void> {
-    await this.#folded.abandon();
-    await this.#unread.abandon();
+    await this.#options.folded.abandon();
+    await this.#options.unread.abandon();
   }
 }
 

@@ -4,7 +4,6 @@ import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
 import { openRepeatedLog, type RepeatedLog } from "../../work/repeated_log.ts";
 import { Wakeup } from "../../work/wakeup.ts";
-import type { Watermarks } from "./figures.ts";
 import { type JournalIo, syncFolder } from "./journal_io.ts";
 import { Lane } from "./lane.ts";
 import type { LaneBlock, LaneKind, LaneRow } from "./lane_kind.ts";
@@ -13,7 +12,7 @@ import { journalLimits } from "./limits.ts";
 import type { DiskReserve } from "./quota.ts";
 import { type Damage, Recovery } from "./recovery/recovery.ts";
 import { SealedSegments, SegmentRecycler } from "./segments/sealed_segments.ts";
-import { belongsToJournal, type Segment, segmentId } from "./segments/segment.ts";
+import { type Segment, segmentId } from "./segments/segment.ts";
 import { foundUsage } from "./segments/segment_reader.ts";
 
 type RowOf<Block extends LaneBlock<LaneRow>> = Parameters<Block["append"]>[0];
@@ -33,16 +32,6 @@ export interface JournalOptions {
   log: Log;
 }
 
-interface SegmentAge {
-  /** When it was first polled, and when a poll last found it larger, in ms of Clock.elapsed(). */
-  openedMs: number;
-  grownMs: number;
-  /** Its bytes then. */
-  bytes: number;
-  /** Whether it is the first one of an import. */
-  isFirst: boolean;
-}
-
 export class Journal {
   readonly io: JournalIo;
   readonly lanes: readonly LaneKind[];
@@ -50,7 +39,6 @@ export class Journal {
   damagedFiles = 0;
   readonly #options: JournalOptions;
   readonly #lanes: ReadonlyMap<LaneKind, Lane<LaneRow>>;
-  #number: number;
   readonly #ledger: Ledger;
   readonly #recycler: SegmentRecycler;
   readonly #pollMs: number;
@@ -61,8 +49,11 @@ export class Journal {
   #lastMicros = 0;
   #nextRank = 0;
   readonly #wakeup = new Wakeup();
-  /** Growing segments, and since when they are polled. */
-  readonly #ages = new Map<bigint, SegmentAge>();
+  /**
+   * Growing segments: when each was first polled, and when a poll last found it larger, in ms of Clock.elapsed(); its
+   * bytes then; whether it is the first one of an import.
+   */
+  readonly #ages = new Map<bigint, { openedMs: number; grownMs: number; bytes: number; isFirst: boolean }>();
   /** When the last segment of an import was sealed. */
   #importedAt = Number.NEGATIVE_INFINITY;
   /** When a lane last had a growing segment; only lanes that still keep something for their next one. */
@@ -75,7 +66,6 @@ export class Journal {
 
   constructor(options: JournalOptions) {
     this.#options = options;
-    this.#number = options.number;
     this.io = options.io;
     this.lanes = options.lanes;
     this.folder = options.folder;
@@ -129,11 +119,19 @@ export class Journal {
     return first;
   }
 
-  watermarks(): Watermarks {
+  /** Arrival times in microseconds: everything that this journal appended before them is in ClickHouse. */
+  watermarks() {
     const stored = this.#countStored("stored");
     let derived = stored;
     for (const segment of this.#underived) derived = Math.min(derived, segment.oldest);
-    return { stored, derived, recordings: this.#countStored("recordings") };
+    return {
+      /** Events, and merges. */
+      stored,
+      /** Events and merges, with the sessions that are derived from them. */
+      derived,
+      /** Pieces of recordings. */
+      recordings: this.#countStored("recordings"),
+    };
   }
 
   /** Every row that the lanes of this watermark appended before this time (microseconds) is stored. */
@@ -246,7 +244,7 @@ export class Journal {
   }
 
   get number(): number {
-    return this.#number;
+    return this.#options.number;
   }
 
   /** Events that are stored and whose sessions are not derived yet. */
@@ -262,15 +260,10 @@ export class Journal {
     });
   }
 
-  /** Numbers further segments anew; their ids keep rising. */
-  renumber(number: number): void {
-    this.#number = number;
-  }
-
   /** A segment id that this journal has not used before. */
   nextId(): bigint {
     this.#lastMillis = Math.max(this.#lastMillis + 1, this.#options.clock.now());
-    return segmentId(this.#lastMillis, this.#number);
+    return segmentId(this.#lastMillis, this.number);
   }
 
   /** An id for rows in no segment: no later process uses it again, even when its clock goes back. */
@@ -319,7 +312,6 @@ export class Journal {
       log: this.#log,
       segmentBytesMax: Math.min(segmentBytesMax, reserve?.segmentBytesMax ?? segmentBytesMax),
       nextId: () => this.nextId(),
-      isOwnId: (id) => belongsToJournal(id, this.#number),
       acquireRecycled: () => this.#recycler.acquire(kind),
       acquireSpace: (bytes) => reserve?.acquire(bytes),
       hasSpace: (bytes) => reserve?.hasSpace(bytes) ?? true,

@@ -3,8 +3,7 @@
 import { nextTurn, sleep } from "../../core/clock.ts";
 import { type Fault, unavailable } from "../../core/fault.ts";
 import { toReason } from "../../core/log.ts";
-import type { PendingSize } from "./figures.ts";
-import type { LaneBlock, LaneKind, LaneRow } from "./lane_kind.ts";
+import type { LaneBlock, LaneKind, LaneRow, PendingSize } from "./lane_kind.ts";
 import { journalLimits } from "./limits.ts";
 import type { Segment } from "./segments/segment.ts";
 import { SegmentWriter, type SegmentWriterOptions } from "./segments/segment_writer.ts";

@@ -9,6 +9,14 @@ import {
 } from "../../storage/native/native.ts";
 import type { JournalIo } from "./journal_io.ts";
 
+/** What a project has in a lane. */
+export interface PendingSize {
+  /** As blocks estimate them; for segments found at the start, as in the file. */
+  bytes: number;
+  /** Of persons and groups; each becomes a row when stored. Unknown, and 0, for segments found at the start. */
+  changes: number;
+}
+
 export interface LaneRow {
   project_id: number;
   /** Decides the partition; in microseconds since 1970. */

@@ -4,7 +4,7 @@
 import { statfs } from "node:fs/promises";
 import { Fault } from "../../core/fault.ts";
 import { type Log, toReason } from "../../core/log.ts";
-import type { PendingSize } from "./figures.ts";
+import type { PendingSize } from "./lane_kind.ts";
 import { journalLimits } from "./limits.ts";
 
 export interface VolumeFigures {

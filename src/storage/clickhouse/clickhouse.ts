@@ -7,17 +7,17 @@ import { pipeline, Readable } from "node:stream";
 import { constants, createZstdCompress } from "node:zlib";
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { limits } from "../../core/limits.ts";
-import { type Cluster, ownTables, type Tables } from "../cluster/placement.ts";
+import { type Cluster, ownTables } from "../cluster/placement.ts";
 import { RunningStatements } from "../running_statements.ts";
 import type { Work } from "../work_watch.ts";
 import { classified, ClickHouseError, readFailure } from "./error.ts";
 import { type HiddenRows, HiddenRowsOfProjects } from "./hidden_rows.ts";
 import { clickhouseLimits } from "./limits.ts";
-import { type LongReads, openLongReads } from "./long_reads.ts";
+import { openLongReads } from "./long_reads.ts";
 import { isLong, openReader, openWriter, type Reader, type ReadKind, readReplyRows } from "./read.ts";
 import { withShortParams } from "./short_params.ts";
 import { quoteName, quoteText } from "./statement.ts";
-import { countFittingZones, type EngineZones, openEngineZones } from "./zones.ts";
+import { countFittingZones, openEngineZones } from "./zones.ts";
 
 export {
   ClickHouseError,
@@ -55,44 +55,6 @@ export interface DerivedInsert {
   text: (rows: string) => string;
 }
 
-export interface ClickHouse {
-  /** The database of unqualified table names. */
-  readonly database: string;
-  /** Whether it runs on this machine and may read our files by name. */
-  readonly embedded: boolean;
-  readonly cluster?: Cluster;
-  /** The names of tables for statements that change rows or read system tables. */
-  readonly tables: Tables;
-  /** Resolves when it has answered a query, whether or not its database exists. */
-  ping(timeoutMs?: number): Promise<void>;
-  /** Rows parsed from JSON; 64-bit integers are strings. `params` are the values of `{name:Type}`. */
-  query<Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Row[]>;
-  /** The whole answer of a SELECT that names its FORMAT, as bytes. */
-  bytes(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Uint8Array>;
-  command(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<void>;
-  /**
-   * The answer of a SELECT that names its FORMAT, as a stream. ClickHouse may fail half way, with an error text in the
-   * stream or without: the caller must know how much to expect.
-   */
-  stream(text: string, params?: Record<string, unknown>, options?: QueryOptions): AsyncGenerator<Uint8Array>;
-  /** From now on `query`, `bytes` and `stream` with the parameter `project_id` omit these rows of the project. */
-  hide(rows: ReadonlyMap<number, HiddenRows>): void;
-  /** Whether the engine can. */
-  canHide(): Promise<boolean>;
-  readonly running: RunningStatements;
-  /** Permits for pages that are read block by block. */
-  readonly longReads: LongReads;
-  /** The time zones that the engine was sent. */
-  readonly zones: EngineZones;
-  /** `where`: text behind its name, such as ON CLUSTER. */
-  createDatabase(where?: string): Promise<void>;
-  /** Writes the rows as one INSERT and one block, so one part for each partition; resolves when they are stored. */
-  insertNative(table: string, body: NativeBody, options?: QueryOptions): Promise<void>;
-  /** Writes the SELECT's result over the rows, which are read chunk by chunk; resolves when it is stored. */
-  insertDerived(insert: DerivedInsert, body: NativeBody, options?: QueryOptions): Promise<void>;
-  close(): Promise<void>;
-}
-
 /**
  * The status is sent after the whole answer, so that no error hides in the middle. Expressions are not compiled:
  * compiled `min` and `max` take a moment before 1970 for a late one, in queries and in views. An INSERT writes with one
@@ -120,15 +82,16 @@ const inserting = {
 } as const;
 
 type Client = ReturnType<typeof createClient>;
+type Params = Record<string, unknown>;
 
 /** Opens a client of `http(s)://user:password@host:port/database`; it connects on first use. */
-export function openClickHouse(url: string, { embedded = false }: { embedded?: boolean } = {}): ClickHouse {
+export function openClickHouse(url: string, { embedded = false }: { embedded?: boolean } = {}) {
   const { database, client, admin, read, write, running } = connect(url, embedded);
 
   async function command(
     on: Client,
     text: string,
-    params: Record<string, unknown> | undefined,
+    params?: Params,
     { timeoutMs, settings, abort }: QueryOptions = {},
   ): Promise<void> {
     const body = { query: text, ...(params && { query_params: params }) };
@@ -144,48 +107,76 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
     await running.during(text, () => within(timeoutMs, send, abort));
   }
 
+  /** One INSERT of rows that the embedded engine reads by name, or that are sent behind `text`. */
+  function insert(
+    body: NativeBody,
+    text: string,
+    nameFile: (path: string) => string,
+    options: QueryOptions,
+  ): Promise<void> {
+    if (embedded && "path" in body)
+      return command(client, nameFile(quoteText(body.path)), undefined, options);
+    return insertBody(client, `${text} FORMAT Native`, body, options, !embedded);
+  }
+
   const knownSettings = findKnown(admin);
   const hidden = new HiddenRowsOfProjects();
-  const query = <Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions) =>
+  /** Rows parsed from JSON; 64-bit integers are strings. `params` are the values of `{name:Type}`. */
+  const query = <Row>(text: string, params?: Params, options?: QueryOptions): Promise<Row[]> =>
     sendRead(read, [`${text}\nFORMAT JSONEachRow`, params], hidden.of(params, options), readReplyRows<Row>);
   return {
+    /** The database of unqualified table names. */
     database,
+    /** Whether it runs on this machine and may read our files by name. */
     embedded,
+    cluster: undefined as Cluster | undefined,
+    /** The names of tables for statements that change rows or read system tables. */
     tables: ownTables,
     running,
+    /** Permits for pages that are read block by block. */
     longReads: openLongReads(),
+    /** The time zones that the engine was sent. */
     zones: openEngineZones(embedded ? countFittingZones() : Number.POSITIVE_INFINITY),
-    ping: (timeoutMs = limits.healthMsMax) =>
+    /** Resolves when it has answered a query, whether or not its database exists. */
+    ping: (timeoutMs: number = limits.healthMsMax) =>
       command(admin, "SELECT 1 FORMAT Null", undefined, { timeoutMs }),
     query,
-    bytes: (text, params, options) =>
+    /** The whole answer of a SELECT that names its FORMAT, as bytes. */
+    bytes: (text: string, params?: Params, options?: QueryOptions): Promise<Uint8Array> =>
       sendRead(read, [text, params], hidden.of(params, options), (reply) => reply.bytes()),
-    stream: (text, params, queryOptions) => streamed(client, text, params, hidden.of(params, queryOptions)),
-    hide: (rows) => hidden.hide(rows),
-    canHide: async () =>
+    /**
+     * The answer of a SELECT that names its FORMAT, as a stream. ClickHouse may fail half way, with an error text in
+     * the stream or without: the caller must know how much to expect.
+     */
+    stream: (text: string, params?: Params, options?: QueryOptions) =>
+      streamed(client, text, params, hidden.of(params, options)),
+    /** From now on `query`, `bytes` and `stream` with the parameter `project_id` omit these rows of the project. */
+    hide: (rows: ReadonlyMap<number, HiddenRows>) => hidden.hide(rows),
+    /** Whether the engine can. */
+    canHide: async (): Promise<boolean> =>
       embedded || (await hidden.canHide((text, settings) => query(text, undefined, { settings }))),
-    command: (text, params, queryOptions) => command(client, text, params, queryOptions),
+    command: (text: string, params?: Params, options?: QueryOptions) =>
+      command(client, text, params, options),
+    /** `where`: text behind its name, such as ON CLUSTER. */
     createDatabase: (where = "") =>
-      command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}${where}`, undefined),
-    insertNative: async (table, body, queryOptions = {}) => {
-      const settings = { ...inserting, ...(await knownSettings()), ...queryOptions.settings };
-      const options = { ...queryOptions, settings };
-      if (!embedded || !("path" in body)) {
-        return insertBody(client, `INSERT INTO ${table} FORMAT Native`, body, options, !embedded);
-      }
-      const source = `${quoteText(body.path)} COMPRESSION 'none'`;
-      const text = `INSERT INTO ${table} FROM INFILE ${source} FORMAT Native`;
-      return command(client, text, undefined, options);
+      command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}${where}`),
+    /** Writes the rows as one INSERT and one block, so one part for each partition; resolves when they are stored. */
+    insertNative: async (table: string, body: NativeBody, options: QueryOptions = {}) => {
+      const settings = { ...inserting, ...(await knownSettings()), ...options.settings };
+      const into = `INSERT INTO ${table}`;
+      const nameFile = (path: string) => `${into} FROM INFILE ${path} COMPRESSION 'none' FORMAT Native`;
+      await insert(body, into, nameFile, { ...options, settings });
     },
-    insertDerived: ({ structure, text }, body, queryOptions = {}) => {
-      const settings = { ...inserting, input_format_skip_unknown_fields: 1, ...queryOptions.settings };
-      const options = { ...queryOptions, settings };
-      if (!embedded || !("path" in body)) {
-        const query = `${text(`input(${quoteText(structure)})`)} FORMAT Native`;
-        return insertBody(client, query, body, options, !embedded);
-      }
-      const file = `file(${quoteText(body.path)}, 'Native', ${quoteText(structure)})`;
-      return command(client, text(file), undefined, options);
+    /** Writes the SELECT's result over the rows, which are read chunk by chunk; resolves when it is stored. */
+    insertDerived: async (
+      { structure, text }: DerivedInsert,
+      body: NativeBody,
+      options: QueryOptions = {},
+    ) => {
+      const settings = { ...inserting, input_format_skip_unknown_fields: 1, ...options.settings };
+      const columns = quoteText(structure);
+      const nameFile = (path: string) => text(`file(${path}, 'Native', ${columns})`);
+      await insert(body, text(`input(${columns})`), nameFile, { ...options, settings });
     },
     close: async () => {
       await client.close();
@@ -194,9 +185,11 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
   };
 }
 
+export type ClickHouse = ReturnType<typeof openClickHouse>;
+
 function sendRead<Taken>(
   read: Reader,
-  [text, params]: [text: string, params: Record<string, unknown> | undefined],
+  [text, params]: [text: string, params: Params | undefined],
   { timeoutMs, settings, abort, kind, work }: QueryOptions = {},
   readReply: (reply: Response) => Promise<Taken>,
 ): Promise<Taken> {
@@ -209,29 +202,38 @@ function sendRead<Taken>(
   return within(timeoutMs, run, abort);
 }
 
-/** A client whose reads end when the signal aborts. */
-export function readsUntil(clickhouse: ClickHouse, end: AbortSignal): ClickHouse {
-  const ended = endedBy(end);
+type OptionsChange = (options?: QueryOptions) => QueryOptions;
+
+/** A client with other options for what reads, for what writes, and for other statements. */
+export function withOptions(
+  clickhouse: ClickHouse,
+  read: OptionsChange,
+  write: OptionsChange = (options = {}) => options,
+  command = write,
+): ClickHouse {
   return {
     ...clickhouse,
-    query: (text, params, options) => clickhouse.query(text, params, ended(options)),
-    bytes: (text, params, options) => clickhouse.bytes(text, params, ended(options)),
+    query: (text, params, options) => clickhouse.query(text, params, read(options)),
+    bytes: (text, params, options) => clickhouse.bytes(text, params, read(options)),
+    stream: (text, params, options) => clickhouse.stream(text, params, read(options)),
+    command: (text, params, options) => clickhouse.command(text, params, command(options)),
+    insertNative: (table, body, options) => clickhouse.insertNative(table, body, write(options)),
+    insertDerived: (insert, body, options) => clickhouse.insertDerived(insert, body, write(options)),
   };
+}
+
+/** A client whose reads end when the signal aborts. */
+export function readsUntil(clickhouse: ClickHouse, end: AbortSignal): ClickHouse {
+  return withOptions(clickhouse, endedBy(end));
 }
 
 /** A client whose statements are waited for until the signal aborts; those that write go on in ClickHouse. */
 export function statementsUntil(clickhouse: ClickHouse, end: AbortSignal): ClickHouse {
-  const ended = endedBy(end);
-  return {
-    ...readsUntil(clickhouse, end),
-    command: (text, params, options) => clickhouse.command(text, params, ended(options)),
-    insertNative: (table, body, options) => clickhouse.insertNative(table, body, ended(options)),
-    insertDerived: (insert, body, options) => clickhouse.insertDerived(insert, body, ended(options)),
-  };
+  return withOptions(clickhouse, endedBy(end), endedBy(end));
 }
 
-function endedBy(end: AbortSignal) {
-  return ({ abort, ...options }: QueryOptions = {}): QueryOptions => ({
+function endedBy(end: AbortSignal): OptionsChange {
+  return ({ abort, ...options } = {}) => ({
     ...options,
     abort: abort ? AbortSignal.any([abort, end]) : end,
   });
@@ -269,7 +271,7 @@ function findKnown(admin: Client): () => Promise<Record<string, string>> {
 async function* streamed(
   client: Client,
   text: string,
-  params: Record<string, unknown> = {},
+  params: Params = {},
   { timeoutMs = clickhouseLimits.statementMsMax, settings = {}, abort }: QueryOptions = {},
 ): AsyncGenerator<Uint8Array> {
   const { text: query, params: query_params } = withShortParams(text, params);

@@ -2,7 +2,6 @@
 // name, until it ends, and opens files for names of its own making: it gets the names of this list only.
 
 import { memoryHere } from "../../core/machine.ts";
-import { wordsIn } from "../../core/words.ts";
 import { engineBounds } from "../embedded/engine_config.ts";
 import { clickhouseLimits } from "./limits.ts";
 
@@ -64,39 +63,23 @@ export function countFittingZones(memoryBytes: number = memoryHere()): number {
 /** Zones that the engine does not know yet, and those with their clock since they were made. */
 const tooNew: Readonly<Record<string, string>> = { "America/Coyhaique": "America/Punta_Arenas" };
 
-/** Names of the database beside those that the runtime lists. */
-const aliases = `
-  Africa/Asmera Africa/Timbuktu America/Argentina/ComodRivadavia America/Atka America/Buenos_Aires America/Catamarca
-  America/Coral_Harbour America/Cordoba America/Ensenada America/Fort_Wayne America/Godthab America/Indianapolis
-  America/Jujuy America/Knox_IN America/Louisville America/Mendoza America/Montreal America/Nipigon
-  America/Pangnirtung America/Porto_Acre America/Rainy_River America/Rosario America/Santa_Isabel America/Shiprock
-  America/Thunder_Bay America/Virgin America/Yellowknife Antarctica/South_Pole Asia/Ashkhabad Asia/Calcutta
-  Asia/Choibalsan Asia/Chongqing Asia/Chungking Asia/Dacca Asia/Harbin Asia/Istanbul Asia/Kashgar Asia/Katmandu
-  Asia/Macao Asia/Rangoon Asia/Saigon Asia/Tel_Aviv Asia/Thimbu Asia/Ujung_Pandang Asia/Ulan_Bator Atlantic/Faeroe
-  Atlantic/Jan_Mayen Australia/ACT Australia/Canberra Australia/Currie Australia/LHI Australia/NSW Australia/North
-  Australia/Queensland Australia/South Australia/Tasmania Australia/Victoria Australia/West Australia/Yancowinna
-  Brazil/Acre Brazil/DeNoronha Brazil/East Brazil/West CET CST6CDT Canada/Atlantic Canada/Central Canada/Eastern
-  Canada/Mountain Canada/Newfoundland Canada/Pacific Canada/Saskatchewan Canada/Yukon Chile/Continental
-  Chile/EasterIsland Cuba EET EST EST5EDT Egypt Eire Etc/GMT Etc/GMT+0 Etc/GMT-0 Etc/GMT0 Etc/Greenwich Etc/UCT
-  Etc/UTC Etc/Universal Etc/Zulu Europe/Belfast Europe/Kiev Europe/Nicosia Europe/Tiraspol Europe/Uzhgorod
-  Europe/Zaporozhye GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong Iceland Iran Israel Jamaica Japan Kwajalein
-  Libya MET MST MST7MDT Mexico/BajaNorte Mexico/BajaSur Mexico/General NZ NZ-CHAT Navajo PRC PST8PDT Pacific/Enderbury
-  Pacific/Johnston Pacific/Ponape Pacific/Samoa Pacific/Truk Pacific/Yap Poland Portugal ROC ROK Singapore Turkey UCT
-  US/Alaska US/Aleutian US/Arizona US/Central US/East-Indiana US/Eastern US/Hawaii US/Indiana-Starke US/Michigan
-  US/Mountain US/Pacific US/Samoa Universal W-SU WET Zulu`;
+const canonicalNames: ReadonlySet<string> = new Set(Intl.supportedValuesOf("timeZone"));
 
-const knownZones = new Map(listZones().map((zone) => [zone.name.toLowerCase(), zone]));
-
-function listZones(): { name: string; engineName: string }[] {
-  const begin = Temporal.Instant.fromEpochMilliseconds(0);
-  const listed = Intl.supportedValuesOf("timeZone").map((name) => begin.toZonedDateTimeISO(name));
-  const findListed = (name: string) => listed.find((zone) => zone.equals(begin.toZonedDateTimeISO(name)))!;
-  return [
-    ...listed.map(({ timeZoneId: name }) => ({ name, engineName: tooNew[name] ?? name })),
-    ...wordsIn<string>(aliases).map((name) => ({ name, engineName: findListed(name).timeZoneId })),
-  ];
+/** The name in the database's case, and the engine's. An offset like +01:00 is equal to none of the database. */
+function findZone(name: string) {
+  const zone = name.length > clickhouseLimits.zoneCharsMax ? undefined : readZone(name);
+  const own = zone?.timeZoneId ?? "";
+  // A moment with a zone is one to the runtime, too.
+  if (!zone || own.toLowerCase() !== name.toLowerCase()) return undefined;
+  const isSame = (canonical: string) => readZone(canonical)?.equals(zone);
+  const canonical = canonicalNames.has(own) ? own : canonicalNames.values().find(isSame);
+  return canonical === undefined ? undefined : { name: own, engineName: tooNew[canonical] ?? canonical };
 }
 
-function findZone(name: string) {
-  return name.length > clickhouseLimits.zoneCharsMax ? undefined : knownZones.get(name.toLowerCase());
+function readZone(name: string): Temporal.ZonedDateTime | undefined {
+  try {
+    return Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,6 +1,6 @@
 // The client of a cluster: the same as any other, with the settings and the names of tables that the cluster needs.
 
-import type { ClickHouse, QueryOptions } from "../clickhouse/clickhouse.ts";
+import { type ClickHouse, type QueryOptions, withOptions } from "../clickhouse/clickhouse.ts";
 import { clickhouseLimits } from "../clickhouse/limits.ts";
 import { type Cluster, clusterTables } from "./placement.ts";
 
@@ -27,31 +27,21 @@ const writing = {
 const readingBack = { ...reading, select_sequential_consistency: 1 } as const;
 
 export function openClusterClient(clickhouse: ClickHouse, cluster: Cluster): ClickHouse {
-  const read = (options: QueryOptions = {}): QueryOptions => ({
+  const add = (settings: QueryOptions["settings"], options: QueryOptions = {}): QueryOptions => ({
     ...options,
-    settings: { ...(options.kind === "flush" ? readingBack : reading), ...options.settings },
-  });
-  const written = (options: QueryOptions = {}): QueryOptions => ({
-    ...options,
-    settings: { ...writing, ...options.settings },
+    settings: { ...settings, ...options.settings },
   });
   // A definition, or a deletion, is answered when all servers have carried it out.
-  const carriedOut = ({ timeoutMs = clickhouseLimits.statementMsMax, ...options }: QueryOptions = {}) => {
-    const waiting = {
-      distributed_ddl_task_timeout: Math.ceil(timeoutMs / 1000),
-      distributed_ddl_output_mode: "throw",
-    };
-    return written({ ...options, timeoutMs, settings: { ...waiting, ...options.settings } });
+  const carryOut = ({ timeoutMs = clickhouseLimits.statementMsMax, ...options }: QueryOptions = {}) => {
+    const distributed_ddl_task_timeout = Math.ceil(timeoutMs / 1000);
+    const waiting = { distributed_ddl_task_timeout, distributed_ddl_output_mode: "throw" };
+    return add({ ...writing, ...waiting }, { ...options, timeoutMs });
   };
-  return {
-    ...clickhouse,
-    cluster,
-    tables: clusterTables(cluster),
-    query: (text, params, options) => clickhouse.query(text, params, read(options)),
-    bytes: (text, params, options) => clickhouse.bytes(text, params, read(options)),
-    stream: (text, params, options) => clickhouse.stream(text, params, read(options)),
-    command: (text, params, options) => clickhouse.command(text, params, carriedOut(options)),
-    insertNative: (table, body, options) => clickhouse.insertNative(table, body, written(options)),
-    insertDerived: (insert, body, options) => clickhouse.insertDerived(insert, body, written(options)),
-  };
+  const client = withOptions(
+    clickhouse,
+    (options) => add(options?.kind === "flush" ? readingBack : reading, options),
+    (options) => add(writing, options),
+    carryOut,
+  );
+  return { ...client, cluster, tables: clusterTables(cluster) };
 }

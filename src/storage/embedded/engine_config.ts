@@ -3,17 +3,8 @@
 import { writeFileSync } from "node:fs";
 import { embeddedLimits } from "./limits.ts";
 
-interface EngineBounds {
-  /** The limit of everything: statements, inserts with their views, merges, caches. */
-  serverBytes: number;
-  /** The limit of all merges; beyond it no further one starts. */
-  mergesBytes: number;
-  /** The limit of the mark cache, and of the primary key cache. */
-  cacheBytes: number;
-}
-
 /** @param memoryBytes the memory of the machine or container. */
-export function engineBounds(memoryBytes: number): EngineBounds {
+export function engineBounds(memoryBytes: number) {
   const fraction = memoryBytes * embeddedLimits.engineMemoryFraction;
   const most = memoryBytes * embeddedLimits.engineMemoryFractionMax;
   const serverBytes = Math.floor(Math.min(Math.max(fraction, embeddedLimits.engineMemoryBytesMin), most));
@@ -21,14 +12,18 @@ export function engineBounds(memoryBytes: number): EngineBounds {
     Math.min(serverBytes * embeddedLimits.engineCacheFraction, embeddedLimits.engineCacheBytesMax),
   );
   return {
+    /** The limit of everything: statements, inserts with their views, merges, caches. */
     serverBytes,
+    /** The limit of all merges; beyond it no further one starts. */
     mergesBytes: Math.floor(serverBytes * embeddedLimits.engineMergesFraction),
+    /** The limit of the mark cache, and of the primary key cache. */
     cacheBytes,
   };
 }
 
 /** Writes the file at each start, so that a change of the machine's memory takes effect. */
-export function writeEngineConfig(path: string, { serverBytes, mergesBytes, cacheBytes }: EngineBounds) {
+export function writeEngineConfig(path: string, bounds: ReturnType<typeof engineBounds>): void {
+  const { serverBytes, mergesBytes, cacheBytes } = bounds;
   const settings = {
     max_server_memory_usage: serverBytes,
     merges_mutations_memory_usage_soft_limit: mergesBytes,

@@ -34,6 +34,7 @@ type Fate = "well" | "lost answer" | "failed before" | "died between";
 
 /** An engine in memory that loses answers and fails by plan, and refuses batches with a poisoned row for good. */
 class FaultyEngine implements ClickHouse {
+  readonly cluster = undefined;
   readonly longReads = openLongReads();
   readonly zones = openEngineZones(1);
   readonly hide = () => {};

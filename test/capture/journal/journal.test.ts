@@ -17,7 +17,7 @@ import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts"
 import { emptyRow } from "../../../src/capture/fields/row.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
 import { computeReserve, DiskReserve } from "../../../src/capture/journal/quota.ts";
-import { belongsToJournal, segmentName } from "../../../src/capture/journal/segments/segment.ts";
+import { segmentName } from "../../../src/capture/journal/segments/segment.ts";
 import { readSegment } from "../../../src/capture/journal/segments/segment_reader.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import type { Clock } from "../../../src/core/clock.ts";
@@ -450,19 +450,6 @@ test("a file made ahead takes no room that groups may need", async () => {
   appendRow(journal, false, january);
   await journal.live.commit();
   expect(journal.isTight).toBe(false);
-});
-
-test("a file made ahead under a number that the journal has no more is not used", async () => {
-  const folder = `${makeFolder()}/journal`;
-  const journal = openJournal(folder);
-  appendRow(journal, false, january);
-  await journal.live.seal();
-  journal.renumber(journal.number + 1);
-  appendRow(journal, false, january);
-  await journal.live.commit();
-  expect(belongsToJournal(journal.live.segment!.id, journal.number)).toBe(true);
-  await journal.close();
-  expect(readdirSync(folder).filter((name) => name.endsWith(".segment"))).toHaveLength(2);
 });
 
 test("a file that an engine may still read is not written over", async () => {

@@ -60,6 +60,7 @@ test("a block of warnings is one Native block, and can be cut like one of events
 
 /** An engine in memory that loses answers and fails by plan; remembers every row by table. */
 class FaultyEngine implements ClickHouse {
+  readonly cluster = undefined;
   readonly longReads = openLongReads();
   readonly zones = openEngineZones(1);
   readonly hide = () => {};

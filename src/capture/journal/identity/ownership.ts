@@ -14,7 +14,7 @@ import { embeddedAddress } from "../../../storage/embedded/connection.ts";
 import { otherPostgres } from "../../../storage/identity.ts";
 import { knownMigrations } from "../../../storage/migrations/files.ts";
 import type { Uses } from "../../../storage/services.ts";
-import type { Watermarks } from "../figures.ts";
+import type { Journal } from "../journal.ts";
 import { isFull } from "../journal_io.ts";
 import { journalLimits } from "../limits.ts";
 import { type JournalIdentity, readHome, readJournalIdentity, writeIdentity } from "./journal_identity.ts";
@@ -35,11 +35,7 @@ interface OwnershipOptions extends Uses<"sql" | "clock" | "log"> {
 }
 
 type RegistrationOptions = Omit<OwnershipOptions, "clock">;
-
-interface OwnedJournal {
-  watermarks(): Watermarks;
-  renumber(number: number): void;
-}
+type OwnedJournal = Pick<Journal, "watermarks">;
 
 /**
  * @throws UserError for a journal of another database, or a copy whose original is in use, with nothing written; any
@@ -107,7 +103,7 @@ export class JournalOwnership {
    * that it adopted.
    */
   publish(journal: OwnedJournal, adopted: JournalIdentity[] = []): Promise<void> {
-    // One at a time: each may have to claim the journal, or a new number.
+    // One at a time: each may have to claim the journal.
     return (this.#publishing ??= this.#publish(journal, adopted).finally(
       () => (this.#publishing = undefined),
     ));
@@ -116,10 +112,10 @@ export class JournalOwnership {
   async #publish(journal: OwnedJournal, adopted: JournalIdentity[]): Promise<void> {
     const { sql, clock } = this.#options;
     if (this.isBroken) return;
-    if (!this.#isVerified) await this.#decideLater(journal);
+    if (!this.#isVerified) await this.#decideLater();
     const watermarks = journal.watermarks();
     const isPublished = await publishWatermarks(sql, this.#identity, this.#process, watermarks, clock.now());
-    if (!isPublished) await this.#decideLater(journal);
+    if (!isPublished) await this.#decideLater();
     for (; adopted.length > 0; adopted.pop()) await leaveJournals(sql, adopted.at(-1)!);
   }
 
@@ -138,11 +134,9 @@ export class JournalOwnership {
     return readRegistration(this.#options.sql, this.#identity, this.#process);
   }
 
-  async #decideLater(journal: OwnedJournal): Promise<void> {
+  async #decideLater(): Promise<void> {
     try {
-      const { number } = this;
       await this.#decide(await this.#read());
-      if (this.number !== number) journal.renumber(this.number);
     } catch (thrown) {
       if (thrown instanceof UserError) this.end(thrown);
       throw thrown;
@@ -151,20 +145,25 @@ export class JournalOwnership {
 
   /** @throws UserError when they do not belong together; any other error when it is to be tried again. */
   async #decide({ database, row, isTaken, isFenced }: Registration): Promise<void> {
-    const { folder, log } = this.#options;
-    const { number, postgres, home, holder, earlier } = this.#identity;
+    const { number, postgres, holder, earlier } = this.#identity;
     if (isFenced) throw fenced();
     if (database !== this.database) throw otherPostgres(postgres);
     const isClaimed = row !== null && ![null, holder, earlier].includes(row.holder);
-    const isShared = this.#options.postgres !== embeddedAddress;
-    const mayBeCopy = isShared && !this.#isVerified && row && (this.#isElsewhere || isClaimed);
-    if (mayBeCopy && (await isPublished(() => this.#read(), row.seen))) throw twoInUse(folder, home);
-    if (isTaken || isClaimed || (row ?? this).number !== number) {
-      this.#identity = await registerAnew(this.#options, this.#identity, true);
-      const about = { folder: dirname(folder), number: this.number };
-      log.warn("another journal uses this one's number: it got a new one", about);
-    } else await this.#claim(row);
+    const isOthers = isTaken || isClaimed || (row ?? this).number !== number;
+    const mayBeCopy = row && this.#isElsewhere && !this.#isVerified;
+    if (isOthers || (mayBeCopy && (await isPublished(() => this.#read(), row.seen)))) throw this.#twoInUse();
+    await this.#claim(row);
     this.#confirm();
+  }
+
+  /** The operator decides which of the two gets the journal. */
+  #twoInUse(): UserError {
+    const { home, number } = this.#identity;
+    return new UserError(
+      `${dirname(this.#options.folder)} has the same journal (${number}) as another server, or an older state of it ` +
+        `(it was last used at ${home.path} on ${home.host}): stop that server, or restore what is older; or create a ` +
+        "journal for this copy with: bun run sluice journal adopt",
+    );
   }
 
   #confirm(): void {
@@ -176,12 +175,15 @@ export class JournalOwnership {
   async #claim(row: Registration["row"]): Promise<void> {
     const { sql, folder, postgres, log } = this.#options;
     const earlier = row?.holder ?? this.#identity.holder;
-    this.#identity = { ...this.#identity, postgres, holder: newUuid(), earlier, home: this.#home };
-    await writeIdentity(folder, this.#identity).catch((thrown: unknown) => {
-      // The flush must begin, since it frees space, and the next start decides again.
+    const claimed = { ...this.#identity, postgres, holder: newUuid(), earlier, home: this.#home };
+    try {
+      await writeIdentity(folder, claimed);
+      this.#identity = claimed;
+    } catch (thrown) {
+      // The flush must begin, since it frees space: the process stays the holder that the file names.
       if (!isFull(thrown)) throw thrown;
-      log.warn(unwritten, { folder });
-    });
+      log.warn("the disk is full: the journal's identity could not be written", { folder });
+    }
     if (!(await claimJournal(sql, this.#identity, this.#process, row)))
       throw new Error("another process claimed it");
   }
@@ -198,33 +200,17 @@ function fenced(): UserError {
   );
 }
 
-/** The operator decides which of the two gets the journal. */
-function twoInUse(folder: string, { path, host }: JournalIdentity["home"]): UserError {
-  return new UserError(
-    `${dirname(folder)} has the same journal as a server that runs now (it was last used at ${path} on ${host}): ` +
-      "stop that server, or create a journal for this copy with: bun run sluice journal adopt",
-  );
-}
-
-/**
- * Registers a journal under a new name and number.
- * @param before its identity until now, if it has one: the keys of that database are saved beside it.
- * @param mayBeFull whether a full disk is only logged where the database is the one before: the flush must begin, since
- * it frees space, and the next start decides again.
- */
+/** Registers a journal under a new name and number. @param before its identity until now, if it has one. */
 async function registerAnew(
-  { sql, folder, postgres, log }: RegistrationOptions,
+  { sql, folder, postgres }: RegistrationOptions,
   before?: JournalIdentity,
-  mayBeFull = false,
 ): Promise<JournalIdentity> {
   const [name, holder, home] = [newUuid(), newUuid(), readHome(dirname(folder))];
   const { number, database } = await registerJournal(sql, { name, holder }, readProcess(home));
-  const isSame = database === before?.database;
   // Keys saved beside a journal belong to its database, as do the numbers of their projects.
-  if (!isSame) rmSync(`${folder}/keys.json`, { force: true });
+  if (database !== before?.database) rmSync(`${folder}/keys.json`, { force: true });
   const identity = { name, number, database, postgres, holder, earlier: "", home };
   await writeIdentity(folder, identity).catch(async (thrown: unknown) => {
-    if (mayBeFull && isSame && isFull(thrown)) return log.warn(unwritten, { folder });
     // No process will publish under this name: exports and deletions would wait for it.
     await leaveJournals(sql, identity).catch(() => undefined);
     throw thrown;
@@ -254,5 +240,3 @@ async function isPublished(read: () => Promise<Registration>, seen: string | nul
   const { row } = await withinMs(read(), limits.healthMsMax);
   return row !== null && row.seen !== seen;
 }
-
-const unwritten = "the disk is full: the journal's identity could not be written";

@@ -3,7 +3,7 @@
 import type { Versions } from "../../../storage/migrations/files.ts";
 import { hasIncompatible } from "../../../storage/migrations/versions_store.ts";
 import type { Postgres, PostgresTransaction } from "../../../storage/postgres/postgres.ts";
-import type { Watermarks } from "../figures.ts";
+import type { Journal } from "../journal.ts";
 import { journalLimits } from "../limits.ts";
 import type { JournalIdentity } from "./journal_identity.ts";
 
@@ -112,7 +112,7 @@ export async function publishWatermarks(
   sql: Postgres,
   { name, number, holder, database }: Held & { database: string },
   { knows, location }: Process,
-  { stored, derived, recordings }: Watermarks,
+  { stored, derived, recordings }: ReturnType<Journal["watermarks"]>,
   now: number,
 ): Promise<boolean> {
   // If the row is missing, claimJournal() has moved the sequence past its number.

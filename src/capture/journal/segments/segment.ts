@@ -57,10 +57,6 @@ export function segmentId(millis: number, journal: number): bigint {
   return (BigInt(millis - epochMs) << journalBits) | BigInt(journal % journalLimits.journalsCountMax);
 }
 
-export function belongsToJournal(id: bigint, journal: number): boolean {
-  return Number(id & ((1n << journalBits) - 1n)) === journal % journalLimits.journalsCountMax;
-}
-
 /** The milliseconds in a segment id: ids of one journal must rise, even when the clock goes back. */
 export function readSegmentMillis(id: bigint): number {
   return Number(id >> journalBits) + epochMs;

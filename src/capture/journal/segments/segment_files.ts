@@ -15,8 +15,6 @@ export interface SegmentFilesOptions {
   folder: string;
   /** A new segment's id, greater than every earlier one of this journal. */
   nextId(): bigint;
-  /** Whether the id has the number that this journal has now. */
-  isOwnId(id: bigint): boolean;
   /** A file to overwrite, if there is one; it then belongs to the lane. */
   acquireRecycled(): string | undefined;
   /** Acquires so many bytes of disk. @throws DiskFullError when the disk has not enough. */
@@ -47,10 +45,7 @@ export class SegmentFiles {
 
   /** A file for a new segment. @throws when the disk has no space, or fails. */
   async open(): Promise<SegmentFile> {
-    const next = await this.#detachNext();
-    if (next && this.#options.isOwnId(next.id)) return next;
-    if (next) await this.#remove(next);
-    return await this.#make();
+    return (await this.#detachNext()) ?? (await this.#make());
   }
 
   /** Makes the next file, for a segment of about so many bytes; in the background; a failure is not reported. */

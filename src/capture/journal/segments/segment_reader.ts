@@ -3,8 +3,7 @@
 
 import { basename } from "node:path";
 import { findFixedColumn } from "../../../storage/native/native_cut.ts";
-import type { PendingSize } from "../figures.ts";
-import type { JournalSetup } from "../lane_kind.ts";
+import type { JournalSetup, PendingSize } from "../lane_kind.ts";
 import { batchAt, type FoundFrame, nextFrame, readFrame } from "./frame.ts";
 import { nativeBatchAt, nextNativeFrame, readNativeFrame } from "./native_frame.ts";
 import {

@@ -1,6 +1,6 @@
 // Numbers of journals: handed out once, known again by folder and database, given up when another process has them.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, expect, spyOn, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import {
   readJournalIdentity,
@@ -16,6 +16,7 @@ import {
   publishWatermarks,
   registerJournal,
 } from "../../../../src/capture/journal/identity/store.ts";
+import { systemIo } from "../../../../src/capture/journal/journal_io.ts";
 import { journalLimits } from "../../../../src/capture/journal/limits.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { UserError } from "../../../../src/core/fault.ts";
@@ -62,12 +63,7 @@ function newFolder(): string {
 }
 
 function openJournal() {
-  const journal = {
-    numbers: [] as number[],
-    watermarks: () => marksAt(systemClock.now() * 1000),
-    renumber: (number: number) => void journal.numbers.push(number),
-  };
-  return journal;
+  return { watermarks: () => marksAt(systemClock.now() * 1000) };
 }
 
 function open(folder: string, postgres = "host:5432/sluice"): Promise<JournalOwnership> {
@@ -77,8 +73,7 @@ function open(folder: string, postgres = "host:5432/sluice"): Promise<JournalOwn
 /** One that is opened and confirmed, and has told its watermark. */
 async function started(folder: string, postgres?: string): Promise<JournalOwnership> {
   const pair = await open(folder, postgres);
-  const journal = openJournal();
-  await pair.publish(journal);
+  await pair.publish(openJournal());
   return pair;
 }
 
@@ -145,24 +140,43 @@ test("a journal of another database that is adopted gets a number of this one, a
   expect(await adoptJournal({ ...options, folder: newFolder() })).toBeUndefined();
 });
 
-test("a process whose journal another one has taken goes on under a new number, with what waits in it", async () => {
-  const pair = await started(newFolder());
+test("a process whose journal another one has taken ends, and starts under a new number once it was adopted", async () => {
+  const folder = newFolder();
+  const pair = await started(folder);
   await sql`UPDATE journals SET holder = 'somebody else'`;
-  const journal = openJournal();
-  await pair.publish(journal);
-  expect(journal.numbers).toEqual([2]);
-  await pair.publish(journal);
-  expect(await numbers()).toEqual([1, 2]);
+  await expect(pair.publish(openJournal())).rejects.toThrow("sluice journal adopt");
+  expect((await pair.broken).message.split("\n")).toHaveLength(1);
+  expect(pair.isBroken).toBe(true);
+  await pair.publish(openJournal());
   await pair.leave();
   expect(await numbers()).toEqual([1]);
+  await expect(open(folder)).rejects.toBeInstanceOf(UserError);
+  await adoptJournal({ sql, folder, postgres: "host:5432/sluice", log });
+  expect((await started(folder)).number).toBe(2);
+  expect(await numbers()).toEqual([1, 2]);
 });
 
-test("a number that another journal has by now, as after a restored backup, is given up", async () => {
+test("a number that another journal has by now, as after a restored backup, is refused until it is adopted", async () => {
   const folder = newFolder();
   await (await started(folder)).leave();
   await sql`INSERT INTO journals (id, name) OVERRIDING SYSTEM VALUE VALUES (1, 'another')`;
-  const pair = await started(folder);
-  expect(pair.number).toBe(2);
+  await expect(open(folder)).rejects.toThrow("sluice journal adopt");
+  await adoptJournal({ sql, folder, postgres: "host:5432/sluice", log });
+  expect((await started(folder)).number).toBe(2);
+});
+
+test("a start on a full disk claims its journal under the last name, which the next start knows", async () => {
+  const folder = newFolder();
+  await started(folder);
+  const full = Object.assign(new Error("no space"), { code: "ENOSPC" });
+  const write = spyOn(systemIo, "open").mockRejectedValue(full);
+  try {
+    await started(folder);
+  } finally {
+    write.mockRestore();
+  }
+  expect(lines.join()).toContain("the journal's identity could not be written");
+  expect((await started(folder)).number).toBe(1);
 });
 
 test("a folder that was moved keeps its number when nobody else tells of its journal", async () => {
@@ -172,10 +186,9 @@ test("a folder that was moved keeps its number when nobody else tells of its jou
   cpSync(folder, moved, { recursive: true });
   const pair = await open(moved);
   expect(pair.number).toBe(first.number);
-  // The one it was copied from finds out.
-  const journal = openJournal();
-  await first.publish(journal);
-  expect(journal.numbers).toEqual([2]);
+  // The one it was copied from finds out, and ends.
+  await expect(first.publish(openJournal())).rejects.toBeInstanceOf(UserError);
+  expect(first.isBroken).toBe(true);
 }, 30_000);
 
 test("a copy is refused while its original publishes, with nothing written, and starts once it was adopted", async () => {

@@ -52,7 +52,6 @@ function openWriter(disk: Disk = {}) {
     folder: makeFolder(),
     log: silentLog,
     nextId: () => segmentId(1_700_000_000_000 + ids++, 3),
-    isOwnId: () => true,
     acquireRecycled: () => undefined,
     acquireSpace: () => {
       if (disk.isFull) throw new DiskFullError("full");
