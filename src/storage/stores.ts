@@ -170,18 +170,14 @@ function connectStores(
   const { log, connectionsMax } = options;
   const [databaseUrl, clickhouseUrl] = chooseUrls(options, connection);
   const sql = openPostgres(databaseUrl, { log, ...(connectionsMax !== undefined && { connectionsMax }) });
-  const clickhouse = connectClickHouse(clickhouseUrl, options);
+  const engine = openClickHouse(clickhouseUrl, { embedded: !options.clickhouseUrl });
+  const { clickhouseCluster: name } = options;
+  const clickhouse = name ? openClusterClient(engine, { name, database: engine.database }) : engine;
   opened.defer(() => clickhouse.close());
   opened.defer(() => sql.end({ timeout: limits.connectMsMax / 1000 }));
   let closing: Promise<void> | undefined;
   const close = () => (closing ??= opened.disposeAsync());
   return { sql, clickhouse, close, [Symbol.asyncDispose]: close };
-}
-
-function connectClickHouse(url: string, { clickhouseUrl, clickhouseCluster }: StoreOptions): ClickHouse {
-  const clickhouse = openClickHouse(url, { embedded: !clickhouseUrl });
-  if (clickhouseCluster === undefined) return clickhouse;
-  return openClusterClient(clickhouse, { name: clickhouseCluster, database: clickhouse.database });
 }
 
 function chooseUrls(options: StoreOptions, connection: Connection): [string, string] {

@@ -11,6 +11,8 @@ interface RetryOptions {
   /** The log message of a failure: a warning for the first and every twentieth. */
   failure: string;
   about?: Record<string, unknown>;
+  /** The longest pause; workLimits.retryMsMax by default. */
+  pauseMsMax?: number;
 }
 
 /** Runs `step` until it succeeds; resolves to undefined when it was stopped first. */
@@ -21,13 +23,16 @@ export async function retryUntilDone<T>(step: () => Promise<T>, how: RetryOption
     } catch (thrown) {
       const level = attempt === 0 || attempt % 20 === 19 ? "warn" : "debug";
       how.log[level](how.failure, { ...how.about, attempt, reason: toReason(thrown) });
-      await pause(attempt, how.stopping);
+      await pause(attempt, how);
     }
   }
   return undefined;
 }
 
-async function pause(attempt: number, signal: AbortSignal): Promise<void> {
-  const ms = Math.min(workLimits.retryMsMax, workLimits.retryMsMin * 2 ** Math.min(attempt, 20));
-  await sleep(ms / 2 + (Math.random() * ms) / 2, signal);
+async function pause(attempt: number, { stopping, pauseMsMax }: RetryOptions): Promise<void> {
+  const ms = Math.min(
+    pauseMsMax ?? workLimits.retryMsMax,
+    workLimits.retryMsMin * 2 ** Math.min(attempt, 20),
+  );
+  await sleep(ms / 2 + (Math.random() * ms) / 2, stopping);
 }

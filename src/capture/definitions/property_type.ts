@@ -32,7 +32,11 @@ export function detectType(
   if (alwaysText(key)) return "String";
   if (!showsType(first)) return undefined;
   if (first === 0x74 || first === 0x66) return "Boolean";
-  if (first === 0x22) return detectTextType(readText(bytes, from, to).trim());
+  if (first === 0x22) {
+    const text = readText(bytes, from, to).trim();
+    if (["true", "false", "TRUE", "FALSE"].includes(text)) return "Boolean";
+    return dayFirst.test(text) || mailDate.test(text) ? "DateTime" : "String";
+  }
   return isMoment(key, bytes, from, to, now) ? "DateTime" : "Numeric";
 }
 
@@ -40,11 +44,6 @@ export function detectType(
 function alwaysText(key: string): boolean {
   if (key.startsWith("utm_") || key.startsWith("$feature/")) return true;
   return key === "$feature_flag_response" || key.startsWith("$survey_response");
-}
-
-function detectTextType(text: string): DetectedType {
-  if (text === "true" || text === "false" || text === "TRUE" || text === "FALSE") return "Boolean";
-  return dayFirst.test(text) || mailDate.test(text) ? "DateTime" : "String";
 }
 
 function isMoment(key: string, bytes: Uint8Array, from: number, to: number, now: number): boolean {

@@ -18,46 +18,6 @@ export interface JournalFile extends Pick<
   read(into: Uint8Array, from: number, length: number, at: number): Promise<{ bytesRead: number }>;
 }
 
-/** The file of marks, which is written at once. */
-export interface MarksFile {
-  /** Returns how many bytes of `bytes`, from `from` on, were written to offset `at`. */
-  write(bytes: Uint8Array, from: number, at: number): number;
-  sync(): void;
-  close(): void;
-  /** The file as memory, where the file system writes a page in place: a store is a write then. */
-  map(): Uint8Array | undefined;
-}
-
-export interface JournalIo {
-  /** The id of the running system since its last boot; undefined where it has none. */
-  bootId(): string | undefined;
-  exists(path: string): boolean;
-  /** The names of the files in a folder. */
-  list(folder: string): string[];
-  stat(path: string): { size: number; nlink: number; ino: number; mtime: Date };
-  read(path: string): Uint8Array;
-  /** Parts of a file; shorter ones where it ends. */
-  readParts(path: string, parts: readonly { offset: number; length: number }[]): Uint8Array[];
-  /** Replaces a file's content, which is durable then; its name is when its folder is synced. */
-  write(path: string, content: string | Uint8Array): void;
-  rename(from: string, to: string): void;
-  link(from: string, to: string): void;
-  copy(from: string, to: string): void;
-  truncate(path: string, size: number): void;
-  /** Removes a file, or a folder with all that is in it; nothing when there is none. */
-  remove(path: string): void;
-  makeFolder(path: string): void;
-  /** Makes a file, or a folder's entries, durable. */
-  sync(path: string): void;
-  openMarks(path: string): MarksFile;
-  open(path: string, flags: "a" | "r" | "r+" | "w" | "wx"): Promise<JournalFile>;
-  /** writev() without waiting for another thread: quicker for few bytes. */
-  writevNow(file: JournalFile, chunks: Uint8Array[], at: number): number;
-  renameSoon(from: string, to: string): Promise<void>;
-  /** Removes a file; nothing when there is none. */
-  removeSoon(path: string): Promise<void>;
-}
-
 /**
  * Types of file systems, as statfs(2) numbers them, that write a page in place once it has its space: ext2 to ext4,
  * XFS, tmpfs. One that needs new space for every write would end the process (SIGBUS) when the disk is full.
@@ -66,43 +26,61 @@ const inPlaceTypes: ReadonlySet<number> = new Set([0xef53, 0x58465342, 0x0102199
 
 const ownerOnly = 0o600;
 
-export const systemIo: JournalIo = {
+export const systemIo = {
+  /** The id of the running system since its last boot; undefined where it has none. */
   bootId: () => bootId(),
-  exists: fs.existsSync,
-  list: (folder) =>
+  exists: (path: string): boolean => fs.existsSync(path),
+  /** The names of the files in a folder. */
+  list: (folder: string) =>
     fs.readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : [])),
-  stat: (path) => fs.statSync(path),
-  read: (path) => new Uint8Array(fs.readFileSync(path)),
-  readParts: (path, parts) =>
+  stat: (path: string): Pick<fs.Stats, "size" | "nlink" | "ino" | "mtime"> => fs.statSync(path),
+  read: (path: string): Uint8Array => new Uint8Array(fs.readFileSync(path)),
+  /** Parts of a file; shorter ones where it ends. */
+  readParts: (path: string, parts: readonly { offset: number; length: number }[]): Uint8Array[] =>
     withFile(path, (file) =>
       parts.map(({ offset, length }) => {
         const bytes = new Uint8Array(length);
         return bytes.subarray(0, fs.readSync(file, bytes, 0, length, offset));
       }),
     ),
-  write: (path, content) => fs.writeFileSync(path, content, { mode: ownerOnly, flush: true }),
-  rename: fs.renameSync,
-  link: fs.linkSync,
-  copy: fs.copyFileSync,
-  truncate: fs.truncateSync,
-  remove: (path) => fs.rmSync(path, { recursive: true, force: true }),
-  makeFolder: (path) => void fs.mkdirSync(path, { recursive: true, mode: 0o700 }),
-  sync: (path) => withFile(path, fs.fsyncSync),
-  openMarks: (path) => {
+  /** Replaces a file's content, which is durable then; its name is when its folder is synced. */
+  write: (path: string, content: string | Uint8Array) =>
+    fs.writeFileSync(path, content, { mode: ownerOnly, flush: true }),
+  rename: (from: string, to: string) => fs.renameSync(from, to),
+  link: (from: string, to: string) => fs.linkSync(from, to),
+  copy: (from: string, to: string) => fs.copyFileSync(from, to),
+  truncate: (path: string, size: number) => fs.truncateSync(path, size),
+  /** Removes a file, or a folder with all that is in it; nothing when there is none. */
+  remove: (path: string) => fs.rmSync(path, { recursive: true, force: true }),
+  makeFolder: (path: string): void => void fs.mkdirSync(path, { recursive: true, mode: 0o700 }),
+  /** Makes a file, or a folder's entries, durable. */
+  sync: (path: string) => withFile(path, fs.fsyncSync),
+  /** Opens the file of marks, which is written at once. */
+  openMarks: (path: string) => {
     // Without O_TRUNC: the file must not be empty in between.
     const file = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, ownerOnly);
     return {
-      write: (bytes, from, at) => fs.writeSync(file, bytes, from, bytes.length - from, at),
+      /** Returns how many bytes of `bytes`, from `from` on, were written to offset `at`. */
+      write: (bytes: Uint8Array, from: number, at: number) =>
+        fs.writeSync(file, bytes, from, bytes.length - from, at),
       sync: () => fs.fdatasyncSync(file),
       close: () => fs.closeSync(file),
-      map: () => (inPlaceTypes.has(fs.statfsSync(path).type) ? Bun.mmap(path, { shared: true }) : undefined),
+      /** The file as memory, where the file system writes a page in place: a store is a write then. */
+      map: (): Uint8Array | undefined =>
+        inPlaceTypes.has(fs.statfsSync(path).type) ? Bun.mmap(path, { shared: true }) : undefined,
     };
   },
-  open: (path, flags) => open(path, flags, ownerOnly),
-  writevNow: (file, chunks, at) => fs.writevSync(file.fd, chunks, at),
-  renameSoon: rename,
-  removeSoon: (path) => rm(path, { force: true }),
+  open: (path: string, flags: "a" | "r" | "r+" | "w" | "wx"): Promise<JournalFile> =>
+    open(path, flags, ownerOnly),
+  /** writev() without waiting for another thread: quicker for few bytes. */
+  writevNow: (file: JournalFile, chunks: Uint8Array[], at: number) => fs.writevSync(file.fd, chunks, at),
+  renameSoon: (from: string, to: string) => rename(from, to),
+  /** Removes a file; nothing when there is none. */
+  removeSoon: (path: string) => rm(path, { force: true }),
 };
+
+export type JournalIo = typeof systemIo;
+export type MarksFile = ReturnType<JournalIo["openMarks"]>;
 
 function withFile<Done>(path: string, act: (file: number) => Done): Done {
   const file = fs.openSync(path, "r");

@@ -2,12 +2,12 @@
 // fails is repeated until it serves; the others serve meanwhile.
 
 import { fileURLToPath } from "node:url";
-import { sleep } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import { type Log, toReason } from "../../core/log.ts";
+import type { Log } from "../../core/log.ts";
 import { countedBy, type MetricsRead } from "../../http/metrics/metrics.ts";
 import { type Child, type ChildPlan, type ChildProcess, startChild } from "../../storage/embedded/child.ts";
 import { type FlushTrouble, noTrouble } from "../../storage/engine_watch.ts";
+import { retryUntilDone } from "../../work/retry.ts";
 import { type Answers, openRpc, type Rpc, type RpcMessage } from "../../work/rpc.ts";
 import { captureSetup } from "../capture_journal.ts";
 import { Ledger } from "../journal/ledger.ts";
@@ -28,7 +28,7 @@ export class WorkerProcess {
   #link: Rpc | undefined;
   #starting: Promise<void> | undefined;
   #child: Child | undefined;
-  #stopping = false;
+  readonly #stopping = new AbortController();
   /** Metrics of its earlier processes. */
   #before: MetricsRead = {};
   /** The latest metrics of the current process, or the last one. */
@@ -46,7 +46,13 @@ export class WorkerProcess {
   /** Resolves when it serves, or has failed to start once; then it is tried again until it serves. */
   start(): Promise<void> {
     const tried = Promise.withResolvers<void>();
-    this.#starting = this.#startUntil(() => tried.resolve());
+    const { log } = this.#options;
+    const failure = `${this.#name} is tried again`;
+    const bounds = { stopping: this.#stopping.signal, pauseMsMax: limits.childRestartMsMax };
+    const start = async () => {
+      this.#child = await startChild(this.#plan()).finally(() => tried.resolve());
+    };
+    this.#starting = retryUntilDone(start, { ...bounds, log, failure });
     return tried.promise;
   }
 
@@ -77,34 +83,19 @@ export class WorkerProcess {
 
   /** Resolves when it has answered its requests; then it flushes its journal. */
   async quiet(): Promise<void> {
-    this.#stopping = true;
+    this.#stopping.abort();
     const gone = this.gone();
     await Promise.race([this.#farewell.promise, gone]);
   }
 
   /** Resolves when its process has ended. */
   async gone(): Promise<void> {
-    this.#stopping = true;
+    this.#stopping.abort();
     await this.#starting;
     await this.#child?.stop();
   }
 
   readonly #farewell = Promise.withResolvers<void>();
-
-  async #startUntil(tried: () => void): Promise<void> {
-    for (let attempt = 0; !this.#stopping; attempt++) {
-      try {
-        this.#child = await startChild(this.#plan());
-        break;
-      } catch (thrown) {
-        const level = attempt % 20 === 0 ? "warn" : "debug";
-        this.#options.log[level](`${this.#name} is tried again`, { attempt, reason: toReason(thrown) });
-        tried();
-        await sleep(Math.min(firstPauseMs * 2 ** Math.min(attempt, 20), limits.childRestartMsMax));
-      }
-    }
-    tried();
-  }
 
   #plan(): ChildPlan {
     const { config, log } = this.#options;
@@ -153,7 +144,7 @@ export class WorkerProcess {
   #end(): void {
     this.#link = undefined;
     const { ownDir } = this.#options.config;
-    const bytes = this.#stopping ? 0 : leftBytes(`${ownDir}/journal`);
+    const bytes = this.#stopping.signal.aborted ? 0 : leftBytes(`${ownDir}/journal`);
     if (bytes === 0) return;
     const before = this.#last["sluice_journal_pending_events"]?.lines[0]?.[1] ?? 0;
     // The number of events is known only when they are read.
@@ -171,8 +162,6 @@ export class WorkerProcess {
     write(String(message), { ...fields, worker: this.#options.config.number });
   }
 }
-
-const firstPauseMs = 200;
 
 function leftBytes(folder: string): number {
   try {

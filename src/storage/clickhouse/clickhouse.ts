@@ -83,47 +83,12 @@ const inserting = {
 
 type Client = ReturnType<typeof createClient>;
 type Params = Record<string, unknown>;
+type Connected = ReturnType<typeof connect>;
 
 /** Opens a client of `http(s)://user:password@host:port/database`; it connects on first use. */
 export function openClickHouse(url: string, { embedded = false }: { embedded?: boolean } = {}) {
-  const { database, client, admin, read, write, running } = connect(url, embedded);
-
-  async function command(
-    on: Client,
-    text: string,
-    params?: Params,
-    { timeoutMs, settings, abort }: QueryOptions = {},
-  ): Promise<void> {
-    const body = { query: text, ...(params && { query_params: params }) };
-    const allSettings = { ...steady, ...settings };
-    const send = async (abort_signal: AbortSignal) => {
-      if (params && isLong(params)) await write({ text, params, settings: allSettings, abort: abort_signal });
-      else {
-        const { stream } = await on.exec({ ...body, abort_signal, clickhouse_settings: allSettings });
-        const answer = await readText(stream);
-        if (answer.includes("DB::Exception")) throw readFailure(answer);
-      }
-    };
-    await running.during(text, () => within(timeoutMs, send, abort));
-  }
-
-  /** One INSERT of rows that the embedded engine reads by name, or that are sent behind `text`. */
-  function insert(
-    body: NativeBody,
-    text: string,
-    nameFile: (path: string) => string,
-    options: QueryOptions,
-  ): Promise<void> {
-    if (embedded && "path" in body)
-      return command(client, nameFile(quoteText(body.path)), undefined, options);
-    return insertBody(client, `${text} FORMAT Native`, body, options, !embedded);
-  }
-
-  const knownSettings = findKnown(admin);
-  const hidden = new HiddenRowsOfProjects();
-  /** Rows parsed from JSON; 64-bit integers are strings. `params` are the values of `{name:Type}`. */
-  const query = <Row>(text: string, params?: Params, options?: QueryOptions): Promise<Row[]> =>
-    sendRead(read, [`${text}\nFORMAT JSONEachRow`, params], hidden.of(params, options), readReplyRows<Row>);
+  const connected = connect(url, embedded);
+  const { database, client, admin, running } = connected;
   return {
     /** The database of unqualified table names. */
     database,
@@ -137,9 +102,22 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
     longReads: openLongReads(),
     /** The time zones that the engine was sent. */
     zones: openEngineZones(embedded ? countFittingZones() : Number.POSITIVE_INFINITY),
-    /** Resolves when it has answered a query, whether or not its database exists. */
-    ping: (timeoutMs: number = limits.healthMsMax) =>
-      command(admin, "SELECT 1 FORMAT Null", undefined, { timeoutMs }),
+    ...openReads(connected, embedded),
+    ...openWrites(connected, embedded),
+    close: async () => {
+      await client.close();
+      await admin.close();
+    },
+  };
+}
+
+/** What changes nothing. */
+function openReads({ client, read }: Connected, embedded: boolean) {
+  const hidden = new HiddenRowsOfProjects();
+  /** Rows parsed from JSON; 64-bit integers are strings. `params` are the values of `{name:Type}`. */
+  const query = <Row>(text: string, params?: Params, options?: QueryOptions): Promise<Row[]> =>
+    sendRead(read, [`${text}\nFORMAT JSONEachRow`, params], hidden.of(params, options), readReplyRows<Row>);
+  return {
     query,
     /** The whole answer of a SELECT that names its FORMAT, as bytes. */
     bytes: (text: string, params?: Params, options?: QueryOptions): Promise<Uint8Array> =>
@@ -150,16 +128,52 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
      */
     stream: (text: string, params?: Params, options?: QueryOptions) =>
       streamed(client, text, params, hidden.of(params, options)),
-    /** From now on `query`, `bytes` and `stream` with the parameter `project_id` omit these rows of the project. */
+    /** From now on these reads with the parameter `project_id` omit these rows of the project. */
     hide: (rows: ReadonlyMap<number, HiddenRows>) => hidden.hide(rows),
     /** Whether the engine can. */
     canHide: async (): Promise<boolean> =>
       embedded || (await hidden.canHide((text, settings) => query(text, undefined, { settings }))),
-    command: (text: string, params?: Params, options?: QueryOptions) =>
-      command(client, text, params, options),
+  };
+}
+
+/** Statements without rows, and what inserts. */
+function openWrites({ database, client, admin, write, running }: Connected, embedded: boolean) {
+  const knownSettings = findKnown(admin);
+  const command =
+    (on: Client) =>
+    async (text: string, params?: Params, options: QueryOptions = {}): Promise<void> => {
+      const { timeoutMs, abort } = options;
+      const settings = { ...steady, ...options.settings };
+      const send = async (abort_signal: AbortSignal) => {
+        if (params && isLong(params)) return await write({ text, params, settings, abort: abort_signal });
+        const statement = { query: text, ...(params && { query_params: params }) };
+        const { stream } = await on.exec({ ...statement, abort_signal, clickhouse_settings: settings });
+        const answer = await readText(stream);
+        if (answer.includes("DB::Exception")) throw readFailure(answer);
+      };
+      await running.during(text, () => within(timeoutMs, send, abort));
+    };
+  const [run, runAnywhere] = [command(client), command(admin)];
+
+  /** One INSERT of rows that the embedded engine reads by name, or that are sent behind `text`. */
+  function insert(
+    body: NativeBody,
+    text: string,
+    nameFile: (path: string) => string,
+    options: QueryOptions,
+  ): Promise<void> {
+    if (embedded && "path" in body) return run(nameFile(quoteText(body.path)), undefined, options);
+    return insertBody(client, `${text} FORMAT Native`, body, options, !embedded);
+  }
+
+  return {
+    command: run,
+    /** Resolves when it has answered a query, whether or not its database exists. */
+    ping: (timeoutMs: number = limits.healthMsMax) =>
+      runAnywhere("SELECT 1 FORMAT Null", undefined, { timeoutMs }),
     /** `where`: text behind its name, such as ON CLUSTER. */
     createDatabase: (where = "") =>
-      command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}${where}`),
+      runAnywhere(`CREATE DATABASE IF NOT EXISTS ${quoteName(database)}${where}`),
     /** Writes the rows as one INSERT and one block, so one part for each partition; resolves when they are stored. */
     insertNative: async (table: string, body: NativeBody, options: QueryOptions = {}) => {
       const settings = { ...inserting, ...(await knownSettings()), ...options.settings };
@@ -168,19 +182,12 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
       await insert(body, into, nameFile, { ...options, settings });
     },
     /** Writes the SELECT's result over the rows, which are read chunk by chunk; resolves when it is stored. */
-    insertDerived: async (
-      { structure, text }: DerivedInsert,
-      body: NativeBody,
-      options: QueryOptions = {},
-    ) => {
+    insertDerived: async (derived: DerivedInsert, body: NativeBody, options: QueryOptions = {}) => {
+      const { structure, text } = derived;
       const settings = { ...inserting, input_format_skip_unknown_fields: 1, ...options.settings };
       const columns = quoteText(structure);
       const nameFile = (path: string) => text(`file(${path}, 'Native', ${columns})`);
       await insert(body, text(`input(${columns})`), nameFile, { ...options, settings });
-    },
-    close: async () => {
-      await client.close();
-      await admin.close();
     },
   };
 }

@@ -29,14 +29,12 @@ export class HiddenRowsOfProjects {
     options = {} as Options,
   ): Options {
     const rows = this.#hidden.get(Number(params?.["project_id"]));
-    return rows ? { ...options, settings: { ...options.settings, ...withoutRows(rows) } } : options;
+    if (!rows) return options;
+    const filters = Object.entries(rows).map(
+      ([table, condition]) => `${quoteText(table)}: ${quoteText(`NOT (${condition})`)}`,
+    );
+    // The engine applies these filters to the tables wherever a read names them, in views and subqueries as well.
+    const additional_table_filters = `{${filters.join()}}`;
+    return { ...options, settings: { ...options.settings, additional_table_filters } };
   }
-}
-
-/** The engine applies these filters to the tables wherever a read names them, in views and subqueries as well. */
-function withoutRows(rows: HiddenRows): Record<string, string> {
-  const filters = Object.entries(rows).map(
-    ([table, condition]) => `${quoteText(table)}: ${quoteText(`NOT (${condition})`)}`,
-  );
-  return { additional_table_filters: `{${filters.join()}}` };
 }

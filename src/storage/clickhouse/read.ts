@@ -124,11 +124,11 @@ export function openReader(options: ReaderOptions): Reader {
   };
 }
 
-/** The levels of each kind in the order they are tried: the next one when memory does not suffice. */
-type Allowances = Readonly<Record<ReadKind, readonly Allowance[]>>;
-
-/** The levels of one reader, for each kind of read. @param memory of the machine, in bytes. */
-export function openAllowances(memory = memoryHere()): Allowances {
+/**
+ * The levels of one reader, for each kind of read, in the order they are tried: the next one when memory does not
+ * suffice. @param memory of the machine, in bytes.
+ */
+export function openAllowances(memory = memoryHere()): Readonly<Record<ReadKind, readonly Allowance[]>> {
   const allow = (permits: number, bytes: number): Allowance => ({
     permits: new Semaphore(permits, clickhouseLimits.readsWaitingMax, limits.workingFreeMultiple),
     bytes,

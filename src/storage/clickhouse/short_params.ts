@@ -16,7 +16,10 @@ export function withShortParams(text: string, params: Record<string, unknown>) {
   let shortened = text;
   const all = { ...params };
   for (const [name, value] of long) {
-    const parts = typeof value === "string" ? textParts(value) : listParts(value as unknown[]);
+    const parts =
+      typeof value === "string"
+        ? textParts(value)
+        : cutPortions(value as unknown[], memberSize, listBytesMax);
     if (parts.length < 2) continue;
     delete all[name];
     for (const [i, part] of parts.entries()) all[`${name}__${i}`] = part;
@@ -50,10 +53,8 @@ function memberSize(value: unknown): number {
   return typeof value === "string" ? value.length * 3 + 3 : 27;
 }
 
-/** Each has two brackets. */
-function listParts(list: readonly unknown[]): unknown[][] {
-  return cutPortions(list, memberSize, clickhouseLimits.clickhouseParamBytesMax - 2);
-}
+/** Without two brackets. */
+const listBytesMax = clickhouseLimits.clickhouseParamBytesMax - 2;
 
 function textParts(text: string): string[] {
   const parts: string[] = [];

@@ -5,6 +5,7 @@ import { sleep, withinMs } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, toReason } from "../../core/log.ts";
+import { retryUntilDone } from "../../work/retry.ts";
 import { embeddedLimits } from "./limits.ts";
 
 /** A child stops when its standard input ends, which also happens when its owner is killed. */
@@ -56,7 +57,9 @@ export interface Child {
  */
 export async function startChild(plan: ChildPlan): Promise<Child> {
   const { name, log, insist = true } = plan;
-  const course: ChildState = { stopping: false, child: undefined, isReady: false, isRestarted: false };
+  const ending = new AbortController();
+  const { signal: stopping } = ending;
+  const course: ChildState = { stopping, child: undefined, isReady: false, isRestarted: false };
   let stopped: Promise<void> | undefined;
 
   async function watch(life: Life | undefined): Promise<void> {
@@ -64,7 +67,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
       const upSince = performance.now();
       const code = await now.child.exited;
       course.isReady = false;
-      if (course.stopping) return;
+      if (stopping.aborted) return;
       if (!course.isRestarted)
         log.warn(`${name} died; restarting`, { code, last_words: now.words.join("\n") });
       course.isRestarted = false;
@@ -76,21 +79,17 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
 
   /** The next process that becomes ready; undefined when the child is stopped first. */
   async function revive(pauseMs: number): Promise<Life | undefined> {
-    for (
-      let pause = pauseMs;
-      ;
-      pause = Math.min(Math.max(pause, firstPauseMs) * 2, limits.childRestartMsMax)
-    ) {
-      await sleep(pause);
-      if (course.stopping) return undefined;
-      try {
-        const life = await startLife(plan, course);
-        log.info(`${name} is back`);
-        return life;
-      } catch (thrown) {
-        if (!course.stopping) log.warn(`${name} did not restart`, { reason: toReason(thrown) });
-      }
-    }
+    await sleep(pauseMs, stopping);
+    const start = () =>
+      startLife(plan, course).catch((thrown: unknown) => {
+        if (stopping.aborted) return undefined;
+        throw thrown;
+      });
+    const failure = `${name} did not restart`;
+    const pauseMsMax = limits.childRestartMsMax;
+    const life = await retryUntilDone(start, { stopping, log, failure, pauseMsMax });
+    if (life) log.info(`${name} is back`);
+    return life;
   }
 
   async function begin(): Promise<Life | undefined> {
@@ -98,7 +97,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
       return await startFirstLife(plan, course);
     } catch (thrown) {
       if (insist) throw thrown;
-      if (!course.stopping) log.error(`${name} did not start; retrying`, { reason: toReason(thrown) });
+      if (!stopping.aborted) log.error(`${name} did not start; retrying`, { reason: toReason(thrown) });
       return await revive(firstPauseMs);
     }
   }
@@ -107,7 +106,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
   await (insist ? beginning : Promise.race([beginning, sleep(embeddedLimits.childAwaitedMsMax)]));
   const watching = beginning.then(watch);
   const stop = async (): Promise<void> => {
-    course.stopping = true;
+    ending.abort();
     await plan.farewell?.();
     // Both the current process and one that started during the stop.
     if (course.child) await endLife(plan, course.child);
@@ -125,7 +124,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
 
 /** State that the processes of one child share. */
 interface ChildState {
-  stopping: boolean;
+  stopping: AbortSignal;
   child: ChildProcess | undefined;
   isReady: boolean;
   /** Whether its present process is ended in order to start another one. */
@@ -145,7 +144,7 @@ async function startFirstLife(plan: ChildPlan, course: ChildState): Promise<Life
     } catch (thrown) {
       const reason = toReason(thrown);
       const isLate = performance.now() - begun > embeddedLimits.childStartMsMax;
-      if (isLate || course.stopping || !plan.isBusy?.(reason))
+      if (isLate || course.stopping.aborted || !plan.isBusy?.(reason))
         throw new UserError(`${name} did not start: ${reason}`);
       if (!waiting) log.warn(`${name} of the previous server still runs; waiting for it`);
       waiting = true;
@@ -165,7 +164,7 @@ async function startLife(plan: ChildPlan, course: ChildState): Promise<Life> {
   // Detached, because a terminal's Ctrl-C must not stop a store before its owner has written everything.
   const streams = { stdin: "pipe", stdout: "pipe", stderr: "pipe", detached: true } as const;
   const command = await plan.command();
-  if (course.stopping) throw new Error("it is being stopped");
+  if (course.stopping.aborted) throw new Error("it is being stopped");
   const child: ChildProcess = Bun.spawn(command, {
     ...(env && { env }),
     ...(cwd && { cwd }),
@@ -197,7 +196,7 @@ async function startLife(plan: ChildPlan, course: ChildState): Promise<Life> {
 }
 
 async function restart(plan: ChildPlan, course: ChildState, reason: string): Promise<void> {
-  if (course.stopping || !course.isReady || !course.child) return;
+  if (course.stopping.aborted || !course.isReady || !course.child) return;
   plan.log.warn(`${plan.name} is restarted`, { reason });
   course.isReady = false;
   course.isRestarted = true;

@@ -50,7 +50,9 @@ export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions)
       const line = await lines.next();
       // The child died; its exit is reported elsewhere.
       if (line.done) return new Promise<never>(() => {});
-      port = readPort(line.value);
+      const { port: printed }: { port?: unknown } = JSON.parse(line.value);
+      if (typeof printed !== "number") throw new Error("the embedded ClickHouse did not print its port");
+      port = printed;
     },
     isBusy: (reason) => reason.includes("Cannot lock file"),
     kill: () => {},
@@ -82,9 +84,3 @@ export const chdbServerEnv: Record<string, string> = {
   BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
   JE_MALLOC_CONF: `oversize_threshold:0,dirty_decay_ms:${keptMs},muzzy_decay_ms:0,background_thread:true`,
 };
-
-function readPort(line: string): number {
-  const { port }: { port?: unknown } = JSON.parse(line);
-  if (typeof port !== "number") throw new Error("the embedded ClickHouse did not print its port");
-  return port;
-}

@@ -86,8 +86,12 @@ function compileAll(
 ): string {
   if (filters.length === 0) return none;
   const parts = filters.map((filter) => {
-    if (filter.type === "hogql") return compileExpression(compiler, filter.key);
-    if ("key" in filter) return compileOne(compiler, filter);
+    const { expression, read = (condition) => condition } = compiler.options;
+    if (filter.type === "hogql") {
+      if (expression) return expression(filter.key);
+      throw new Fault("invalid_input", 'Filters of type "hogql" are not supported here.');
+    }
+    if ("key" in filter) return read(compileRows(compiler, filter));
     // An empty group filters nothing.
     return compileAll(compiler, filter.values, filter.type === "AND" ? " AND " : " OR ", "1");
   });
@@ -132,16 +136,6 @@ export function compileOwnProperty(
   });
 }
 
-function compileExpression({ options: { expression } }: Compiler, text: string): string {
-  if (expression) return expression(text);
-  throw new Fault("invalid_input", 'Filters of type "hogql" are not supported here.');
-}
-
-function compileOne(compiler: Compiler, filter: PropertyCondition): string {
-  const condition = compileRows(compiler, filter);
-  return compiler.options.read?.(condition) ?? condition;
-}
-
 function compileRows(compiler: Compiler, filter: PropertyCondition): string {
   const { rows = "events", lookup } = compiler.options;
   if (rows === "persons" && filter.type !== "person") {
@@ -164,16 +158,14 @@ function compileRows(compiler: Compiler, filter: PropertyCondition): string {
   const not = negated ? "NOT " : "";
   if (isOfEvent || (rows === "persons" && !lookup)) return `${not}${yes}`;
   // A negated filter also matches events without such a group.
-  if (filter.type === "group")
-    return `${groupKeyAt(filter.typeIndex!)} GLOBAL ${not}IN (${groupsAt(filter.typeIndex!, yes)})`;
+  if (filter.type === "group") {
+    const type = groupTypeAt(filter.typeIndex!);
+    return `${groupKeyAt(filter.typeIndex!)} GLOBAL ${not}IN (SELECT group_key FROM groups
+      WHERE project_id = {project_id:UInt32} AND group_type = ${type} AND ${yes})`;
+  }
   // A negated filter also matches persons without any property, who are in no list: the excluded persons are looked up.
   const { column, of } = lookup ?? personsOfEvents;
   return `${column} GLOBAL ${not}IN (${of(key, yes)})`;
-}
-
-function groupsAt(index: number, holds: string): string {
-  return `SELECT group_key FROM groups
-    WHERE project_id = {project_id:UInt32} AND group_type = ${groupTypeAt(index)} AND ${holds}`;
 }
 
 /** Numbers with too many digits, or too large ones, for which the engine's parser refuses the whole object. */

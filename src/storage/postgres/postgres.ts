@@ -11,17 +11,13 @@ export type Postgres = postgres.Sql;
 export type PostgresTransaction = postgres.TransactionSql;
 export type PostgresFragment = postgres.PendingQuery<postgres.Row[]>;
 
-interface PostgresOptions {
-  log: Log;
-  /** Connections at once; storageLimits.postgresConnectionsMax by default. */
-  connectionsMax?: number;
-}
-
 /** Opens a pool, which connects on first use and reconnects by itself. Close it with `end()`. */
-export function openPostgres(url: string, options: PostgresOptions): Postgres {
-  const { log } = options;
+export function openPostgres(
+  url: string,
+  { log, connectionsMax: max = storageLimits.postgresConnectionsMax }: { log: Log; connectionsMax?: number },
+): Postgres {
   return postgres(url, {
-    max: options.connectionsMax ?? storageLimits.postgresConnectionsMax,
+    max,
     connect_timeout: limits.connectMsMax / 1000,
     idle_timeout: storageLimits.postgresIdleSecondsMax,
     // In seconds. By default the pause grows to 20 s, during which a server that is back would seem down.

@@ -60,7 +60,11 @@ export class Recovery {
     // A killed process may not have synced its last line, which must outlive the file that it names.
     if (contents.finished.length > 0) setup.io.sync(`${folder}/ledger`);
     for (const name of contents.finished) setup.io.remove(`${folder}/${basename(name)}`);
-    const names = segmentNames(setup.io, folder);
+    // By lane, from the oldest.
+    const names = setup.io
+      .list(folder)
+      .filter((name) => name.endsWith(".segment"))
+      .toSorted();
     refuseMisnamed(setup, folder, names, contents.expected);
     for (const name of names) this.recoverFile(`${folder}/${name}`, findExpected(setup, name, contents));
     for (const [name, { rows, bytes }] of contents.expected) {
@@ -198,14 +202,6 @@ function findExpected(
   if (known || !segment || !newest || segment.id <= newest.get(segment.lane)!) return known;
   // The segment was begun after the last mark: nothing in it was acknowledged.
   return { bytes: 0, rows: 0, tail: "synced" };
-}
-
-/** By lane, from the oldest. */
-function segmentNames(io: JournalIo, folder: string): string[] {
-  return io
-    .list(folder)
-    .filter((name) => name.endsWith(".segment"))
-    .toSorted();
 }
 
 /** Longer than a head, and than the beginning of a native frame. */
