@@ -159,12 +159,7 @@ const absolute = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(Z
 type Side = "start" | "end" | "exact" | "lastDay";
 
 /** The date of a text; undefined for none. @throws Fault at `attr` for a text that is no date. */
-export function readDate(
-  text: string | null | undefined,
-  today: Today,
-  side: Side,
-  attr: string,
-): Moment | undefined {
+export function readDate(text: string | null | undefined, today: Today, side: Side, attr: string) {
   const at = text ? parseDate(text, today, side) : undefined;
   if (text && !at) refuseInput(wrongDate, attr);
   return at;

@@ -161,12 +161,8 @@ function readBehind(source: unknown, attr: string) {
   };
 }
 
-function findNamed<Value>(
-  list: Readonly<Record<string, Value>>,
-  name: unknown,
-  attr: string,
-): [string, Value] {
-  if (typeof name === "string" && Object.hasOwn(list, name)) return [name, list[name]!];
+function findNamed<Value>(list: Readonly<Record<string, Value>>, name: unknown, attr: string) {
+  if (typeof name === "string" && Object.hasOwn(list, name)) return [name, list[name]!] as const;
   const text = String(name).slice(0, 100);
   const known = Object.keys(list).join(", ");
   refuseInput(`"${text}" has no persons here; ${known} have.`, attr, "not_supported");

@@ -65,11 +65,7 @@ const keyParts = [
  * Keys of the events of a page in their order, and the number of all events.
  * @throws Fault for what is wrong in an expression, named by its parameter, and for a scope that the key lacks.
  */
-export async function findEventKeys(
-  context: QueryContext,
-  filter: ListedEvents,
-  page: Page,
-): Promise<{ count: number; keys: EventKey[] }> {
+export async function findEventKeys(context: QueryContext, filter: ListedEvents, page: Page) {
   return await named(filter.where.length > 0 ? "where" : "orderBy", async () => {
     const counted = buildList({ ...filter, orderBy: [] }, ["count()"]);
     const [[count] = []] = (await expressionRows(context, counted, { limit: 1, offset: 0 })).results;

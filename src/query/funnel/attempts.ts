@@ -28,12 +28,7 @@ export interface FunnelScope {
  * The events of a funnel's steps and exclusions, of a strict one all events: as the walk has them, and their `value`.
  * @param bucket the index of an event's interval, as an expression, where it is needed.
  */
-export function stepRows(
-  draft: Draft,
-  scope: FunnelScope,
-  breakdown: Breakdown | undefined,
-  bucket = "0",
-): string {
+export function stepRows(draft: Draft, scope: FunnelScope, breakdown: Breakdown | undefined, bucket = "0") {
   const { series: steps, filters, span, order, exclusions, isBySession } = scope;
   const inSession = isBySession ? ` AND ${sessionOfEvent} != ''` : "";
   const where = `${draft.spanCondition(span)} AND ${draft.filterCondition(filters)}${inSession}`;

@@ -7,7 +7,7 @@ import { readBreakdown } from "../parts/breakdown.ts";
 import { readNodeFilters, readSeries, refuseBreakdown, refuseField, shownName } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import * as part from "../parts/model.ts";
-import { type Exclusion, type FunnelOrder, planWalk } from "./walk.ts";
+import { type FunnelOrder, planWalk } from "./walk.ts";
 
 const stepIndex = integer({ minimum: 0, maximum: queryLimits.querySeriesMax - 1 });
 
@@ -123,11 +123,7 @@ function checkStep(node: FunnelsQuery["series"][number], at: string) {
   return step;
 }
 
-function checkExclusions(
-  { series, funnelsFilter }: FunnelsQuery,
-  order: FunnelOrder,
-  attr: string,
-): Exclusion[] {
+function checkExclusions({ series, funnelsFilter }: FunnelsQuery, order: FunnelOrder, attr: string) {
   const last = series.length - 1;
   return (funnelsFilter?.exclusions ?? []).map(({ funnelFromStep: from, funnelToStep: to, ...node }, i) => {
     const at = `${attr}__${i}`;

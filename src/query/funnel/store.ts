@@ -28,11 +28,7 @@ export interface FunnelRow {
 }
 
 /** The breakdown values with the most persons who began the funnel, and whether there are more values. */
-export async function funnelValues(
-  context: QueryContext,
-  scope: FunnelScope,
-  breakdown: Breakdown,
-): Promise<{ values: (string | null)[]; more: boolean }> {
+export async function funnelValues(context: QueryContext, scope: FunnelScope, breakdown: Breakdown) {
   const draft = new Draft(context);
   const rows = stepRows(draft, scope, breakdown);
   const { limit } = breakdown;
@@ -46,11 +42,7 @@ export async function funnelValues(
 }
 
 /** @returns one row; of a breakdown one for each value that persons count for. */
-export async function funnelRows(
-  context: QueryContext,
-  scope: FunnelScope,
-  breakdown?: BreakdownLines,
-): Promise<FunnelRow[]> {
+export async function funnelRows(context: QueryContext, scope: FunnelScope, breakdown?: BreakdownLines) {
   const { draft, best } = bestAttempts(context, scope, breakdown);
   const list = (of: (step: number) => string) => scope.series.map((_, i) => of(i + 1)).join(", ");
   const seconds = (step: number) =>

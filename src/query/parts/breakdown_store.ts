@@ -17,11 +17,7 @@ export function needsPersons({ parts }: Breakdown): boolean {
  * @param rows the text after FROM, with its WHERE.
  * @returns from: the same; conditions follow it with AND.
  */
-export function breakdownRows(
-  draft: Draft,
-  rows: string,
-  { parts }: Breakdown,
-): { from: string; value: string } {
+export function breakdownRows(draft: Draft, rows: string, { parts }: Breakdown) {
   const keys: string[] = [];
   const joins: string[] = [];
   const values = parts.map(({ property, type, typeIndex }, i) => {
@@ -64,12 +60,7 @@ const addressText = (value: string): string =>
   `if(match(${value}, '^[/?#]+$'), '/', replaceRegexpOne(${value}, '[/?#]+$', ''))`;
 
 /** The name of the range that a number is in, where there are some; null for what is no number. */
-function rangeText(
-  draft: Draft,
-  i: number,
-  { bins, ranges }: Breakdown["parts"][number],
-  value: string,
-): string {
+function rangeText(draft: Draft, i: number, { bins, ranges }: Breakdown["parts"][number], value: string) {
   if (bins === 0) return value;
   Object.assign(draft.params, {
     [`starts_${i}`]: ranges?.starts ?? [],
@@ -85,11 +76,7 @@ const finite = (text: string): string => {
 };
 
 /** The smallest and the largest number of a breakdown's only value; null without one. */
-export async function readNumberRange(
-  draft: Draft,
-  rows: string,
-  breakdown: Breakdown,
-): Promise<{ low: number | null; high: number | null }> {
+export async function readNumberRange(draft: Draft, rows: string, breakdown: Breakdown) {
   const { from, value } = breakdownRows(draft, rows, breakdown);
   const [range] = await draft.run<{ low: number | null; high: number | null }>(`
     SELECT minOrNull(number) AS low, maxOrNull(number) AS high FROM (SELECT ${finite(value)} AS number FROM ${from})`);

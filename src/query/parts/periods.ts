@@ -33,10 +33,7 @@ interface CheckedPeriods {
 }
 
 /** From the first start, unless the range is explicit. */
-export async function readPeriods(
-  context: QueryContext,
-  checked: CheckedPeriods,
-): Promise<Period & { periods: Period[] }> {
+export async function readPeriods(context: QueryContext, checked: CheckedPeriods) {
   const { query, interval, isTotal = false } = checked;
   const range = await readSpan(context, checked, interval === "hour");
   const isExplicit = query.dateRange?.explicitDate === true;

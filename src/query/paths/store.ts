@@ -27,16 +27,13 @@ const middle = "...";
  * times. Events of one moment are in the order of their names.
  * @throws Fault when the query is too heavy.
  */
-export async function pathRows(
-  context: QueryContext,
-  scope: PathsScope,
-): Promise<(Omit<PathLink, "value"> & { value: string | number })[]> {
+export async function pathRows(context: QueryContext, scope: PathsScope) {
   const { minEdgeWeight, maxEdgeWeight, edgeLimit } = scope.filter;
   const { text, params } = linksText(context, scope);
   params["links"] = edgeLimit ?? defaults.links;
   params["min"] = minEdgeWeight ?? 0;
   params["max"] = maxEdgeWeight || 0;
-  return await context.run(
+  return await context.run<Omit<PathLink, "value"> & { value: string | number }>(
     `SELECT link.1 AS source, link.2 AS target, count() AS value, avg(link.3) / 1000 AS average_conversion_time
      FROM (${text})
      GROUP BY source, target HAVING value >= {min:Int64} AND ({max:Int64} = 0 OR value <= {max:Int64})

@@ -83,11 +83,7 @@ export async function formulaLines(
 
 type Numbers = Pick<TrendLine, "data" | "count" | "aggregated_value">;
 
-function computeNumbers(
-  formula: Formula,
-  first: Numbers,
-  summands: readonly (Numbers | undefined)[],
-): Numbers {
+function computeNumbers(formula: Formula, first: Numbers, summands: readonly (Numbers | undefined)[]) {
   const data = first.data.map((_, i) => formula.of(summands.map((line) => line?.data[i] ?? 0)));
   return {
     data,

@@ -20,11 +20,7 @@ interface SeriesLines extends Pick<BreakdownTrend, "values" | "more"> {
 }
 
 /** The series' lines. Where a formula combines them, the values that rank first by its numbers have lines in each. */
-export async function readLines(
-  context: QueryContext,
-  checked: CheckedTrends,
-  period: Period,
-): Promise<SeriesLines[]> {
+export async function readLines(context: QueryContext, checked: CheckedTrends, period: Period) {
   const { breakdown, formulas } = checked;
   const found: SeriesLines[] = [];
   for (const order of checked.series.keys())
@@ -134,11 +130,7 @@ function toNumbers(
   return { count, data, ...nameStarts(starts, interval) };
 }
 
-function chooseLabel(
-  { name, custom_name }: Series,
-  value: string | string[] | undefined,
-  series: number,
-): string {
+function chooseLabel({ name, custom_name }: Series, value: string | string[] | undefined, series: number) {
   const seriesName = custom_name ?? name;
   if (value === undefined) return seriesName;
   const valueText = shownBreakdown(value);

@@ -50,11 +50,7 @@ export function trendScope(
 }
 
 /** The first moment of the days, or of the hours, that end with the interval of this start. */
-export function windowStart(
-  interval: Interval,
-  start: Temporal.ZonedDateTime,
-  days: number,
-): Temporal.ZonedDateTime {
+export function windowStart(interval: Interval, start: Temporal.ZonedDateTime, days: number) {
   return interval === "hour"
     ? start.subtract({ hours: 24 * days - 1 })
     : addIntervals("day", start, 1 - days);

@@ -31,10 +31,7 @@ const personMaths: ReadonlySet<Math> = new Set(
 );
 
 /** The numbers of one series, by bucket and line. @throws Fault when the query is too heavy. */
-export async function trendRows(
-  scope: TrendScope,
-  breakdown: BreakdownLines | undefined,
-): Promise<TrendRow[]> {
+export async function trendRows(scope: TrendScope, breakdown: BreakdownLines | undefined) {
   const draft = new Draft(scope.context);
   const active = activeText(draft, scope, breakdown);
   if (active) {
@@ -153,10 +150,7 @@ function ranksByCount({ series: { math, node } }: TrendScope): boolean {
 const rankOrder = ({ series }: TrendScope): string => (series.math === "min" ? "ASC" : "DESC");
 
 /** The values of a breakdown that rank first, and whether there are more. */
-export async function breakdownValues(
-  scope: TrendScope,
-  breakdown: Breakdown,
-): Promise<Omit<BreakdownTrend, "rows">> {
+export async function breakdownValues(scope: TrendScope, breakdown: Breakdown) {
   const { limit } = breakdown;
   const draft = new Draft(scope.context);
   const events = selectRows(draft, withoutPersons(scope), breakdown);
@@ -180,11 +174,7 @@ function selectBucket(draft: Draft, { buckets }: TrendScope): string {
 }
 
 /** The text after FROM: the events of a series, or the first one of each person. */
-function selectRows(
-  draft: Draft,
-  { series, filters, span }: TrendScope,
-  breakdown: Breakdown | undefined,
-): string {
+function selectRows(draft: Draft, { series, filters, span }: TrendScope, breakdown: Breakdown | undefined) {
   const { math } = series;
   const span_condition = draft.spanCondition(span);
   const all = { ...series, filters: [...filters, ...series.filters] };
@@ -215,11 +205,7 @@ function selectRows(
 }
 
 /** The rows, the expression of a row's line, and a condition that omits rows without a line. */
-function rowsWithLines(
-  draft: Draft,
-  rows: string,
-  breakdown: BreakdownLines | undefined,
-): { from: string; line: string; condition: string } {
+function rowsWithLines(draft: Draft, rows: string, breakdown: BreakdownLines | undefined) {
   if (!breakdown) return { from: rows, line: "0", condition: "" };
   const { from, value } = breakdownRows(draft, rows, breakdown);
   return { from, ...selectLine(draft, value, breakdown) };

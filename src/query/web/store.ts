@@ -102,10 +102,7 @@ const momentParams = (moments: Record<string, Temporal.ZonedDateTime>) =>
  * A figure of the span, that of the period before, and that as far as now; null where nothing is compared.
  * @param of makes the figure of the visits under a condition, with this column of their views.
  */
-export function countPeriods(
-  of: (condition: string, views: string) => string,
-  { before }: VisitSpans,
-): [current: string, before: string, until: string] {
+export function countPeriods(of: (condition: string, views: string) => string, { before }: VisitSpans) {
   return [
     of(inSpan("start", "current_from", "current_to"), "views"),
     before ? of(inSpan("start", "before_from", "before_to"), "views") : "NULL",
