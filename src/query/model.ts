@@ -112,6 +112,14 @@ export const resultType = field.choice(
   { description: "Which kind of results they are: how they are drawn." },
 );
 
+const untilModel = field.model("ResultUntil", {
+  date_to: field.moment(),
+  data: Type.Optional(Type.Array(Type.Number())),
+  count: Type.Optional(Type.Number()),
+  aggregated_value: Type.Optional(Type.Number()),
+  value: Type.Optional(field.nullable(Type.Number())),
+});
+
 /** The reply to a query; for an EventsQuery it has its columns too. */
 export const queryReply = field.model("QueryResponse", {
   results: Type.Unknown({
@@ -119,6 +127,8 @@ export const queryReply = field.model("QueryResponse", {
       "In PostHog's form for this kind of query: a list, for a funnel's times an object. Where a range that has not " +
       "ended is compared, lines of the time before have `until`: `date_to`, as far from their start as now is from " +
       "the current one's, and `data`, `count` and `aggregated_value` until then; figures: `date_to` and `value`.",
+    // Generated clients get a type for it, and no union of lists and objects, which some cannot read.
+    "x-members": field.model("ComparedResult", { until: Type.Optional(untilModel) }),
   }),
   result_type: resultType,
   timezone: field.timezone(),

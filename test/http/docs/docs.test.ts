@@ -254,6 +254,22 @@ test("the key is described once; only operations without one say so", () => {
   ]);
 });
 
+test("a compared result's part until now has a type of its own", () => {
+  const models = api.components["schemas"] as Record<string, JsonSchema>;
+  const { QueryResponse, ComparedResult, ResultUntil } = models;
+  const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+  expect(QueryResponse?.properties?.["results"]).toMatchObject({ "x-members": reference("ComparedResult") });
+  expect(ComparedResult?.properties).toEqual({ until: reference("ResultUntil") });
+  expect(Object.keys(ResultUntil?.properties ?? {})).toEqual([
+    "date_to",
+    "data",
+    "count",
+    "aggregated_value",
+    "value",
+  ]);
+  expect(ResultUntil?.required).toEqual(["date_to"]);
+});
+
 test("every model has a name and is described once", () => {
   const inline: string[] = [];
   const walk = (value: unknown, at: string): void => {
