@@ -227,20 +227,27 @@ function relativeMoment(
   return side === "lastDay" ? endOfDay(start) : start;
 }
 
-const intervalOf: Record<string, Interval> = { h: "hour", d: "day", w: "week", m: "month" };
-const brief: Record<string, string> = { M: "minutes", s: "seconds" };
-const monthsOf: Record<string, number> = { q: 3, y: 12 };
+/** Units of relative dates, in those of calendars. */
+const units: Readonly<Record<string, [name: string, count: number]>> = {
+  s: ["second", 1],
+  M: ["minute", 1],
+  h: ["hour", 1],
+  d: ["day", 1],
+  w: ["week", 1],
+  m: ["month", 1],
+  q: ["month", 3],
+  y: ["month", 12],
+};
 
 function toDuration(unit: string, count: number): Temporal.DurationLike {
-  const interval = intervalOf[unit];
-  if (brief[unit]) return { [brief[unit]]: count };
-  return interval ? { [`${interval}s`]: count } : { months: count * monthsOf[unit]! };
+  const [name, size] = units[unit]!;
+  return { [`${name}s`]: count * size };
 }
 
 function startOfUnit(unit: string, at: Moment, weekStart: number | undefined): Moment {
-  const start = floorToInterval(intervalOf[unit] ?? "month", at, weekStart);
-  const months = monthsOf[unit];
-  return months ? start.subtract({ months: (start.month - 1) % months }) : start;
+  const [name, size] = units[unit]!;
+  const start = floorToInterval(name as Interval, at, weekStart);
+  return size > 1 ? start.subtract({ months: (start.month - 1) % size }) : start;
 }
 
 /** The start of the bucket of a moment. @param weekStart the day on which weeks begin; by default Sunday. */

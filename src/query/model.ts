@@ -2,7 +2,6 @@
 // result.ts's.
 
 import Type from "typebox";
-import { Fault } from "../core/fault.ts";
 import * as field from "../http/fields/field.ts";
 import { queryKinds } from "./kinds.ts";
 import { queryLimits } from "./limits.ts";
@@ -61,29 +60,6 @@ export const queryDescription =
 const queryModel = field.variants("Query", "kind", [...bare, ...Object.values(wrapperModels)], {
   description: queryDescription,
 });
-
-/** PostHog's modes: whether a cached result is accepted, and whether the client waits. */
-const refreshModes = {
-  async: { isForced: false, isAsync: true },
-  async_except_on_cache_miss: { isForced: false, isAsync: false },
-  blocking: { isForced: false, isAsync: false },
-  force_async: { isForced: true, isAsync: true },
-  force_blocking: { isForced: true, isAsync: false },
-  force_cache: { isForced: false, isAsync: false },
-  lazy_async: { isForced: false, isAsync: true },
-};
-
-/** @param isAsync PostHog's older word for the mode `async`. @throws Fault for what is no mode. */
-export function refreshMode(refresh: unknown, isAsync: boolean): (typeof refreshModes)["async"] {
-  if (isAsync) return refreshModes.async;
-  if (refresh === true) return refreshModes.force_blocking;
-  if (refresh === false || refresh === null || refresh === undefined) return refreshModes.blocking;
-  if (typeof refresh === "string" && Object.hasOwn(refreshModes, refresh)) {
-    return refreshModes[refresh as keyof typeof refreshModes];
-  }
-  const detail = `True, false, or one of these is needed: ${Object.keys(refreshModes).join(", ")}.`;
-  throw new Fault("invalid_choice", detail, { attr: "refresh" });
-}
 
 const exampleQuery = {
   kind: "TrendsQuery",

@@ -1,6 +1,7 @@
 // Queries over HTTP: run while the client waits, or in the background. Saved queries are insights.
 
 import type { Gate } from "../access/gate.ts";
+import { refuseInput } from "../core/fault.ts";
 import { flagParameter, refusedParameter } from "../http/fields/query.ts";
 import { gone, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
@@ -9,7 +10,7 @@ import { problems } from "../http/problem.ts";
 import type { BackgroundQueries, FoundQuery } from "./background/background_queries.ts";
 import { queryStatusReply } from "./background/model.ts";
 import { queryLimits } from "./limits.ts";
-import { queryBody, queryReply, refreshMode } from "./model.ts";
+import { queryBody, queryReply } from "./model.ts";
 import type { OpenedQueries } from "./open.ts";
 import { resultReply } from "./results/reply.ts";
 import { refuseTable, tableFormatParameter, tableReply, wantedTable } from "./results/table_reply.ts";
@@ -63,6 +64,29 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
     }),
     ...backgroundOperations(background),
   ]);
+}
+
+/** PostHog's modes: whether a cached result is accepted, and whether the client waits. */
+const refreshModes = {
+  async: { isForced: false, isAsync: true },
+  async_except_on_cache_miss: { isForced: false, isAsync: false },
+  blocking: { isForced: false, isAsync: false },
+  force_async: { isForced: true, isAsync: true },
+  force_blocking: { isForced: true, isAsync: false },
+  force_cache: { isForced: false, isAsync: false },
+  lazy_async: { isForced: false, isAsync: true },
+};
+
+/** @param isAsync PostHog's older word for the mode `async`. @throws Fault for what is no mode. */
+function refreshMode(refresh: unknown, isAsync: boolean): (typeof refreshModes)["async"] {
+  if (isAsync) return refreshModes.async;
+  if (refresh === true) return refreshModes.force_blocking;
+  if (refresh === false || refresh === null || refresh === undefined) return refreshModes.blocking;
+  if (typeof refresh === "string" && Object.hasOwn(refreshModes, refresh)) {
+    return refreshModes[refresh as keyof typeof refreshModes];
+  }
+  const detail = `True, false, or one of these is needed: ${Object.keys(refreshModes).join(", ")}.`;
+  return refuseInput(detail, "refresh", "invalid_choice");
 }
 
 function backgroundOperations(background: BackgroundQueries) {

@@ -28,7 +28,6 @@ import { clickhouseTime, type DateSpan, readDateSpan } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
 import type { Entity } from "./parts/figure.ts";
 import type { DateRange, Interval } from "./parts/model.ts";
-import type { RowExpressions } from "./parts/row_expressions.ts";
 import type { ResultType } from "./result.ts";
 import { readTableRows, type SqlTableRows, tableRowSettings } from "./results/table_rows.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
@@ -190,6 +189,20 @@ async function firstEventMs(run: QueryRunner, project_id: number): Promise<numbe
     { project_id },
   );
   return row && Number(row.count) > 0 ? Number(row.first) : undefined;
+}
+
+/** The compiled expressions of SQL in a query's filters, math and breakdowns. Its statements read such rows. */
+interface RowExpressions {
+  /** The events as text after FROM. */
+  rows: (withPersons: boolean) => string;
+  /** Columns that rows have for the expressions. */
+  columns: readonly string[];
+  params: Readonly<Record<string, unknown>>;
+  condition: (text: string) => string;
+  /** As text; null where it is null. */
+  value: (text: string) => string;
+  /** Null where it is no finite number. */
+  number: (text: string) => string;
 }
 
 /** The context in which a kind answers a query. */

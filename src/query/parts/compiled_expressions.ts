@@ -11,7 +11,15 @@ import { findPropertyTypes } from "../sql/property_types.ts";
 import { admit, parseText, sqlFault, type TextReader } from "../sql/run.ts";
 import type { ExpressionNode } from "../sql/tree.ts";
 import { type QueryContext, throwSqlFailure } from "../store.ts";
-import type { QueryExpression } from "./row_expressions.ts";
+
+/** An expression in a filter, math or a breakdown. */
+export interface QueryExpression {
+  text: string;
+  /** Its name in a fault. */
+  attr: string;
+  /** Whether it is one number of many events, not a value of each. */
+  isAggregate?: boolean;
+}
 
 /** Columns of stored events that statements of queries read. */
 const exposed = wordsIn(

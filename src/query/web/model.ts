@@ -11,21 +11,15 @@ const ofEvent = (property: string) => ({ event: propertyText(`'${property}'`) })
 const ofSession = (property: string) => ({ session: `nullIf(${sessionExpressions[property]!}, '')` });
 
 const shared = {
-  dateRange: part.dateRange,
-  properties: part.anything(),
-  filterTestAccounts: part.maybe(flag()),
+  ...part.insightFields,
   compare: part.maybe(flag()),
   compareFilter: part.compareFilter,
   conversionGoal: part.unanswered("A goal of conversion"),
   doPathCleaning: part.unanswered("Cleaning paths"),
   includeRevenue: part.unanswered("Revenue"),
   sampling: part.unanswered("Sampling"),
-  samplingFactor: part.unanswered("Sampling", [1]),
-  aggregation_group_type_index: part.unanswered("Counting groups"),
   interval: part.unanswered("An interval"),
   ...part.unreadFields("Chooses between two ways of computing the same in PostHog.", "useSessionsTable"),
-  ...part.unreadFields(part.drawing, "dataColorTheme"),
-  ...part.ofEveryQuery,
 };
 
 export const webOverviewModel = strictModel("WebOverviewQuery", {
