@@ -14,13 +14,7 @@ import { type Shareable, sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { dashboardLimits } from "./limits.ts";
-import {
-  dashboardBody,
-  dashboardChangeBody,
-  dashboardModel,
-  dashboardRowModel,
-  type DashboardUpdate,
-} from "./model.ts";
+import * as model from "./model.ts";
 import { createDashboard, getDashboard, listDashboards, removeDashboard, updateDashboard } from "./store.ts";
 import { listTiles } from "./tile_store.ts";
 
@@ -34,7 +28,7 @@ interface DashboardParts {
   ) => Promise<Map<number, { last_refresh: string | null; is_cached: boolean }>>;
 }
 
-const shownOne = reply("The dashboard.", dashboardModel);
+const shownOne = reply("The dashboard.", model.dashboardModel);
 /** Levels below a dashboard where rows of results lie: tiles, tile, insight, result, row. */
 const rowsBelow = 5;
 
@@ -73,14 +67,14 @@ function listOperations(parts: DashboardParts) {
         created_by: referencesParameter("Only those of these users.", dashboardLimits.filterItemsMax),
         ...pageParameters("Rows"),
       },
-      replies: { 200: reply("The dashboards.", listSchema(dashboardRowModel)) },
+      replies: { 200: reply("The dashboards.", listSchema(model.dashboardRowModel)) },
       answer: async ({ project, query, url }) =>
         pageReply(url, query, await listDashboards(sql, project.id, query, query)),
     }),
     projectOperation("POST /dashboards/", "dashboard:write", {
       summary: "Create a dashboard",
       description: "Insights are added by their `dashboards`.",
-      body: dashboardBody,
+      body: model.dashboardBody,
       replies: { 201: shownOne },
       answer: async ({ access, project, body }) => {
         const id = await createDashboard(sql, body, { project_id: project.id, user_id: access.user.id });
@@ -118,7 +112,7 @@ function oneOperations(parts: DashboardParts) {
       put: "Change a dashboard, as PATCH does",
       // A deleted dashboard is found too, so that it can be restored.
       find: (request) => find(request, true),
-      body: dashboardChangeBody,
+      body: model.dashboardChangeBody,
       replies: { 200: shownOne },
       answer: async ({ access, project, found, body }) => {
         if (found.deleted && body.deleted !== false) throw notFound();
@@ -143,7 +137,7 @@ function oneOperations(parts: DashboardParts) {
  * A change may omit fields at every depth, but a tile's position must have all its numbers.
  * @throws Fault required
  */
-function checkWhole(tiles: DashboardUpdate["tiles"] = []): void {
+function checkWhole(tiles: model.DashboardUpdate["tiles"] = []): void {
   for (const [i, { layouts = {} }] of tiles.entries()) {
     for (const [width, layout] of Object.entries(layouts)) {
       const name = layout && ["x", "y", "w", "h"].find((field) => !Object.hasOwn(layout, field));

@@ -4,17 +4,7 @@ import { toBytes } from "../core/bytes.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
 import { checkInteger } from "../http/fields/field_rule.ts";
 import { formatStored } from "../http/fields/field_time.ts";
-import {
-  flagParameter,
-  integerParameter,
-  pageParameters,
-  parameter,
-  type QueryValues,
-  readRequiredText,
-  requiredTextParameter,
-  searchParameter,
-  textParameter,
-} from "../http/fields/query.ts";
+import * as parameter from "../http/fields/query.ts";
 import { gone, listSchema, reply, valuesQuery } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { streamedPage } from "../http/pages/page.ts";
@@ -24,15 +14,7 @@ import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { toReads } from "../storage/clickhouse/query_options.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { groupModel, groupPropertiesModel, groupTypesModel, groupValuesModel } from "./model.ts";
-import {
-  countGroups,
-  type Group,
-  groupBlocks,
-  type GroupFilter,
-  listGroupKeys,
-  listGroupProperties,
-  listGroupValues,
-} from "./store.ts";
+import * as store from "./store.ts";
 
 type GroupParts = RoomParts<"sql" | "clickhouse"> & { counts: CountCache };
 
@@ -54,7 +36,7 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
   return [
     projectOperation("GET /groups/", "group:read", {
       summary: "List groups: of a type's index the newest first, otherwise by their types and keys",
-      query: { ...groupFilterParameters, ...pageParameters("Groups") },
+      query: { ...groupFilterParameters, ...parameter.pageParameters("Groups") },
       replies: { 200: reply("The groups.", listSchema(groupModel)) },
       answer: async ({ project, query, request, url }) => {
         const types = await readGroupTypes(sql, project.id);
@@ -63,10 +45,12 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
         const question = JSON.stringify(filter);
         // Other requests use the count, too: it is read to its end.
         const [count, groups] = await Promise.all([
-          counts.count(project.id, question, () => countGroups(toReads(clickhouse, project.id), filter)),
-          listGroupKeys(reads, filter, query).then((keys) =>
-            primedTexts(groupBlocks(reads, keys), makeGroupText(types)),
+          counts.count(project.id, question, () =>
+            store.countGroups(toReads(clickhouse, project.id), filter),
           ),
+          store
+            .listGroupKeys(reads, filter, query)
+            .then((keys) => primedTexts(store.groupBlocks(reads, keys), makeGroupText(types))),
         ]);
         return await streamedPage(url, query, count, groups);
       },
@@ -75,15 +59,15 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
       summary: "Get the group with this type and exactly this key",
       query: {
         group_type_index: requiredTypeIndex,
-        group_key: requiredTextParameter("the group's key."),
-        skip_create_notebook: flagParameter("Without effect: there are no notebooks here."),
+        group_key: parameter.requiredTextParameter("the group's key."),
+        skip_create_notebook: parameter.flagParameter("Without effect: there are no notebooks here."),
       },
       replies: { 200: reply("The group.", groupModel) },
       answer: async ({ project, query: { group_type_index, group_key } }) => {
         const types = await readGroupTypes(sql, project.id);
         const { name } = present(types.find(({ place }) => place === group_type_index));
         const key = { group_type: name, group_key };
-        const [group] = (await groupBlocks(toReads(clickhouse, project.id), [key]).next()).value ?? [];
+        const [group] = (await store.groupBlocks(toReads(clickhouse, project.id), [key]).next()).value ?? [];
         return slicedReply([toBytes(makeGroupText(types)(present(group)))]);
       },
     }),
@@ -98,7 +82,7 @@ function propertyOperations({ sql, clickhouse }: GroupParts) {
       answer: async ({ project, request }) => {
         const types = await readGroupTypes(sql, project.id);
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
-        const found = await listGroupProperties(
+        const found = await store.listGroupProperties(
           reads,
           types.map(({ name }) => name),
         );
@@ -114,7 +98,9 @@ function propertyOperations({ sql, clickhouse }: GroupParts) {
         const types = await readGroupTypes(sql, project.id);
         const type = types.find(({ place }) => place === group_type_index);
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
-        const results = type ? await listGroupValues(reads, { group_type: type.name, key, search }) : [];
+        const results = type
+          ? await store.listGroupValues(reads, { group_type: type.name, key, search })
+          : [];
         return { results, refreshing: false };
       },
     }),
@@ -150,7 +136,7 @@ function typeOperations({ sql, clickhouse, counts }: GroupParts) {
 }
 
 /** Groups as JSON, with the indexes of their types and the texts of their properties as they were sent. */
-function makeGroupText(types: readonly GroupType[]): (group: Group) => string {
+function makeGroupText(types: readonly GroupType[]): (group: store.Group) => string {
   const indexes = new Map(types.map(({ name, place }) => [name, place]));
   return ({ group_type, group_key, properties, created_at }) => {
     const head = JSON.stringify({ group_type_index: indexes.get(group_type), group_type, group_key });
@@ -160,25 +146,25 @@ function makeGroupText(types: readonly GroupType[]): (group: Group) => string {
 }
 
 /** Any integer: an index that no type has names no groups. */
-const typeIndexParameter = integerParameter(
+const typeIndexParameter = parameter.integerParameter(
   "Only groups of the type with this index; none of an index that no type has.",
   {},
 );
 
-const requiredTypeIndex = parameter(
+const requiredTypeIndex = parameter.parameter(
   "Required: the index of the groups' type.",
-  (query, name) => checkInteger({}, readRequiredText(query, name), [name]),
+  (query, name) => checkInteger({}, parameter.readRequiredText(query, name), [name]),
   { type: "integer" },
 );
 
 const groupFilterParameters = {
   group_type_index: typeIndexParameter,
-  group_type: textParameter("Only groups of the type with this name."),
-  group_key: textParameter(
+  group_type: parameter.textParameter("Only groups of the type with this name."),
+  group_key: parameter.textParameter(
     "With group_type_index: only groups whose key contains this text, in any case. " +
       "Without: only the group with exactly this key.",
   ),
-  search: searchParameter(
+  search: parameter.searchParameter(
     "Only groups whose key, or a value of whose properties, contains this text, in any case.",
   ),
 };
@@ -189,8 +175,8 @@ const groupFilterParameters = {
  */
 function toGroupFilter(
   types: readonly GroupType[],
-  query: QueryValues<typeof groupFilterParameters>,
-): GroupFilter {
+  query: parameter.QueryValues<typeof groupFilterParameters>,
+): store.GroupFilter {
   const { group_type_index: index, group_type, group_key, search } = query;
   const names = types
     .filter(({ place, name }) => (index ?? place) === place && (group_type ?? name) === name)

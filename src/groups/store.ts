@@ -5,7 +5,9 @@ import { type QueryOptions, unlessTooBig } from "../storage/clickhouse/clickhous
 import { type ProjectReads, queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { buildConditions } from "../storage/events/conditions.ts";
 import { type FrequentValue, frequentValues, valueText } from "../storage/events/frequent_values.ts";
-import { groupLimits } from "./limits.ts";
+
+/** Names of properties listed for one type of groups, the most frequent ones. */
+const propertyNamesMax = 1000;
 
 export interface Group {
   group_type: string;
@@ -140,7 +142,7 @@ export async function listGroupProperties(reads: ProjectReads, types: readonly s
        GROUP BY group_type, group_key, key
      )
      GROUP BY group_type, name ORDER BY group_type, count DESC, name LIMIT {names:UInt64} BY group_type`,
-    { types, names: groupLimits.propertyNamesMax },
+    { types, names: propertyNamesMax },
   );
   const found = Map.groupBy(rows, ({ group_type }) => group_type);
   const listCounts = (type: string) =>

@@ -16,15 +16,7 @@ import { insightLimits } from "./limits.ts";
 import { type Insight, insightBody, insightModel, type InsightUpdate } from "./model.ts";
 import { shareableInsights } from "./shared.ts";
 import { computeResult, type InsightParts, withResults } from "./show.ts";
-import {
-  createInsight,
-  getInsight,
-  type InsightRow,
-  listInsights,
-  presentInsight,
-  removeInsight,
-  updateInsight,
-} from "./store.ts";
+import * as store from "./store.ts";
 
 /** Readers of an insight see its query's result, so its writer must be allowed to query. */
 const writeScopes = ["insight:write", "query:read"] as const;
@@ -62,7 +54,7 @@ function listOperations(parts: InsightParts) {
         const { limit, offset, ...filter } = query;
         if (refresh && limit > refreshedRowsMax) refuseInput(tooManyRefreshed, "limit", "max_value");
         const reader = { project_id: project.id, user_id: access.user.id };
-        const { count, rows } = await listInsights(sql, reader, filter, { limit, offset });
+        const { count, rows } = await store.listInsights(sql, reader, filter, { limit, offset });
         if (!refresh) return pageReply(url, query, { count, rows });
         const shown = await withResults(parts, project.id, rows, toCaller(access, request), listSecondsMax);
         return await slicedJson({ ...pageReply(url, query, { count, rows: shown }) }, rowsDepth);
@@ -78,8 +70,10 @@ function listOperations(parts: InsightParts) {
         await queries.read(project.id, query);
         const maker = { project_id: project.id, user_id: access.user.id };
         const input = { ...body, query, derived_name: body.derived_name ?? title };
-        const id = await createInsight(sql, input, maker);
-        return presentInsight(present(await getInsight(sql, project.id, id, { deletedToo: true })));
+        const id = await store.createInsight(sql, input, maker);
+        return store.presentInsight(
+          present(await store.getInsight(sql, project.id, id, { deletedToo: true })),
+        );
       },
     }),
   ];
@@ -89,7 +83,7 @@ function insightOperations(parts: InsightParts) {
   const { sql, queries } = parts;
   type Named = { project: { id: number }; params: { id: string } };
   const find = async ({ project, params }: Named, deletedToo = false) =>
-    present(await getInsight(sql, project.id, parseInsightName(params.id), { deletedToo }));
+    present(await store.getInsight(sql, project.id, parseInsightName(params.id), { deletedToo }));
   return [
     projectOperation("GET /insights/:id/", "insight:read", {
       summary: "Get an insight and its result, computed now",
@@ -106,7 +100,7 @@ function insightOperations(parts: InsightParts) {
       answer: async ({ access, found: row, query: { refresh = true, basic = false }, request }) => {
         const result =
           refresh && !basic ? await computeResult(queries, row, toCaller(access, request)) : undefined;
-        return await slicedJson(presentInsight(row, result));
+        return await slicedJson(store.presentInsight(row, result));
       },
     }),
     projectOperation("PATCH /insights/:id/", writeScopes, {
@@ -124,7 +118,7 @@ function insightOperations(parts: InsightParts) {
       replies: gone,
       answer: async ({ access, project, found }) => {
         const actor = { project_id: project.id, user_id: access.user.id };
-        if (!(await removeInsight(sql, found.id, actor))) throw notFound();
+        if (!(await store.removeInsight(sql, found.id, actor))) throw notFound();
       },
     }),
   ];
@@ -144,7 +138,7 @@ const tooManyRefreshed =
 
 async function changeInsight(
   { sql, queries }: InsightParts,
-  { id, project_id, deleted }: InsightRow,
+  { id, project_id, deleted }: store.InsightRow,
   user_id: number,
   changes: InsightUpdate,
 ): Promise<Insight> {
@@ -158,6 +152,6 @@ async function changeInsight(
     ...(named !== undefined && { derived_name: named }),
     ...(checked && { query: checked.stored }),
   };
-  await updateInsight(sql, id, stored, { project_id, user_id });
-  return presentInsight(present(await getInsight(sql, project_id, id, { deletedToo: true })));
+  await store.updateInsight(sql, id, stored, { project_id, user_id });
+  return store.presentInsight(present(await store.getInsight(sql, project_id, id, { deletedToo: true })));
 }

@@ -7,16 +7,7 @@ import { shownResults } from "../query/result.ts";
 import type { Uses } from "../storage/services.ts";
 import { insightLimits } from "./limits.ts";
 import type { Insight } from "./model.ts";
-import {
-  getDashboardContent,
-  getInsight,
-  getInsights,
-  getShownInsights,
-  type InsightRow,
-  notRun,
-  presentInsight,
-  type ShownResult,
-} from "./store.ts";
+import * as store from "./store.ts";
 
 export interface InsightParts extends Uses<"sql" | "clock"> {
   queries: QueryEngine;
@@ -30,13 +21,13 @@ export async function computeResult(
   queries: QueryEngine,
   { project_id, query }: { project_id: number; query: unknown },
   caller: QueryCaller,
-): Promise<ShownResult> {
+): Promise<store.ShownResult> {
   return await queries
     .answer(project_id, query, { ...caller, mayBeCached: false })
     .then(toShownResult, failedBy);
 }
 
-function toShownResult(answer: Awaited<ReturnType<QueryEngine["answer"]>>): ShownResult {
+function toShownResult(answer: Awaited<ReturnType<QueryEngine["answer"]>>): store.ShownResult {
   const { table, computed_at, timezone, is_cached } = answer;
   return {
     result: shownResults(answer),
@@ -51,13 +42,13 @@ function toShownResult(answer: Awaited<ReturnType<QueryEngine["answer"]>>): Show
   };
 }
 
-function failedBy(thrown: unknown): ShownResult {
+function failedBy(thrown: unknown): store.ShownResult {
   if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
   return failed(thrown.detail);
 }
 
-function failed(error_message: string): ShownResult {
-  return { ...notRun, query_status: { complete: true, error: true, error_message } };
+function failed(error_message: string): store.ShownResult {
+  return { ...store.notRun, query_status: { complete: true, error: true, error_message } };
 }
 
 /**
@@ -96,8 +87,8 @@ export function openInsightShow({ sql, ...parts }: InsightParts) {
     ids: readonly number[],
     caller?: QueryCaller,
   ): Promise<Map<number, Insight>> => {
-    const rows = await getInsights(sql, project_id, ids);
-    const plain = rows.map((row) => presentInsight(row));
+    const rows = await store.getInsights(sql, project_id, ids);
+    const plain = rows.map((row) => store.presentInsight(row));
     const presented = caller ? await withResults(parts, project_id, plain, caller) : plain;
     return new Map(presented.map((insight) => [insight.id, insight]));
   };
@@ -109,15 +100,15 @@ export function openInsightReader({ sql, queries }: Omit<InsightParts, "clock">)
   return {
     /** Undefined when the project has no such insight, or it is deleted. @throws when Postgres is unreachable. */
     insight: async (project_id: number, id: number) => {
-      const row = await getInsight(sql, project_id, id);
+      const row = await store.getInsight(sql, project_id, id);
       return row && (await read(queries, row));
     },
     /** Undefined and errors as above. Insights are computed one after another, in the dashboard's order. */
     dashboard: async (project_id: number, id: number) => {
-      const found = await getDashboardContent(sql, project_id, id);
+      const found = await store.getDashboardContent(sql, project_id, id);
       if (!found) return undefined;
       const insights: Awaited<ReturnType<typeof read>>[] = [];
-      for (const row of await getShownInsights(sql, project_id, found))
+      for (const row of await store.getShownInsights(sql, project_id, found))
         insights.push(await read(queries, row));
       return { id, name: found.name, insights };
     },
@@ -125,7 +116,7 @@ export function openInsightReader({ sql, queries }: Omit<InsightParts, "clock">)
 }
 
 /** An insight's name, and the result of its query or, as a sentence to show, why there is none. */
-async function read(queries: QueryEngine, { id, short_id, project_id, query, ...row }: InsightRow) {
+async function read(queries: QueryEngine, { id, short_id, project_id, query, ...row }: store.InsightRow) {
   const name = row.name || row.derived_name || `Insight ${short_id}`;
   try {
     const { table, ...result } = await queries.run(project_id, query);

@@ -75,15 +75,14 @@ export async function listInsights(
   filter: InsightFilter,
   page: Page,
 ): Promise<Counted<Insight>> {
-  const isPlain = Object.values(filter).every((item) => item === undefined);
   const from = sql`
     ${source(sql)}
-    WHERE i.project_id = ${project_id} AND NOT i.deleted
-    ${isPlain ? sql`` : insightConditions(sql, filter, user_id)}`;
-  const order = isPlain ? sql`i.id DESC` : insightOrder(sql, filter.order);
-  const listing = { columns: columns(sql), from, order, page };
+    WHERE i.project_id = ${project_id} AND NOT i.deleted ${insightConditions(sql, filter, user_id)}`;
   return await countedPage(sql, {
-    ...listing,
+    columns: columns(sql),
+    from,
+    order: insightOrder(sql, filter.order),
+    page,
     show: (row: InsightRow) => presentInsight(row),
     check: checkFits,
   });
@@ -248,60 +247,51 @@ export async function getDashboardContent(sql: Postgres, project_id: number, id:
   return row;
 }
 
-/**
- * Conditions to append to others, each with its AND.
- * @param user_id the owner that `user` filters by.
- */
+/** Conditions to append to others. @param user_id the owner that `user` filters by. */
 function insightConditions(sql: Postgres, filter: InsightFilter, user_id: number): PostgresFragment {
-  const { short_id = null, favorited = null, saved = null, user = null } = filter;
+  const { short_id, created_by, user, saved, favorited, insight, tags } = filter;
+  const { created_date_from, created_date_to, date_from, date_to } = filter;
   const pattern = containing(filter.search);
-  const [createdBy, tags] = [filter.created_by ?? null, filter.tags ?? null];
-  return sql`
-    AND (${short_id}::text IS NULL OR i.short_id = ${short_id})
-    AND (${favorited}::boolean IS NULL OR i.favorited = ${favorited})
-    AND (${saved}::boolean IS NULL OR i.saved = ${saved} OR ${saved} AND EXISTS (
-      SELECT FROM dashboard_tiles t JOIN dashboards d ON d.id = t.dashboard_id AND NOT d.deleted
-      WHERE t.insight_id = i.id))
-    AND (${user}::boolean IS NULL OR (i.created_by IS NOT DISTINCT FROM ${user_id}) = ${user})
-    AND (${createdBy}::integer[] IS NULL OR i.created_by = ANY(${createdBy}))
-    AND (${tags}::text[] IS NULL OR i.tags && ${tags})
-    AND (${pattern}::text IS NULL OR i.name ILIKE ${pattern} OR i.derived_name ILIKE ${pattern}
-      OR i.description ILIKE ${pattern} OR EXISTS (SELECT FROM unnest(i.tags) AS tag WHERE tag ILIKE ${pattern}))
-    ${onDashboards(sql, filter)} ${ofType(sql, filter)} ${ofTimes(sql, filter)}`;
-}
-
-function onDashboards(sql: Postgres, { dashboard, dashboards = [] }: InsightFilter): PostgresFragment {
-  const all = dashboard === undefined ? dashboards : [dashboard, ...dashboards];
-  return sql`
-    AND NOT EXISTS (
-      SELECT FROM unnest(${all}::integer[]) AS wanted WHERE NOT EXISTS (
-        SELECT FROM dashboard_tiles t WHERE t.insight_id = i.id AND t.dashboard_id = wanted))`;
+  const dashboards = [filter.dashboard ?? [], filter.dashboards ?? []].flat();
+  const conditions = [
+    short_id !== undefined && sql`i.short_id = ${short_id}`,
+    favorited !== undefined && sql`i.favorited = ${favorited}`,
+    saved !== undefined &&
+      sql`(i.saved = ${saved} OR ${saved} AND EXISTS (
+        SELECT FROM dashboard_tiles t JOIN dashboards d ON d.id = t.dashboard_id AND NOT d.deleted
+        WHERE t.insight_id = i.id))`,
+    user !== undefined && sql`(i.created_by IS NOT DISTINCT FROM ${user_id}) = ${user}`,
+    created_by && sql`i.created_by = ANY(${created_by}::integer[])`,
+    tags && sql`i.tags && ${tags}::text[]`,
+    pattern !== null &&
+      sql`(i.name ILIKE ${pattern} OR i.derived_name ILIKE ${pattern} OR i.description ILIKE ${pattern}
+        OR EXISTS (SELECT FROM unnest(i.tags) AS tag WHERE tag ILIKE ${pattern}))`,
+    dashboards.length > 0 &&
+      sql`NOT EXISTS (
+        SELECT FROM unnest(${dashboards}::integer[]) AS needed WHERE NOT EXISTS (
+          SELECT FROM dashboard_tiles t WHERE t.insight_id = i.id AND t.dashboard_id = needed))`,
+    insight && isOfType(sql, insight),
+    created_date_from && sql`i.created_at > ${`${created_date_from}Z`}::text::timestamptz`,
+    created_date_to && sql`i.created_at < ${`${created_date_to}Z`}::text::timestamptz`,
+    date_from && sql`i.last_modified_at > ${`${date_from}Z`}::text::timestamptz`,
+    date_to && sql`i.last_modified_at < ${`${date_to}Z`}::text::timestamptz`,
+  ];
+  return conditions.reduce<PostgresFragment>(
+    (all, condition) => (condition ? sql`${all} AND ${condition}` : all),
+    sql``,
+  );
 }
 
 /** By the kind of the query itself, without the nodes around it. */
-function ofType(sql: Postgres, { insight }: InsightFilter): PostgresFragment {
-  if (insight === undefined) return sql``;
+function isOfType(sql: Postgres, type: NonNullable<InsightFilter["insight"]>): PostgresFragment {
   const kind = sql`coalesce(i.query->'source'->'source'->>'kind', i.query->'source'->>'kind', i.query->>'kind', '')`;
-  if (insight === "JSON") return sql`AND NOT ${kind} = ANY(${Object.values(kindsByType)}::text[])`;
-  return sql`AND ${kind} = ${kindsByType[insight]}`;
-}
-
-function ofTimes(sql: Postgres, filter: InsightFilter): PostgresFragment {
-  const [createdFrom, createdTo] = [utc(filter.created_date_from), utc(filter.created_date_to)];
-  const [from, to] = [utc(filter.date_from), utc(filter.date_to)];
-  return sql`
-    AND (${createdFrom}::text IS NULL OR i.created_at > ${createdFrom}::text::timestamptz)
-    AND (${createdTo}::text IS NULL OR i.created_at < ${createdTo}::text::timestamptz)
-    AND (${from}::text IS NULL OR i.last_modified_at > ${from}::text::timestamptz)
-    AND (${to}::text IS NULL OR i.last_modified_at < ${to}::text::timestamptz)`;
-}
-
-function utc(moment: string | undefined): string | null {
-  return moment === undefined ? null : `${moment}Z`;
+  if (type === "JSON") return sql`NOT ${kind} = ANY(${Object.values(kindsByType)}::text[])`;
+  return sql`${kind} = ${kindsByType[type]}`;
 }
 
 /** Insights without the field come last; of equal ones the newest first. */
-function insightOrder(sql: Postgres, order: InsightOrder = "-id"): PostgresFragment {
+function insightOrder(sql: Postgres, order: InsightOrder | undefined): PostgresFragment {
+  if (order === undefined) return sql`i.id DESC`;
   const field = sql(`i.${order.replace("-", "")}`);
   return order.startsWith("-")
     ? sql`${field} DESC NULLS LAST, i.id DESC`

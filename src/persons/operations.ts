@@ -5,13 +5,7 @@ import { refuseInput } from "../core/fault.ts";
 import { readUuid } from "../core/id.ts";
 import { excerpt, notFound } from "../http/fields/field_fault.ts";
 import { propertiesParameter } from "../http/fields/property_parameter.ts";
-import {
-  pageParameters,
-  type QueryValues,
-  refusedParameter,
-  searchParameter,
-  textParameter,
-} from "../http/fields/query.ts";
+import * as parameter from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { csvDescription, csvReply, formatParameter, wantsCsv } from "../http/pages/csv.ts";
@@ -26,14 +20,7 @@ import { CountCache } from "../work/count_cache.ts";
 import { activityOperations } from "./activity/operations.ts";
 import { recordChange } from "./activity/store.ts";
 import { deletionOperations } from "./deletion/operations.ts";
-import {
-  distinctIdModel,
-  personModel,
-  personText,
-  type SplitBody,
-  splitBody,
-  successModel,
-} from "./model.ts";
+import * as model from "./model.ts";
 import { type CountedParts, nobody, type PersonParts, readPerson, requireMainId } from "./parts.ts";
 import { propertyOperations } from "./properties/operations.ts";
 import { listDistinctIds } from "./reading/large_store.ts";
@@ -44,19 +31,19 @@ import { splitPerson } from "./split/store.ts";
 
 /** Filters of a request for persons. All must match a person's current state. */
 const personParameters = {
-  distinct_id: textParameter("Only the person of this distinct id."),
-  email: textParameter("Only persons whose property `email` is exactly this."),
+  distinct_id: parameter.textParameter("Only the person of this distinct id."),
+  email: parameter.textParameter("Only persons whose property `email` is exactly this."),
   properties: propertiesParameter(
     "Only persons that match: a JSON list of property filters of type person.",
     ["person"],
   ),
-  search: searchParameter(
+  search: parameter.searchParameter(
     "Only persons with a distinct id, an e-mail address or a name that contains this text, and the one whose id it is.",
   ),
-  cohort: refusedParameter("There are no cohorts here: filter by properties instead."),
+  cohort: parameter.refusedParameter("There are no cohorts here: filter by properties instead."),
 };
 
-type PersonQuery = QueryValues<typeof personParameters> & Page;
+type PersonQuery = parameter.QueryValues<typeof personParameters> & Page;
 
 export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
   const counted = { ...parts, counts: new CountCache(parts.clock) };
@@ -75,13 +62,13 @@ function readingOperations(parts: CountedParts) {
     projectOperation("GET /persons/", "person:read", {
       summary: "List persons, by their main distinct ids",
       description: csvDescription,
-      query: { ...personParameters, format: formatParameter, ...pageParameters("Persons") },
-      replies: { 200: reply("The persons.", listSchema(personModel)) },
+      query: { ...personParameters, format: formatParameter, ...parameter.pageParameters("Persons") },
+      replies: { 200: reply("The persons.", listSchema(model.personModel)) },
       answer: async ({ project, query, request, url }) => {
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const read = (page: Page) => personPage(parts, reads, { ...query, ...page }, project.timezone);
         if (wantsCsv(request, query.format)) {
-          return await csvReply({ url, name: "persons", model: personModel, page: query, read });
+          return await csvReply({ url, name: "persons", model: model.personModel, page: query, read });
         }
         const { count, rows } = await read(query);
         return await streamedPage(url, query, count, rows);
@@ -90,8 +77,8 @@ function readingOperations(parts: CountedParts) {
     projectOperation("GET /persons/:uuid/distinct_ids/", "person:read", {
       summary: "List a person's distinct ids, the main one first",
       find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
-      query: pageParameters("Distinct ids"),
-      replies: { 200: reply("The distinct ids.", listSchema(distinctIdModel)) },
+      query: parameter.pageParameters("Distinct ids"),
+      replies: { 200: reply("The distinct ids.", listSchema(model.distinctIdModel)) },
       answer: async ({ project, found: main_id, query, url }) => {
         const reads = toReads(clickhouse, project.id);
         return pageReply(url, query, await listDistinctIds(reads, main_id, query));
@@ -100,7 +87,7 @@ function readingOperations(parts: CountedParts) {
     projectOperation("GET /persons/:uuid/", "person:read", {
       summary: "Get a person",
       find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
-      replies: { 200: reply("The person.", personModel) },
+      replies: { 200: reply("The person.", model.personModel) },
       answer: ({ project, found: main_id }) => readPerson(parts, project, main_id),
     }),
   ];
@@ -112,7 +99,7 @@ async function personPage(
   query: PersonQuery,
   timezone: string,
 ): Promise<{ count: number; rows: AsyncGenerator<Uint8Array, void> }> {
-  const readTexts = (mains: string[]) => primedTexts(personBlocks(reads, mains), personText);
+  const readTexts = (mains: string[]) => primedTexts(personBlocks(reads, mains), model.personText);
   const filter = await readFilter(reads, query, { now: clock.now(), timezone: readStoredZone(timezone) });
   if (filter) {
     const { count, mains } = await filterMainIds(reads, filter, query).catch((thrown: unknown) => {
@@ -154,8 +141,8 @@ function splitOperations(parts: CountedParts) {
         "Each becomes a person of its own, with the uuid of that id. Events belong to their distinct ids and follow " +
         "them, as do the properties that they set. The person keeps its main distinct id, and with it its uuid.",
       find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
-      body: splitBody,
-      replies: { 201: reply("They are split off.", successModel) },
+      body: model.splitBody,
+      replies: { 201: reply("They are split off.", model.successModel) },
       answer: async ({ access, project, found: main_id, body }) => {
         const { sql, clickhouse, clock, counts } = parts;
         const distinct_ids = idsToSplit(main_id, body);
@@ -174,7 +161,7 @@ function splitOperations(parts: CountedParts) {
 }
 
 /** Undefined for all but the main id. @throws Fault for ids that cannot be split off or stay. */
-function idsToSplit(main_id: string, { main_distinct_id, distinct_ids_to_split }: SplitBody) {
+function idsToSplit(main_id: string, { main_distinct_id, distinct_ids_to_split }: model.SplitBody) {
   const named = "the person's main distinct id, which its uuid is of";
   if (main_distinct_id != null && distinct_ids_to_split != null)
     refuseInput("main_distinct_id cannot be combined with distinct_ids_to_split.", "main_distinct_id");

@@ -7,14 +7,7 @@ import type { AccessProject } from "../access/scope.ts";
 import type { Clock } from "../core/clock.ts";
 import { Fault, refuseInput } from "../core/fault.ts";
 import { missingReference, parseRowId, present } from "../http/fields/field_fault.ts";
-import {
-  choiceParameter,
-  flagParameter,
-  pageParameters,
-  referenceParameter,
-  searchParameter,
-  uuidParameter,
-} from "../http/fields/query.ts";
+import * as parameter from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
@@ -22,33 +15,15 @@ import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Uses } from "../storage/services.ts";
 import { addTestDelivery, getDelivery, listDeliveries } from "./deliveries/store.ts";
 import { subscriptionLimits } from "./limits.ts";
-import {
-  deliveryModel,
-  parseWebUrl,
-  subscriptionBody,
-  subscriptionModel,
-  type SubscriptionUpdate,
-  type TargetType,
-  targetTypes,
-  wrongTarget,
-} from "./model.ts";
+import * as model from "./model.ts";
 import { nextDate, type Schedule } from "./schedule.ts";
-import {
-  createSubscription,
-  findMissing,
-  listSubscriptions,
-  requireSubscription,
-  reviseSubscription,
-  type StoredSubscription,
-  subscriptionOrders,
-  toSubscription,
-} from "./store.ts";
+import * as store from "./store.ts";
 
 interface SubscriptionParts extends Uses<"sql" | "clock"> {
   addresses: Addresses;
 }
 
-const shownOne = { 200: reply("The subscription.", subscriptionModel) };
+const shownOne = { 200: reply("The subscription.", model.subscriptionModel) };
 
 export function subscriptionRoutes({ gate, ...parts }: SubscriptionParts & { gate: Gate }) {
   return mounted(gate, "Subscriptions", [
@@ -64,30 +39,32 @@ function listOperations(parts: SubscriptionParts) {
     projectOperation("GET /subscriptions/", "subscription:read", {
       summary: "List subscriptions, newest first",
       query: {
-        deleted: flagParameter("true: the deleted ones instead."),
-        insight: referenceParameter("Only those of this insight."),
-        dashboard: referenceParameter("Only those of this dashboard."),
-        resource_type: choiceParameter("Only those of this.", ["insight", "dashboard"]),
-        target_type: choiceParameter("Only those sent so.", targetTypes),
-        created_by: uuidParameter("Only those of the user with this uuid."),
-        search: searchParameter("Only those with this text in their title, or the name of what they send."),
-        ordering: choiceParameter(
-          "The sort order, with a minus before it for the highest first; by default -created_at.",
-          subscriptionOrders.flatMap((name) => [name, `-${name}`] as const),
+        deleted: parameter.flagParameter("true: the deleted ones instead."),
+        insight: parameter.referenceParameter("Only those of this insight."),
+        dashboard: parameter.referenceParameter("Only those of this dashboard."),
+        resource_type: parameter.choiceParameter("Only those of this.", ["insight", "dashboard"]),
+        target_type: parameter.choiceParameter("Only those sent so.", model.targetTypes),
+        created_by: parameter.uuidParameter("Only those of the user with this uuid."),
+        search: parameter.searchParameter(
+          "Only those with this text in their title, or the name of what they send.",
         ),
-        ...pageParameters("Subscriptions"),
+        ordering: parameter.choiceParameter(
+          "The sort order, with a minus before it for the highest first; by default -created_at.",
+          store.subscriptionOrders.flatMap((name) => [name, `-${name}`] as const),
+        ),
+        ...parameter.pageParameters("Subscriptions"),
       },
-      replies: { 200: reply("The subscriptions.", listSchema(subscriptionModel)) },
+      replies: { 200: reply("The subscriptions.", listSchema(model.subscriptionModel)) },
       answer: async ({ project, query, url }) => {
         const filter = { ...query, deleted: query.deleted ?? false, project_id: project.id };
-        return pageReply(url, query, await listSubscriptions(sql, filter, query));
+        return pageReply(url, query, await store.listSubscriptions(sql, filter, query));
       },
     }),
     projectOperation("POST /subscriptions/", "subscription:write", {
       summary: "Create a subscription",
       description: "Sends nothing yet: the first delivery is at next_delivery_date.",
-      body: subscriptionBody,
-      replies: { 201: reply("The subscription.", subscriptionModel) },
+      body: model.subscriptionBody,
+      replies: { 201: reply("The subscription.", model.subscriptionModel) },
       answer: async ({ access, project, body }) => {
         await checkInput(parts, project.id, body, body);
         const now = parts.clock.now();
@@ -95,7 +72,7 @@ function listOperations(parts: SubscriptionParts) {
           created_at: new Date(now),
           next_delivery_date: nextDate(withZone(body, project), now),
         };
-        const made = await createSubscription(sql, {
+        const made = await store.createSubscription(sql, {
           ...body,
           ...dates,
           project_id: project.id,
@@ -114,21 +91,22 @@ function oneOperations(parts: SubscriptionParts) {
   return [
     projectOperation("GET /subscriptions/:id/", "subscription:read", {
       summary: "Get a subscription",
-      find: (request) => requireSubscription(sql, request),
+      find: (request) => store.requireSubscription(sql, request),
       replies: shownOne,
-      answer: ({ found }) => toSubscription(found),
+      answer: ({ found }) => store.toSubscription(found),
     }),
     projectOperation("PATCH /subscriptions/:id/", "subscription:write", {
       summary: "Change or delete a subscription",
       description: '`{"deleted": true}` deletes it. A change enables one that was disabled after failures.',
       put: "Change a subscription; fields without a default are required",
-      find: (request) => requireSubscription(sql, request),
-      body: subscriptionBody,
+      find: (request) => store.requireSubscription(sql, request),
+      body: model.subscriptionBody,
       replies: shownOne,
       answer: async ({ project, found, body }) => {
         await checkInput(parts, project.id, body, { ...found, ...body });
-        const decide = (stored: StoredSubscription) => revision(stored, body, project, parts.clock.now());
-        return present(await reviseSubscription(sql, project.id, found.id, decide));
+        const decide = (stored: store.StoredSubscription) =>
+          revision(stored, body, project, parts.clock.now());
+        return present(await store.reviseSubscription(sql, project.id, found.id, decide));
       },
     }),
   ];
@@ -138,15 +116,15 @@ function oneOperations(parts: SubscriptionParts) {
 async function checkInput(
   { sql, addresses }: SubscriptionParts,
   project_id: number,
-  changes: SubscriptionUpdate,
-  whole: { target_type: TargetType; target_value: string },
+  changes: model.SubscriptionUpdate,
+  whole: { target_type: model.TargetType; target_value: string },
 ): Promise<void> {
-  const missing = await findMissing(sql, project_id, changes);
+  const missing = await store.findMissing(sql, project_id, changes);
   if (missing) throw missingReference(missing, changes[missing] ?? "");
   if (changes.target_type !== undefined || changes.target_value !== undefined) {
-    const wrong = wrongTarget(whole.target_type, whole.target_value);
+    const wrong = model.wrongTarget(whole.target_type, whole.target_value);
     if (wrong !== undefined) refuseInput(wrong, "target_value");
-    const url = whole.target_type === "email" ? undefined : parseWebUrl(whole.target_value);
+    const url = whole.target_type === "email" ? undefined : model.parseWebUrl(whole.target_value);
     const refusal = url && (await addresses.findResolvedRefusal(url.hostname));
     if (refusal !== undefined) refuseInput(refusal, "target_value");
   }
@@ -164,8 +142,8 @@ function withZone<Zoned extends { timezone: string | null }>(
 
 /** The next date changes when the schedule changes, or the subscription is restored or enabled again. */
 function revision(
-  stored: StoredSubscription,
-  changes: SubscriptionUpdate,
+  stored: store.StoredSubscription,
+  changes: model.SubscriptionUpdate,
   project: AccessProject,
   now: number,
 ) {
@@ -188,19 +166,19 @@ function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
   return [
     projectOperation("GET /subscriptions/:id/deliveries/", "subscription:read", {
       summary: "List a subscription's deliveries, newest first",
-      find: (request) => requireSubscription(sql, request),
-      query: pageParameters("Deliveries"),
-      replies: { 200: reply("The deliveries.", listSchema(deliveryModel)) },
+      find: (request) => store.requireSubscription(sql, request),
+      query: parameter.pageParameters("Deliveries"),
+      replies: { 200: reply("The deliveries.", listSchema(model.deliveryModel)) },
       answer: async ({ found, query, url }) =>
         pageReply(url, query, await listDeliveries(sql, found.id, query)),
     }),
     projectOperation("GET /subscriptions/:id/deliveries/:delivery_id/", "subscription:read", {
       summary: "Get a delivery of a subscription",
       find: async ({ project, params }) => {
-        const { id } = await requireSubscription(sql, { project, params });
+        const { id } = await store.requireSubscription(sql, { project, params });
         return present(await getDelivery(sql, id, parseRowId(params.delivery_id)));
       },
-      replies: { 200: reply("The delivery.", deliveryModel) },
+      replies: { 200: reply("The delivery.", model.deliveryModel) },
       answer: ({ found }) => found,
     }),
     // PostHog documents the name with a dash.
@@ -210,8 +188,8 @@ function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
         description:
           "Retried like any other delivery; next_delivery_date stays. " +
           `A project may ask for ${subscriptionLimits.testDeliveriesPerMinuteMax} in a minute, then it is throttled.`,
-        find: (request) => requireSubscription(sql, request),
-        replies: { 201: reply("The started delivery.", deliveryModel) },
+        find: (request) => store.requireSubscription(sql, request),
+        replies: { 201: reply("The started delivery.", model.deliveryModel) },
         answer: async ({ project, found }) => {
           if (found.deleted) throw new Fault("invalid_input", "The subscription is deleted.");
           testRate.count(String(project.id));

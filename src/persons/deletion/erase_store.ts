@@ -21,6 +21,32 @@ export interface Erasure extends DeletionScope {
   ordered_at: number;
 }
 
+/**
+ * The tables of each part of a deletion. `id`: a row's distinct id, where no column has it. `arrived`: its arrival;
+ * without one, rows that arrive until the deletion is carried out belong to it, too.
+ */
+export const erasedTables: readonly {
+  isErased: (scope: DeletionScope) => boolean;
+  tables: Readonly<Record<string, { id?: string; arrived?: string }>>;
+}[] = [
+  {
+    isErased: ({ keep_person }) => !keep_person,
+    tables: { seen: { arrived: "arrived" }, person_props: {} },
+  },
+  {
+    isErased: ({ delete_events }) => delete_events,
+    tables: {
+      event_rows: { arrived: "created_at" },
+      session_facts: { id: "substring(first_seen, 9)" },
+      ingestion_warnings: { arrived: "timestamp" },
+    },
+  },
+  {
+    isErased: ({ delete_recordings }) => delete_recordings,
+    tables: { snapshot_chunks: { arrived: "created_at" }, session_recording_days: {} },
+  },
+];
+
 const moment = "fromUnixTimestamp64Micro({at:Int64}, 'UTC')";
 const fed = `uuid, project_id, event, distinct_id, properties, timestamp, created_at, historical_migration,
   person_mode, pk, pw, pv, gt, gk, rank`;
@@ -90,37 +116,26 @@ async function insertDeleted({ from, command }: ListedIds, params: Record<string
   );
 }
 
-async function eraseListed(
-  { delete_events, delete_recordings, keep_person }: DeletionScope,
-  listed: ListedIds,
-  params: Record<string, unknown>,
-): Promise<void> {
+async function eraseListed(scope: DeletionScope, listed: ListedIds, params: Record<string, unknown>) {
   const { rows, remove, command } = listed;
   const later = `${rows} AND created_at > ${moment}`;
-  const arrived = `created_at <= ${moment}`;
-  if (!keep_person) {
+  if (!scope.keep_person) {
     await insertDeleted(listed, params);
     await command(
       `INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version, is_deleted)
        SELECT project_id, distinct_id, '', merged_at, created_at, {version:UInt64}, 1
        FROM merged_ids FINAL
-       WHERE ${rows} AND ${arrived}`,
+       WHERE ${rows} AND created_at <= ${moment}`,
       params,
     );
-    await remove("seen");
-    await remove("person_props");
   }
-  if (delete_events) {
-    await remove("event_rows", params, arrived);
-    await remove("session_facts", params, "1", "substring(first_seen, 9)");
-    await remove("ingestion_warnings", params, `timestamp <= ${moment}`);
+  const parts = erasedTables.filter(({ isErased }) => isErased(scope));
+  for (const [table, { id, arrived }] of parts.flatMap(({ tables }) => Object.entries(tables))) {
+    // All that is derived of an id is derived again, below, for the events that stay.
+    const where = arrived === undefined || table === "seen" ? "1" : `${arrived} <= ${moment}`;
+    await remove(table, params, where, id);
   }
-  if (delete_recordings) {
-    await remove("snapshot_chunks", params, arrived);
-    await remove("session_recording_days");
-  }
-  // Some of the rows deleted above belong to events that stay.
-  if (!keep_person)
+  if (!scope.keep_person)
     await command(`INSERT INTO event_feed (${fed}) SELECT ${fed} FROM event_rows WHERE ${later}`, params);
-  if (delete_events) await command(insertStoredSessions(later), params);
+  if (scope.delete_events) await command(insertStoredSessions(later), params);
 }

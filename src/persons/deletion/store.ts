@@ -7,7 +7,7 @@ import { arrayText, type Postgres, type PostgresFragment } from "../../storage/p
 import { areSeveral, isOrderDue, isPassed } from "../journals_store.ts";
 import { personLimits } from "../limits.ts";
 import { dueSplits } from "../split/store.ts";
-import { type DeletionScope, erase, type Erasure, listDeleted } from "./erase_store.ts";
+import { type DeletionScope, erase, erasedTables, type Erasure, listDeleted } from "./erase_store.ts";
 
 /**
  * Stores an order for each person. `now` is in microseconds. Resolves when no read shows the persons any more, to those
@@ -135,12 +135,10 @@ export async function removeGoneProjects(sql: Postgres, clickhouse: ClickHouse):
   return finished;
 }
 
-interface Ordered {
+interface Ordered extends DeletionScope {
   project_id: number;
   /** Microseconds since 1970. */
   ordered_at: string;
-  delete_events: boolean;
-  delete_recordings: boolean;
 }
 
 /**
@@ -151,7 +149,7 @@ export async function hideOrdered(sql: Postgres, clickhouse: ClickHouse): Promis
   if (clickhouse.cluster) return false;
   const orders = await sql<Ordered[]>`
     SELECT DISTINCT project_id, ordered_at::text, delete_events,
-      coalesce(delete_recordings, delete_events) AS delete_recordings
+      coalesce(delete_recordings, delete_events) AS delete_recordings, keep_person
     FROM person_deletion_orders
     WHERE finished_at IS NULL AND begun_at IS NULL AND NOT keep_person
     ORDER BY 1, 2 LIMIT ${personLimits.hiddenOrdersMax + 1}`;
@@ -164,35 +162,17 @@ export async function hideOrdered(sql: Postgres, clickhouse: ClickHouse): Promis
 /** By table, the rows that a deletion will remove: those that had arrived by its order. */
 function hiddenRows(project_id: number, orders: readonly Ordered[]): HiddenRows {
   const rows: HiddenRows = {};
-  const hide = (deletions: readonly Ordered[], tables: Readonly<Record<string, TableRows>>) => {
-    if (deletions.length === 0) return;
-    const moments = deletions.map(({ ordered_at }) => `fromUnixTimestamp64Micro(${ordered_at}, 'UTC')`);
-    const latest = moments.at(-1)!;
-    for (const [table, { id = "distinct_id", arrived }] of Object.entries(tables)) {
-      const ids = `SELECT id_hash FROM deleted_ids
+  for (const { isErased, tables } of erasedTables) {
+    const moments = orders
+      .filter(isErased)
+      .map(({ ordered_at }) => `fromUnixTimestamp64Micro(${ordered_at}, 'UTC')`);
+    if (moments.length === 0) continue;
+    const ids = `SELECT id_hash FROM deleted_ids
         WHERE project_id = ${project_id} AND deleted_at IN (${moments.join()})`;
-      const until = arrived === undefined ? "" : ` AND ${arrived} <= ${latest}`;
+    for (const [table, { id = "distinct_id", arrived }] of Object.entries(tables)) {
+      const until = arrived === undefined ? "" : ` AND ${arrived} <= ${moments.at(-1)}`;
       rows[table] = `project_id = ${project_id} AND sipHash64(${id}) IN (${ids})${until}`;
     }
-  };
-  hide(orders, { seen: { arrived: "arrived" }, person_props: {} });
-  hide(
-    orders.filter((order) => order.delete_events),
-    {
-      event_rows: { arrived: "created_at" },
-      session_facts: { id: "substring(first_seen, 9)" },
-      ingestion_warnings: { arrived: "timestamp" },
-    },
-  );
-  hide(
-    orders.filter((order) => order.delete_recordings),
-    { snapshot_chunks: { arrived: "created_at" }, session_recording_days: {} },
-  );
+  }
   return rows;
-}
-
-interface TableRows {
-  id?: string;
-  /** The row's arrival; without one, rows that arrive until the deletion is carried out are hidden, too. */
-  arrived?: string;
 }

@@ -9,14 +9,7 @@ import { readsUntil } from "../../storage/clickhouse/clickhouse.ts";
 import { toReads } from "../../storage/clickhouse/query_options.ts";
 import { type Changed, recordChange } from "../activity/store.ts";
 import { personLimits } from "../limits.ts";
-import {
-  deletePropertyBody,
-  personChangeBody,
-  personModel,
-  personValuesModel,
-  successModel,
-  updatePropertyBody,
-} from "../model.ts";
+import * as model from "../model.ts";
 import { type CountedParts, readPerson, requireMainId } from "../parts.ts";
 import { listPersonValues } from "../reading/current_store.ts";
 
@@ -29,7 +22,7 @@ export function propertyOperations(parts: CountedParts) {
     projectOperation("GET /persons/values/", "person:read", {
       summary: "List the values of a property of persons, most frequent first",
       query: valuesQuery,
-      replies: { 200: reply("The twenty most frequent values.", personValuesModel) },
+      replies: { 200: reply("The twenty most frequent values.", model.personValuesModel) },
       answer: async ({ project, query: { key, value: search }, request }) => {
         const reads = toReads(readsUntil(parts.clickhouse, request.signal), project.id);
         return { results: await listPersonValues(reads, key, search), refreshing: false };
@@ -39,8 +32,8 @@ export function propertyOperations(parts: CountedParts) {
       summary: "Set properties of a person",
       description: changeDescription,
       find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
-      body: personChangeBody,
-      replies: { 200: reply("The person.", personModel) },
+      body: model.personChangeBody,
+      replies: { 200: reply("The person.", model.personModel) },
       answer: async ({ access, project, found: main_id, body: { properties = {} } }) => {
         checkChange(properties, "properties");
         if (Object.keys(properties).length > 0)
@@ -52,7 +45,7 @@ export function propertyOperations(parts: CountedParts) {
       summary: "Set one property of a person",
       description: changeDescription,
       find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
-      body: updatePropertyBody,
+      body: model.updatePropertyBody,
       replies: { 202: { description: "It is set." } },
       answer: async ({ access, project, found: main_id, body: { key, value } }) => {
         checkPropertyKey(key, "key");
@@ -64,8 +57,8 @@ export function propertyOperations(parts: CountedParts) {
       summary: "Remove one property of a person",
       description: changeDescription,
       find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
-      body: deletePropertyBody,
-      replies: { 201: reply("It is removed, or did not exist.", successModel) },
+      body: model.deletePropertyBody,
+      replies: { 201: reply("It is removed, or did not exist.", model.successModel) },
       answer: async ({ access, project, found: main_id, body: { $unset } }) => {
         checkPropertyKey($unset, "$unset");
         await change(parts, { access, project_id: project.id, main_id }, { $unset: [$unset] });

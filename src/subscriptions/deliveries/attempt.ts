@@ -53,7 +53,9 @@ export async function attemptDelivery(parts: AttemptParts, delivery: ClaimedDeli
   try {
     content = await readContent(parts, delivery);
   } catch (thrown) {
-    return end(readFailure(thrown));
+    if (thrown instanceof NothingToSend) return end(fatal(thrown.message));
+    const error = describeError(`The report cannot be made: ${toReason(thrown)}`, "");
+    return end({ state: "again", error, blame: "server" });
   }
   for (const target of open) {
     await parts.throttle();
@@ -80,12 +82,6 @@ function withInterrupted(found: Record<string, Recipient>): Record<string, Recip
 
 function fatal(error: string): Recipient {
   return { state: "refused", error, blame: "target" };
-}
-
-function readFailure(thrown: unknown): Recipient {
-  if (thrown instanceof NothingToSend) return fatal(thrown.message);
-  const error = describeError(`The report cannot be made: ${toReason(thrown)}`, "");
-  return { state: "again", error, blame: "server" };
 }
 
 type Content = Awaited<ReturnType<typeof readContent>>;
@@ -196,7 +192,10 @@ function ended(
   const wait = wrong.some(([, { state }]) => state === "again")
     ? subscriptionLimits.deliveryRetriesMs[attempts - 1]
     : undefined;
-  const error = errorText(wrong, all.length > 1);
+  const texts = wrong.map(([target, { error = "" }]) =>
+    all.length > 1 && target ? `${target}: ${error}` : error,
+  );
+  const error = texts.length > 0 ? texts.join(" ") : null;
   if (wait !== undefined) {
     const next_attempt_at = new Date(now + wait * (0.8 + 0.4 * Math.random()));
     return { status: "retrying", error, recipients, next_attempt_at, delivered_at: null, counts: false };
@@ -205,9 +204,4 @@ function ended(
   const delivered_at = sent ? new Date(now) : null;
   const counts = wrong.some(([, { blame }]) => blame === "target");
   return { status, error, recipients, next_attempt_at: null, delivered_at, counts };
-}
-
-function errorText(wrong: [string, Recipient][], several: boolean): string | null {
-  const texts = wrong.map(([target, { error = "" }]) => (several && target ? `${target}: ${error}` : error));
-  return wrong.length === 0 ? null : texts.join(" ");
 }

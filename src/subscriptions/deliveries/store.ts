@@ -131,9 +131,6 @@ export interface DeliveryResult {
   counts: boolean;
 }
 
-const disabledNote = (times: number): string =>
-  ` The subscription is disabled after ${times} failed deliveries in a row; change it to try again.`;
-
 /** Stores the end of an attempt and its effect on the subscription. True when the subscription is disabled by it. */
 export async function endAttempt(
   sql: Postgres,
@@ -144,6 +141,9 @@ export async function endAttempt(
   const { deliveryFailuresMax: failuresMax, deliveriesKeptMax } = subscriptionLimits;
   const failed = status === "failed" && counts && !test;
   const reset = status === "delivered" && !test;
+  const disabled =
+    ` The subscription is disabled after ${failuresMax} failed deliveries in a row; ` +
+    "change it to try again.";
   const [row] = await sql<{ disabled: boolean }[]>`
     WITH ended AS (
       UPDATE subscription_deliveries
@@ -151,7 +151,7 @@ export async function endAttempt(
         delivered_at = ${delivered_at}, claim = NULL, claimed_until = NULL,
         error = CASE WHEN ${failed} AND (SELECT failures + 1 >= ${failuresMax}
                                          FROM subscriptions WHERE id = ${subscription_id})
-                THEN ${error}::text || ${disabledNote(failuresMax)} ELSE ${error}::text END
+                THEN ${error}::text || ${disabled} ELSE ${error}::text END
       WHERE id = ${id} AND claim = ${claim}
       RETURNING id
     ), judged AS (

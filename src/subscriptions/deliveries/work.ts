@@ -6,29 +6,22 @@ import { type Lease, LeaseQueue } from "../../storage/postgres/lease_queue.ts";
 import { subscriptionLimits } from "../limits.ts";
 import { nextDate } from "../schedule.ts";
 import { attemptDelivery, type AttemptParts } from "./attempt.ts";
-import {
-  type ClaimedDelivery,
-  type DeliveryResult,
-  endAttempt,
-  enqueueDue,
-  leasedDeliveries,
-  releaseDelivery,
-} from "./store.ts";
+import * as store from "./store.ts";
 
 export function openDeliveryWork(parts: AttemptParts, metrics: Metrics) {
   const counts = deliveryCounts(metrics);
   const { sql, clock } = parts;
-  return new LeaseQueue<ClaimedDelivery>({
+  return new LeaseQueue<store.ClaimedDelivery>({
     ...parts,
     atOnceMax: subscriptionLimits.deliveriesAtOnceMax,
     pollMs: subscriptionLimits.deliveryPollMs,
     leaseMs: subscriptionLimits.deliveryClaimMs,
     beatMs: subscriptionLimits.deliveryClaimMs / 4,
     name: "deliveries of subscriptions",
-    rows: (now) => leasedDeliveries(sql, now),
+    rows: (now) => store.leasedDeliveries(sql, now),
     prepare: async () => {
       const enqueue = (now: number) =>
-        enqueueDue(sql, new Date(now), (due) => nextDate(due, now, due.next_delivery_date.getTime()));
+        store.enqueueDue(sql, new Date(now), (due) => nextDate(due, now, due.next_delivery_date.getTime()));
       while ((await enqueue(clock.now())) === subscriptionLimits.dueAtOnceMax);
     },
     attempt: (delivery, lease) => runAttempt(parts, counts, delivery, lease),
@@ -57,19 +50,19 @@ function deliveryCounts({ registry }: Metrics) {
 async function runAttempt(
   parts: AttemptParts,
   counts: ReturnType<typeof deliveryCounts>,
-  delivery: ClaimedDelivery,
+  delivery: store.ClaimedDelivery,
   lease: Lease,
 ): Promise<void> {
   const { sql, clock, log } = parts;
   const started = clock.elapsed();
   const end = await attemptDelivery(parts, delivery, lease.signal);
-  if (end.status === "stopped") return await releaseDelivery(sql, delivery, end.recipients);
+  if (end.status === "stopped") return await store.releaseDelivery(sql, delivery, end.recipients);
   if (end.status === "lost") {
     log.warn("a delivery was taken over by another process", { delivery_id: delivery.id });
     return;
   }
   const disabled = await lease.end((bare) =>
-    endAttempt(sql, delivery, bare ? withoutErrorTexts(end) : end, new Date(clock.now())),
+    store.endAttempt(sql, delivery, bare ? withoutErrorTexts(end) : end, new Date(clock.now())),
   );
   counts.ended.of(end.status).add();
   counts.seconds.observe((clock.elapsed() - started) / 1000);
@@ -79,7 +72,7 @@ async function runAttempt(
   log.warn("a subscription was not delivered", { subscription_id, project_id, disabled, reason: end.error });
 }
 
-function withoutErrorTexts(end: DeliveryResult): DeliveryResult {
+function withoutErrorTexts(end: store.DeliveryResult): store.DeliveryResult {
   const unstorable = "The delivery failed, and why could not be stored.";
   const recipients = Object.entries(end.recipients).map(([target, item]) => {
     return [target, item.error === undefined ? item : { ...item, error: unstorable }] as const;

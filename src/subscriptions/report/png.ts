@@ -19,12 +19,9 @@ export function openPictures(
     worker?.terminate();
     worker = undefined;
   };
-  const drawOnce = async (svg: string): Promise<Uint8Array> => {
-    const known = drawn.get(svg);
-    if (known) return known;
-    const busy = () => new Error("too many charts wait to be drawn");
-    return await semaphore.run({ busy }, () => drawNew(svg));
-  };
+  const busy = () => new Error("too many charts wait to be drawn");
+  const drawOnce = async (svg: string) =>
+    drawn.get(svg) ?? (await semaphore.run({ busy }, () => drawNew(svg)));
   const drawNew = async (svg: string): Promise<Uint8Array> => {
     if (closed) throw new Error("the server is closing");
     worker ??= new Worker(new URL("./png_worker.ts", import.meta.url));
