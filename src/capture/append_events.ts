@@ -132,7 +132,6 @@ async function appendFast(
   return { entryCount, rows };
 }
 
-/** Appends all of a short body, without a promise. */
 function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
   const created = progress.journal.stamp();
   let first = 0;

@@ -21,9 +21,7 @@ import type { EventIndex } from "./scan/event_index.ts";
 export interface AppendContext {
   scanner: BodyScanner;
   eventContext: EventContext;
-  /** Receives the warnings of rows that were appended. */
   warned: Outcomes<Warning>;
-  /** Chooses the lane of the next slice. */
   lanes: { next(): EventLane };
   groups: CommitGroups;
   journal: CaptureJournal;
@@ -35,7 +33,6 @@ export interface AppendContext {
   newRecorder(): Recorder;
 }
 
-/** State from slice to slice. */
 export interface AppendProgress extends AppendContext {
   index: EventIndex;
   lane: EventLane;

@@ -55,7 +55,6 @@ export function captureCounts(metrics: CaptureMetrics): CaptureCounts {
   };
 }
 
-/** Gauges of what is pending in this journal. */
 export function followJournal({ registry }: CaptureMetrics, { journal }: OpenedCapture): void {
   const gauge = (name: string, help: string, read: () => number) =>
     registry.followed("gauge", name, help, read);
@@ -88,7 +87,6 @@ export function refusalCounts(
   };
 }
 
-/** A gauge of the memory of request bodies. */
 export function followMemory({ registry }: CaptureMetrics, memory: MemoryBudget): void {
   const help = "Bytes of memory that request bodies use now.";
   registry.followed("gauge", "sluice_request_body_bytes", help, () => memory.held);

@@ -109,7 +109,6 @@ function flag(name: string, description: string) {
   };
 }
 
-/** The other paths of events. */
 const others = Object.keys(capturePaths)
   .filter((path) => !["/capture", "/batch", "/s"].includes(path))
   .map((path) => `\`${path}/\``);

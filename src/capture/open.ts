@@ -131,7 +131,6 @@ export async function openCapture(options: OpenCaptureOptions) {
 
 const publishing = "publishing the journal's watermark";
 
-/** Polls the disk's free space, and minutes that are over. */
 function openPolls(
   reserve: DiskReserve,
   book: WarningBook,
@@ -149,7 +148,6 @@ function openPolls(
   ];
 }
 
-/** The book of warnings, which counts spikes. */
 function openBook(
   { counts, shared, clock, log }: OpenCaptureOptions,
   { warnings }: CaptureJournal,

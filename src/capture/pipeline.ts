@@ -29,7 +29,6 @@ export interface CaptureInput
   body: ReceivedBody;
   /** When the client sent it by its own clock, in microseconds since 1970; NaN when only the body may have it. */
   sent_at: number;
-  /** Whether the reply lists ignored events and warnings. */
   isVerbose?: boolean;
   /** Why items that are not objects are ignored, by their index in the batch. */
   refused?: ReadonlyMap<number, Reason>;

@@ -23,7 +23,6 @@ export interface FlushTrouble {
 
 export const noTrouble: FlushTrouble = { failingMs: 0, silentMs: 0, memoryMs: 0, code: "" };
 
-/** The worst figures of several flushes. */
 export function worstTrouble(troubles: readonly FlushTrouble[]): FlushTrouble {
   const findWorst = (figure: "failingMs" | "silentMs" | "memoryMs") =>
     Math.max(0, ...troubles.map((trouble) => trouble[figure]));
@@ -78,7 +77,6 @@ export class EngineWatch {
     this.#isReported = true;
   }
 
-  /** What has lasted longest, as a part of what is allowed. */
   #findLatest(): { lateness: number; reason: string } {
     const { silentMs, memoryMs } = this.#trouble;
     const { overdueMs } = this.#options.clickhouse.running;
@@ -104,7 +102,6 @@ export class EngineWatch {
     return usedMs - this.#halfway.usedMs < leastMs && delayedMs - this.#halfway.delayedMs > leastMs;
   }
 
-  /** Why it must not be restarted now. */
   async #findHindrance(): Promise<string | undefined> {
     const { engine, clickhouse, sql, clock } = this.#options;
     if (!engine) return "it is not embedded";

@@ -15,7 +15,6 @@ import type { Postgres } from "./postgres/postgres.ts";
 
 /** What the journal in DATA_DIR knows of the stores it was used with. */
 export interface KnownStores {
-  /** Their id. */
   database: string;
   /** Where Postgres was, as nameDatabase() returns it. */
   postgres: string;
@@ -116,7 +115,6 @@ export function otherPostgres(before: string): WrongStore {
   );
 }
 
-/** The id that Postgres has made; undefined in an empty one. */
 export async function readPostgresId(sql: Postgres): Promise<string | undefined> {
   const found = await sql<{ id: string }[]>`SELECT id::text FROM database_identity`.catch(emptyIfUnmade);
   return found[0]?.id;

@@ -70,7 +70,6 @@ export function refuseHalfRestored(dataDir: string): void {
   );
 }
 
-/** Whether a part of this process owns the folder. */
 export function ownsDataDir(dataDir: string): boolean {
   return existsSync(dataDir) && owned.has(realpathSync(dataDir));
 }
@@ -104,7 +103,6 @@ export function refuseFile(dataDir: string): void {
   }
 }
 
-/** The real path of the folder. */
 function makeFolder(dataDir: string): string {
   try {
     refuseFile(dataDir);

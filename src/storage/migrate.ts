@@ -75,7 +75,6 @@ export async function migrate(
 
 export type { AppliedMigration };
 
-/** The migrations that a store has, in order. */
 export async function appliedMigrations(
   { sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">,
   store: StoreName,

@@ -26,7 +26,6 @@ interface Watched {
   seen: number;
   micros: string;
   seconds: number;
-  /** Their CPU-seconds, as last read. */
   threads: Map<string, number>;
   stop: (why: ClickHouseError) => void;
 }

@@ -24,7 +24,6 @@ export class DailyQuotas {
   /** By project: what this process has counted, and what the others had when they were last read. */
   #own = new Map<number, number>();
   #others = new Map<number, number>();
-  /** Projects whose count was not written yet. */
   #changed = new Set<number>();
   /** Whether the others' counts of the day were read; a process that starts knows none. */
   #hasRead = false;
@@ -96,7 +95,6 @@ export class DailyQuotas {
     this.#changed.add(project_id);
   }
 
-  /** Forgets the counts of another day. */
   #beginDay(): void {
     const day = Math.floor(this.#options.clock.now() / dayMs);
     if (day === this.#day) return;

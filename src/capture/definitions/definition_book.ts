@@ -47,7 +47,6 @@ export class DefinitionBook {
     return this.read(row);
   }
 
-  /** Records the names of an event; returns how many it has. */
   read(row: NamedEvent): number {
     const { project_id, groups, properties, created_at: at } = row;
     const project = this.#names.of(project_id);

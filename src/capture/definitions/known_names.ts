@@ -39,7 +39,6 @@ export class KnownNames {
     return this.#projects.getOrInsertComputed(project_id, noNames);
   }
 
-  /** Records a name, or the type of a known one. */
   add(project: ProjectNames, definition: Definition): void {
     const key = nameKey(definition);
     const isKnown = project.names.has(key);
@@ -52,7 +51,6 @@ export class KnownNames {
     this.#definitions.push(definition);
   }
 
-  /** Records that an event has a property. */
   addPair(project: ProjectNames, pair: EventProperty): void {
     const number = pairNumber(pair);
     if (project.pairs.has(number)) return;

@@ -5,7 +5,6 @@ import { definitionLimits } from "./limits.ts";
 export class ShapeCaches {
   readonly #shapes = new Map<number, ShapeCache>();
 
-  /** The shapes of a project's events that were read. */
   of(project_id: number): ShapeCache {
     let shapes = this.#shapes.get(project_id);
     if (shapes) return shapes;

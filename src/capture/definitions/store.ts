@@ -13,9 +13,7 @@ export const definitionKind = { event: 0, eventProperty: 1, personProperty: 2, g
 
 export interface Definition {
   project_id: number;
-  /** One of definitionKind. */
   kind: number;
-  /** Of a group's property. */
   group_type: string;
   name: string;
   /** Undefined while no value has shown it, and for an event. */

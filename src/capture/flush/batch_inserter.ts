@@ -36,7 +36,6 @@ type Origin = Pick<Segment, "lane" | "oldest">;
 export class BatchInserter {
   readonly #options: BatchInserterOptions;
   readonly state: FlushState;
-  /** The batches of the present segment that are stored. */
   #stored: bigint[] = [];
 
   constructor(options: BatchInserterOptions) {

@@ -84,7 +84,6 @@ export class BatchSender {
     if (joinedBytes > 0) await send(segments[0]!.lane);
   }
 
-  /** Sends Native blocks that are in memory. */
   async sendBlocks(lane: LaneKind, blocks: Uint8Array[]): Promise<void> {
     if (this.#clickhouse.embedded) await this.#sendSpool(lane, this.#writeSpool(blocks));
     else await this.#insert(lane, { bytes: blocks });

@@ -84,7 +84,6 @@ export class Flush {
     return this.#sessions.backlogCount;
   }
 
-  /** The trouble of all loops. */
   get trouble(): FlushTrouble {
     return worstTrouble(this.#states.map((state) => state.read()));
   }

@@ -19,7 +19,6 @@ import { flushLimits } from "./limits.ts";
 interface MergeFlushOptions extends Uses<"sql" | "clickhouse" | "log"> {
   journal: CaptureJournal;
   onApplied(applied: Applied): void;
-  /** The trouble of the flush of rows. */
   readTrouble(): FlushTrouble;
 }
 

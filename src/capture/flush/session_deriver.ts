@@ -30,7 +30,6 @@ interface SessionDeriverOptions extends Uses<"clickhouse" | "clock" | "log"> {
 
 interface StoredSegment {
   segment: Segment;
-  /** The numbers under which its rows are stored. */
   batches: bigint[];
   /** When it was stored, in ms of Clock.elapsed(). */
   at: number;
@@ -136,7 +135,6 @@ export class SessionDeriver {
     return sent === true ? "sessions" : await this.#stored.derive(batches);
   }
 
-  /** Derives the days of all segments that wait for them. */
   async #deriveDays(): Promise<void> {
     const all = this.#withoutDays;
     const segments = all.map(({ segment }) => segment);

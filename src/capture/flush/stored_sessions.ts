@@ -9,7 +9,6 @@ import { captureLimits } from "../limits.ts";
 import { type BatchPart, deriveStored } from "../store.ts";
 import { flushLimits } from "./limits.ts";
 
-/** Rows of stored batches. */
 type StoredRows = BatchPart & { batches: bigint[] };
 
 type StoredSessionsOptions = Uses<"clickhouse" | "log"> & { stopping: AbortSignal };
@@ -17,7 +16,6 @@ type StoredSessionsOptions = Uses<"clickhouse" | "log"> & { stopping: AbortSigna
 export class StoredSessions {
   readonly #options: StoredSessionsOptions;
   readonly #tries: SessionTries;
-  /** Events whose sessions were left out. */
   #leftOut = 0;
 
   constructor(options: StoredSessionsOptions, tries: SessionTries) {

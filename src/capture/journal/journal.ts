@@ -54,7 +54,6 @@ export class Journal {
    * bytes then; whether it is the first one of an import.
    */
   readonly #ages = new Map<bigint, { openedMs: number; grownMs: number; bytes: number; isFirst: boolean }>();
-  /** When the last segment of an import was sealed. */
   #importedAt = Number.NEGATIVE_INFINITY;
   /** When a lane last had a growing segment; only lanes that still keep something for their next one. */
   readonly #busyAt = new Map<LaneKind, number>();
@@ -260,7 +259,6 @@ export class Journal {
     });
   }
 
-  /** A segment id that this journal has not used before. */
   nextId(): bigint {
     this.#lastMillis = Math.max(this.#lastMillis + 1, this.#options.clock.now());
     return segmentId(this.#lastMillis, this.number);
@@ -297,7 +295,6 @@ export class Journal {
     }
   }
 
-  /** The lane of a kind. */
   getLane<Block extends LaneBlock<LaneRow>>(kind: LaneKind<Block>): Lane<RowOf<Block>, Block> {
     return this.#lanes.get(kind) as unknown as Lane<RowOf<Block>, Block>;
   }

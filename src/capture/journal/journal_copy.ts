@@ -12,7 +12,6 @@ import { readSegment } from "./segments/segment_reader.ts";
 
 export interface JournalCopy {
   setup: JournalSetup;
-  /** The journal's own folder. */
   folder: string;
   /** Does not exist yet. */
   target: string;

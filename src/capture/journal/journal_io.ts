@@ -30,7 +30,6 @@ export const systemIo = {
   /** The id of the running system since its last boot; undefined where it has none. */
   bootId: () => bootId(),
   exists: (path: string): boolean => fs.existsSync(path),
-  /** The names of the files in a folder. */
   list: (folder: string) =>
     fs.readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : [])),
   stat: (path: string): Pick<fs.Stats, "size" | "nlink" | "ino" | "mtime"> => fs.statSync(path),
@@ -53,7 +52,6 @@ export const systemIo = {
   /** Removes a file, or a folder with all that is in it; nothing when there is none. */
   remove: (path: string) => fs.rmSync(path, { recursive: true, force: true }),
   makeFolder: (path: string): void => void fs.mkdirSync(path, { recursive: true, mode: 0o700 }),
-  /** Makes a file, or a folder's entries, durable. */
   sync: (path: string) => withFile(path, fs.fsyncSync),
   /** Opens the file of marks, which is written at once. */
   openMarks: (path: string) => {

@@ -40,7 +40,6 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     this.#writer = new SegmentWriter({ ...options, onSynced });
   }
 
-  /** The segment that still grows, if any. */
   get segment(): Segment | undefined {
     return this.#writer.segment;
   }
@@ -54,7 +53,6 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     return oldest;
   }
 
-  /** Rows of the group that is being written. */
   get writingRows(): number {
     return this.#writing?.blocks.reduce((rows, block) => rows + block.rows, 0) ?? 0;
   }
@@ -194,7 +192,6 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
 
 /** Called without a promise, in the turn in which the group is written or has failed. Neither method may throw. */
 export interface CommitWaiter {
-  /** The group is on the disk. */
   onCommitted(): void;
   /** It could not be written: its rows are dropped. */
   onFailed(fault: Fault): void;
@@ -302,7 +299,6 @@ export class PendingByProject {
     return this.#pending.get(project_id) ?? nonePending;
   }
 
-  /** Adds rows of an open block. */
   add(project_id: number, bytes: number, changes: number): void {
     if (project_id !== this.#project) {
       this.#projectOpen = this.#open.getOrInsertComputed(project_id, noSize);
@@ -317,7 +313,6 @@ export class PendingByProject {
     this.total.changes += changes;
   }
 
-  /** The open blocks become the group that is written. */
   beginWrite(): void {
     this.#writing = this.#open;
     this.#open = new Map();
@@ -336,7 +331,6 @@ export class PendingByProject {
     this.#writing = new Map();
   }
 
-  /** Adds what a segment of an earlier process holds. */
   addFound(segment: bigint, found: ReadonlyMap<number, PendingSize>, isNew = true): void {
     if (found.size === 0) return;
     const sizes: SizeByProject = this.#segments.getOrInsertComputed(segment, () => new Map());

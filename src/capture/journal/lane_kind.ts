@@ -31,14 +31,12 @@ export interface FrameBlock {
   oldest: number;
   /** Changes of persons and groups in these rows; each becomes a row when they are stored. */
   readonly changes: number;
-  /** Writes the rows as one Native block. */
   encode(out: ByteColumn, batch: bigint, firstRow: number): void;
 }
 
 export interface LaneBlock<Row extends LaneRow> extends FrameBlock {
   /** Appends a row; returns about how many bytes it takes. */
   append(row: Row): number;
-  /** Empties the columns and keeps their memory. */
   clear(): void;
 }
 
@@ -56,7 +54,6 @@ export interface LaneKind<Block extends LaneBlock<LaneRow> = LaneBlock<LaneRow>>
   readonly isCounted: boolean;
   /** The watermark that its rows hold back until they are stored. */
   readonly watermark?: "stored" | "recordings";
-  /** Bytes after which a segment is sealed. */
   readonly segmentBytesMax: number;
   /** The largest file that is made ahead for a segment; 0 for none. */
   readonly preparedBytesMax: number;
@@ -67,7 +64,6 @@ export interface LaneKind<Block extends LaneBlock<LaneRow> = LaneBlock<LaneRow>>
   readonly isRecycled: boolean;
 }
 
-/** The defaults of a lane. */
 export const plainLane = {
   sink: "clickhouse",
   isNative: false,

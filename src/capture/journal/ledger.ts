@@ -23,7 +23,6 @@ export type LedgerContents = ReturnType<Ledger["read"]>;
 export class Ledger {
   readonly #setup: JournalSetup;
   readonly #path: string;
-  /** How far growing segments are synced. */
   readonly marks: SyncedMarks;
   /** Writes of all lanes, one after the other: concurrent ones would open the file twice. */
   #writes: Promise<void> = Promise.resolve();
@@ -63,7 +62,6 @@ export class Ledger {
       lastMillis: millis.reduce((last, value) => Math.max(last, value), 0),
       /** Segments with acknowledged rows that are not finished, by file name. */
       expected,
-      /** Lines and marks that cannot be read. */
       unreadable: marks.unreadable + (lines?.length ?? 0) - known.length + (isLost ? 1 : 0),
       /** Each lane's newest segment that has acknowledged rows, or 0n; undefined when the marks are not exact. */
       newest: marks.isExact && marks.unreadable === 0 ? newest : undefined,

@@ -8,7 +8,6 @@ import type { PendingSize } from "./lane_kind.ts";
 import { journalLimits } from "./limits.ts";
 
 export interface VolumeFigures {
-  /** Bytes that this process may use. */
   freeBytes: number;
   totalBytes: number;
 }
@@ -30,7 +29,6 @@ export class DiskReserve {
   #writableBytes = Number.POSITIVE_INFINITY;
   /** True when captures must be refused. */
   isLow = false;
-  /** Whether low space was logged. */
   #isLogged = false;
   #isFailing = false;
 
@@ -91,7 +89,6 @@ export class DiskReserve {
   }
 }
 
-/** The reserve of a volume of so many bytes. */
 export function computeReserve(totalBytes: number): number {
   const wanted = Math.max(journalLimits.diskReserveBytesMin, totalBytes * journalLimits.diskReserveFraction);
   return Math.floor(

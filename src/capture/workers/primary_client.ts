@@ -12,7 +12,6 @@ import { workerLimits } from "./limits.ts";
 export class PrimaryClient implements SharedBook {
   readonly merges: MergeAppender;
   readonly #link: Rpc;
-  /** Live events by project since the last message. */
   #live = new Map<number, number>();
   readonly #timer: ReturnType<typeof setInterval>;
   /** Warnings by project and type that may not be listed any more in `#minute`, counted since the last message. */

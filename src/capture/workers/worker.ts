@@ -32,7 +32,6 @@ export interface WorkerConfig {
   number: number;
   /** The folder with the quarantine of all workers. */
   dataDir: string;
-  /** The folder with this worker's journal. */
   ownDir: string;
   databaseUrl: string;
   /** Where that is, without user and password, or "embedded". */
@@ -47,7 +46,6 @@ export interface WorkerConfig {
   inside: string;
   captureAck: "journal" | "stored" | "memory";
   flushIntervalMs: number;
-  /** This worker's part of JOURNAL_BYTES_MAX. */
   journalBytesMax: number;
   /** How many workers there are: memory for bodies is divided among them. */
   workers: number;

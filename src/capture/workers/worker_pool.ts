@@ -15,9 +15,7 @@ import type { WorkerConfig } from "./worker.ts";
 import { WorkerProcess } from "./worker_process.ts";
 
 interface WorkerPoolOptions {
-  /** How many, worker 1 included. */
   workers: ReturnType<typeof countWorkers>;
-  /** Worker 1's own. */
   capture: OpenedCapture;
   metrics: Metrics;
   log: Log;
@@ -66,7 +64,6 @@ export class WorkerPool {
     return metrics.registry.render(await this.read());
   }
 
-  /** The metrics of each further process. */
   async read(): Promise<MetricsRead[]> {
     return (await Promise.all(this.#members.map((member) => member.read()))).flat();
   }
@@ -76,7 +73,6 @@ export class WorkerPool {
     await Promise.all(this.#members.map((member) => member.check()));
   }
 
-  /** The worst trouble of all flushes, worker 1's included. */
   async readTrouble(): Promise<FlushTrouble> {
     const others = this.#members.map((member) => member.readTrouble());
     return worstTrouble([this.#options.capture.trouble(), ...(await Promise.all(others))]);
@@ -138,7 +134,6 @@ export function countWorkers(
   return { count: 1, chosen_by: "the system, which does not spread connections over processes", cores };
 }
 
-/** Folders of workers beyond the number that is started now. */
 export function leftBehind(dataDir: string, workers: number): string[] {
   const folder = `${dataDir}/workers`;
   if (!existsSync(folder)) return [];

@@ -29,7 +29,6 @@ export class WorkerProcess {
   #starting: Promise<void> | undefined;
   #child: Child | undefined;
   readonly #stopping = new AbortController();
-  /** Metrics of its earlier processes. */
   #before: MetricsRead = {};
   /** The latest metrics of the current process, or the last one. */
   #last: MetricsRead = {};
@@ -88,7 +87,6 @@ export class WorkerProcess {
     await Promise.race([this.#farewell.promise, gone]);
   }
 
-  /** Resolves when its process has ended. */
   async gone(): Promise<void> {
     this.#stopping.abort();
     await this.#starting;
@@ -114,7 +112,6 @@ export class WorkerProcess {
     };
   }
 
-  /** Resolves when this process serves. */
   #live(child: ChildProcess): Promise<void> {
     const ready = Promise.withResolvers<void>();
     const { answers, isFlushing, log } = this.#options;

@@ -80,7 +80,6 @@ export function openEngine(path: string, configPath: string) {
   }
 
   return {
-    /** Runs a statement and resolves to the whole answer. */
     run: async (statement: EngineStatement) => {
       using prepared = await prepare(statement);
       try {

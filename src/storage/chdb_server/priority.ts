@@ -13,7 +13,6 @@ interface EnginePriorityOptions {
   /** Sets by how many steps of nice the engine's priority is lower. */
   set: (steps: number) => void;
   clock: Clock;
-  /** The CPU time that the engine has used, in ms. */
   usedMs?: () => number;
   /** Calls `run` after so many ms, unless the returned function is called before. */
   after?: (ms: number, run: () => void) => () => void;

@@ -67,7 +67,6 @@ export async function readRequest(request: IncomingMessage, url: URL): Promise<E
   return statement;
 }
 
-/** Whether the request has the password of the only user. */
 export function knows(request: IncomingMessage, url: URL, password: string): boolean {
   const basic = /^Basic (.+)$/.exec(header(request, "authorization") ?? "")?.[1];
   const [name, key] = basic

@@ -64,7 +64,6 @@ export function openAnswers() {
   };
 }
 
-/** Resolves to the port on 127.0.0.1 when the server listens. */
 export async function listenHere(server: Server, port: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject);

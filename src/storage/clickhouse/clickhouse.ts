@@ -32,7 +32,6 @@ export type { Work } from "../work_watch.ts";
 export interface QueryOptions {
   /** How long the whole answer may take, in ms; clickhouseLimits.statementMsMax by default. */
   timeoutMs?: number;
-  /** ClickHouse settings, for this statement only. */
   settings?: Record<string, string | number>;
   /** Ends the wait; a writing statement continues in ClickHouse. */
   abort?: AbortSignal;

@@ -137,7 +137,6 @@ export function noAnswer(): ClickHouseError {
   return new ClickHouseError("ClickHouse does not answer", "TIMEOUT", "TIMEOUT");
 }
 
-/** The error of a read for which no permit is free. */
 export function tooManyWait(): ClickHouseError {
   return new ClickHouseError(
     "too many statements wait for ClickHouse",

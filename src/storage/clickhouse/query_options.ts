@@ -29,7 +29,6 @@ export const wholePageOptions: QueryOptions = {
   },
 };
 
-/** Reads rows of one project. */
 export interface ProjectReads {
   readonly clickhouse: ClickHouse;
   readonly project_id: number;

@@ -176,7 +176,6 @@ const queryBounds = {
   max_temporary_data_on_disk_size_for_query: clickhouseLimits.readTemporaryBytesMax,
 };
 
-/** The memory limit that the caller set. */
 function ownBytes({ settings }: ReadRequest): number {
   return Number(settings["max_memory_usage"] ?? Number.POSITIVE_INFINITY);
 }

@@ -150,16 +150,13 @@ function withoutData({ length }: string): Insert {
 interface StatementShape {
   /** The first word, in capitals; empty when it starts with a bracket or a literal. */
   verb: string;
-  /** The name behind the last FORMAT. */
   format: string | undefined;
   /** The text before that FORMAT, when nothing follows it. */
   unformatted: string | undefined;
-  /** How many times SELECT occurs, at any depth. */
   selects: number;
   outfile: boolean;
 }
 
-/** Facts about a statement that decide how it is run. */
 export function readShape(text: string): StatementShape {
   const shape: StatementShape = {
     verb: "",

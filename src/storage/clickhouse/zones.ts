@@ -49,12 +49,10 @@ export function openEngineZones(zonesMax: number) {
   };
 }
 
-/** The refusal of a zone that is not admitted. */
 export const tooManyZones =
   "The time zone is one too many. Until the server restarts, a project may use its own and " +
   `${clickhouseLimits.zonesOfProjectMax} others that no project uses yet, and all together as many as fit its memory.`;
 
-/** Zones for which an embedded engine has memory. */
 export function countFittingZones(memoryBytes: number = memoryHere()): number {
   const { zonesMemoryFraction, zoneBytes } = clickhouseLimits;
   return Math.floor((engineBounds(memoryBytes).serverBytes * zonesMemoryFraction) / zoneBytes);

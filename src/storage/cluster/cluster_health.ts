@@ -6,7 +6,6 @@ import { quoteText } from "../clickhouse/statement.ts";
 import { clusterLimits } from "./limits.ts";
 import type { Cluster } from "./placement.ts";
 
-/** A replica, as numbered in the cluster's configuration. */
 export interface Replica {
   shard_num: number;
   replica_num: number;

@@ -49,7 +49,6 @@ export function findKeeperProblem(thrown: unknown): UserError | undefined {
   return new UserError(`CLICKHOUSE_CLUSTER: ${problem} (${reason})`);
 }
 
-/** By the error of the engine. */
 const keeperProblems: Readonly<Record<string, string>> = {
   NO_ZOOKEEPER: "ClickHouse has no keeper, which replicas need; set zookeeper in its configuration",
   NO_ELEMENTS_IN_CONFIG:

@@ -8,11 +8,9 @@ import { type Cluster, localName } from "./placement.ts";
 
 export interface ListedDeletion {
   table: string;
-  /** Further conditions of the rows. */
   where: string;
   /** The text of a row that is compared with the list. */
   value: string;
-  /** The SELECT that makes the list. */
   list: string;
 }
 

@@ -73,7 +73,6 @@ export const views: Readonly<Record<string, "shard" | "server">> = {
   exported_persons: "server",
 };
 
-/** Whether `t` has rows in `t_local` on each shard. */
 export function isSharded(name: string): boolean {
   return tables[name]?.kind === "sharded" || views[name] === "shard";
 }

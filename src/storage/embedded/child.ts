@@ -41,11 +41,9 @@ export interface ChildPlan {
 }
 
 export interface Child {
-  /** The process that is ready; undefined while there is none. */
   readonly pid: number | undefined;
   /** Ends the process, by a kill if it does not stop in time; another one is started. */
   restart(reason: string): Promise<void>;
-  /** Resolves when the process has ended. */
   stop(): Promise<void>;
 }
 
@@ -122,7 +120,6 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
   };
 }
 
-/** State that the processes of one child share. */
 interface ChildState {
   stopping: AbortSignal;
   child: ChildProcess | undefined;
@@ -155,7 +152,6 @@ async function startFirstLife(plan: ChildPlan, course: ChildState): Promise<Life
 
 interface Life {
   child: ChildProcess;
-  /** The last lines of its standard error. */
   words: string[];
 }
 

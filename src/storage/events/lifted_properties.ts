@@ -18,7 +18,6 @@ const lifted: ReadonlySet<string> = new Set(
   ofEvents.flatMap((name) => [name, `$initial_${name.replace("$", "")}`]),
 );
 
-/** Runs a statement over a project's rows. */
 type Read = <Row>(text: string, params: Record<string, unknown>) => Promise<Row[]>;
 
 /** The first of these properties that PostHog would copy and no person of the project ever had; with the refusal. */

@@ -23,13 +23,10 @@ export interface PropertyCondition {
 
 interface SqlCondition {
   type: "hogql";
-  /** The expression. */
   key: string;
-  /** Its name in a refusal. */
   attr: string;
 }
 
-/** A group: all or any of its filters must match. */
 interface PropertyGroup {
   type: "AND" | "OR";
   values: readonly PropertyFilter[];

@@ -61,7 +61,6 @@ export function packageFolder(store: StoreName): string {
   return fileURLToPath(new URL(`../../../sql/${store}`, import.meta.url));
 }
 
-/** This program's files, or those of other folders. */
 export function readMigrations(folders: { [Name in StoreName]?: string | undefined } = {}): MigrationFiles {
   return byStore((store) => readFolder(folders[store] ?? packageFolder(store)));
 }

@@ -2,7 +2,6 @@
 
 import { BlockReader, columnHeads, cutColumn } from "./native_cut.ts";
 
-/** Where a column's values begin and end in its block. */
 interface ColumnOffsets {
   from: number;
   to: number;

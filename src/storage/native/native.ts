@@ -15,7 +15,6 @@ export class ByteColumn {
     this.#view = new DataView(this.bytes.buffer);
   }
 
-  /** Reserves `more` bytes after the cursor. */
   reserve(more: number): void {
     const needed = this.length + more;
     if (needed <= this.bytes.length) return;
@@ -118,7 +117,6 @@ const borrowedBytesMin = 16 * 1024;
 /** A buffer that borrows long byte arrays instead of copying them: they must not change until they are written. */
 export class Pieces extends ByteColumn {
   #borrowed: {
-    /** Its offset in the own bytes. */
     at: number;
     bytes: Uint8Array;
   }[] = [];
@@ -161,7 +159,6 @@ export class Pieces extends ByteColumn {
     return list;
   }
 
-  /** Appends all bytes to `out`. */
   writeTo(out: ByteColumn): void {
     if (this.#borrowed.length === 0) out.raw(this.bytes, 0, this.length);
     else for (const chunk of this.list()) out.raw(chunk);
@@ -210,7 +207,6 @@ export class Dictionary {
   #starts = new Uint32Array(64);
   #ends = new Uint32Array(64);
   #hashes = new Uint32Array(64);
-  /** The number of names. */
   count = 0;
   #indexes = new Uint32Array(256);
   #rows = 0;

@@ -11,7 +11,6 @@ import type { Postgres } from "./postgres.ts";
 interface ForeignPostgres {
   /** An address that was resolved and checked, not a name. */
   address: string;
-  /** The name that its certificate must have. */
   host: string;
   port: number;
   user: string;

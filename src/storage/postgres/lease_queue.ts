@@ -34,7 +34,6 @@ export interface LeasedRows {
   due: PostgresFragment;
   /** Columns of the queue's table that order the rows of one project. */
   order: PostgresFragment;
-  /** Whether a claim on a row is still valid. */
   kept: PostgresFragment;
   /** Further columns that a claim sets, with a comma before each. */
   set: PostgresFragment;
@@ -109,7 +108,6 @@ export class LeaseQueue<Job extends ClaimedJob> {
     return this.#polling;
   }
 
-  /** Resolves when no attempt runs. */
   async settle(): Promise<void> {
     while (this.#running.size > 0 || this.#polling) {
       await Promise.all([...this.#running.keys(), this.#polling?.catch(() => undefined)]);

@@ -5,11 +5,9 @@ import type { Postgres, PostgresFragment, PostgresTransaction } from "./postgres
 
 interface Listing<Row, Shown> {
   columns: PostgresFragment;
-  /** FROM and WHERE. */
   from: PostgresFragment;
   order: PostgresFragment;
   page: { limit: number; offset: number };
-  /** The row in a reply. */
   show: (row: Row) => Shown;
   /** Refuses a page by the bytes of its rows. */
   check?: (sizes: number[]) => void;

@@ -13,7 +13,6 @@ import { systemIo, writeDurably } from "../journal_io.ts";
 export interface JournalIdentity {
   name: string;
   number: number;
-  /** The id of the database that assigned the number. */
   database: string;
   /** Where that database was, without user and password: "embedded" or host:port/name. */
   postgres: string;

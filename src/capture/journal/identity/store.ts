@@ -18,11 +18,9 @@ export interface Process {
 }
 
 export interface Registration {
-  /** The id of the database. */
   database: string;
   /** What it has of the journal; null when it was never registered, or left. */
   row: { number: number; holder: string | null; seen: string | null } | null;
-  /** Whether another journal has the number. */
   isTaken: boolean;
   /** Whether a newer version has begun a migration that is incompatible with this process. */
   isFenced: boolean;
@@ -142,7 +140,6 @@ export async function leaveJournals(
   await sql`DELETE FROM journals WHERE name = ${name} AND holder = ${holder}`;
 }
 
-/** Serializes the assignment of numbers. */
 async function lockJournals(transaction: PostgresTransaction): Promise<void> {
   await transaction`LOCK TABLE journals IN SHARE ROW EXCLUSIVE MODE`;
 }

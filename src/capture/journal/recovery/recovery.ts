@@ -183,7 +183,6 @@ function setAside(io: JournalIo, path: string, isKept = false): string {
   return aside;
 }
 
-/** Whether the file was set aside before and kept. */
 function isAside(io: JournalIo, path: string): boolean {
   const { ino, nlink } = io.stat(path);
   if (nlink === 1) return false;

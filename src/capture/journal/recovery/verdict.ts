@@ -5,7 +5,6 @@ import type { Expected } from "../ledger.ts";
 import type { BadRange, ReadSegment } from "../segments/segment_reader.ts";
 
 export interface SegmentVerdict {
-  /** The letter of the case in the table below. */
   letter: string;
   isDamaged: boolean;
   /** Acknowledged rows that are missing from the sound frames; undefined when their number is unknown. */
@@ -15,7 +14,6 @@ export interface SegmentVerdict {
   isDoubtful: boolean;
 }
 
-/** The facts that decide the case. */
 export interface SegmentFacts {
   /** Whether any of the segment may have been acknowledged: sound frames, synced bytes, or bad ones in doubt. */
   isAcknowledged: boolean;
@@ -23,7 +21,6 @@ export interface SegmentFacts {
   isHeadBad: boolean;
   /** Whether bytes are bad that are known to have been synced. */
   isSyncedBad: boolean;
-  /** Whether the ledger lists the segment as sealed. */
   isSealed: boolean;
   /** Whether unreadable bytes behind the synced ones have this segment's number, and the mark may be old. */
   isDoubtful: boolean;

@@ -93,7 +93,6 @@ export class SegmentRecycler {
     else await io.removeSoon(sparePath);
   }
 
-  /** A file to overwrite and rename, if there is one. */
   acquire(lane: LaneKind): string | undefined {
     const file = this.#files.get(lane)!.pop();
     if (!file) return undefined;

@@ -27,7 +27,6 @@ export interface SegmentFile {
   id: bigint;
   path: string;
   file: JournalFile;
-  /** Bytes of the head that is written already. */
   headBytes: number;
   /** Resolves when its name is durable. */
   named: Promise<void>;

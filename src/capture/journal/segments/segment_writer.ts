@@ -17,7 +17,6 @@ export interface SegmentWriterOptions extends SegmentFilesOptions {
   segmentBytesMax: number;
   /** Called when a segment is synced up to its `bytes`, before the requests are answered; must be quick. */
   onSynced(segment: Segment): void;
-  /** Called with a segment that will not change any more. */
   onSealed(segment: Segment): void;
 }
 
@@ -28,9 +27,7 @@ export class SegmentWriter {
   readonly #files: SegmentFiles;
   /** Resolves when the growing segment's name is durable. */
   #named: Promise<void> | undefined;
-  /** Bytes of the previous segment. */
   #lastBytes = 0;
-  /** Files that are being cut and closed. */
   readonly #closing = new Set<Promise<void>>();
   readonly #frames = new Pieces(1 << 16);
 
@@ -146,7 +143,6 @@ export class SegmentWriter {
   }
 }
 
-/** The most chunks of one system call. */
 const chunksMax = 512;
 
 /**
@@ -171,7 +167,6 @@ async function writeChunks(
   }
 }
 
-/** The chunks without their first `bytes` bytes. */
 function withoutFirst(chunks: Uint8Array[], bytes: number): Uint8Array[] {
   let skipped = bytes;
   const others: Uint8Array[] = [];

@@ -19,7 +19,6 @@ const headSumAt = 44;
 const slotBytes = 64;
 const slotSumAt = 20;
 
-/** A mark: the extent of a segment. */
 interface Mark extends Extent {
   id: bigint;
   lane: LaneKind;
@@ -100,7 +99,6 @@ export class SyncedMarks {
     this.#mapped = file.map();
   }
 
-  /** Opens the file; its marks stay. */
   open(): MarksFile {
     this.close();
     return (this.#file = this.#setup.io.openMarks(this.#path));
@@ -121,7 +119,6 @@ export class SyncedMarks {
     this.#write(this.#slot, slotBytes * (1 + 2 * slots.lane + slots.newest));
   }
 
-  /** Clears the marks of a finished segment. */
   clear({ lane, id }: Segment): void {
     const slots = this.#lanes[this.#setup.lanes.indexOf(lane)]!;
     for (const side of [0, 1] as const) {
