@@ -47,19 +47,11 @@ interface Finding {
   remedy?: string;
 }
 
-const ok = (part: Finding["part"], text: string): Finding => ({ part, state: "ok", text });
-const remark = (part: Finding["part"], text: string, remedy: string): Finding => ({
-  part,
-  state: "note",
-  text,
-  remedy,
-});
-const wrong = (part: Finding["part"], text: string, remedy?: string): Finding => ({
-  part,
-  state: "wrong",
-  text,
-  ...(remedy !== undefined && { remedy }),
-});
+const finding =
+  (state: Finding["state"]) =>
+  (part: Finding["part"], text: string, remedy?: string): Finding =>
+    remedy === undefined ? { part, state, text } : { part, state, text, remedy };
+const [ok, remark, wrong] = [finding("ok"), finding("note"), finding("wrong")];
 
 async function run(args: string[], { config, print }: CliContext): Promise<number> {
   const words = readArguments(args, [], ["json"]);
@@ -67,23 +59,22 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   const isJson = words.values["json"] === true;
   const dataDir = resolve(config.dataDir);
   if (!isJson) print(`sluice ${readBuild()}, DATA_DIR ${dataDir}\n`);
-  const { owner, problem } = examineFolder(dataDir);
-  const examined: (AsyncIterable<Finding> | Iterable<Finding>)[] = problem
-    ? [[problem]]
-    : [
-        [diskFinding(dataDir)],
-        serverFindings(config, owner),
-        storeFindings(config, dataDir),
-        journalFindings(dataDir),
-      ];
   let exitCode = 0;
-  for (const findings of [settingsFindings(config), ...examined]) {
-    for await (const finding of findings) {
-      print(isJson ? JSON.stringify(finding) : formatFinding(finding));
-      if (finding.state === "wrong") exitCode = 1;
-    }
+  for await (const found of examine(config, dataDir)) {
+    print(isJson ? JSON.stringify(found) : formatFinding(found));
+    if (found.state === "wrong") exitCode = 1;
   }
   return exitCode;
+}
+
+async function* examine(config: Config, dataDir: string): AsyncGenerator<Finding> {
+  yield* settingsFindings(config);
+  const { owner, problem } = examineFolder(dataDir);
+  if (problem) return yield problem;
+  yield diskFinding(dataDir);
+  yield* serverFindings(config, owner);
+  yield* storeFindings(config, dataDir);
+  yield* journalFindings(dataDir);
 }
 
 function formatFinding({ part, state, text, remedy }: Finding): string {

@@ -76,10 +76,10 @@ async function adopt(dataDir: string, context: CliContext): Promise<number> {
 
 function list(quarantine: Quarantine, json: boolean, print: (line: string) => void): number {
   const rows = quarantine.list();
-  if (json) for (const row of rows) print(JSON.stringify(row));
-  else if (rows.length === 0) print("nothing in quarantine");
-  else
-    for (const row of rows)
-      print(`${row.id}  ${row.lane.padEnd(10)} ${row.partition}  ${row.at}  ${row.reason}`);
+  for (const row of rows) {
+    const { id, lane, partition, at, reason } = row;
+    print(json ? JSON.stringify(row) : `${id}  ${lane.padEnd(10)} ${partition}  ${at}  ${reason}`);
+  }
+  if (rows.length === 0 && !json) print("nothing in quarantine");
   return 0;
 }

@@ -11,7 +11,6 @@ import { checkHost } from "../source/statements.ts";
 interface Posting {
   addresses: Addresses;
   abort: AbortSignal;
-  /** POST by default. */
   method?: "POST" | "PUT" | "DELETE";
   /** The time limit in ms; exportLimits.postMsMax by default. */
   timeoutMs?: number;

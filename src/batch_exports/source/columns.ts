@@ -13,43 +13,35 @@ export interface ExportColumn {
   json: string;
 }
 
-const text = (name: string, sql = name): ExportColumn => ({
+const column = (name: string, sql: string, json: string, type = "String"): ExportColumn => ({
   name,
-  sql: `toString(${sql})`,
-  type: "String",
-  json: `toJSONString(toString(${sql}))`,
+  sql,
+  type,
+  json,
 });
+
+const text = (name: string, sql = name) => column(name, `toString(${sql})`, `toJSONString(toString(${sql}))`);
 
 /** Its values need no escapes. */
-const uuid = (name: string): ExportColumn => ({ ...text(name), json: `concat('"', toString(${name}), '"')` });
+const uuid = (name: string) => column(name, `toString(${name})`, `concat('"', toString(${name}), '"')`);
 
 /** A line break between two tokens is valid JSON, but would end the line. */
-const json = (name: string, sql = name): ExportColumn => ({
-  name,
-  sql,
-  type: "String",
-  json: `if(empty(${sql}), '{}', translate(${sql}, '\\n\\r', '  '))`,
-});
+const json = (name: string, sql = name) =>
+  column(name, sql, `if(empty(${sql}), '{}', translate(${sql}, '\\n\\r', '  '))`);
 
-const moment = (name: string, sql = name): ExportColumn => ({
-  name,
-  sql,
-  type: "DateTime64(6, 'UTC')",
-  json: `concat('"', ${isoSql(sql)}, '"')`,
-});
+const moment = (name: string, sql = name) =>
+  column(name, sql, `concat('"', ${isoSql(sql)}, '"')`, "DateTime64(6, 'UTC')");
+
+const number = (name: string, sql = name) =>
+  column(name, `toInt64(${sql})`, `toString(toInt64(${sql}))`, "Int64");
 
 /** A missing value is null in JSON and empty in a table. */
-const member = (name: string, key: string): ExportColumn => {
+const member = (name: string, key: string) => {
   const raw = `if(position(properties, '"${key}"') = 0, '', JSONExtractRaw(properties, '${key}'))`;
-  return { name, sql: `nullIf(${raw}, '')`, type: "String", json: `if(empty(${raw}), 'null', ${raw})` };
+  return column(name, `nullIf(${raw}, '')`, `if(empty(${raw}), 'null', ${raw})`);
 };
 
-const fixed = (name: string, value: string): ExportColumn => ({
-  name,
-  sql: `'${value}'`,
-  type: "String",
-  json: `'${value}'`,
-});
+const fixed = (name: string, value: string) => column(name, `'${value}'`, `'${value}'`);
 
 /** Whether values of this type are moments or null. */
 export function isMoment(type: string | undefined): boolean {
@@ -100,8 +92,8 @@ export const tableColumns: readonly ExportColumn[] = [
   member("set", "$set"),
   member("set_once", "$set_once"),
   text("distinct_id"),
-  { name: "team_id", sql: "toInt64(project_id)", type: "Int64", json: "toString(project_id)" },
-  { name: "ip", sql: ipText, type: "String", json: `toJSONString(${ipText})` },
+  number("team_id", "project_id"),
+  column("ip", ipText, `toJSONString(${ipText})`),
   fixed("site_url", ""),
   moment("timestamp"),
 ];
@@ -121,13 +113,6 @@ export const captureColumns: readonly ExportColumn[] = [
       "concat(',', substring(trimLeft(translate(properties, '\\n\\r', '  ')), 2))))",
   },
 ];
-
-const number = (name: string): ExportColumn => ({
-  name,
-  sql: `toInt64(${name})`,
-  type: "Int64",
-  json: `toString(toInt64(${name}))`,
-});
 
 /** One row for every id of a person; PostHog's versions are moments here. */
 export const personColumns: readonly ExportColumn[] = [

@@ -17,7 +17,6 @@ function shownRun({ records_failed, ...row }: RunRow): Run {
   return { ...shownRow(row), ...(records_failed !== null && { records_failed }) };
 }
 
-/** The columns of a run in replies. */
 function columns(sql: Postgres) {
   return sql`
     r.id, r.status, r.records_completed, nullif(r.records_failed, 0) AS records_failed, r.latest_error,
@@ -41,7 +40,6 @@ export async function readLastEnd(sql: Postgres, batch_export_id: string): Promi
   return row?.last_end ?? null;
 }
 
-/** The newest ten runs of each export. */
 export async function latestRuns(sql: Postgres, ids: readonly string[]): Promise<Map<string, Run[]>> {
   const rows = await sql<RunRow[]>`
     SELECT ${columns(sql)} FROM unnest(${[...ids]}::uuid[]) AS e(id)

@@ -20,7 +20,7 @@ export const backupParts: readonly string[] = [manifestName, listName, "data", "
 
 /** Writes chunks durably to a new file at `to`, or appends them; creates its folder. */
 export async function writeSummed(
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   to: string,
   isFurther = false,
 ): Promise<Written> {

@@ -18,7 +18,7 @@ export function bucketTarget(bucket: BackupBucket, folder: string): BackupTarget
     for await (const bytes of cutPortions(chunks, memory)) {
       const path = partPath(file, number++);
       await bucket.put(path, bytes);
-      yield [path, { bytes: bytes.length, sum: computeChecksum(bytes) }];
+      yield [path, { bytes: bytes.length, sum: Bun.SHA256.hash(bytes, "hex") }];
     }
   };
   return {
@@ -77,25 +77,17 @@ export async function fetchManifest(bucket: BackupBucket, version: string): Prom
 export async function fetchFiles(bucket: BackupBucket, { files }: Manifest, folder: string): Promise<void> {
   const list = await bucket.get(listName, backupLimits.listBytesMax);
   if (!list) throw new UserError(`${bucket.name} is damaged: ${listName} is missing`);
-  await writeSummed(once(list), join(folder, listName));
+  await writeSummed([list], join(folder, listName));
   await checkList(folder, files, bucket.name);
   await refuseForeign(folder, bucket.paths(), bucket.name);
   let bytesLeft = files.bytes;
   for await (const { path, sum } of listedFiles(folder, "", bucket.name)) {
     const bytes = await bucket.get(path, Math.min(bytesLeft, backupLimits.objectBytes), (got) => {
       // Retried.
-      if (computeChecksum(got) !== sum) throw new Error("it is not as it was written");
+      if (Bun.SHA256.hash(got, "hex") !== sum) throw new Error("it is not as it was written");
     });
     if (!bytes) throw new UserError(`${bucket.name} is damaged: ${path} is missing`);
     bytesLeft -= bytes.length;
-    await writeSummed(once(bytes), join(folder, path));
+    await writeSummed([bytes], join(folder, path));
   }
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
-}
-
-function computeChecksum(bytes: Uint8Array): string {
-  return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 }

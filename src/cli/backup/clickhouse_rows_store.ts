@@ -4,16 +4,6 @@ import { UserError } from "../../core/fault.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { backupLimits } from "./limits.ts";
 
-interface Part {
-  part: string;
-  rows: number;
-  /** Uncompressed. */
-  bytes: number;
-}
-
-/** Views that write into tables: while rows are copied table by table, they would derive deleted rows again. */
-const writingViews = "engine = 'MaterializedView'";
-
 /** @throws UserError when one of the tables has rows. */
 export async function checkNoRows(clickhouse: ClickHouse, tables: readonly string[]): Promise<void> {
   for (const table of tables) {
@@ -26,10 +16,13 @@ export async function checkNoRows(clickhouse: ClickHouse, tables: readonly strin
   }
 }
 
-/** Runs `work` while the views are detached, so that nothing is derived from the rows that it inserts. */
+/**
+ * Runs `work` while the views that write into tables are detached: from rows that are copied table by table, they would
+ * derive deleted rows again.
+ */
 export async function withoutViews(clickhouse: ClickHouse, work: () => Promise<void>): Promise<void> {
   const views = await clickhouse.query<{ name: string }>(
-    `SELECT name FROM system.tables WHERE database = {database:String} AND ${writingViews}`,
+    `SELECT name FROM system.tables WHERE database = {database:String} AND engine = 'MaterializedView'`,
     { database: clickhouse.database },
   );
   const all = async (verb: string): Promise<void> => {
@@ -47,22 +40,24 @@ export async function withoutViews(clickhouse: ClickHouse, work: () => Promise<v
 export async function copyTable(table: string, from: ClickHouse, to: ClickHouse): Promise<number> {
   // A part that was merged meanwhile could not be read to its end.
   await from.command("SYSTEM STOP MERGES {table:Identifier}", { table });
-  const parts = await from.query<{ part: string; rows: string; bytes: string }>(
+  const parts = await from.query<Record<"part" | "rows" | "bytes", string>>(
     `SELECT name AS part, rows, data_uncompressed_bytes AS bytes FROM ${from.tables.system("parts")}
      WHERE active AND database = {database:String} AND table = {table:String}`,
     { database: from.database, table },
   );
   let copied = 0;
-  for (const { part, rows, bytes } of parts) {
-    const item = { part, rows: Number(rows), bytes: Number(bytes) };
-    await copyPart(table, item, from, to);
-    copied += item.rows;
-  }
+  for (const part of parts) copied += await copyPart(table, part, from, to);
   return copied;
 }
 
-async function copyPart(table: string, { part, rows, bytes }: Part, from: ClickHouse, to: ClickHouse) {
-  const step = Math.max(1, Math.floor((backupLimits.copiedBytes * rows) / Math.max(1, bytes)));
+async function copyPart(
+  table: string,
+  { part, rows: count, bytes }: Record<"part" | "rows" | "bytes", string>,
+  from: ClickHouse,
+  to: ClickHouse,
+): Promise<number> {
+  const rows = Number(count);
+  const step = Math.max(1, Math.floor((backupLimits.copiedBytes * rows) / Math.max(1, Number(bytes))));
   for (let at = 0; at < rows; at += step) {
     const native = await from.bytes(
       `SELECT * FROM {table:Identifier}
@@ -75,4 +70,5 @@ async function copyPart(table: string, { part, rows, bytes }: Part, from: ClickH
     const settings = { max_partitions_per_insert_block: 0 };
     await to.insertNative(table, { bytes: [native] }, { settings, timeoutMs: backupLimits.copyMsMax });
   }
+  return rows;
 }

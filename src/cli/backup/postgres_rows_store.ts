@@ -70,15 +70,9 @@ export async function readSequences(sql: Postgres): Promise<Record<string, strin
   return Object.fromEntries(found.map(({ name, value }) => [name, value]));
 }
 
-interface Column {
-  name: string;
-  /** As in a cast. */
-  type: string;
-}
-
-/** Those that are not generated, in their order. */
-async function readColumns(sql: Postgres | PostgresTransaction, table: string): Promise<Column[]> {
-  return await sql<Column[]>`
+/** Those that are not generated, in their order, with their types as in a cast. */
+async function readColumns(sql: Postgres | PostgresTransaction, table: string) {
+  return await sql<{ name: string; type: string }[]>`
     SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
     WHERE attrelid = ${quote(table)}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
     ORDER BY attnum`;

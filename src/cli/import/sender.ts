@@ -126,11 +126,7 @@ interface IgnoredRow {
   reason: string;
 }
 
-interface ServerReply {
-  status: number;
-  headers: Headers;
-  body: string;
-}
+type ServerReply = Pick<Response, "status" | "headers"> & { body: string };
 
 /** `rows`: how many rows the body had. */
 export function judgeReply(answer: ServerReply, rows: number): ReplyVerdict {

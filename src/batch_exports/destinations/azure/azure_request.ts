@@ -53,7 +53,6 @@ function parsePair(part: string): [string, string] {
 }
 
 export interface AzureRequest {
-  /** The blob's name. */
   key: string;
   query: Record<string, string>;
   /** Headers beside those of every request; their names begin with x-ms-. */

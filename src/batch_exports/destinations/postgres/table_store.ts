@@ -90,8 +90,6 @@ interface Layout {
   identity: readonly string[];
 }
 
-type Chunks = AsyncIterable<Uint8Array>;
-
 /**
  * Copies rows in Postgres's text format into the table, in place of those with the same key. All of them or none.
  * @returns how many.
@@ -101,7 +99,7 @@ export async function replaceRows(
   sql: Postgres,
   table: TargetTable,
   layout: Layout,
-  chunks: Chunks,
+  chunks: AsyncIterable<Uint8Array>,
   expected: number,
 ): Promise<number> {
   return await sql.begin(async (tx) => {
@@ -119,7 +117,7 @@ export async function replaceAcceptedRows(
   sql: Postgres,
   table: TargetTable,
   layout: Layout,
-  chunks: Chunks,
+  chunks: AsyncIterable<Uint8Array>,
   work: Pick<ExportWork, "rows" | "refused">,
 ): Promise<number> {
   const { columns } = layout;

@@ -7,67 +7,44 @@ import { wordsIn } from "../../../core/words.ts";
 import { ClickHouseError } from "../../../storage/clickhouse/clickhouse.ts";
 import { ExportError } from "../../failure.ts";
 import { exportLimits } from "../../limits.ts";
-import type { ExportServices, ExportWork } from "../../source/statements.ts";
+import type { ExportWork } from "../../source/statements.ts";
 import { checkKey } from "../objects/object_key.ts";
 import { post } from "../post.ts";
 import type { S3Config } from "./config.ts";
 
-type Explaining = Pick<ExportServices, "addresses"> & Pick<ExportWork, "abort">;
-
-interface Refusal {
-  sentence: string;
-  /** In lower case; any one of them identifies the refusal. */
-  signs: readonly string[];
-  final: boolean;
-}
-
-/** Reads lines of `sentence | sign, sign`. */
-function refusalsIn(text: string, final: boolean): Refusal[] {
-  const lines = text.trim().split("\n");
-  return lines.map((line) => {
-    const [sentence = "", signs = ""] = line.split(" | ");
-    return { sentence, signs: signs.split(", "), final };
-  });
-}
-
 /** By S3's codes and the texts that Amazon and others send with them, since ClickHouse drops most codes. */
-const knownRefusals = [
-  ...refusalsIn(
-    `
-InvalidAccessKeyId: the access key does not exist | invalidaccesskeyid, access key id
-SignatureDoesNotMatch: the secret access key is wrong | signaturedoesnotmatch, signature does not match
-SignatureDoesNotMatch: the secret access key is wrong | signature doesn't match, signature we calculated does not match
-AuthorizationHeaderMalformed: the region is wrong | authorizationheadermalformed, authorization header is malformed
-NoSuchBucket: the bucket does not exist | nosuchbucket, bucket does not exist, no such bucket
-InvalidBucketName: the bucket's name is not valid | invalidbucketname, bucket is not valid
-ExpiredToken: the token has expired | expiredtoken, token has expired
-InvalidToken: the token is not valid | invalidtoken, token is malformed, invalid token
-AccountProblem: the account is disabled | accountproblem, allaccessdisabled
-KMS: the encryption key cannot be used | kms.
-EntityTooLarge: the file is too large: set max_file_size_mb | entitytoolarge
-AccessDenied: Access Denied | accessdenied, access denied, forbidden, not authorized`,
-    true,
-  ),
-  ...refusalsIn(
-    `
-RequestTimeTooSkewed: the clocks are apart | requesttimetooskewed, difference between the request time
-SlowDown: too many requests | slowdown, reduce your request rate, toomanyrequests
-ServiceUnavailable: it is not available now | serviceunavailable, service unavailable
-InternalError: it failed | internalerror, internal error`,
-    false,
-  ),
-];
-
-const connectionFailures = refusalsIn(
-  `
-the connection was refused | connection refused
-the connection was closed | connection reset, broken pipe, unexpected eof, connection aborted
-it did not answer in time | timeout, timed out
-its name does not resolve | host not found, dns error, not found address, temporary dns
-its certificate is not valid | certificate, ssl exception, ssl_error
-the network is unreachable | unreachable`,
-  false,
-);
+const refusals = `
+final | InvalidAccessKeyId: the access key does not exist | invalidaccesskeyid, access key id
+final | SignatureDoesNotMatch: the secret access key is wrong | signaturedoesnotmatch, signature does not match
+final | SignatureDoesNotMatch: the secret access key is wrong | signature doesn't match
+final | SignatureDoesNotMatch: the secret access key is wrong | signature we calculated does not match
+final | AuthorizationHeaderMalformed: the region is wrong | authorizationheadermalformed
+final | AuthorizationHeaderMalformed: the region is wrong | authorization header is malformed
+final | NoSuchBucket: the bucket does not exist | nosuchbucket, bucket does not exist, no such bucket
+final | InvalidBucketName: the bucket's name is not valid | invalidbucketname, bucket is not valid
+final | ExpiredToken: the token has expired | expiredtoken, token has expired
+final | InvalidToken: the token is not valid | invalidtoken, token is malformed, invalid token
+final | AccountProblem: the account is disabled | accountproblem, allaccessdisabled
+final | KMS: the encryption key cannot be used | kms.
+final | EntityTooLarge: the file is too large: set max_file_size_mb | entitytoolarge
+final | AccessDenied: Access Denied | accessdenied, access denied, forbidden, not authorized
+passing | RequestTimeTooSkewed: the clocks are apart | requesttimetooskewed, difference between the request time
+passing | SlowDown: too many requests | slowdown, reduce your request rate, toomanyrequests
+passing | ServiceUnavailable: it is not available now | serviceunavailable, service unavailable
+passing | InternalError: it failed | internalerror, internal error
+socket | the connection was refused | connection refused
+socket | the connection was closed | connection reset, broken pipe, unexpected eof, connection aborted
+socket | it did not answer in time | timeout, timed out
+socket | its name does not resolve | host not found, dns error, not found address, temporary dns
+socket | its certificate is not valid | certificate, ssl exception, ssl_error
+socket | the network is unreachable | unreachable`
+  .trim()
+  .split("\n")
+  .map((line) => {
+    const [kind, sentence, signs = ""] = line.split(" | ");
+    // In small letters; any one of them identifies the refusal.
+    return { kind, sentence, signs: signs.split(", ") };
+  });
 
 /**
  * Explains a failed statement that writes to S3, without the server's own words.
@@ -76,17 +53,20 @@ the network is unreachable | unreachable`,
 export async function explainS3(
   thrown: unknown,
   config: S3Config,
-  explaining: Explaining,
+  work: Pick<ExportWork, "addresses" | "abort">,
 ): Promise<ExportError | undefined> {
   if (!(thrown instanceof ClickHouseError) || !aboutServer.has(thrown.type)) return undefined;
   const text = toReason(thrown).slice(0, exportLimits.errorCharsRead).toLowerCase();
   const isOfSocket = text.includes("poco::exception") || text.includes("e.code()");
-  const failure = isOfSocket ? find(connectionFailures, text) : undefined;
+  const found = refusals.filter(({ signs }) => signs.some((sign) => text.includes(sign)));
+  const failure = isOfSocket ? found.find(({ kind }) => kind === "socket") : undefined;
   if (failure) return new ExportError(`The S3 server could not be reached: ${failure.sentence}`, false);
-  const refusal = find(knownRefusals, text);
-  if (refusal)
-    return new ExportError(`The S3 server refused: ${refusal.sentence}${hint(config, text)}`, refusal.final);
-  const reply = await repeatWrite(config, explaining).catch(() => undefined);
+  const refusal = found.find(({ kind }) => kind !== "socket");
+  if (refusal) {
+    const shown = `The S3 server refused: ${refusal.sentence}${hint(config, text)}`;
+    return new ExportError(shown, refusal.kind === "final");
+  }
+  const reply = await repeatWrite(config, work).catch(() => undefined);
   const withoutBody = text.includes("no response body") ? ": No response body" : "";
   if (reply) return explainStatus(reply, withoutBody);
   return new ExportError(`The S3 server refused, without a known error code${withoutBody}`, false);
@@ -99,10 +79,6 @@ const aboutServer: ReadonlySet<string> = new Set(
     HTTP_CONNECTION_LIMIT_REACHED
   `),
 );
-
-function find(refusals: readonly Refusal[], text: string): Refusal | undefined {
-  return refusals.find(({ signs }) => signs.some((sign) => text.includes(sign)));
-}
 
 const usualRegion = "us-east-1";
 
@@ -132,12 +108,14 @@ const regionShape = /^[a-z0-9-]{1,32}$/;
  * The server's answer to a write with a wrong checksum, which stores nothing even when it is allowed.
  * @returns undefined where the request of ClickHouse cannot be repeated here.
  */
-async function repeatWrite(config: S3Config, explaining: Explaining): Promise<ForeignAnswer | undefined> {
+async function repeatWrite(
+  config: S3Config,
+  { addresses, abort }: Pick<ExportWork, "addresses" | "abort">,
+): Promise<ForeignAnswer | undefined> {
   const { endpoint_url, region, encryption } = config;
   const usedRegion = endpoint_url === null ? region : usualRegion;
   const address = presign(config, usedRegion, checkKey(config.prefix), "PUT");
   if (address === undefined || encryption !== null) return undefined;
-  const { addresses, abort } = explaining;
   abort.throwIfAborted();
   const headers = { "content-md5": wrongSum };
   return await post(new URL(address), new Uint8Array(), headers, { addresses, abort, method: "PUT" });

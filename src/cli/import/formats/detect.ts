@@ -5,9 +5,8 @@ import { isDictionary } from "../../../core/json/dictionary.ts";
 import { wordsIn } from "../../../core/words.ts";
 import { importLimits } from "../limits.ts";
 import { CsvReader } from "../reading/csv.ts";
-import type { FileRecord, RecordReader } from "../reading/file_record.ts";
+import { type FileRecord, LineReader, type RecordReader } from "../reading/file_record.ts";
 import { ItemReader } from "../reading/items.ts";
-import { LineReader } from "../reading/lines.ts";
 import { jsonObject } from "../reading/raw_fields.ts";
 import { segmentTypes } from "./segment.ts";
 import { type CsvTable, detectSeparator, readHeader } from "./table.ts";
@@ -48,16 +47,13 @@ export function detectFileKind(head: Buffer, whole: boolean, format: Format, nam
   }
   if (format === "jsonl" || format === "json") return { layout: format, dialect: "batch", table: undefined };
   const layout = detectLayout(head, first);
-  const dialect = format === "auto" ? detectDialect(sample(head, layout)) : (format as Dialect);
+  const dialects = format === "auto" ? sample(head, layout).map(detectRowDialect) : [format as Dialect];
+  const dialect = dialects.find((found) => found !== "batch") ?? "batch";
   return { layout, dialect, table: undefined };
 }
 
-export function chooseReader(kind: FileKind): RecordReader {
-  if (kind.table !== undefined) return new CsvReader(kind.table.separator);
-  return chooseLayoutReader(kind.layout);
-}
-
-function chooseLayoutReader(layout: RecordLayout): RecordReader {
+export function chooseReader({ layout, table }: Pick<FileKind, "layout" | "table">): RecordReader {
+  if (table !== undefined) return new CsvReader(table.separator);
   if (layout === "jsonl") return new LineReader();
   return new ItemReader({ isBare: layout === "documents" });
 }
@@ -124,7 +120,7 @@ function* records(reader: RecordReader, head: Buffer, whole: boolean): Generator
 
 function sample(head: Buffer, layout: RecordLayout): Record<string, unknown>[] {
   const found: Record<string, unknown>[] = [];
-  for (const record of records(chooseLayoutReader(layout), head, true)) {
+  for (const record of records(chooseReader({ layout, table: undefined }), head, true)) {
     const value = record.problem === undefined ? parsed(record) : undefined;
     if (value !== undefined) found.push(value);
     if (found.length >= sampleCount) break;
@@ -135,14 +131,6 @@ function sample(head: Buffer, layout: RecordLayout): Record<string, unknown>[] {
 /** The object that a record is; undefined when it is not one. */
 function parsed({ source, from, to }: Omit<FileRecord, "line" | "problem">) {
   return to - from > importLimits.recordBytesMax ? undefined : jsonObject(source.toString("utf8", from, to));
-}
-
-function detectDialect(rows: readonly Record<string, unknown>[]): Dialect {
-  for (const row of rows) {
-    const dialect = detectRowDialect(row);
-    if (dialect !== "batch") return dialect;
-  }
-  return "batch";
 }
 
 const posthogColumns = wordsIn("person_properties person_id elements_chain _inserted_at created_at set_once");

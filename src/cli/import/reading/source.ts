@@ -13,15 +13,6 @@ const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export const standardInput = "-";
 
-export interface FileSource {
-  /** The first inflated bytes, at least headBytesMin unless there are fewer. */
-  head: Buffer;
-  /** Whether `head` is the whole file. */
-  whole: boolean;
-  /** The bytes after the head. */
-  rest: AsyncGenerator<Buffer>;
-}
-
 /**
  * The size of a file in bytes, compressed as it is; undefined for standard input and pipes.
  * @throws UserError when there is no such file, or it is a directory.
@@ -45,9 +36,11 @@ interface SourceOptions {
 
 /**
  * Opens a file or standard input.
+ * @returns the first inflated bytes, at least headBytesMin unless there are fewer; whether they are the whole file; and
+ *   the bytes after them.
  * @throws UserError in one line when it cannot be read.
  */
-export async function openSource(path: string, options: SourceOptions): Promise<FileSource> {
+export async function openSource(path: string, options: SourceOptions) {
   const raw = path === standardInput ? readInput(options) : readFile(path, options.onBytes);
   const inflated = inflate(path, raw);
   const bytes = await atLeast(inflated, importLimits.headBytesMin);

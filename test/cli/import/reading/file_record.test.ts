@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { LineReader } from "../../../../src/cli/import/reading/lines.ts";
+import { LineReader } from "../../../../src/cli/import/reading/file_record.ts";
 import { chopped, readAll } from "../reading.ts";
 
 describe("lines", () => {
