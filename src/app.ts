@@ -7,7 +7,6 @@ import { openClientAddress, openProxies } from "./access/client_address.ts";
 import { openGate } from "./access/gate.ts";
 import { sessionCookieFor } from "./access/people/session.ts";
 import { checkSecrets } from "./access/reseal_store.ts";
-import type { Bootstrapped } from "./accounts/bootstrap.ts";
 import { accountRoutes, userRoutes } from "./accounts/operations.ts";
 import { markServed } from "./accounts/store.ts";
 import { activityLogRoutes } from "./activity_log/operations.ts";
@@ -23,7 +22,6 @@ import { openConsole } from "./console/open.ts";
 import { sendShared } from "./console/page.ts";
 import { consoleRoutes } from "./console/route.ts";
 import { systemClock } from "./core/clock.ts";
-import type { UserError } from "./core/fault.ts";
 import { limits } from "./core/limits.ts";
 import type { Log } from "./core/log.ts";
 import { withoutLast } from "./core/trim.ts";
@@ -74,33 +72,17 @@ import { subscriptionRoutes } from "./subscriptions/operations.ts";
 import { openBodyMemory } from "./work/bodies/memory_budget.ts";
 import { endAll } from "./work/interval.ts";
 
-export interface App {
-  /** The URL at which it listens, e.g. http://127.0.0.1:8000. */
-  url: string;
-  /** The accounts of the first start; undefined later. */
-  bootstrapped: Bootstrapped | undefined;
-  /**
-   * Makes the address that opens the console once, signed in with the key of the first start; undefined later. The
-   * caller shows it to a person: there is no code before the call.
-   */
-  signInUrl(): string | undefined;
-  /** To be called after the keys are shown: later starts do not show keys. */
-  shown(): Promise<void>;
-  routes: readonly DescribedRoute[];
-  /** Resolves to the reason when the server must stop. */
-  broken: Promise<UserError>;
-  /** Stops accepting, answers the requests in flight, flushes, and closes the parts. */
-  close(): Promise<void>;
-}
+export type App = Awaited<ReturnType<typeof openApp>>;
 
 /**
  * Starts the server. When that fails, the parts that are open are closed.
  * @param ending aborts, with a reason, a start that waits for servers of an older version.
  * @throws UserError with one line for the operator.
  */
-export async function openApp(config: Config, log: Log, ending?: AbortSignal): Promise<App> {
+export async function openApp(config: Config, log: Log, ending?: AbortSignal) {
   const closers: Closers = [];
   const stop = { until: Number.POSITIVE_INFINITY };
+  /** Stops accepting, answers the requests in flight, flushes, and closes the parts. */
   const close = async () => {
     stop.until = systemClock.elapsed() + limits.stopMsMax;
     for (const closeOne of closers.splice(0).toReversed()) await closeOne();
@@ -113,7 +95,7 @@ export async function openApp(config: Config, log: Log, ending?: AbortSignal): P
   }
 }
 
-async function openParts(starting: Starting, closers: Closers): Promise<Omit<App, "close">> {
+async function openParts(starting: Starting, closers: Closers) {
   const { config, log, stop } = starting;
   const dataDir = resolve(config.dataDir);
   const planned = countWorkers(config.workers);
@@ -141,16 +123,8 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
   const peers = new PeerAddresses();
   const processes = async () => [metrics.registry.read(), ...(await pool.read())];
   const consoleRoom = openConsole({ ...stores, metrics: processes, clock: systemClock, log });
-  const parts: ServerParts = {
-    ...opening,
-    ...capturing,
-    ...rooms,
-    watch,
-    pool,
-    memory,
-    peers,
-    consoleRoom,
-  };
+  const opened = { ...opening, ...capturing, ...rooms };
+  const parts: ServerParts = { ...opened, watch, pool, memory, peers, consoleRoom };
   closers.push(rooms.engine.close);
   const working = openWorkers(parts);
   closers.push(() => endAll(working, leftMs(limits.stopStoresMsMax + limits.stopFlushMsMin), log));
@@ -175,9 +149,21 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
   const { bootstrapped } = prepared;
   const key = bootstrapped?.personalApiKey;
   const home = withoutLast(site.url, "/");
-  const signInUrl = () => key && `${home}/#code=${consoleRoom.signIn.offer(key)}`;
-  const shown = async () => void (bootstrapped && (await markServed(stores.sql)));
-  return { url: server.url, bootstrapped, signInUrl, shown, broken: capture.broken, routes: app.routes };
+  return {
+    /** The URL at which it listens, e.g. http://127.0.0.1:8000. */
+    url: server.url,
+    bootstrapped,
+    /**
+     * Makes the address that opens the console once, signed in with the key of the first start; undefined later. The
+     * caller shows it to a person: there is no code before the call.
+     */
+    signInUrl: () => key && `${home}/#code=${consoleRoom.signIn.offer(key)}`,
+    /** To be called after the keys are shown: later starts do not show keys. */
+    shown: async () => void (bootstrapped && (await markServed(stores.sql))),
+    /** Resolves to the reason when the server must stop. */
+    broken: capture.broken,
+    routes: app.routes as readonly DescribedRoute[],
+  };
 }
 
 /** Listens, and starts the workers, which share the port and forward all requests that are not captures. */
@@ -281,7 +267,7 @@ function routes(parts: ServerParts) {
     .use(guideRoutes())
     .use(consoleRoutes({ gate, ...consoleRoom, openMetrics: config.metricsToken === undefined, log }))
     .use(captureRoutes(answering))
-    .use(remoteConfigRoutes({ gate, keys, readToken: (request) => readRequestKey(request, memory), library }))
+    .use(remoteConfigRoutes(gate, keys, (request) => readRequestKey(request, memory), library))
     .use(staticRoutes({ scripts }))
     .use(userRoutes({ gate, sql }))
     .use(accountRoutes({ gate, sql, clock, sessions, secrets, siteUrl, readAddress }))

@@ -7,22 +7,17 @@ import { Fault } from "../core/fault.ts";
 import { wordsIn } from "../core/words.ts";
 import { listSchema } from "../http/fields/schema.ts";
 
-interface AbsentResource {
-  /** Their name in a refusal. */
-  called: string;
-  scope: Scope;
-  /** PostHog's filters of the list, which an empty list satisfies. */
-  filters: readonly string[];
-}
-
-const absent = (called: string, scope: Scope, filters: string): AbsentResource => ({
+/**
+ * @param called their name in a refusal. @param filters PostHog's filters of the list, which an empty list satisfies.
+ */
+const absent = (called: string, scope: Scope, filters: string) => ({
   called,
   scope,
   filters: wordsIn(filters),
 });
 
 /** By the segment of their path. PostHog documents `order` for some; Estuary's extractor sends it with each. */
-export const absentResources: Readonly<Record<string, AbsentResource>> = {
+export const absentResources: Readonly<Record<string, ReturnType<typeof absent>>> = {
   actions: absent("Actions", "action:read", "search tags"),
   annotations: absent(
     "Annotations",
@@ -39,9 +34,7 @@ export const absentResources: Readonly<Record<string, AbsentResource>> = {
   feature_flags: absent(
     "Feature flags",
     "feature_flag:read",
-    `
-      search active created_by_id evaluation_runtime excluded_properties has_evaluation_tags order tags type
-    `,
+    "search active created_by_id evaluation_runtime excluded_properties has_evaluation_tags order tags type",
   ),
   surveys: absent("Surveys", "survey:read", "search archived type status"),
 };
@@ -51,74 +44,64 @@ const anyRow = Type.Record(Type.String(), Type.Unknown());
 export const emptyListModel = Type.Object(listSchema(anyRow).properties, { title: "EmptyList" });
 
 /** Other resources that PostHog's clients request by default, by the beginning of the refusal. */
-const absentFamilies: Readonly<Record<string, string>> = {
-  access_controls: "Access controls do",
-  advanced_activity_logs: "Queries over the activity log do",
-  alerts: "Alerts do",
-  app_metrics: "Metrics of apps do",
-  change_requests: "Requests for approval do",
-  comments: "Comments do",
-  conversations: "Conversations do",
-  dashboard_templates: "Templates of dashboards do",
-  data_color_themes: "Color themes do",
-  data_warehouse: "A data warehouse does",
-  dataset_items: "Datasets do",
-  datasets: "Datasets do",
-  elements: "Figures of elements do",
-  endpoints: "Endpoints of saved queries do",
-  error_tracking: "Error tracking does",
-  evaluations: "Evaluations do",
-  experiment_holdouts: "Experiments do",
-  experiment_saved_metrics: "Experiments do",
-  exports: "Exports of images do",
-  external_data_schemas: "External data sources do",
-  external_data_sources: "External data sources do",
-  file_system: "A tree of files does",
-  file_system_shortcut: "A tree of files does",
-  heatmaps: "Heatmaps do",
-  hog_flows: "Workflows do",
-  hog_function_templates: "Hog functions do",
-  hog_functions: "Hog functions do",
-  insight_variables: "Variables of insights do",
-  integrations: "Integrations do",
-  llm_analytics: "LLM analytics does",
-  llm_prompts: "Prompts do",
-  logs: "Logs of applications do",
-  max_tools: "An assistant does",
-  mcp_tools: "Tools of PostHog's MCP server do",
-  notebooks: "Notebooks do",
-  persisted_folder: "A tree of files does",
-  plugin_configs: "Plugins do",
-  quick_filters: "Quick filters do",
-  revenue_analytics: "Revenue analytics does",
-  schema_property_groups: "Groups of properties do",
-  session_group_summaries: "Summaries of sessions do",
-  session_recording_playlists: "Playlists of recordings do",
-  session_summaries: "Summaries of sessions do",
-  tags: "A list of tags does",
-  task_runs: "Tasks do",
-  tasks: "Tasks do",
-  uploaded_media: "Uploaded media do",
-  user_interviews: "Interviews of users do",
-  warehouse_saved_queries: "Warehouse views do",
-  warehouse_tables: "Warehouse tables do",
-  warehouse_view_link: "Warehouse views do",
-  warehouse_view_links: "Warehouse views do",
-  web_analytics: "Digests of web analytics do",
-  web_experiments: "Web experiments do",
-  web_vitals: "A page of web vitals does",
-  workflows: "Workflows do",
-};
+const absentFamilies = byName({
+  "Queries over the activity log do": "advanced_activity_logs",
+  "Metrics of apps do": "app_metrics",
+  "Requests for approval do": "change_requests",
+  "Templates of dashboards do": "dashboard_templates",
+  "Color themes do": "data_color_themes",
+  "A data warehouse does": "data_warehouse",
+  "Datasets do": "dataset_items",
+  "Figures of elements do": "elements",
+  "Endpoints of saved queries do": "endpoints",
+  "Error tracking does": "error_tracking",
+  "Experiments do": "experiment_holdouts experiment_saved_metrics",
+  "Exports of images do": "exports",
+  "External data sources do": "external_data_schemas",
+  "A tree of files does": "file_system file_system_shortcut persisted_folder",
+  "Workflows do": "hog_flows",
+  "Hog functions do": "hog_function_templates",
+  "Variables of insights do": "insight_variables",
+  "LLM analytics does": "llm_analytics",
+  "Prompts do": "llm_prompts",
+  "Logs of applications do": "logs",
+  "An assistant does": "max_tools",
+  "Tools of PostHog's MCP server do": "mcp_tools",
+  "Plugins do": "plugin_configs",
+  "Revenue analytics does": "revenue_analytics",
+  "Groups of properties do": "schema_property_groups",
+  "Summaries of sessions do": "session_group_summaries session_summaries",
+  "Playlists of recordings do": "session_recording_playlists",
+  "A list of tags does": "tags",
+  "Tasks do": "task_runs",
+  "Interviews of users do": "user_interviews",
+  "Warehouse views do": "warehouse_saved_queries warehouse_view_link warehouse_view_links",
+  "Digests of web analytics do": "web_analytics",
+  "A page of web vitals does": "web_vitals",
+  "": `
+    access_controls alerts comments conversations datasets evaluations external_data_sources heatmaps
+    hog_functions integrations notebooks quick_filters tasks uploaded_media warehouse_tables web_experiments
+    workflows
+  `,
+});
 
 /** Absent resources of an organization. */
-const absentOfOrganizations: Readonly<Record<string, string>> = {
-  domains: "Verified domains do",
-  integrations: "Integrations do",
-  invites: "Invitations do",
-  plugins: "Plugins do",
-  proxy_records: "Reverse proxies do",
-  roles: "Roles do",
-};
+const absentOfOrganizations = byName({
+  "Verified domains do": "domains",
+  "Invitations do": "invites",
+  "Reverse proxies do": "proxy_records",
+  "": "integrations plugins roles",
+});
+
+/** Beginnings of refusals by the segment of a path. Without one the name is it: "Hog functions do". */
+function byName(groups: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  const toBeginning = (name: string) => `${name[0]!.toUpperCase()}${name.slice(1).replaceAll("_", " ")} do`;
+  return new Map(
+    Object.entries(groups).flatMap(([text, names]) =>
+      wordsIn(names).map((name) => [name, text || toBeginning(name)] as const),
+    ),
+  );
+}
 
 /** The refusal of a request for something that does not exist here; undefined for other paths. */
 export function absentFault(path: string): Fault | undefined {
@@ -126,9 +109,8 @@ export function absentFault(path: string): Fault | undefined {
   const isProject = home === "projects" || home === "environments";
   const families = isProject ? absentFamilies : home === "organizations" ? absentOfOrganizations : undefined;
   if (api !== "api" || project === "" || !families) return undefined;
-  if (Object.hasOwn(families, name)) {
-    return new Fault("not_found", `${families[name]} not exist on this server.`);
-  }
+  const family = families.get(name);
+  if (family !== undefined) return new Fault("not_found", `${family} not exist on this server.`);
   if (!isProject) return undefined;
   const absent = Object.hasOwn(absentResources, name) ? absentResources[name] : undefined;
   if (!absent) return undefined;

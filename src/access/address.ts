@@ -5,17 +5,20 @@ import ipaddr from "ipaddr.js";
 import { withinMs } from "../core/clock.ts";
 import { accessLimits } from "./limits.ts";
 
-interface AddressOptions {
-  /** Whether private addresses are allowed, a setting of the operator. */
-  allowPrivate: boolean;
-  /** All addresses of a name; the system's resolver by default. */
-  resolve?: (name: string) => Promise<string[]>;
-}
-
 export type Addresses = ReturnType<typeof openAddresses>;
 
-/** The rules for addresses. */
-export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOptions) {
+/**
+ * The rules for addresses.
+ * @param options `allowPrivate`: whether private addresses are allowed, a setting of the operator. `resolve`: all
+ *   addresses of a name, by the system's resolver unless a test has its own.
+ */
+export function openAddresses({
+  allowPrivate,
+  resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
+}: {
+  allowPrivate: boolean;
+  resolve?: (name: string) => Promise<string[]>;
+}) {
   const findRefusal = (host: string): string | undefined => {
     const plain = plainHost(host);
     if (plain === undefined) return `"${host}" is not a host name or an address.`;
@@ -71,10 +74,6 @@ function refusal(host: string): string {
   return `The host "${host}" is a private or local address, which this server does not connect to.`;
 }
 
-async function resolveName(name: string): Promise<string[]> {
-  return (await lookup(name, { all: true })).map(({ address }) => address);
-}
-
 /** Labels of letters, digits, `_` and inner dashes, between dots. */
 function isName(name: string): boolean {
   if (name.length > 253) return false;
@@ -104,10 +103,8 @@ const ownNames =
 function isOwn(plain: string): boolean {
   if (!ipaddr.isValid(plain)) return ownNames.test(plain);
   const address = ipaddr.parse(plain);
-  if (address.kind() === "ipv4") return address.range() !== "unicast";
-  const inner = innerAddress(address.toByteArray());
-  if (inner) return new ipaddr.IPv4(inner).range() !== "unicast";
-  return address.range() !== "unicast";
+  const inner = address.kind() === "ipv6" ? innerAddress(address.toByteArray()) : undefined;
+  return (inner ? new ipaddr.IPv4(inner) : address).range() !== "unicast";
 }
 
 /** The IPv4 address in an IPv6 address: ::ffff:a.b.c.d, or the old form ::a.b.c.d. */

@@ -9,20 +9,12 @@ export function wrongNetwork(text: string): string | undefined {
   return parseNetwork(text) ? undefined : `"${text}" is no IP address and no network like 10.0.0.0/8`;
 }
 
-interface ClientAddressOptions {
-  /** Addresses and networks of proxies, as wrongNetwork() accepts them. */
-  trustedProxies: readonly string[];
-  log: Log;
-}
-
-/** `peer`: the address of the connection's other end; undefined when unknown. */
-type ClientAddress = (peer: string | undefined, headers: Headers) => string | undefined;
-
 /**
  * Each trusted proxy appends the address of its client to X-Forwarded-For: the client is the last entry that is not a
  * trusted proxy. Entries to the left of it come from the client and are not read.
+ * @param options `trustedProxies`: addresses and networks, as wrongNetwork() accepts them.
  */
-export function openClientAddress({ trustedProxies, log }: ClientAddressOptions): ClientAddress {
+export function openClientAddress({ trustedProxies, log }: { trustedProxies: readonly string[]; log: Log }) {
   const isTrusted = within(trustedProxies);
   let hasWarned = false;
   const warn = (proxy: string) => {
@@ -31,7 +23,8 @@ export function openClientAddress({ trustedProxies, log }: ClientAddressOptions)
     const why = "visitors without cookies who share a proxy and a browser count as one";
     log.warn(`X-Forwarded-For is ignored: TRUSTED_PROXIES does not name who sent it; ${why}`, { proxy });
   };
-  return (peer, headers) => {
+  /** @param peer the address of the connection's other end; undefined when unknown. */
+  return (peer: string | undefined, headers: Headers): string | undefined => {
     let client = parseAddress(peer);
     const forwarded = headers.get("x-forwarded-for");
     if (!client || forwarded === null) return client?.toString();

@@ -2,6 +2,7 @@
 
 import { type Clock, withinMs } from "../core/clock.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { putNewest } from "../work/maps.ts";
 import { accessLimits } from "./limits.ts";
 import { findKeyHolder, listenTo, type Lookup, type Named } from "./store.ts";
 
@@ -44,10 +45,9 @@ export function cachedKeys(uncached: CachedKey, clock: Clock) {
       if (cached && startedAt - cached.startedAt < accessLimits.foundAgeMsMax) return cached.lookup;
       const changesBefore = changes;
       const lookup = await uncached.findHolder(secure_value, named);
-      entries.delete(cacheKey);
-      if (!lookup || !isMember(lookup, named) || changes !== changesBefore) return lookup;
-      if (entries.size >= accessLimits.foundMax) entries.delete(entries.keys().next().value!);
-      entries.set(cacheKey, { lookup, startedAt });
+      if (lookup && isMember(lookup, named) && changes === changesBefore)
+        putNewest(entries, cacheKey, { lookup, startedAt }, accessLimits.foundMax);
+      else entries.delete(cacheKey);
       return lookup;
     },
     /** To be called after a change of access: later look-ups read Postgres. */

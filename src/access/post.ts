@@ -13,13 +13,6 @@ export interface ForeignAnswer {
   header: (name: string) => string | undefined;
 }
 
-interface PostOptions {
-  method?: "POST" | "PUT" | "DELETE";
-  headers: Record<string, string>;
-  msMax: number;
-  abort?: AbortSignal;
-}
-
 /** Whether the same request may be accepted later. */
 export function isPassing({ status }: ForeignAnswer): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
@@ -46,7 +39,17 @@ export function postTo(
   url: URL,
   address: string,
   body: Uint8Array,
-  { method = "POST", headers, msMax, abort }: PostOptions,
+  {
+    method = "POST",
+    headers,
+    msMax,
+    abort,
+  }: {
+    method?: "POST" | "PUT" | "DELETE";
+    headers: Record<string, string>;
+    msMax: number;
+    abort?: AbortSignal;
+  },
 ): Promise<ForeignAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<ForeignAnswer>();
   const deadline = AbortSignal.timeout(msMax);
@@ -66,9 +69,7 @@ export function postTo(
     headers: { ...headers, "content-length": String(body.length) },
   });
   request.on("socket", (socket) => {
-    socket.once(isSecure ? "secureConnect" : "connect", () => {
-      connected = true;
-    });
+    socket.once(isSecure ? "secureConnect" : "connect", () => void (connected = true));
   });
   const fail = (thrown: unknown): void => {
     const reason = deadline.aborted ? `no answer within ${msMax / 1000} s` : toReason(thrown);

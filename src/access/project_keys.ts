@@ -197,29 +197,28 @@ class KeyTable {
   }
 
   async #query(question: () => Promise<KeyEntry[]>): Promise<KeyEntry[]> {
+    const { log, readMsMax } = this.#options;
     try {
-      const entries = await withinMs(question(), this.#options.readMsMax);
-      if (!this.#reachable) this.#options.log.info("project keys are read from Postgres again");
+      const entries = await withinMs(question(), readMsMax);
+      if (!this.#reachable) log.info("project keys are read from Postgres again");
       this.#reachable = true;
       return entries;
     } catch (reason) {
-      this.#away(reason);
+      const about = { known_keys: this.#keys.size, reason: toReason(reason) };
+      if (this.#reachable && !this.#closed)
+        log.warn("project keys cannot be read from Postgres; known ones keep working", about);
+      this.#reachable = false;
       throw reason;
     }
   }
 
-  #away(reason: unknown): void {
-    if (this.#reachable && !this.#closed) {
-      const fields = { known_keys: this.#keys.size, reason: toReason(reason) };
-      this.#options.log.warn("project keys cannot be read from Postgres; known ones keep working", fields);
-    }
-    this.#reachable = false;
-  }
-
+  /** A reader of the path sees the old table or the new one, even after a crash. */
   async #save(): Promise<void> {
     const { path, log } = this.#options;
     try {
-      await saveKeys(path, this.#keys);
+      const fresh = `${path}.fresh`;
+      await writeFile(fresh, summedJson({ keys: savedKeys(this.#keys) }), { mode: 0o600, flush: true });
+      await rename(fresh, path);
     } catch (reason) {
       log.warn("project keys could not be saved", { path, reason: toReason(reason) });
     }
@@ -231,8 +230,6 @@ const unknownKey =
 
 const unchecked = () => unavailable("This project API key cannot be checked at the moment. Please retry.", 2);
 
-type Keys = ReadonlyMap<string, KeyEntry>;
-
 const usualCookieless: CookielessSetting = { enabled: true, timezone: "UTC" };
 
 function toSetting({ records, cookieless, timezone, daily_event_quota }: KeyEntry) {
@@ -241,7 +238,7 @@ function toSetting({ records, cookieless, timezone, daily_event_quota }: KeyEntr
 }
 
 /** The keys in the form in which they are saved. */
-function savedKeys(keys: Keys) {
+function savedKeys(keys: ReadonlyMap<string, KeyEntry>) {
   return Object.fromEntries([...keys.values()].map(({ api_token, ...saved }) => [api_token, saved]));
 }
 
@@ -257,22 +254,11 @@ function readEntry(api_token: string, saved: unknown): KeyEntry | undefined {
 function readSavedKeys(path: string, log: Log): Map<string, KeyEntry> {
   try {
     const saved = readSummedJson(readFileSync(path, "utf8"));
-    const keys = new Map<string, KeyEntry>();
-    for (const [api_token, project] of Object.entries(saved["keys"] ?? {}) as [string, unknown][]) {
-      const entry = readEntry(api_token, project);
-      if (entry) keys.set(api_token, entry);
-    }
-    return keys;
+    const entries = Object.entries(saved["keys"] ?? {}).map(([token, project]) => readEntry(token, project));
+    return new Map(entries.flatMap((entry) => (entry ? [[entry.api_token, entry]] : [])));
   } catch (reason) {
     if (toCode(reason) !== "ENOENT")
       log.warn("the saved project keys are unreadable", { path, reason: toReason(reason) });
     return new Map();
   }
-}
-
-/** A reader of `path` sees the old table or the new one, even after a crash. */
-async function saveKeys(path: string, keys: Keys): Promise<void> {
-  const fresh = `${path}.fresh`;
-  await writeFile(fresh, summedJson({ keys: savedKeys(keys) }), { mode: 0o600, flush: true });
-  await rename(fresh, path);
 }

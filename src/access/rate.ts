@@ -14,18 +14,14 @@ export interface Budget {
   resetSeconds: number;
 }
 
-interface RateOptions {
-  /** In ms; by default accessLimits.rateWindowMs. */
-  windowMs?: number;
-  /** Keys that are counted: of more, those silent longest are forgotten. Unlimited by default. */
-  keysMax?: number;
-}
-
-/** @param limit admitted requests of one key in any window. */
+/**
+ * @param limit admitted requests of one key in any window.
+ * @param keysMax keys that are counted: of more, those silent longest are forgotten.
+ */
 export function openRateLimit(
   limit: number,
   clock: Clock,
-  { windowMs = accessLimits.rateWindowMs, keysMax = Infinity }: RateOptions = {},
+  { windowMs = accessLimits.rateWindowMs, keysMax = Infinity }: { windowMs?: number; keysMax?: number } = {},
 ) {
   const secondsUntil = (oldest: number, now: number): number =>
     Math.max(1, Math.ceil((oldest + windowMs - now) / 1000));

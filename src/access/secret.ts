@@ -7,14 +7,6 @@ import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
 import { toCode } from "../core/log.ts";
 
-interface SecretOptions {
-  /** SECRET_KEY. Without it, a key is generated once in DATA_DIR/secret.key, readable by its owner only. */
-  secretKey?: string | undefined;
-  /** SECRET_KEY_BEFORE: only opens what it has sealed. */
-  secretKeyBefore?: string | undefined;
-  dataDir: string;
-}
-
 /** An encrypted text: version (1 byte), key id (8), nonce (12), tag (16), ciphertext. */
 export type Secrets = ReturnType<typeof openSecrets>;
 
@@ -24,17 +16,17 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + keyIdBytes;
 
-interface Key {
-  id: Buffer;
-  bytes: Buffer;
-}
-
 /**
- * Encrypts with SECRET_KEY, or with the key of the file. Texts encrypted with the file's key stay readable after
- * SECRET_KEY is set, as long as the file is there.
+ * Encrypts with SECRET_KEY, or without it with a key that is generated once in DATA_DIR/secret.key, readable by its
+ * owner only. Texts encrypted with the file's key stay readable after SECRET_KEY is set, as long as the file is there.
+ * SECRET_KEY_BEFORE only opens what it has sealed.
  * @throws UserError when the file is damaged.
  */
-export function openSecrets({ secretKey, secretKeyBefore, dataDir }: SecretOptions) {
+export function openSecrets({
+  secretKey,
+  secretKeyBefore,
+  dataDir,
+}: Partial<Record<"secretKey" | "secretKeyBefore", string | undefined>> & { dataDir: string }) {
   const path = join(dataDir, "secret.key");
   const keys: Key[] = [];
   for (const text of [secretKey, secretKeyBefore]) {
@@ -52,7 +44,9 @@ export function openSecrets({ secretKey, secretKeyBefore, dataDir }: SecretOptio
   };
 }
 
-function deriveKey(material: Buffer): Key {
+type Key = ReturnType<typeof deriveKey>;
+
+function deriveKey(material: Buffer) {
   const bytes = Buffer.from(hkdfSync("sha256", material, "", "sluice secrets at rest", 32));
   const id = createHash("sha256").update("sluice key id").update(bytes).digest().subarray(0, keyIdBytes);
   return { id, bytes };

@@ -4,20 +4,11 @@
 import { UserError } from "../core/fault.ts";
 import { type Log, toReason } from "../core/log.ts";
 import { hideOrdered } from "../persons/deletion/store.ts";
-import { type KnownStores, WrongStore } from "../storage/identity.ts";
+import { WrongStore } from "../storage/identity.ts";
 import { migrate } from "../storage/migrate.ts";
 import type { Stores } from "../storage/stores.ts";
 import { startInterval } from "../work/interval.ts";
 import { bootstrap, type BootstrapInput, type Bootstrapped } from "./bootstrap.ts";
-
-interface PrepareOptions {
-  insist: boolean;
-  alone: boolean;
-  ownJournals: readonly string[];
-  known: KnownStores | undefined;
-  ending?: AbortSignal;
-  log: Log;
-}
 
 /**
  * Migrates the stores and creates the first accounts.
@@ -31,40 +22,39 @@ interface PrepareOptions {
 export async function prepare(
   stores: Stores,
   input: BootstrapInput,
-  { insist, log, ...migrating }: PrepareOptions,
+  { insist, ...migrating }: Parameters<typeof migrate>[1] & { insist: boolean; alone: boolean; log: Log },
 ): Promise<{
   /** The accounts of the first start; undefined later. */
   bootstrapped: Bootstrapped | undefined;
   /** Calls `start` when the stores are ready, `end` when one is another's. Returns a function that ends the retries. */
   whenReady(start: () => void, end: (reason: UserError) => void): () => Promise<void>;
 }> {
-  const { alone } = migrating;
-  try {
-    await migrate(stores, { log, ...migrating });
+  const { alone, log } = migrating;
+  const attempt = async (isAlone: boolean, ending?: AbortSignal) => {
+    await migrate(stores, { ...migrating, ...(ending && { ending }) });
     await hideOrdered(stores.sql, stores.clickhouse);
-    const bootstrapped = await bootstrap(stores.sql, input, { alone });
+    return await bootstrap(stores.sql, input, { alone: isAlone });
+  };
+  try {
+    const bootstrapped = await attempt(alone);
+    const startAtOnce = (start: () => void) => {
+      start();
+      return async () => {};
+    };
     return { bootstrapped, whenReady: startAtOnce };
   } catch (thrown) {
     if (insist || thrown instanceof UserError) throw thrown;
     warnUnreachable(thrown, log);
     // Keys that a retry creates are shown by the next start: this one has already printed its greeting.
-    const again = async (ending: AbortSignal) => {
-      await migrate(stores, { log, ...migrating, ending });
-      await hideOrdered(stores.sql, stores.clickhouse);
-      await bootstrap(stores.sql, input, { alone: false });
-    };
-    return { bootstrapped: undefined, whenReady: (start, end) => startLater(again, { start, end }, log) };
+    const again = (ending: AbortSignal) => attempt(false, ending);
+    return { bootstrapped: undefined, whenReady: (start, end) => startLater(again, start, end, log) };
   }
-}
-
-function startAtOnce(start: () => void): () => Promise<void> {
-  start();
-  return async () => {};
 }
 
 function startLater(
   retry: (ending: AbortSignal) => Promise<unknown>,
-  { start, end }: { start: () => void; end: (reason: UserError) => void },
+  start: () => void,
+  end: (reason: UserError) => void,
   log: Log,
 ): () => Promise<void> {
   const ending = new AbortController();

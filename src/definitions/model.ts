@@ -2,6 +2,8 @@
 
 import Type from "typebox";
 import { model, nullable } from "../http/fields/field.ts";
+import { isoWithFraction } from "../http/fields/field_time.ts";
+import type { StoredEventName, StoredPropertyName } from "./store.ts";
 
 const moment = Type.String({ format: "date-time" });
 const unknown = { description: "Not known here; always null." };
@@ -37,7 +39,7 @@ export const eventDefinitionModel = model("EventDefinition", {
 });
 
 export const definitionTypes = ["event", "person", "group"] as const;
-export const detectedTypes = ["DateTime", "String", "Numeric", "Boolean"] as const;
+const detectedTypes = ["DateTime", "String", "Numeric", "Boolean"] as const;
 
 export const propertyDefinitionModel = model("PropertyDefinition", {
   id: Type.String({ format: "uuid", description: "Computed from the project, the type and the name." }),
@@ -54,3 +56,44 @@ export const propertyDefinitionModel = model("PropertyDefinition", {
   created_at: moment,
   ...fixedFields,
 });
+
+/** The values of fixedFields. */
+const fixed = { query_usage_30_day: null, description: null, tags: [], verified: false, hidden: false };
+
+export function eventReply({ id, name, created_at, last_seen_at, volume }: StoredEventName) {
+  const created = isoWithFraction(created_at);
+  const last = last_seen_at === "" ? null : isoWithFraction(last_seen_at);
+  return {
+    id,
+    name,
+    created_at: created,
+    last_seen_at: last,
+    last_updated_at: last ?? created,
+    volume_30_day: Number(volume),
+    ...fixed,
+    is_action: false,
+    action_id: null,
+    is_calculating: false,
+    last_calculated_at: null,
+    created_by: null,
+    post_to_slack: false,
+  };
+}
+
+export function propertyReply(
+  { id, name, kind, group_type, property_type, created_at, is_seen }: StoredPropertyName,
+  indexes: ReadonlyMap<string, number>,
+  isRequested: boolean,
+) {
+  return {
+    id,
+    name,
+    type: definitionTypes[kind - 1]!,
+    group_type_index: indexes.get(group_type) ?? null,
+    property_type: (property_type || null) as (typeof detectedTypes)[number] | null,
+    is_numerical: property_type === "Numeric",
+    is_seen_on_filtered_events: isRequested ? Boolean(is_seen) : null,
+    created_at: isoWithFraction(created_at),
+    ...fixed,
+  };
+}

@@ -9,9 +9,14 @@ import { readGroupTypes } from "../persons/group_type_store.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { toReads } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { definitionTypes, eventDefinitionModel, propertyDefinitionModel } from "./model.ts";
+import {
+  definitionTypes,
+  eventDefinitionModel,
+  eventReply,
+  propertyDefinitionModel,
+  propertyReply,
+} from "./model.ts";
 import { commaNamesParameter, listedNamesParameter, orderingParameter, splitWords } from "./parameters.ts";
-import { eventReply, propertyReply } from "./replies.ts";
 import { type EventOrder, listEventNames, listPropertyNames, type StoredPropertyName } from "./store.ts";
 
 export function definitionRoutes({ gate, sql, clickhouse }: RoomParts<"gate" | "sql" | "clickhouse">) {

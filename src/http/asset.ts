@@ -29,13 +29,10 @@ export const assetHeaders = {
 } as const;
 
 /** The file at `path`, read on each request without gzip. */
-export function fileAsset(path: string, type: string): Asset {
-  return makeAsset(type, () => readFile(path));
-}
+export const fileAsset = (path: string, type: string) => makeAsset(type, () => readFile(path));
 
-export function textAsset(type: string, text: string): Asset {
-  return makeAsset(type, () => Promise.resolve(toBytes(text)));
-}
+export const textAsset = (type: string, text: string) =>
+  makeAsset(type, () => Promise.resolve(toBytes(text)));
 
 /** `plain` is called for each reply without gzip. */
 export function makeAsset(type: string, plain: () => Promise<Uint8Array>): Asset {

@@ -112,10 +112,8 @@ function jsonOrText(text: string): unknown {
 /** @throws Fault as receiveSmall(). */
 async function receive(request: Request, lease: MemoryLease): Promise<Uint8Array> {
   const bytesMax = httpLimits.managementBodyBytesMax;
-  try {
-    return await receiveSmall(request, lease, bytesMax);
-  } catch (thrown) {
+  return await receiveSmall(request, lease, bytesMax).catch((thrown: unknown) => {
     if (!(thrown instanceof Fault) || thrown.code !== "payload_too_large") throw thrown;
     throw new Fault("payload_too_large", `The body must not be larger than ${bytesMax} bytes.`);
-  }
+  });
 }

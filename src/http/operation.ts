@@ -15,7 +15,6 @@ import {
 import { leastLevel } from "../access/people/levels.ts";
 import { limits } from "../core/limits.ts";
 import type { Services, Uses } from "../storage/services.ts";
-import type { Owner } from "../work/fair_share.ts";
 import { readFields } from "./body.ts";
 import type { CreateInput, UpdateInput } from "./fields/field.ts";
 import type { Purpose } from "./fields/field_check.ts";
@@ -265,23 +264,19 @@ function makeHandler(home: Home, record: ErasedRecord) {
     const operationRequest = { access, project, organization, own, readmit, request, params, url };
     const found = await find?.(operationRequest);
     const query = readQuery(parameters, url.searchParams);
-    const body = schema && (await readFields(request, schema, purposes[record.method]));
+    const body = schema && (await readFields(request, schema, purposes[method]));
     const respond = async () => await answer({ ...operationRequest, found, query, body });
-    const result = isChange
-      ? await recorded(
-          services,
-          { home, method, path, ...operationRequest, body } as RecordedChange,
-          success,
-          respond,
-        )
-      : await respond();
-    if (result instanceof LongReply) return result.admit(toOwner({ access, project }), readmit);
-    if (result instanceof Response) return result;
-    if (success === 204) return status(204);
+    const change = { home, method, path, ...operationRequest, body } as RecordedChange;
+    const result = isChange ? await recorded(services, change, success, respond) : await respond();
+    if (success === 204 && !(result instanceof Response)) return status(204);
     // Elysia would write the status's name as the body.
     if (result === undefined) return new Response(null, { status: success });
-    const reply = await jsonReply(result as object, success);
-    return reply instanceof LongReply ? reply.admit(toOwner({ access, project }), readmit) : reply;
+    const reply = result instanceof Response ? result : await jsonReply(result as object, success);
+    if (!(reply instanceof LongReply)) return reply;
+    return reply.admit(
+      (project as AccessProject | undefined)?.id ?? `key ${(access as Access).key.id}`,
+      readmit,
+    );
   };
 }
 
@@ -296,11 +291,6 @@ async function jsonReply(answer: object, success: number): Promise<Response> {
   return await slicedJson(answer, 2, success);
 }
 
-/** The owner of a long reply's memory. */
-function toOwner({ access, project }: { access: unknown; project: unknown }): Owner {
-  return (project as AccessProject | undefined)?.id ?? `key ${(access as Access).key.id}`;
-}
-
 const purposes: Partial<Record<Method, Purpose>> = { PATCH: "change", PUT: "replace" };
 
 function describeOperation(record: ErasedRecord) {
@@ -310,7 +300,7 @@ function describeOperation(record: ErasedRecord) {
     ...(description !== undefined && { description }),
     ...(deprecated && { deprecated }),
     ...(query && { parameters: describedQuery(query) }),
-    ...(body && { requestBody: requestBody(body, { partial: method === "PATCH" }) }),
+    ...(body && { requestBody: requestBody(body, method === "PATCH") }),
     responses: replies,
   };
 }

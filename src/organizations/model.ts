@@ -43,7 +43,6 @@ export const organizationModel = field.model("Organization", {
 
 export const organizationBody = field.strictWritable(organizationModel);
 
-export type OrganizationInput = field.CreateInput<typeof organizationBody>;
 export type OrganizationUpdate = field.UpdateInput<typeof organizationBody>;
 export type Organization = Static<typeof organizationModel>;
 

@@ -18,19 +18,14 @@ import {
 } from "./store.ts";
 
 const operation = toOperations("organizations");
-const firstProjectName = "Default project";
 const heldKey = "API keys with scoped organizations cannot create organizations.";
 const shownOne = { 200: reply("The organization.", organizationModel) };
 
 export function organizationRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
-  return mounted(gate, "Organizations", [
-    ...listOperations(sql),
-    ...oneOperations(sql),
-    ...memberOperations(sql),
-  ]);
+  return mounted(gate, "Organizations", [...organizationOperations(sql), ...memberOperations(sql)]);
 }
 
-function listOperations(sql: Postgres) {
+function organizationOperations(sql: Postgres) {
   return [
     operation("GET /", "organization:read", {
       summary: "List organizations",
@@ -47,19 +42,12 @@ function listOperations(sql: Postgres) {
       },
       body: organizationBody,
       replies: { 201: reply("The organization.", organizationModel) },
-      answer: async ({ access, body }) => {
-        const owner_id = access.user.id;
-        const { reach_key_id } = access.key;
-        const founding = { ...body, owner_id, project_name: firstProjectName, reach_key_id };
-        const id = await createOrganization(sql, founding);
-        return present(await getOrganization(sql, id, owner_id));
+      answer: async ({ access: { user, key }, body }) => {
+        const founding = { ...body, owner_id: user.id, project_name: "Default project" };
+        const id = await createOrganization(sql, { ...founding, reach_key_id: key.reach_key_id });
+        return present(await getOrganization(sql, id, user.id));
       },
     }),
-  ];
-}
-
-function oneOperations(sql: Postgres) {
-  return [
     operation("GET /:organization_id/", "organization:read", {
       summary: "Get an organization",
       replies: shownOne,

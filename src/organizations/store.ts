@@ -9,28 +9,20 @@ import type { Page } from "../http/pages/page.ts";
 import { arrayText, type Postgres, type PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { type Counted, countedPage, projectJson } from "../storage/postgres/rows.ts";
 import { mapInSlices } from "../work/slices.ts";
-import {
-  type Organization,
-  type OrganizationInput,
-  type OrganizationUpdate,
-  otherSlug,
-  toSlug,
-} from "./model.ts";
-
-/** An organization to create; every field but the name is optional. */
-type NewOrganization = Partial<OrganizationInput> & {
-  name: string;
-  owner_id: number;
-  project_name: string;
-  /** The key without limits that creates it, and reaches it from then on. */
-  reach_key_id?: string | null;
-};
+import { type Organization, type OrganizationUpdate, otherSlug, toSlug } from "./model.ts";
 
 /**
  * Creates an organization with one project. The user becomes its owner, and both become the user's current ones.
  * Resolves to its id. The name must be checked before: 1 to 64 characters, trimmed.
+ * @param founding `reach_key_id`: the key without limits that creates it, and reaches it from then on.
  */
-export async function createOrganization(sql: Postgres, founding: NewOrganization): Promise<string> {
+export async function createOrganization(
+  sql: Postgres,
+  founding: Partial<OrganizationUpdate> & { name: string; owner_id: number } & {
+    project_name: string;
+    reach_key_id?: string | null;
+  },
+): Promise<string> {
   const { owner_id, project_name, reach_key_id = null, ...fields } = founding;
   const id = newUuid();
   let slug = toSlug(fields.name);
@@ -166,11 +158,7 @@ async function withTeams(sql: Postgres, rows: readonly OrganizationRow[]): Promi
   const teamsOf = new Map(found.map((row) => [row.organization_id, row.teams]));
   return await mapInSlices(rows, (row) => {
     const teams = teamsOf.get(row.id) ?? [];
-    const projects = teams.map(({ id, organization: organization_id, name }) => ({
-      id,
-      organization_id,
-      name,
-    }));
+    const projects = teams.map(({ id, name, organization }) => ({ id, organization_id: organization, name }));
     return { ...shownRow(row), teams, projects };
   });
 }

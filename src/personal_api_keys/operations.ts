@@ -3,7 +3,7 @@
 
 import type { Access } from "../access/gate.ts";
 import { isScope } from "../access/scope.ts";
-import { Fault } from "../core/fault.ts";
+import { Fault, refuseInput } from "../core/fault.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
 import { pageParameters } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
@@ -34,11 +34,7 @@ const operation = toOperations("keys");
 const shownOne = { 200: reply("The key, without its value.", personalKeyModel) };
 
 export function personalKeyRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
-  return mounted(gate, "Personal API keys", [
-    ...listOperations(sql),
-    ...readOperations(sql),
-    ...changeOperations(sql),
-  ]);
+  return mounted(gate, "Personal API keys", [...listOperations(sql), ...changeOperations(sql)]);
 }
 
 function listOperations(sql: Postgres) {
@@ -58,17 +54,17 @@ function listOperations(sql: Postgres) {
       answer: async ({ access, body }) => {
         await checkReach(sql, access, body);
         if (!isWithin(body, access.key)) throw tooWide();
-        const bounds = { keysMax: personalKeysMax, reach_key_id: access.key.reach_key_id };
-        const issued = await issueKeyWithin(sql, access.user.id, body, bounds);
+        const issued = await issueKeyWithin(
+          sql,
+          access.user.id,
+          body,
+          personalKeysMax,
+          access.key.reach_key_id,
+        );
         if (!issued) throw new Fault("invalid_input", tooMany);
         return issued;
       },
     }),
-  ];
-}
-
-function readOperations(sql: Postgres) {
-  return [
     operation("GET /@current/", null, {
       summary: "Get the key or session of this request",
       replies: shownOne,
@@ -139,15 +135,12 @@ async function findTouchable(sql: Postgres, access: Access, id: string): Promise
 async function checkReach(sql: Postgres, access: Access, input: PersonalKeyUpdate): Promise<void> {
   const { scopes = [], scoped_teams = [], scoped_organizations = [] } = input;
   const wrong = scopes.find((scope) => !isScope(scope));
-  if (wrong !== undefined) throw new Fault("invalid_input", `Invalid scope: ${wrong}`, { attr: "scopes" });
-  if (scoped_teams.length > 0 && !(await reachesAll(sql, access, scoped_teams))) {
-    const detail = "You must be a member of all teams that you are scoping the key to.";
-    throw new Fault("invalid_input", detail, { attr: "scoped_teams" });
-  }
-  if (scoped_organizations.length > 0 && !(await isMemberOfAll(sql, access, scoped_organizations))) {
-    const detail = "You must be a member of all organizations that you are scoping the key to.";
-    throw new Fault("invalid_input", detail, { attr: "scoped_organizations" });
-  }
+  if (wrong !== undefined) refuseInput(`Invalid scope: ${wrong}`, "scopes");
+  if (scoped_teams.length > 0 && !(await reachesAll(sql, access, scoped_teams)))
+    refuseInput("You must be a member of all teams that you are scoping the key to.", "scoped_teams");
+  const attr = "scoped_organizations";
+  if (scoped_organizations.length > 0 && !(await isMemberOfAll(sql, access, scoped_organizations)))
+    refuseInput("You must be a member of all organizations that you are scoping the key to.", attr);
 }
 
 function tooWide(): Fault {

@@ -23,7 +23,7 @@ export async function issueKey(
   user_id: number,
   input: PersonalKeyInput,
 ): Promise<PersonalKey & { value: string }> {
-  const issued = await issueKeyWithin(sql, user_id, input, { keysMax: null, reach_key_id: null });
+  const issued = await issueKeyWithin(sql, user_id, input, null, null);
   if (!issued) throw new Error("Postgres inserted a key and returned none");
   return issued;
 }
@@ -36,7 +36,8 @@ export async function issueKeyWithin(
   sql: Postgres,
   user_id: number,
   input: PersonalKeyInput,
-  { keysMax, reach_key_id }: { keysMax: number | null; reach_key_id: string | null },
+  keysMax: number | null,
+  reach_key_id: string | null,
 ): Promise<(PersonalKey & { value: string }) | undefined> {
   const value = newPersonalKey();
   const { label, scopes, scoped_teams = [], scoped_organizations = [] } = input;

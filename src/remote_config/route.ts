@@ -22,15 +22,6 @@ import {
   remoteConfigScript,
 } from "./model.ts";
 
-interface RemoteConfigRoutes {
-  gate: Gate;
-  keys: ProjectKeys;
-  /** The project key that a request for flags names, in its query or its body. */
-  readToken(request: Request): Promise<string | undefined>;
-  /** The script of posthog-js; undefined when it is not installed. */
-  library(): Promise<Uint8Array> | undefined;
-}
-
 /** PostHog's value: a change of settings reaches every page within five minutes. */
 const cached = { "cache-control": "public, max-age=300" };
 const scriptType = "text/javascript; charset=utf-8";
@@ -38,7 +29,16 @@ const scriptType = "text/javascript; charset=utf-8";
 /** Compressed scripts of a configuration and posthog-js that are cached, 120 kB each. */
 const scriptsMax = 64;
 
-export function remoteConfigRoutes({ gate, keys, readToken, library }: RemoteConfigRoutes) {
+/**
+ * @param readToken the project key that a request for flags names, in its query or its body.
+ * @param library the script of posthog-js; undefined when it is not installed.
+ */
+export function remoteConfigRoutes(
+  gate: Gate,
+  keys: ProjectKeys,
+  readToken: (request: Request) => Promise<string | undefined>,
+  library: () => Promise<Uint8Array> | undefined,
+) {
   const app = new Elysia({ name: "remote_config" });
   const open = (path: string, answer: (request: Request, token: string) => Promise<Response> | Response) => {
     // Elysia sets no params for a path without parameters.
@@ -84,7 +84,11 @@ export function remoteConfigRoutes({ gate, keys, readToken, library }: RemoteCon
       return Response.json(empty);
     });
   }
-  refuseUnkept(open);
+  // 404 with CORS headers: SDKs retry after 5xx, 408 and 429, and when a page may not read the answer.
+  for (const [path, what] of Object.entries(notKept)) {
+    const refusal = new Fault("not_found", `${what} are not stored here. Do not send them again.`);
+    open(`${path}/`, () => problemResponse(refusal));
+  }
   return app.use(definitionRoutes(gate));
 }
 
@@ -100,14 +104,6 @@ function openScripts(): (config: string, library: Uint8Array) => Asset {
   };
 }
 
-/** 404 with CORS headers: SDKs retry after 5xx, 408 and 429, and when a page may not read the answer. */
-function refuseUnkept(open: (path: string, answer: () => Response) => void): void {
-  for (const [path, what] of Object.entries(notKept)) {
-    const refusal = new Fault("not_found", `${what} are not stored here. Do not send them again.`);
-    open(`${path}/`, () => problemResponse(refusal));
-  }
-}
-
 /** Parameters that server SDKs send about flags; there are no flags, whatever they send. */
 const definitionQuery = {
   token: parameter("The project's key.", (query, name) => query.get(name)),
@@ -117,20 +113,26 @@ const definitionQuery = {
 /** For server SDKs: flag definitions, at the new path and the old one, and the payload of one flag. */
 function definitionRoutes(gate: Gate) {
   const app = new Elysia({ name: "flag_definitions" }).use(gate);
-  for (const path of ["/flags/definitions/", "/api/feature_flag/local_evaluation/"]) {
-    const answer = ({ request }: { request: Request }) => {
+  const answerWith =
+    (answer: () => unknown) =>
+    ({ request }: { request: Request }) => {
       readQuery(definitionQuery, readParams(request));
-      return noFlagDefinitions;
+      return answer();
     };
-    app.get(path, answer, { scope: "feature_flag:read", detail: { hide: true } });
-  }
+  const hidden = { detail: { hide: true } };
+  for (const path of ["/flags/definitions/", "/api/feature_flag/local_evaluation/"])
+    app.get(
+      path,
+      answerWith(() => noFlagDefinitions),
+      { scope: "feature_flag:read", ...hidden },
+    );
   for (const home of projectHomes) {
-    const answer = ({ request }: { request: Request }) => {
-      readQuery(definitionQuery, readParams(request));
-      return Response.json(noPayload);
-    };
     const path = `${home}/feature_flags/:key/remote_config/` as const;
-    app.get(path, answer, { project_scope: "feature_flag:read", detail: { hide: true } });
+    app.get(
+      path,
+      answerWith(() => Response.json(noPayload)),
+      { project_scope: "feature_flag:read", ...hidden },
+    );
   }
   return app;
 }

@@ -76,29 +76,18 @@ function acceptedParameters(parameters: Query): [name: string, Parameter<unknown
 
 /** The parameters as the API's description lists them. */
 export function describedQuery(parameters: Query) {
-  const described = acceptedParameters(parameters).filter(([, { hidden }]) => hidden !== true);
-  return described.map(([name, { description, schema }]) => ({
-    name,
-    in: "query",
-    required: false,
-    description,
-    schema,
-  }));
+  return acceptedParameters(parameters).flatMap(([name, { hidden, description, schema }]) =>
+    hidden ? [] : [{ name, in: "query", required: false, description, schema }],
+  );
 }
 
 /** A text that is compared with names. An empty one is refused: no name is empty. */
-export function textParameter(
-  description: string,
-  schema: QuerySchema = { type: "string" },
-): Parameter<string | undefined> {
-  return { description, schema, read: readText };
-}
-
-function readText(query: URLSearchParams, name: string): string | undefined {
-  const text = query.get(name) ?? undefined;
-  if (text === "") throw fieldFault("blank", "This field may not be blank.", [name]);
-  if (text !== undefined) refuseUnstorable(text, [name]);
-  return text;
+export function textParameter(description: string, schema: QuerySchema = { type: "string" }) {
+  return checkedParameter(description, schema, (text, path) => {
+    if (text === "") throw fieldFault("blank", "This field may not be blank.", path);
+    refuseUnstorable(text, path);
+    return text;
+  });
 }
 
 /** A text that is checked where it is given. */
@@ -116,12 +105,10 @@ export function uuidParameter(description: string): Parameter<string | undefined
 
 /** A text to search for, trimmed; an empty one is in all texts. */
 export function searchParameter(description: string): Parameter<string | undefined> {
-  const read = (query: URLSearchParams, name: string) => {
-    const text = query.get(name)?.trim() || undefined;
-    if (text !== undefined) refuseUnstorable(text, [name]);
-    return text;
-  };
-  return { description, schema: { type: "string" }, read };
+  return checkedParameter(description, { type: "string" }, (text, path) => {
+    refuseUnstorable(text, path);
+    return text.trim() || undefined;
+  });
 }
 
 /** One of these texts. */
@@ -149,13 +136,11 @@ export function parameter<Value>(
 
 /** A moment, a day, or how long ago, as readMoment reads it. */
 export function momentParameter(description: string, clock: Clock): Parameter<string | undefined> {
-  return {
-    description,
-    schema: { anyOf: [{ type: "string", format: "date-time" }, { type: "string" }] },
-    optional: true,
-    // Forms send the names of empty fields.
-    read: (query, name) => (query.get(name) === "" ? undefined : readMoment(query, name, clock)),
-  };
+  const schema: QuerySchema = { anyOf: [{ type: "string", format: "date-time" }, { type: "string" }] };
+  // Forms send the names of empty fields.
+  const read: Parameter<string | undefined>["read"] = (query, name) =>
+    query.get(name) === "" ? undefined : readMoment(query, name, clock);
+  return { description, schema, optional: true, read };
 }
 
 /** Whether results are computed: PostHog's modes as far as they differ here. */
@@ -189,11 +174,8 @@ export function integerParameter(description: string, bounds: { minimum?: number
 
 /** `limit`; `rowsDefault`: how many rows are listed without it. */
 export function limitParameter(rows: string, rowsDefault: number = limits.pageDefault): Parameter<number> {
-  return numberParameter(`${rows} on the page.`, {
-    minimum: 1,
-    maximum: httpLimits.pageMax,
-    default: rowsDefault,
-  });
+  const bounds = { minimum: 1, maximum: httpLimits.pageMax, default: rowsDefault };
+  return numberParameter(`${rows} on the page.`, bounds);
 }
 
 export function pageParameters(rows: string, rowsDefault?: number) {
@@ -214,7 +196,7 @@ export function numberParameter(
 }
 
 export function requiredTextParameter(description: string): Parameter<string> {
-  return { description: `Required: ${description}`, schema: { type: "string" }, read: readRequiredText };
+  return parameter(`Required: ${description}`, readRequiredText);
 }
 
 /** @throws Fault required */

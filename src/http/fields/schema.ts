@@ -74,21 +74,19 @@ function plainSchema(schema: TSchema): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema), (_, value: unknown) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
     if (isVariants(value)) return variantsSchema(value);
-    const {
-      "x-shown": shown,
-      "x-empty": _empty,
-      "x-dropped": _dropped,
-      "x-also": _also,
-      ...described
-    } = value as Record<string, unknown>;
+    const described = value as Record<string, unknown>;
+    const { patternProperties, "x-shown": shown } = described;
+    for (const name of checkedOnly) delete described[name];
     if (described["additionalProperties"] === false) delete described["additionalProperties"];
-    const { patternProperties, ...rest } = described;
     const names = Object.entries(patternProperties ?? {});
-    if (names.length === 1 && names[0]![0] === anyName)
-      return { ...rest, additionalProperties: names[0]![1] as unknown };
-    return { ...described, ...(shown as object | undefined) };
+    if (names.length !== 1 || names[0]![0] !== anyName)
+      return { ...described, ...(shown as object | undefined) };
+    delete described["patternProperties"];
+    return { ...described, additionalProperties: names[0]![1] as unknown };
   }) as Record<string, unknown>;
 }
+
+const checkedOnly = ["x-shown", "x-empty", "x-dropped", "x-also"] as const;
 
 interface Variants {
   anyOf: { title: string; properties: Record<string, { enum: string[] }> }[];
@@ -115,13 +113,12 @@ function variantsSchema({ anyOf, discriminator: { propertyName }, ...rest }: Var
  * An operation's `requestBody`: the schema against which its body is checked. Fields with a default may be left out;
  * with `partial`, for a request that changes a thing, any field may.
  */
-export function requestBody(schema: TObject, { partial = false }: { partial?: boolean } = {}) {
+export function requestBody(schema: TObject, partial: boolean) {
   const plain = plainSchema(schema);
-  const required = Object.entries(schema.properties)
-    .filter(([name, field]) => !partial && (schema.required ?? []).includes(name) && !("default" in field))
-    .map(([name]) => name);
-  if (required.length > 0) plain["required"] = required;
-  else delete plain["required"];
+  const required = (schema.required ?? []).filter(
+    (name) => !partial && !("default" in schema.properties[name]!),
+  );
+  plain["required"] = required.length > 0 ? required : undefined;
   return { required: required.length > 0, content: { "application/json": { schema: plain } } };
 }
 

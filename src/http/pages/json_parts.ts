@@ -78,21 +78,15 @@ export async function collectParts(
 ): Promise<Uint8Array[]> {
   const parts: Uint8Array[] = [];
   let text = "";
-  const put = (part: Uint8Array): void => {
-    if (part.length === 0) return;
-    add(part.length);
-    parts.push(part);
-  };
-  const end = (): void => {
-    put(Buffer.from(text));
+  const end = (...more: Uint8Array[]): void => {
+    const whole = [Buffer.from(text), ...more].filter(({ length }) => length > 0);
+    for (const { length } of whole) add(length);
+    parts.push(...whole);
     text = "";
   };
   for (const chunk of texts) {
     if (typeof chunk === "string") text += chunk;
-    else {
-      end();
-      put(chunk);
-    }
+    else end(chunk);
     if (text.length < partBytes) continue;
     end();
     await yieldToEventLoop();

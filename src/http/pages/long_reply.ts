@@ -6,7 +6,7 @@ import { limits } from "../../core/limits.ts";
 import type { Owner } from "../../work/fair_share.ts";
 import type { HeldReply } from "./held_replies.ts";
 
-export interface LongReplySource {
+interface LongReplySource {
   /** The next slice; undefined at the end. */
   next: (renew: () => void) => Uint8Array | undefined | Promise<Uint8Array | undefined>;
   /** Called once, at the latest `msMax` milliseconds after the start or after `next` last called `renew`. */

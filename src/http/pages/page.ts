@@ -1,11 +1,10 @@
 // Lists, a page at a time: links to the neighbouring pages, and how many rows fit on a page.
 
 import { toBytes } from "../../core/bytes.ts";
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { withoutLast } from "../../core/trim.ts";
 import { cutPortions } from "../../storage/portions.ts";
 import type { Counted } from "../../storage/postgres/rows.ts";
-import { fieldFault } from "../fields/field_fault.ts";
 import { numberParameter, pageParameters } from "../fields/query.ts";
 import { httpLimits } from "../limits.ts";
 import { streamedReply } from "./sliced.ts";
@@ -92,8 +91,11 @@ export function checkFits(sizes: readonly number[]): void {
   const bytesMax = httpLimits.pageBytesMax;
   const limit = fitting(sizes, bytesMax);
   if (limit === undefined) return;
-  const detail = `These rows are longer than the ${bytesMax} bytes of a page. Use limit=${limit}.`;
-  throw new Fault("max_value", detail, { attr: "limit" });
+  refuseInput(
+    `These rows are longer than the ${bytesMax} bytes of a page. Use limit=${limit}.`,
+    "limit",
+    "max_value",
+  );
 }
 
 /** How many of the first sizes fit into `bytesMax`, at least one; undefined when all do. */
@@ -112,21 +114,16 @@ export function cutBlocks<Item>(list: readonly Item[], measure: (item: Item) => 
 }
 
 export function numberedPageParameters(rows: string) {
+  const bounds = { minimum: 1, maximum: httpLimits.pageOffsetMax, default: 1 };
   return {
     ...pageParameters(rows),
-    page: numberParameter("Which page, from 1 on; instead of `offset`.", {
-      minimum: 1,
-      maximum: httpLimits.pageOffsetMax,
-      default: 1,
-    }),
+    page: numberParameter("Which page, from 1 on; instead of `offset`.", bounds),
   };
 }
 
 /** @throws Fault when both are set. */
 export function numberedPage({ limit, offset, page }: Page & { page: number }): Page {
-  if (page > 1 && offset > 0) {
-    throw fieldFault("invalid_input", "Give either page or offset, not both.", ["page"]);
-  }
+  if (page > 1 && offset > 0) refuseInput("Give either page or offset, not both.", "page");
   return { limit, offset: Math.max(offset, (page - 1) * limit) };
 }
 

@@ -1,5 +1,6 @@
 // Long replies, written and sent a slice at a time, so that a concurrent capture waits for one slice only.
 
+import { bytesIn } from "../../core/chunks.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { primed } from "../../work/slices.ts";
@@ -17,7 +18,7 @@ const jsonHeaders: Headers = { "content-type": "application/json" };
  * @throws Fault as HeldReply.add().
  */
 export function slicedReply(parts: readonly Uint8Array[], headers: Headers = jsonHeaders): Response {
-  const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+  const bytes = bytesIn(parts);
   if (bytes <= httpLimits.replyWholeBytesMax) return new Response(Buffer.concat(parts, bytes), { headers });
   const held = heldReplies.open();
   try {

@@ -43,10 +43,10 @@ export function memberOperations(sql: Postgres) {
       find,
       body: memberBody,
       replies: shownOne,
-      answer: async ({ access, organization, found, body: { level } }) => {
-        const change = { organization_id: organization.id, actor_id: access.user.id, user_id: found };
+      answer: async ({ access, organization: { id: organization_id }, found: user_id, body: { level } }) => {
+        const change = { organization_id, actor_id: access.user.id, user_id };
         if (level !== undefined) await changeMember(sql, change, level);
-        return await getMember(sql, organization.id, found);
+        return await getMember(sql, organization_id, user_id);
       },
     }),
     operation("DELETE /members/:user__uuid/", "organization_member:write", {
@@ -54,10 +54,8 @@ export function memberOperations(sql: Postgres) {
       description: "For administrators: members up to their own level; anyone but the only owner may leave.",
       find,
       replies: gone,
-      answer: async ({ access, organization, found: user_id }) => {
-        const change = { organization_id: organization.id, actor_id: access.user.id, user_id };
-        await removeMember(sql, change);
-      },
+      answer: ({ access, organization, found: user_id }) =>
+        removeMember(sql, { organization_id: organization.id, actor_id: access.user.id, user_id }),
     }),
   ];
 }
