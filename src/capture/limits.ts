@@ -16,13 +16,15 @@ export const captureLimits = {
   historicalGrowIntervalsMax: 10,
   /** Bytes after which a segment of merges is sealed: some 30,000, a second's transaction. */
   mergeSegmentBytesMax: 2 * 1024 * 1024,
-  /** Rows of one INSERT: about what its bytes are for usual events. */
+  /** Rows of one INSERT, and of one of an import. */
   batchRowsMax: 100_000,
-  /**
-   * Native bytes of one INSERT, which takes three to four times as much of the engine's memory: as read, squashed to
-   * one block, and sorted. Four may be under way at once. Twice as many bytes cost 0.3 CPU-seconds a GB less.
-   */
+  importBatchRowsMax: 1_000_000,
+  /** Native bytes of one INSERT, which takes four times as much of the engine's memory: as read, squashed and sorted. */
   batchBytesMax: 48 * 1024 * 1024,
+  /** Those of an import where the engine has memory: larger parts are merged less often. */
+  importBatchBytesMax: 112 * 1024 * 1024,
+  /** The part of the engine's memory for imports' INSERTs under way. */
+  importMemoryFraction: 1 / 14,
   /** Partitions in one INSERT, each of which becomes a part: the engine's default limit. */
   insertPartitionsMax: 100,
   /** The memory of a row besides its properties, in bytes: only to decide when a group is full. */

@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { accessLimits } from "../../src/access/limits.ts";
 import { exportLimits } from "../../src/batch_exports/limits.ts";
 import { captureLanes } from "../../src/capture/capture_journal.ts";
+import { fitImportBatch } from "../../src/capture/columns/block.ts";
 import { cookielessLimits } from "../../src/capture/cookieless/limits.ts";
 import { journalLimits } from "../../src/capture/journal/limits.ts";
 import { batchId, segmentId } from "../../src/capture/journal/segments/segment.ts";
@@ -16,6 +17,7 @@ import { limits } from "../../src/core/limits.ts";
 import { retentionLimits } from "../../src/event_retention/limits.ts";
 import { chdbServerLimits } from "../../src/storage/chdb_server/limits.ts";
 import { clickhouseLimits } from "../../src/storage/clickhouse/limits.ts";
+import { engineBounds } from "../../src/storage/embedded/engine_config.ts";
 import { embeddedLimits } from "../../src/storage/embedded/limits.ts";
 import { storageLimits } from "../../src/storage/limits.ts";
 import { subscriptionLimits } from "../../src/subscriptions/limits.ts";
@@ -47,9 +49,16 @@ test("a segment holds what the reserve of the disk and an INSERT allow", () => {
 test("INSERTs that run at once leave memory of the smallest engine to reads and merges", () => {
   // As read, squashed to one block, sorted, and compressed.
   const timesBytes = 4;
-  const { batchBytesMax, historicalFlushesMax, liveSegmentBytesMax } = captureLimits;
-  const atOnce = batchBytesMax * (historicalFlushesMax + 1) + liveSegmentBytesMax;
-  expect(atOnce * timesBytes).toBeLessThanOrEqual(embeddedLimits.engineMemoryBytesMin / 2);
+  const { batchBytesMax, importBatchBytesMax, historicalFlushesMax, liveSegmentBytesMax } = captureLimits;
+  const gibibytes = [1, 2, 4, 8, 24, 64].map((gibibyte) => gibibyte * 2 ** 30);
+  for (const { serverBytes } of gibibytes.map(engineBounds)) {
+    const atOnce = fitImportBatch(serverBytes) * historicalFlushesMax + batchBytesMax + liveSegmentBytesMax;
+    if (serverBytes >= embeddedLimits.engineMemoryBytesMin) {
+      expect(atOnce * timesBytes).toBeLessThanOrEqual(serverBytes / 2);
+    }
+  }
+  expect(fitImportBatch(embeddedLimits.engineMemoryBytesMin)).toBe(batchBytesMax);
+  expect(fitImportBatch(12 * 2 ** 30)).toBeWithin(96 * 2 ** 20, importBatchBytesMax + 1);
 });
 
 test("a living process is seen before others give it up", () => {

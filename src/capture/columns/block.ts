@@ -1,5 +1,7 @@
 // A block: rows of one lane and year, as columns, until they are sealed into a journal frame.
 
+import { memoryHere } from "../../core/machine.ts";
+import { engineBounds } from "../../storage/embedded/engine_config.ts";
 import {
   ByteColumn,
   Dictionary,
@@ -17,6 +19,8 @@ import { layout } from "../wasm/layout.ts";
 import type { ColumnBatch } from "../wasm/scan_arena.ts";
 import { hasNoIdentity, IdentityColumns } from "./identity_columns.ts";
 
+/** The engine's memory for an INSERT, in its bytes: as read, squashed to one block, sorted, and compressed. */
+const insertTimesBytes = 4;
 const microsType = "DateTime64(6, 'UTC')";
 
 /** Events, by year. */
@@ -37,11 +41,25 @@ export const liveLane: LaneKind<Block> = {
   preparedBytesMax: journalLimits.preparedBytesMax,
 };
 
+let importBatchBytes: number | undefined;
+
+/** Native bytes of an import's INSERT, by the memory of the engine in bytes. */
+export function fitImportBatch(engineBytes: number): number {
+  const { batchBytesMax, importBatchBytesMax, importMemoryFraction, historicalFlushesMax } = captureLimits;
+  const fitting = (engineBytes * importMemoryFraction) / (insertTimesBytes * historicalFlushesMax);
+  return Math.min(Math.max(batchBytesMax, fitting), importBatchBytesMax);
+}
+
 /** No file is made ahead: an import's groups are long, so that one more sync costs nothing. */
 export const historicalLane: LaneKind<Block> = {
   ...eventLane,
   name: "historical",
   segmentBytesMax: captureLimits.historicalSegmentBytesMax,
+  batchRowsMax: captureLimits.importBatchRowsMax,
+  get batchBytesMax() {
+    importBatchBytes ??= fitImportBatch(engineBounds(memoryHere()).serverBytes);
+    return importBatchBytes;
+  },
   flushesAtOnce: captureLimits.historicalFlushesMax,
   growIntervalsMax: captureLimits.historicalGrowIntervalsMax,
 };

@@ -18,7 +18,7 @@ export interface LoadedBatch {
  * The segment's batches, grouped into as few INSERTs as the limits allow: an INSERT of sixty partitions costs the
  * engine about as much as one of a single partition.
  */
-export function planInserts({ batches }: Segment): Batch[][] {
+export function planInserts({ batches, lane }: Segment): Batch[][] {
   const inserts: Batch[][] = [];
   let [rows, bytes, changes] = [0, 0, 0];
   for (const batch of batches) {
@@ -26,7 +26,7 @@ export function planInserts({ batches }: Segment): Batch[][] {
     bytes += batch.bytes;
     changes += batch.changes ?? 0;
     const last = inserts.at(-1);
-    const fits = rows <= captureLimits.batchRowsMax && bytes <= captureLimits.batchBytesMax;
+    const fits = rows <= lane.batchRowsMax && bytes <= lane.batchBytesMax;
     const isDerivable = changes <= captureLimits.batchChangesMax;
     if (last && fits && isDerivable && last.length < captureLimits.insertPartitionsMax) last.push(batch);
     else {

@@ -7,6 +7,7 @@ import {
   writeColumnHead,
   writeRowKeys,
 } from "../../storage/native/native.ts";
+import { captureLimits } from "../limits.ts";
 import type { JournalIo } from "./journal_io.ts";
 
 /** What a project has in a lane. */
@@ -55,6 +56,9 @@ export interface LaneKind<Block extends LaneBlock<LaneRow> = LaneBlock<LaneRow>>
   /** The watermark that its rows hold back until they are stored. */
   readonly watermark?: "stored" | "recordings";
   readonly segmentBytesMax: number;
+  /** Rows and bytes of a batch, and of the batches in one INSERT. */
+  readonly batchRowsMax: number;
+  readonly batchBytesMax: number;
   /** The largest file that is made ahead for a segment; 0 for none. */
   readonly preparedBytesMax: number;
   readonly flushesAtOnce: number;
@@ -68,6 +72,8 @@ export const plainLane = {
   sink: "clickhouse",
   isNative: false,
   isCounted: false,
+  batchRowsMax: captureLimits.batchRowsMax,
+  batchBytesMax: captureLimits.batchBytesMax,
   preparedBytesMax: 0,
   flushesAtOnce: 1,
   growIntervalsMax: 1,

@@ -184,7 +184,7 @@ function withoutFirst(chunks: Uint8Array[], bytes: number): Uint8Array[] {
 function batchFor(segment: Segment, block: FrameBlock): Batch | undefined {
   const open = segment.batches.findLast(({ partition }) => partition === block.partition);
   const hasSpace =
-    open && open.rows + block.rows <= captureLimits.batchRowsMax && open.bytes < captureLimits.batchBytesMax;
+    open && open.rows + block.rows <= segment.lane.batchRowsMax && open.bytes < segment.lane.batchBytesMax;
   const changes = (open?.changes ?? 0) + block.changes;
   if (hasSpace && (changes <= captureLimits.batchChangesMax || open.rows === 0)) return open;
   // The engine reads the file of a segment with one batch as it is: a second batch goes to the next segment.
