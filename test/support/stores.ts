@@ -62,7 +62,7 @@ export async function startFront(
   const child = Bun.spawn(
     [...(fileKiB === undefined ? [] : bounded), ...chdbServerCommand(args, failingServer)],
     {
-      env: chdbServerEnv,
+      env: chdbServerEnv(),
       cwd: dataDir,
       stdin: "ignore",
       stdout: "pipe",

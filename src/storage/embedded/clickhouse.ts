@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { UserError } from "../../core/fault.ts";
 import { randomBase62 } from "../../core/id.ts";
 import { type Log } from "../../core/log.ts";
+import { memoryHere } from "../../core/machine.ts";
 import { storageLimits } from "../limits.ts";
 import { type Child, type ChildPlan, startChild } from "./child.ts";
 import { embeddedLimits } from "./limits.ts";
@@ -43,7 +44,7 @@ export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions)
   const plan: ChildPlan = {
     name: "the embedded ClickHouse",
     command: () => chdbServerCommand(["--data-dir", folder, "--port", String(port)]),
-    env: chdbServerEnv,
+    env: chdbServerEnv(),
     cwd: folder,
     firstLine: password,
     ready: async (_child, lines) => {
@@ -70,17 +71,19 @@ export function chdbServerCommand(args: string[], entry: string = serverEntry): 
   return [process.execPath, ...flags, entry, ...args];
 }
 
-const keptMs = embeddedLimits.freeMemoryMs;
+const { freeMemoryMs, freeMemoryLargeMs, largeMachineBytesMin } = embeddedLimits;
 
 /**
  * Each running statement holds one thread of the pool; some are left for kills and files. By default the engine's
  * allocator returns large blocks to the system at once, so that each insert faults its memory in again: here it keeps
  * free memory for a while, and then returns it at once.
  */
-export const chdbServerEnv: Record<string, string> = {
+export const chdbServerEnv = (memoryBytes = memoryHere()): Record<string, string> => ({
   PATH: "/usr/local/bin:/usr/bin:/bin",
   TZ: "UTC",
   UV_THREADPOOL_SIZE: String(storageLimits.engineStatementsMax + 8),
   BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
-  JE_MALLOC_CONF: `oversize_threshold:0,dirty_decay_ms:${keptMs},muzzy_decay_ms:0,background_thread:true`,
-};
+  JE_MALLOC_CONF:
+    `oversize_threshold:0,dirty_decay_ms:${memoryBytes < largeMachineBytesMin ? freeMemoryMs : freeMemoryLargeMs},` +
+    "muzzy_decay_ms:0,background_thread:true",
+});

@@ -34,5 +34,6 @@ export function writeEngineConfig(path: string, bounds: ReturnType<typeof engine
     query_condition_cache_size: cacheBytes,
   };
   const lines = Object.entries(settings).map(([name, value]) => `  <${name}>${value}</${name}>\n`);
-  writeFileSync(path, `<clickhouse>\n${lines.join("")}</clickhouse>\n`, { mode: 0o600 });
+  const tables = "  <merge_tree><auto_statistics_types></auto_statistics_types></merge_tree>\n";
+  writeFileSync(path, `<clickhouse>\n${lines.join("")}${tables}</clickhouse>\n`, { mode: 0o600 });
 }
