@@ -19,7 +19,7 @@ export const captureLimits = {
   /** Rows of one INSERT, and of one of an import. */
   batchRowsMax: 100_000,
   importBatchRowsMax: 1_000_000,
-  /** Native bytes of one INSERT, which takes four times as much of the engine's memory: as read, squashed and sorted. */
+  /** Native bytes of one INSERT, which takes four times as much memory of the engine: as read, squashed and sorted. */
   batchBytesMax: 48 * 1024 * 1024,
   /** Those of an import where the engine has memory: larger parts are merged less often. */
   importBatchBytesMax: 112 * 1024 * 1024,

@@ -41,8 +41,6 @@ export const liveLane: LaneKind<Block> = {
   preparedBytesMax: journalLimits.preparedBytesMax,
 };
 
-let importBatchBytes: number | undefined;
-
 /** Native bytes of an import's INSERT, by the memory of the engine in bytes. */
 export function fitImportBatch(engineBytes: number): number {
   const { batchBytesMax, importBatchBytesMax, importMemoryFraction, historicalFlushesMax } = captureLimits;
@@ -57,8 +55,7 @@ export const historicalLane: LaneKind<Block> = {
   segmentBytesMax: captureLimits.historicalSegmentBytesMax,
   batchRowsMax: captureLimits.importBatchRowsMax,
   get batchBytesMax() {
-    importBatchBytes ??= fitImportBatch(engineBounds(memoryHere()).serverBytes);
-    return importBatchBytes;
+    return fitImportBatch(engineBounds(memoryHere()).serverBytes);
   },
   flushesAtOnce: captureLimits.historicalFlushesMax,
   growIntervalsMax: captureLimits.historicalGrowIntervalsMax,

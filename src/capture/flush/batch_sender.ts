@@ -9,6 +9,7 @@ import { type JournalFile, type JournalIo, readWhole, writeWhole } from "../jour
 import type { LaneKind } from "../journal/lane_kind.ts";
 import type { Batch, FileRange, Segment } from "../journal/segments/segment.ts";
 import { insertBatches } from "../store.ts";
+import { thinOldRows } from "./day_rows.ts";
 import { areWholeFile, listFileRanges, type LoadedBatch, readBatches } from "./insert_plan.ts";
 import { flushLimits } from "./limits.ts";
 
@@ -58,8 +59,8 @@ export class BatchSender {
     );
   }
 
-  /** Sends the columns up to the one named `last` of all blocks of these segments, in few INSERTs. */
-  async sendFirstColumns(segments: readonly Segment[], last: string): Promise<void> {
+  /** Sends the columns up to `last` of all blocks of these segments, as of `now` in ms since 1970, in few INSERTs. */
+  async sendFirstColumns(segments: readonly Segment[], last: string, now: number): Promise<void> {
     let [joined, joinedBytes]: [Uint8Array[], number] = [[], 0];
     let [blocks, bytes]: [Uint8Array[], number] = [[], 0];
     // Blocks of live events are short: a write for each would cost more than all else.
@@ -73,7 +74,8 @@ export class BatchSender {
       [joined, joinedBytes] = [[], 0];
     };
     for (const segment of segments) {
-      for await (const block of readFirstColumns(this.#io, segment, last)) {
+      for await (const columns of readFirstColumns(this.#io, segment, last)) {
+        const block = thinOldRows(columns, now);
         blocks.push(block);
         bytes += block.length;
         if (bytes >= limits.copyBytesMax) join();

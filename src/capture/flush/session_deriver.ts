@@ -138,7 +138,8 @@ export class SessionDeriver {
   async #deriveDays(): Promise<void> {
     const all = this.#withoutDays;
     const segments = all.map(({ segment }) => segment);
-    const sent = await this.#tries.send(() => this.#options.days.sendFirstColumns(segments, lastDayColumn));
+    const { days, clock } = this.#options;
+    const sent = await this.#tries.send(() => days.sendFirstColumns(segments, lastDayColumn, clock.now()));
     if (sent === undefined) return;
     const derived = sent === true ? sent : await this.#stored.derive(all.flatMap(({ batches }) => batches));
     if (derived === undefined) return;

@@ -9,7 +9,7 @@ export const embeddedLimits = {
    * 140 MB more, and with 10 s 200 to 300; with half a second it was stored more slowly.
    */
   freeMemoryMs: 1000,
-  /** The same on a machine with at least so many bytes: the allocator's own default, for fewer page faults. */
+  /** For how long on a machine with at least so many bytes: the allocator's own default, for fewer page faults. */
   freeMemoryLargeMs: 5000,
   largeMachineBytesMin: 12 * 1024 * 1024 * 1024,
   /** The engine's part of the machine's or container's memory, in percent; the rest is for the server and Postgres. */

@@ -4,7 +4,8 @@
 import type { DerivedInsert } from "../clickhouse/clickhouse.ts";
 
 /** Days before now for which events are counted. sql/clickhouse/0009_definitions.sql keeps as many. */
-const recent = "timestamp > now() - INTERVAL 32 DAY";
+export const eventDaysCounted = 32;
+const recent = `timestamp > now() - INTERVAL ${eventDaysCounted} DAY`;
 
 /** Every event of a name counts in the row of day 0; recent ones also in the row of their day. */
 const insert = (rows: string) => `INSERT INTO event_days (project_id, event, day, last, uuids)

@@ -147,9 +147,9 @@ test("a segment's file that ends before its frames do is not sent, and the next 
 test("first columns of several segments are one INSERT without the others, and of none there is no INSERT", async () => {
   const segments = [await segmentOf("live", 2), await segmentOf("live", 1)];
   const { sender, sent } = openSender(false);
-  await sender.sendFirstColumns([], "event");
+  await sender.sendFirstColumns([], "event", 0);
   expect(sent).toEqual([]);
-  await sender.sendFirstColumns(segments, "event");
+  await sender.sendFirstColumns(segments, "event", 0);
   expect(sent).toHaveLength(1);
   const rows = readBlocks(sent[0]!.bytes);
   expect(rows.map((row) => Object.keys(row))).toEqual([0, 1, 2].map(() => ["uuid", "project_id", "event"]));

@@ -146,8 +146,8 @@ export const plants: Record<string, PlantedBug> = {
   "a segment finished without its days": {
     plant: () => {
       const send = originals.sendFirstColumns;
-      BatchSender.prototype.sendFirstColumns = function withoutLast(this: BatchSender, segments, last) {
-        return send.call(this, segments.slice(0, -1), last);
+      BatchSender.prototype.sendFirstColumns = function withoutLast(this: BatchSender, segments, ...more) {
+        return send.call(this, segments.slice(0, -1), ...more);
       };
     },
   },
