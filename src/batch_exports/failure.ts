@@ -21,6 +21,14 @@ export class ExportError extends Error {
   }
 }
 
+/** Messages of object stores about wrong keys, rights or names; other errors may be temporary. */
+const refusedForGood = [
+  /access ?key ?id|signature.{0,20}(does not|n't) match|SignatureDoesNotMatch|AuthorizationHeaderMalformed/i,
+  /access ?denied|forbidden|unauthorized|not authorized|invalid ?token|failed to authenticate/i,
+  /bucket does not exist|NoSuchBucket|no such bucket|InvalidBucketName/i,
+  /AuthenticationFailed|AuthorizationFailure|ContainerNotFound|container does not exist|AccountIsDisabled/i,
+];
+
 /** ClickHouse's names of errors that are permanent for the same statement. */
 const wrongForGood: ReadonlySet<string> = new Set(
   wordsIn(`
@@ -38,8 +46,9 @@ export function shownFailure(thrown: unknown, secrets: readonly string[]) {
 /** Any thrown value as an ExportError. Its message may still contain a server's answer. */
 export function exportError(thrown: unknown): ExportError {
   if (thrown instanceof ExportError) return thrown;
-  const final = thrown instanceof ClickHouseError && wrongForGood.has(thrown.type);
-  return new ExportError(plainReason(thrown), final);
+  const text = plainReason(thrown);
+  const isWrong = thrown instanceof ClickHouseError && wrongForGood.has(thrown.type);
+  return new ExportError(text, isWrong || refusedForGood.some((pattern) => pattern.test(text)));
 }
 
 /** ClickHouse's message without its number, its class and its version. */
