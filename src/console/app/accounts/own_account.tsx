@@ -45,14 +45,8 @@ function Names({ user, changed }: { user: OwnUser; changed: () => void }) {
   );
 }
 
-interface PasswordProps {
-  user: OwnUser;
-  changed: () => void;
-  title: string;
-}
-
 /** A first password, with the address that signs in from then on, or another one. */
-export function PasswordCard({ user, changed, title }: PasswordProps) {
+export function PasswordCard({ user, changed, title }: { user: OwnUser; changed(): void; title: string }) {
   const { has_password: has } = user;
   const { fields, change, text } = useFields({ email: user.email, current_password: "", password: "" });
   const { email, current_password, password } = fields;

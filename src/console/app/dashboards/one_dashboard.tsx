@@ -51,31 +51,20 @@ export function dashboardName({ name, id }: DashboardRow): string {
   return name || `Dashboard ${id}`;
 }
 
-export function OneDashboard({ id, route }: { id: number; route: Route }) {
-  const path = `dashboards/${id}/`;
-  const loaded = useGet<DashboardRow>(path);
-  return (
-    <PageWhenLoaded loaded={loaded} title="Dashboard">
-      {(dashboard) => (
-        <Board path={path} dashboard={dashboard} loaded={loaded} scope={readScope(route.query)} />
-      )}
-    </PageWhenLoaded>
-  );
-}
-
 interface BoardProps {
   path: string;
   dashboard: DashboardRow;
   loaded: Loaded<DashboardRow>;
-  scope: Scope;
 }
 
-function Board(props: BoardProps) {
-  const { path, dashboard, loaded, scope } = props;
+export function OneDashboard({ id, route }: { id: number; route: Route }) {
+  const path = `dashboards/${id}/`;
+  const loaded = useGet<DashboardRow>(path);
+  const scope = readScope(route.query);
   const mayWrite = useAllowed("dashboard:write");
   const [arranging, setArranging] = useState(false);
   const action = useAction();
-  return (
+  const board = (dashboard: DashboardRow) => (
     <>
       <PageHead title={dashboardName(dashboard)}>
         <Button onClick={loaded.reload}>Refresh</Button>
@@ -95,7 +84,7 @@ function Board(props: BoardProps) {
       </PageHead>
       <Outcome action={action} />
       {dashboard.description && <p>{dashboard.description}</p>}
-      {arranging && <NameForm {...props} />}
+      {arranging && <NameForm {...{ path, dashboard, loaded }} />}
       {arranging && (
         <Card title="Text beside the insights">
           <TextForm path={path} body="" changed={loaded.reload} />
@@ -109,9 +98,14 @@ function Board(props: BoardProps) {
       ) : (
         <ScopeForm key={scopeAddress(scope)} dashboard={dashboard.id} scope={scope} />
       )}
-      <Tiles {...props} arranging={arranging} />
+      <Tiles {...{ path, dashboard, loaded, scope, arranging }} />
       <Sharing path={path.slice(0, -1)} what="dashboard" />
     </>
+  );
+  return (
+    <PageWhenLoaded loaded={loaded} title="Dashboard">
+      {board}
+    </PageWhenLoaded>
   );
 }
 
@@ -155,12 +149,19 @@ function ScopeForm({ dashboard, scope }: { dashboard: number; scope: Scope }) {
   );
 }
 
+type Arrange = (next: Shape[], id: number, words: string) => void;
+
 const noTiles: readonly Tile[] = [];
 
 /** Heights of pictures, in pixels. */
 const [low, high] = [190, 460];
 
-function Tiles({ path, dashboard, loaded, scope, arranging }: BoardProps & { arranging: boolean }) {
+interface TilesProps extends BoardProps {
+  scope: Scope;
+  arranging: boolean;
+}
+
+function Tiles({ path, dashboard, loaded, scope, arranging }: TilesProps) {
   const { tiles = noTiles } = dashboard;
   const [shapes, setShapes] = useState(() => toShapes(tiles));
   // Somebody else may have arranged them before a reload.
@@ -169,7 +170,7 @@ function Tiles({ path, dashboard, loaded, scope, arranging }: BoardProps & { arr
   const grid = useRestoredFocus(shapes);
   const [said, setSaid] = useState("");
   const known = new Map(tiles.map((tile) => [tile.id, tile]));
-  const arrange = (next: Shape[], id: number, words: string) => {
+  const arrange: Arrange = (next, id, words) => {
     const name = tileName(known.get(id)!);
     setShapes(next);
     saveLayout(next);
@@ -193,7 +194,7 @@ function Tiles({ path, dashboard, loaded, scope, arranging }: BoardProps & { arr
                   <PageLink to={["insights", [insight.id]]}>{insightName(insight)}</PageLink>
                 </h2>
               )}
-              {arranging && <TileButtons shapes={shapes} shape={shape} arrange={arrange} />}
+              {arranging && renderTileButtons(shapes, shape, arrange)}
               {insight && (
                 <TileResult
                   insight={insight}
@@ -242,13 +243,8 @@ function useRestoredFocus(moved: unknown) {
   return grid;
 }
 
-interface TileButtonsProps {
-  shapes: readonly Shape[];
-  shape: Shape;
-  arrange: (next: Shape[], id: number, words: string) => void;
-}
-
-function TileButtons({ shapes, shape: { id, isWide, isTall }, arrange }: TileButtonsProps) {
+/** @param arrange shows and saves the next shapes, and announces what became of a tile. */
+function renderTileButtons(shapes: readonly Shape[], { id, isWide, isTall }: Shape, arrange: Arrange) {
   const at = shapes.findIndex((item) => item.id === id);
   const acts = [
     ["earlier", "earlier", at > 0, withMoved(shapes, id, -1), "moved earlier"],

@@ -36,7 +36,7 @@ export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
   const isUnfinished = (row: number, column: number) => isOpen && row + column === cohorts.length - 1;
   return (
     <>
-      <CameBack cohorts={cohorts} isUnfinished={isUnfinished} />
+      {renderCameBack(cohorts, isUnfinished)}
       <p class="quiet">{sentence}</p>
       <div class="cohort scroll" tabIndex={0} role="group" aria-label="Retention">
         <table>
@@ -77,13 +77,8 @@ export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
   );
 }
 
-interface CameBackProps {
-  cohorts: RetentionCohort[];
-  isUnfinished: (row: number, column: number) => boolean;
-}
-
 /** How many came back in the next interval, of all rows where that is over. */
-function CameBack({ cohorts, isUnfinished }: CameBackProps) {
+function renderCameBack(cohorts: RetentionCohort[], isUnfinished: (row: number, column: number) => boolean) {
   const whole = cohorts.filter(({ values }, row) => values.length > 1 && !isUnfinished(row, 1));
   const count = (column: number) => whole.reduce((sum, { values }) => sum + (values[column]?.count ?? 0), 0);
   const [began, back] = [count(0), count(1)];

@@ -7,17 +7,11 @@ import { Cut, FigureLink } from "../ui/parts.tsx";
 import { Bars, Table } from "../ui/table.tsx";
 import { useDark } from "../ui/theme.tsx";
 import { Headline, linkLine } from "./headline.tsx";
-import { nameAllSeries, type TrendSeries } from "./results.ts";
-
-interface TotalsProps {
-  series: TrendSeries[];
-  display: string;
-  /** The query of the numbers, where further queries may be sent. */
-  query: unknown;
-}
+import { nameAllSeries } from "./results.ts";
+import type { TrendProps } from "./trend_view.tsx";
 
 /** One number for each line: large, as a table, or side by side. */
-export function TotalsView({ series, display, query }: TotalsProps) {
+export function TotalsView({ series, display, query }: Pick<TrendProps, "series" | "display" | "query">) {
   const isDark = useDark();
   const hrefOfFigure = useFigureHref();
   const names = nameAllSeries(series);

@@ -13,7 +13,7 @@ import { type Bar, Bars, Table } from "../ui/table.tsx";
 import { Headline, wholeTime } from "./headline.tsx";
 import { isSummable, nameAllSeries, nameSeries, type TrendSeries } from "./results.ts";
 
-interface TrendProps {
+export interface TrendProps {
   series: TrendSeries[];
   display: string;
   small: boolean;

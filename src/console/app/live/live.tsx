@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ListReply } from "../session/api.ts";
+import type { ListReply, Query } from "../session/api.ts";
 import { useAddress, useGet } from "../session/use_loaded.ts";
 import { useDraft } from "../ui/inputs.tsx";
 import { Button, Card, ErrorText, Form, PageHead } from "../ui/parts.tsx";
@@ -120,13 +120,8 @@ function Filter({ filter, show, children }: FilterProps) {
   );
 }
 
-interface NewestProps {
-  filter: { event: string; distinct_id: string };
-  arrived: readonly ShownEvent[];
-}
-
 /** Events from before the page was opened, and those that arrived since. */
-function Newest({ filter, arrived }: NewestProps) {
+function Newest({ filter, arrived }: { filter: Query; arrived: readonly ShownEvent[] }) {
   const earlier = useGet<ListReply<ShownEvent>>("events/", { ...filter, limit: 20 });
   const events = withoutRepeats([...arrived, ...(earlier.value?.results ?? [])]).slice(0, shownMax);
   return (

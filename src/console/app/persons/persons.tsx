@@ -1,6 +1,5 @@
 // Persons: a list to search, and a page for each with its properties, ids, events and sessions.
 
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ResultView } from "../explore/result_view.tsx";
 import { readResults, type RowsReply } from "../explore/results.ts";
@@ -165,34 +164,19 @@ function OnePerson({ uuid }: { uuid: string }) {
 
 const eventsShownMax = 50;
 
-function PersonEvents({ uuid }: { uuid: string }) {
-  const { loaded, page } = useList<ShownEvent>("events/", eventsShownMax, { person_id: uuid });
-  return (
-    <Card title="Events" wide>
-      <Activity person={uuid}>
-        <Paged loaded={loaded} page={page}>
-          {(events) => <EventList events={events} empty="No events." />}
-        </Paged>
-      </Activity>
-    </Card>
-  );
-}
-
 /** At most so many days are drawn: the newest with events. */
 const daysMax = 3660;
 
-/**
- * The person's events over time, counted by a query.
- * @param children what is beneath, which appears with it: it would be moved.
- */
-function Activity({ person, children }: { person: string; children: ComponentChildren }) {
+/** The person's events, and above them how many there were over time, counted by a query. */
+function PersonEvents({ uuid: person }: { uuid: string }) {
+  const { loaded, page } = useList<ShownEvent>("events/", eventsShownMax, { person_id: person });
   const text =
     "select toDate(timestamp) as day, count() as events from events where person_id = {person} " +
     `group by day order by day desc limit ${daysMax}`;
-  const loaded = useAnswer<RowsReply>({ kind: "HogQLQuery", query: text, values: { person } });
+  const activity = useAnswer<RowsReply>({ kind: "HogQLQuery", query: text, values: { person } });
   return (
-    <>
-      <WhenLoaded loaded={loaded}>
+    <Card title="Events" wide>
+      <WhenLoaded loaded={activity}>
         {({ results, columns, types, hasMore, ...reply }) => (
           <>
             <p>
@@ -212,8 +196,13 @@ function Activity({ person, children }: { person: string; children: ComponentChi
           </>
         )}
       </WhenLoaded>
-      {(loaded.value !== undefined || !loaded.loading) && children}
-    </>
+      {/* What is below appears with it: it would be moved. */}
+      {(activity.value !== undefined || !activity.loading) && (
+        <Paged loaded={loaded} page={page}>
+          {(events) => <EventList events={events} empty="No events." />}
+        </Paged>
+      )}
+    </Card>
   );
 }
 

@@ -112,7 +112,7 @@ function OneSubscription({ id }: { id: number }) {
           <PageHead title={titleSubscription(row)}>
             <Status text={row.deleted ? "paused" : "running"} />
           </PageHead>
-          <SubscriptionActions path={path} row={row} changed={loaded.reload} />
+          <Actions path={path} row={row} changed={loaded.reload} />
           <Card>
             <Facts
               of={[
@@ -155,13 +155,7 @@ function isOpen({ status }: DeliveryRow): boolean {
   return ["pending", "retrying"].includes(status);
 }
 
-interface ActsProps {
-  path: string;
-  row: SubscriptionRow;
-  changed: () => void;
-}
-
-function SubscriptionActions({ path, row, changed }: ActsProps) {
+function Actions({ path, row, changed }: { path: string; row: SubscriptionRow; changed(): void }) {
   const mayWrite = useAllowed("subscription:write");
   const action = useAction();
   if (!mayWrite) return null;

@@ -1,6 +1,6 @@
 // Small parts that many pages share: headings, notices, buttons, fields, states of loading.
 
-import { type ComponentChildren, type JSX } from "preact";
+import { type ComponentChildren, type JSX, type RenderableProps } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Refusal, toMessage } from "../session/api.ts";
 import { navigate } from "../session/route.ts";
@@ -37,13 +37,7 @@ export function PageHead({ title, children }: { title: string; children?: Compon
   );
 }
 
-interface CardProps {
-  title?: string;
-  children: ComponentChildren;
-  wide?: boolean;
-}
-
-export function Card({ title, children, wide }: CardProps) {
+export function Card({ title, children, wide }: RenderableProps<{ title?: string; wide?: boolean }>) {
   return (
     <section class={wide ? "card wide" : "card"}>
       {title && <h2>{title}</h2>}
@@ -234,11 +228,7 @@ export function TextField({ label, value, set, hint, ...rest }: TextProps) {
 
 export type Options = readonly (readonly [value: string, text: string])[];
 
-interface ChoiceProps extends Pick<TextProps, "label" | "value" | "set"> {
-  options: Options;
-}
-
-export function ChoiceField({ label, value, set, options }: ChoiceProps) {
+export function ChoiceField({ label, value, set, options = [] }: TextProps & { options?: Options }) {
   return (
     <Field label={label}>
       {(id) => (
@@ -254,13 +244,7 @@ export function ChoiceField({ label, value, set, options }: ChoiceProps) {
   );
 }
 
-interface CheckProps {
-  label: string;
-  value: boolean;
-  set: (on: boolean) => void;
-}
-
-export function CheckField({ label, value, set }: CheckProps) {
+export function CheckField({ label, value, set }: { label: string; value: boolean; set(on: boolean): void }) {
   const id = useId();
   return (
     <div class="field check">
