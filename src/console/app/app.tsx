@@ -101,6 +101,11 @@ function Frame({ session, route, isStray }: FrameProps) {
     return <NoSuch title="Not found" what="page" name={[route.page, ...route.more].join("/")} />;
   };
   const { project } = session;
+  const [zone, readerZone] = [project.timezone, localZone()];
+  const clockText =
+    zone === readerZone
+      ? `Times are in the time zone ${zone}, the project’s and yours.`
+      : `Days, charts and SQL are in the project’s time zone, ${zone}; other times in yours, ${readerZone}.`;
   return (
     <>
       <a
@@ -123,17 +128,11 @@ function Frame({ session, route, isStray }: FrameProps) {
           key={`${route.project || project.id} ${shown?.name}`}
         >
           {content()}
-          <footer class="quiet">{clockText(project.timezone, localZone())}</footer>
+          <footer class="quiet">{clockText}</footer>
         </main>
       </div>
     </>
   );
-}
-
-/** The text at the foot of each page. */
-function clockText(project: string, browser: string): string {
-  if (project === browser) return `Times are in the time zone ${project}, the project’s and yours.`;
-  return `Days, charts and SQL are in the project’s time zone, ${project}; other times in yours, ${browser}.`;
 }
 
 function TopBar({ session, page, isStray }: Pick<FrameProps, "session" | "isStray"> & { page: string }) {

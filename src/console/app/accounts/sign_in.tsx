@@ -24,13 +24,6 @@ import { Button, ErrorText, Form } from "../ui/parts.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
 import { AcceptInvitation } from "./invitation.tsx";
 
-/** Exchanges a link's code for its key. The code is used up. */
-async function exchangeCode(code: string): Promise<string> {
-  const options = { method: "POST", headers: { authorization: `Bearer ${code}` } };
-  const reply = await readReply<{ personal_api_key: string }>("/console/sign_in", options);
-  return reply.personal_api_key;
-}
-
 export interface Signed {
   /** Null for a session. */
   key: string | null;
@@ -60,10 +53,13 @@ async function signedWith(credentials: Credentials): Promise<Signed> {
   return await signedBy(null);
 }
 
-/** The user of this browser or this tab; undefined when nobody is signed in. */
+/** The user of this browser or this tab; undefined when nobody is signed in. A link's code is used up. */
 async function signedBefore(): Promise<Signed | undefined> {
   const code = readCode();
-  if (code !== undefined) return await signedWith({ personal_api_key: await exchangeCode(code) });
+  if (code !== undefined) {
+    const options = { method: "POST", headers: { authorization: `Bearer ${code}` } };
+    return await signedWith(await readReply<{ personal_api_key: string }>("/console/sign_in", options));
+  }
   const key = storedKey();
   return key === null && !isKnownSignedIn() ? undefined : await signedBy(key);
 }

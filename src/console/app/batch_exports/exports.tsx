@@ -28,7 +28,7 @@ function ExportList() {
         column("To", (row) => row.destination.type),
         column("Every", (row) => row.interval),
         column("State", (row) => <Status text={row.paused ? "paused" : "running"} />),
-        column("Last run", (row) => <LastRun run={row.latest_runs[0]} />),
+        column("Last run", (row) => renderRun(row.latest_runs[0])),
       ]}
     >
       {mayWrite && <NewExport />}
@@ -36,7 +36,7 @@ function ExportList() {
   );
 }
 
-function LastRun({ run }: { run: RunRow | undefined }) {
+function renderRun(run: RunRow | undefined) {
   if (!run) return <span class="quiet">none</span>;
   return (
     <>

@@ -37,15 +37,12 @@ const ranged = new Set(
   ),
 );
 
-export interface Scoped {
-  /** The query that is sent; undefined where it stays as it was saved. */
-  query: object | undefined;
-  /** The part of the scope that does not apply to this query, in words; "" for none. */
-  without: string;
-}
-
-/** @param saved the query of an insight, with the nodes around it. */
-export function scopedQuery(saved: unknown, { range, to, conditions }: Scope): Scoped {
+/**
+ * The query that is sent, undefined where it stays as it was saved; and which part of the scope does not apply to it, in
+ * words.
+ * @param saved the query of an insight, with the nodes around it.
+ */
+export function scopedQuery(saved: unknown, { range, to, conditions }: Scope) {
   const query = toSource(saved);
   const properties = toProperties(conditions);
   const isRetention = query["kind"] === "RetentionQuery";

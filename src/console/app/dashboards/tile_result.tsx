@@ -42,7 +42,9 @@ export function TileResult({ insight, scope, height, reloaded }: TileProps) {
     const { results: result, result_type, ...rows } = await api.ask<Partial<RowsReply>>(body, signal);
     const [columns, types] = [rows.columns ?? null, rows.types?.map(([, type]) => type) ?? null];
     return {
-      query: rewrapped(insight.query, body),
+      // The nodes around the query decide how it is drawn.
+      query:
+        toSource(insight.query) === insight.query ? body : { ...(insight.query as object), source: body },
       result,
       result_type: result_type ?? null,
       columns,
@@ -77,9 +79,4 @@ function retainResult(name: string, row: InsightRow): void {
   lastResults.set(name, row);
   const [oldest] = lastResults.keys();
   if (lastResults.size > lastResultsMax) lastResults.delete(oldest!);
-}
-
-/** The nodes around a query, which decide how it is drawn, around another one. */
-function rewrapped(saved: unknown, query: object): object {
-  return toSource(saved) === saved ? query : { ...(saved as object), source: query };
 }

@@ -101,7 +101,8 @@ export const plainQuery = readAddress(new URLSearchParams());
 function readRarer(query: URLSearchParams) {
   const read = ([name, otherwise]: (typeof rarer)[keyof typeof rarer]) => {
     const text = query.get(name);
-    if (typeof otherwise === "number") return positiveInteger(text, otherwise);
+    const number = Number(text ?? otherwise);
+    if (typeof otherwise === "number") return Number.isInteger(number) && number > 0 ? number : otherwise;
     return typeof otherwise === "boolean" ? text === "true" : (text ?? otherwise);
   };
   const fields = rarerNames.map((field) => [field, read(rarer[field])]);
@@ -111,11 +112,6 @@ function readRarer(query: URLSearchParams) {
 function readOwner(text: string | null): Owner {
   const index = readGroupIndex(text ?? "");
   return toOwner(index === undefined ? (text ?? "event") : "group", index) ?? "event";
-}
-
-function positiveInteger(text: string | null, otherwise: number): number {
-  const number = Number(text ?? otherwise);
-  return Number.isInteger(number) && number > 0 ? number : otherwise;
 }
 
 /** The parameters of a page's address that show the query. */

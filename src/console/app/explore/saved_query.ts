@@ -12,7 +12,8 @@ import { anyEvent, type InsightQuery, plainQuery, readFilters, type Series, toQu
 export function toFormQuery(saved: unknown): InsightQuery | undefined {
   const query = normalized(withoutDrawing(toSource(saved)));
   const formQuery = readFormQuery(query);
-  return formQuery && isEquivalent(toQueryBody(formQuery), query) ? formQuery : undefined;
+  const toMeaning = (item: unknown) => JSON.stringify(withoutDefaults(item));
+  return formQuery && toMeaning(toQueryBody(formQuery)) === toMeaning(query) ? formQuery : undefined;
 }
 
 /** The query to be saved instead of `saved`: fields that only decide how it is drawn stay. */
@@ -153,11 +154,7 @@ function toSeries(node: Fields): Series {
 /** None for filters that a form cannot show: the whole query then differs, and is not shown in the form. */
 const conditionsIn = (fields: Fields): Condition[] => readConditions(fields["properties"]) ?? [];
 
-/** Whether both queries mean the same. Empty fields and the API's defaults are left out. */
-function isEquivalent(left: unknown, right: unknown): boolean {
-  return JSON.stringify(withoutDefaults(left)) === JSON.stringify(withoutDefaults(right));
-}
-
+/** What a query means: empty fields and the API's defaults are left out. */
 function withoutDefaults(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.length > 0 ? value.map((item) => withoutDefaults(item) ?? {}) : undefined;

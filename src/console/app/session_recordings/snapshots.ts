@@ -33,25 +33,16 @@ export async function readSnapshots(
       else windows.set(window, [...events]);
     }
     // Links contain the server's configured address, which may not be the one the browser uses.
-    next = reply.next === null ? null : toPath(reply.next);
+    const url = reply.next === null ? null : new URL(reply.next);
+    next = url && url.pathname + url.search;
   }
   for (const events of windows.values()) {
     events.sort((left, right) => left.timestamp - right.timestamp);
     // A recorder that wakes up marks when it fell asleep, before there was a page.
-    events.splice(
-      0,
-      Math.max(
-        0,
-        events.findIndex(({ type, data }) => type !== 5 || toFields(data)["tag"] === "left_out"),
-      ),
-    );
+    const begin = events.findIndex(({ type, data }) => type !== 5 || toFields(data)["tag"] === "left_out");
+    events.splice(0, Math.max(0, begin));
   }
   return { windows, isWhole: next === null };
-}
-
-function toPath(url: string): string {
-  const { pathname, search } = new URL(url);
-  return `${pathname}${search}`;
 }
 
 /** Messages between the console and the frame with the player. */

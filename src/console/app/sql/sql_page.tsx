@@ -52,6 +52,8 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
     const { event = [], person = [] } = properties;
     return { name: events.map((item) => item.name), event, person, group: [] };
   }, [events]);
+  // Without the words of the language the editor offers nothing.
+  const words = useLoaded((signal) => readReply<SqlWords>("/console/assets/sql.json", { signal }), []).value;
   const errorId = useId();
   const show = (query: string, drawn: string) =>
     navigate(hrefOf("sql", [], { ...(insight > 0 && { insight: String(insight) }), query, display: drawn }));
@@ -73,7 +75,7 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
           run={run}
           errorRange={errorRange}
           errorId={errorId}
-          words={useWords()}
+          words={words}
           names={names}
         />
         <div class="page-actions">
@@ -140,9 +142,4 @@ function Answer({ loaded, display, choose }: AnswerProps) {
       />
     </div>
   );
-}
-
-/** The words of the language. Without them the editor offers nothing. */
-function useWords(): SqlWords | undefined {
-  return useLoaded((signal) => readReply<SqlWords>("/console/assets/sql.json", { signal }), []).value;
 }

@@ -43,7 +43,7 @@ export function Table<Row>({
   caption,
   columns: listColumns,
   rows,
-  id = readId,
+  id = (row) => (row as { id?: string | number }).id,
   empty = "Nothing yet.",
   foot,
 }: TableProps<Row>) {
@@ -83,8 +83,6 @@ export function Table<Row>({
     </div>
   );
 }
-
-const readId = (row: unknown) => (row as { id?: string | number }).id;
 
 /** What is known of one thing: names with their values, those without one left out. */
 export function Facts({ of }: { of: readonly (readonly [name: string, value: ComponentChildren])[] }) {

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-export type Theme = "system" | "light" | "dark";
+type Theme = "system" | "light" | "dark";
 
 const stored = "sluice_theme";
 /** The event of a change in this document. Other tabs and frames get the browser's own event, `storage`. */
@@ -21,10 +21,7 @@ function storedTheme(): Theme {
 
 /** Sets the document's colours now, and when another tab changes the choice. Called once, by each entry. */
 export function followTheme(): void {
-  const apply = () => {
-    document.documentElement.dataset["theme"] = storedTheme();
-    dispatchEvent(new Event(changed));
-  };
+  const apply = () => applyTheme(storedTheme());
   apply();
   addEventListener("storage", apply);
 }
@@ -36,26 +33,27 @@ function chooseTheme(theme: Theme): void {
   } catch {
     // Without storage, the choice lasts until the page is left.
   }
+  applyTheme(theme);
+}
+
+function applyTheme(theme: Theme): void {
   document.documentElement.dataset["theme"] = theme;
   dispatchEvent(new Event(changed));
 }
 
-function chosenTheme(): Theme {
-  return (document.documentElement.dataset["theme"] ?? "system") as Theme;
+/** The choice, and whether the page is dark by it. */
+function readTheme() {
+  const theme = (document.documentElement.dataset["theme"] ?? "system") as Theme;
+  return { theme, isDark: theme === "system" ? systemIsDark.matches : theme === "dark" };
 }
 
 /** Whether the page is dark, for canvases, which a style sheet cannot colour. */
-export function useDark(): boolean {
-  return useFollowed(() => {
-    const theme = chosenTheme();
-    return theme === "system" ? systemIsDark.matches : theme === "dark";
-  });
-}
+export const useDark = (): boolean => useTheme().isDark;
 
-function useFollowed<Value>(read: () => Value): Value {
-  const [value, setValue] = useState(read);
+function useTheme() {
+  const [theme, setTheme] = useState(readTheme);
   useEffect(() => {
-    const follow = () => setValue(read);
+    const follow = () => setTheme(readTheme);
     addEventListener(changed, follow);
     systemIsDark.addEventListener("change", follow);
     return () => {
@@ -63,7 +61,7 @@ function useFollowed<Value>(read: () => Value): Value {
       systemIsDark.removeEventListener("change", follow);
     };
   }, []);
-  return value;
+  return theme;
 }
 
 /** Of the button: it goes through the three choices. */
@@ -78,7 +76,7 @@ const choices: Record<Theme, { next: Theme; words: string; path: string }> = {
 };
 
 export function ThemeButton() {
-  const theme = useFollowed(chosenTheme);
+  const { theme } = useTheme();
   const { next, words, path } = choices[theme];
   const label = `Colours: ${words}. Change to ${choices[next].words}`;
   return (
