@@ -13,16 +13,12 @@ import {
   readSnapshots,
   type RecordedEvent,
   type SnapshotPage,
-  type Windows,
 } from "./session_recordings/snapshots.ts";
 import { durationText, timeText } from "./ui/format.ts";
 import { Button, CheckField, ChoiceField, ErrorText } from "./ui/parts.tsx";
 import { followTheme, ThemeButton } from "./ui/theme.tsx";
 
-interface Recording {
-  windows: Windows;
-  isWhole: boolean;
-}
+type Recording = Awaited<ReturnType<typeof readSnapshots>>;
 
 /** Where the player goes. */
 type Seek = { at: number } | undefined;

@@ -23,8 +23,7 @@ import {
 import { Sharing } from "../ui/sharing.tsx";
 import { type Layouts, type Shape, toLayouts, toShapes, withChanged, withMoved } from "./layout.ts";
 import { readScope, type Scope, scopeAddress } from "./scope.ts";
-import { TextForm, textName, type TileText } from "./text_tile.tsx";
-import { TileResult } from "./tile_result.tsx";
+import { TextForm, textName, TileResult, type TileText } from "./tiles.tsx";
 
 export interface DashboardRow {
   id: number;

@@ -38,8 +38,7 @@ const ranged = new Set(
 );
 
 /**
- * The query that is sent, undefined where it stays as it was saved; and which part of the scope does not apply to it, in
- * words.
+ * The query that is sent, undefined where it stays as it was saved; and in words, which part of the scope is left out.
  * @param saved the query of an insight, with the nodes around it.
  */
 export function scopedQuery(saved: unknown, { range, to, conditions }: Scope) {

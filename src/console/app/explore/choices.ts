@@ -108,10 +108,5 @@ export const pathTypes: readonly (readonly [string, string])[] = [
 
 export const stepCounts = ["3", "5", "10"].map((count) => [count, `${count} steps`] as const);
 
-/** The usual choices, and the current value where it is none of them: a saved query may have any. */
-export function withCurrent(usual: readonly (readonly [string, string])[], current: string) {
-  return usual.some(([value]) => value === current) ? usual : [...usual, [current, current] as const];
-}
-
 /** What the API calls intervals of retention. */
 export const periods: Readonly<Record<string, string>> = Object.fromEntries(intervals);

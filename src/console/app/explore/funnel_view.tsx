@@ -21,12 +21,25 @@ interface FunnelProps {
   query: unknown;
 }
 
+/** How many of those who began came to the end; with a breakdown, each funnel shows its own. */
 export function FunnelView({ funnels, query }: FunnelProps) {
+  const [steps = [], ...others] = funnels;
+  const { first, last } = findEnds(steps);
   return (
     <>
-      <Conversion funnels={funnels} query={query} />
-      {funnels.map((steps, i) => (
-        <OneFunnel key={i} steps={steps} />
+      {others.length === 0 && (
+        <div class="bold-numbers headline">
+          <p>
+            <span class="bold-number">{percentText(last, first)}</span>
+            <span class="quiet">
+              {numberText(last)} of {numberText(first)} came to the last step
+            </span>
+            {query !== undefined && <ConversionBefore query={query} rate={first === 0 ? 0 : last / first} />}
+          </p>
+        </div>
+      )}
+      {funnels.map((funnel, i) => (
+        <OneFunnel key={i} steps={funnel} />
       ))}
     </>
   );
@@ -36,23 +49,6 @@ const findEnds = (steps: readonly FunnelStep[]) => ({
   first: steps[0]?.count ?? 0,
   last: steps.at(-1)?.count ?? 0,
 });
-
-/** How many of those who began came to the end; with a breakdown, each funnel below shows its own. */
-function Conversion({ funnels: [steps = [], ...others], query }: FunnelProps) {
-  const { first, last } = findEnds(steps);
-  if (others.length > 0) return null;
-  return (
-    <div class="bold-numbers headline">
-      <p>
-        <span class="bold-number">{percentText(last, first)}</span>
-        <span class="quiet">
-          {numberText(last)} of {numberText(first)} came to the last step
-        </span>
-        {query !== undefined && <ConversionBefore query={query} rate={first === 0 ? 0 : last / first} />}
-      </p>
-    </div>
-  );
-}
 
 /** The rate of the time before: two queries, since the API returns the days of a range with its result. */
 function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {

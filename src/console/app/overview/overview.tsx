@@ -4,7 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { WebFigure } from "../../../query/result.ts";
 import { FigureSource } from "../actors/figures.tsx";
-import { comparisons, withCurrent } from "../explore/choices.ts";
+import { comparisons } from "../explore/choices.ts";
 import { ResultView } from "../explore/result_view.tsx";
 import { figureText, type QueryReply, readResults, untilText } from "../explore/results.ts";
 import type { ListReply } from "../session/api.ts";
@@ -107,7 +107,7 @@ function Scope({ site, show }: { site: Site; show: (site: Site) => void }) {
         label="Compared with"
         value={site.compareTo}
         set={(compareTo) => show({ ...site, compareTo })}
-        options={withCurrent(comparisons, site.compareTo)}
+        options={comparisons}
       />
       {site.filters.map((filter) => {
         const name = `${findSubject(filter.by)?.title}: ${rowName(findSubject(filter.by)!, filter.value)}`;

@@ -228,12 +228,14 @@ export function TextField({ label, value, set, hint, ...rest }: TextProps) {
 
 export type Options = readonly (readonly [value: string, text: string])[];
 
+/** A value that is none of the usual options is offered, too: an address or a saved query may have any. */
 export function ChoiceField({ label, value, set, options = [] }: TextProps & { options?: Options }) {
+  const isUsual = options.some(([name]) => name === value);
   return (
     <Field label={label}>
       {(id) => (
         <select id={id} value={value} onChange={(event) => set(event.currentTarget.value)}>
-          {options.map(([name, text]) => (
+          {[...options, ...(isUsual ? [] : [[value, value] as const])].map(([name, text]) => (
             <option key={name} value={name}>
               {text}
             </option>

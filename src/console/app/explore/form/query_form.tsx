@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { AddCondition, ConditionFields, ownerOptions } from "../../filters/condition_fields.tsx";
 import { useOffered, WithNames } from "../../filters/property_names.tsx";
 import { makeInputs, RangeField } from "../../ui/inputs.tsx";
-import { Button, Form, type Options } from "../../ui/parts.tsx";
+import { Button, Form } from "../../ui/parts.tsx";
 import {
   comparisons,
   intervals,
@@ -16,7 +16,6 @@ import {
   trendDisplays,
   views,
   windows,
-  withCurrent,
 } from "../choices.ts";
 import type { InsightQuery } from "../query.ts";
 import { SeriesFields } from "./series_fields.tsx";
@@ -49,9 +48,7 @@ export function QueryForm({ next, edit, submit, isEdited }: FormProps) {
           <div class="form">
             <AddCondition {...filters} />
             {kind === "trend" && check("compare", "Compare with the time before")}
-            {kind === "trend" &&
-              next.compare &&
-              choice("compareTo", "Compared with", withCurrent(comparisons, next.compareTo))}
+            {kind === "trend" && next.compare && choice("compareTo", "Compared with", comparisons)}
             {check("withoutTests", "Without the project’s test accounts")}
             <Button type="submit" kind="primary">
               Show
@@ -64,11 +61,6 @@ export function QueryForm({ next, edit, submit, isEdited }: FormProps) {
   );
 }
 
-interface KindProps {
-  next: InsightQuery;
-  set: (change: Partial<InsightQuery>) => void;
-}
-
 const whoCounts = [
   ["false", "Everybody active in a period"],
   ["true", "Only their first time ever"],
@@ -76,35 +68,41 @@ const whoCounts = [
 
 const columnCounts = ["4", "8", "12", "16"].map((count) => [count, count] as const);
 
+const valueCounts = ["6", "10", "25"].map((count) => [count, `The ${count} most frequent`] as const);
+
 /** The fields that each kind of query has beside its events and filters. */
-function KindFields({ next, set }: KindProps) {
+function KindFields({ next, set }: Pick<FormProps, "next"> & { set(change: Partial<InsightQuery>): void }) {
   const { text, choice } = makeInputs(next, set);
-  const choiceWith = (name: keyof InsightQuery, label: string, options: Options) =>
-    choice(name, label, withCurrent(options, String(next[name])));
   const setRange = (from: string, to: string) => set({ range: from, to });
   const range = <RangeField from={next.range} to={next.to} set={setRange} options={ranges} />;
   const interval = choice("interval", "Interval", intervals);
   const formula = text("formula", "Formula; event 1 is A", { placeholder: "A / B * 100" });
-  const breakdown = <BreakdownFields next={next} set={set} />;
+  const { names, nameList } = useOffered();
+  const offered = { placeholder: "$browser", list: nameList(next.breakdownType) };
+  const breakdown = [
+    text("breakdown", "Break down by property", offered),
+    next.breakdown !== "" && choice("breakdownType", "Of", ownerOptions(names, next.breakdownType)),
+    next.breakdown !== "" && choice("values", "Values", valueCounts),
+  ];
   const fields: Record<Kind, ComponentChildren[]> = {
     trend: [
       interval,
       range,
-      choiceWith("display", "Shown as", trendDisplays),
+      choice("display", "Shown as", trendDisplays),
       (next.series.length > 1 || next.formula !== "") && formula,
-      breakdown,
+      ...breakdown,
     ],
     funnel: [
       range,
-      choiceWith("window", "Within", windows),
-      choiceWith("order", "Steps follow", orders),
-      choiceWith("view", "Shown as", views),
+      choice("window", "Within", windows),
+      choice("order", "Steps follow", orders),
+      choice("view", "Shown as", views),
       next.view === "trends" && interval,
-      breakdown,
+      ...breakdown,
     ],
     retention: [
       choice("interval", "Period", intervals),
-      choiceWith("columns", "Periods shown", columnCounts),
+      choice("columns", "Periods shown", columnCounts),
       text("to", "Until", { type: "date" }),
       choice("first", "Who is counted", whoCounts),
     ],
@@ -112,33 +110,11 @@ function KindFields({ next, set }: KindProps) {
     stickiness: [interval, range],
     paths: [
       range,
-      choiceWith("pathType", "Steps are", pathTypes),
+      choice("pathType", "Steps are", pathTypes),
       text("start", "Begin with", { placeholder: "anywhere" }),
       text("end", "End with", { placeholder: "anywhere" }),
-      choiceWith("steps", "Length", stepCounts),
+      choice("steps", "Length", stepCounts),
     ],
   };
   return <>{fields[next.kind]}</>;
-}
-
-const valueCounts = ["6", "10", "25"].map((count) => [count, `The ${count} most frequent`] as const);
-
-function BreakdownFields({ next, set }: KindProps) {
-  const { breakdown, breakdownType, values } = next;
-  const { text, choice } = makeInputs(next, set);
-  const { names, nameList } = useOffered();
-  return (
-    <>
-      {text("breakdown", "Break down by property", {
-        placeholder: "$browser",
-        list: nameList(breakdownType),
-      })}
-      {breakdown !== "" && (
-        <>
-          {choice("breakdownType", "Of", ownerOptions(names, breakdownType))}
-          {choice("values", "Values", withCurrent(valueCounts, String(values)))}
-        </>
-      )}
-    </>
-  );
 }

@@ -8,7 +8,7 @@ import { useOffered } from "../../filters/property_names.tsx";
 import type { ProjectNames } from "../../filters/property_names.tsx";
 import { makeInputs } from "../../ui/inputs.tsx";
 import { Button } from "../../ui/parts.tsx";
-import { type Kind, kinds, maths, needsProperty, withCurrent } from "../choices.ts";
+import { type Kind, kinds, maths, needsProperty } from "../choices.ts";
 import { anyEvent, type InsightQuery, type Series } from "../query.ts";
 
 interface SeriesFieldsProps {
@@ -94,7 +94,7 @@ function OneSeries({ kind, label, series, set, of, children }: OneSeriesProps) {
     <>
       <div class="form series">
         {text("event", label, { placeholder: "any event", list: nameList("events") })}
-        {kind === "trend" && choice("math", `Count${of}`, withCurrent(mathsWith(names), math))}
+        {kind === "trend" && choice("math", `Count${of}`, mathsWith(names))}
         {kind === "trend" &&
           needsProperty(math) &&
           text("property", `Property${of}`, { list: nameList("event"), required: true })}

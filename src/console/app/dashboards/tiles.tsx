@@ -1,11 +1,13 @@
-// The result of one tile of a dashboard, loaded by itself. The last result is shown until the next is there.
+// Tiles of a dashboard: the result of one, loaded by itself, with the last result until the next is there; and its
+// texts, shown as they were written: HTML in them is text.
 
+import { useState } from "preact/hooks";
 import type { RowsReply } from "../explore/results.ts";
 import { InsightResult, type InsightRow } from "../insights/insight_row.tsx";
 import type { Api } from "../session/api.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useRead } from "../session/use_loaded.ts";
-import { LoadError, Loading } from "../ui/parts.tsx";
+import { useAction, useRead } from "../session/use_loaded.ts";
+import { Button, ConfirmButton, Field, Form, LoadError, Loading, Outcome } from "../ui/parts.tsx";
 import { toSource } from "../values.ts";
 import { type Scope, scopedQuery } from "./scope.ts";
 
@@ -79,4 +81,64 @@ function retainResult(name: string, row: InsightRow): void {
   lastResults.set(name, row);
   const [oldest] = lastResults.keys();
   if (lastResults.size > lastResultsMax) lastResults.delete(oldest!);
+}
+
+export interface TileText {
+  body: string;
+}
+
+/** The beginning of the text's first line, without the signs of a heading. */
+export function textName({ body }: TileText): string {
+  const words = body
+    .split("\n", 1)[0]!
+    .split(" ")
+    .filter((word) => word !== "" && !"######".startsWith(word));
+  return words.join(" ").slice(0, 80) || "Text";
+}
+
+interface TextFormProps {
+  /** The dashboard's. */
+  path: string;
+  /** Undefined for a new text. */
+  id?: number;
+  body: string;
+  changed: () => void;
+}
+
+export function TextForm({ path, id, body: before, changed }: TextFormProps) {
+  const [body, setBody] = useState(before);
+  const action = useAction();
+  const send = (tile: object, done: string) =>
+    action.send("PATCH", path, { tiles: [{ ...(id !== undefined && { id }), ...tile }] }, done, () => {
+      if (id === undefined) setBody("");
+      changed();
+    });
+  return (
+    <>
+      <Form send={() => send({ text: { body } }, "Saved.")}>
+        <Field label="Text">
+          {(field) => (
+            <textarea
+              id={field}
+              value={body}
+              required
+              maxLength={4000}
+              onInput={(event) => setBody(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Button type="submit" disabled={action.running}>
+          {id === undefined ? "Add text" : "Save text"}
+        </Button>
+        {id !== undefined && (
+          <ConfirmButton
+            label="Remove"
+            sure="Remove this text?"
+            act={() => send({ deleted: true }, "Removed.")}
+          />
+        )}
+      </Form>
+      <Outcome action={action} />
+    </>
+  );
 }
