@@ -165,10 +165,8 @@ class Reader {
   /** Addresses and networks, separated by commas or blanks. */
   networks(name: string): string[] {
     const entries = (this.text(name) ?? "").split(/[\s,]/).filter((entry) => entry !== "");
-    for (const entry of entries) {
-      const wrong = wrongNetwork(entry);
-      if (wrong !== undefined) this.wrong(`${name}: ${wrong}`);
-    }
+    const wrong = entries.map(wrongNetwork).filter((reason) => reason !== undefined);
+    for (const reason of wrong) this.wrong(`${name}: ${reason}`);
     return entries;
   }
 
@@ -184,7 +182,7 @@ class Reader {
   url(name: string, protocols: readonly string[]): string | undefined {
     const isRight = (text: string) => URL.canParse(text) && protocols.includes(new URL(text).protocol);
     const expected = `a URL starting with ${protocols.map((p) => `${p}//`).join(" or ")}`;
-    return this.#checked(name, isRight, expected, { isSecret: true });
+    return this.#checked(name, isRight, expected, true);
   }
 
   key(name: string, charsMin?: number, charsMax?: number): string | undefined {
@@ -198,7 +196,7 @@ class Reader {
   /** A key for encryption, which must not be guessable: `openssl rand -hex 32` makes one. */
   secret(name: string): string | undefined {
     const expected = `at least ${secretCharsMin} characters, better 64 random ones`;
-    return this.#checked(name, ({ length }) => length >= secretCharsMin, expected, { isSecret: true });
+    return this.#checked(name, ({ length }) => length >= secretCharsMin, expected, true);
   }
 
   /** @param what the error names it. */
@@ -214,7 +212,7 @@ class Reader {
     name: string,
     isRight: (text: string) => boolean,
     expected: string,
-    { isSecret }: { isSecret: boolean } = { isSecret: false },
+    isSecret = false,
   ): string | undefined {
     const text = this.text(name);
     if (text === undefined || isRight(text)) return text;

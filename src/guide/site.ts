@@ -4,48 +4,24 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { wordsIn } from "../core/words.ts";
 import { css, script } from "./assets.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Pages in reading order. A test checks that every file of src/docs is here. */
-export const guidePages = [
-  "getting_started",
-  "moving_in",
-  "moving_from",
-  "api",
-  "operating",
-  "backup",
-  "scaling",
-  "security",
-  "reliability",
-  "log_lines",
-  "releasing",
-  "changelog",
-] as const;
+export const guidePages = wordsIn(`
+  getting_started moving_in moving_from api operating backup
+  scaling security reliability log_lines releasing changelog
+`);
 
-/** The files of the site by path, e.g. `operating.html`. */
-export type SiteFiles = Map<string, string>;
-
-interface Section {
-  heading: string;
-  /** The heading's name in links. */
-  id: string;
-  text: string;
-}
-
-interface Page {
-  name: string;
-  html: string;
-  /** One for each heading; the first is the page's. */
-  sections: Section[];
-}
+type Page = ReturnType<typeof toPage>;
 
 /**
- * All files of the site.
+ * All files of the site by path, e.g. `operating.html`.
  * @param apiUrl the API's page; without it no page links to one.
  */
-export function readSite(apiUrl?: string): SiteFiles {
+export function readSite(apiUrl?: string): Map<string, string> {
   const docs = join(root, "src/docs");
   const deploy = readdirSync(join(docs, "deploy"));
   const linked = (href: string) => toLink(href, deploy);
@@ -55,18 +31,15 @@ export function readSite(apiUrl?: string): SiteFiles {
     ...guidePages.map((name) => toPage(name, readFileSync(join(docs, `${name}.md`), "utf8"), linked)),
   ];
   return new Map([
-    ...pages.map((page): [string, string] => [`${page.name}.html`, toHtml(page, pages, apiUrl)]),
-    ...deploy.map((name): [string, string] => [
-      `deploy/${name}`,
-      readFileSync(join(docs, "deploy", name), "utf8"),
-    ]),
+    ...pages.map((page) => [`${page.name}.html`, toHtml(page, pages, apiUrl)] as const),
+    ...deploy.map((name) => [`deploy/${name}`, readFileSync(join(docs, "deploy", name), "utf8")] as const),
     ["search.json", JSON.stringify(pages.flatMap(searched))],
     ["guide.css", css],
     ["guide.js", script],
   ]);
 }
 
-function toPage(name: string, markdown: string, linked: (href: string) => string | undefined): Page {
+function toPage(name: string, markdown: string, linked: (href: string) => string | undefined) {
   const sections = readSections(markdown);
   let heading = 0;
   const html = Bun.markdown.render(markdown, {
@@ -105,8 +78,8 @@ const elements = {
   image: () => "",
 };
 
-/** The plain text of a page under each of its headings. */
-function readSections(markdown: string): Section[] {
+/** The plain text of a page under each of its headings, and their names in links; the first is the page's. */
+function readSections(markdown: string) {
   const spaced = (children: string) => `${children} `;
   const text = Bun.markdown.render(markdown, {
     heading: (children) => `\0${children}\0`,

@@ -14,28 +14,29 @@ export function staticRoutes({ scripts }: { scripts: Scripts }) {
   return new Elysia({ name: "static" })
     .get(
       "/static/*",
-      async ({ request, params }) =>
-        withCors(request, await answer(scripts, request, readScriptRequest(params["*"]))),
+      async ({ request, params }) => withCors(request, await answer(scripts, request, params["*"])),
       hidden,
     )
     .options("/static/*", ({ request }) => preflight(request), hidden);
 }
 
-/** Newer posthog-js requests /static/<its version>/… first: served while the major version is the same. */
-type ScriptRequest = ReturnType<typeof readScriptRequest>;
-
-function readScriptRequest(path: string) {
+async function answer(scripts: Scripts, request: Request, path: string): Promise<Response> {
+  // Newer posthog-js requests /static/<its version>/… first: served while the major version is the same.
   const slash = path.lastIndexOf("/");
-  return { version: slash < 0 ? undefined : path.slice(0, slash), script: path.slice(slash + 1) };
-}
-
-async function answer(scripts: Scripts, request: Request, wanted: ScriptRequest): Promise<Response> {
-  if (wanted.script === "toolbar.js") return new Response(noToolbar, { headers: toolbarHeaders });
-  const fits =
-    wanted.version === undefined || wanted.version.split(".")[0] === scripts.version?.split(".")[0];
-  const script = fits ? scripts.find(wanted.script) : undefined;
-  if (!script) return problemResponse(new Fault("not_found", missing(scripts, wanted)));
-  return await sendAsset(script, request, { ...cached, etag: `W/"${scripts.version}"` });
+  const version = slash < 0 ? undefined : path.slice(0, slash);
+  const name = path.slice(slash + 1);
+  if (name === "toolbar.js") return new Response(noToolbar, { headers: toolbarHeaders });
+  const fits = version === undefined || version.split(".")[0] === scripts.version?.split(".")[0];
+  const script = fits ? scripts.find(name) : undefined;
+  if (script) return await sendAsset(script, request, { ...cached, etag: `W/"${scripts.version}"` });
+  const installed = `posthog-js ${scripts.version}`;
+  const missing =
+    scripts.version === undefined
+      ? "posthog-js is not installed with this server."
+      : version === undefined
+        ? `${installed} has no script named ${name.slice(0, 100)}.`
+        : `The scripts here are those of ${installed}.`;
+  return problemResponse(new Fault("not_found", missing));
 }
 
 const cached = { "cache-control": "public, max-age=3600" };
@@ -54,28 +55,19 @@ window.ph_load_toolbar = function () {
 const scriptType = "text/javascript; charset=utf-8";
 const toolbarHeaders = { ...cached, "content-type": scriptType };
 
-function missing({ version }: Scripts, wanted: ScriptRequest): string {
-  if (version === undefined) return "posthog-js is not installed with this server.";
-  if (wanted.version !== undefined) return `The scripts here are those of posthog-js ${version}.`;
-  return `posthog-js ${version} has no script named ${wanted.script.slice(0, 100)}.`;
-}
+type Scripts = ReturnType<typeof openScripts>;
 
-export interface Scripts {
-  /** Of posthog-js; undefined when the package is not installed. */
-  version: string | undefined;
-  /** A script or a source map by its file name, e.g. `array.js`. */
-  find(name: string): Asset | undefined;
-}
-
-/** `folder`: of the posthog-js package, by default the installed one; undefined where there is none. */
-export function openScripts(folder: string | undefined = servedFolder("posthog-js")): Scripts {
-  if (folder === undefined || !existsSync(join(folder, "dist"))) {
-    return { version: undefined, find: () => undefined };
+/**
+ * The version of posthog-js, undefined when the package is not installed, and its scripts and source maps by name.
+ * @param folder of the package, by default the installed one; undefined where there is none.
+ */
+export function openScripts(folder: string | undefined = servedFolder("posthog-js")) {
+  const scripts = new Map<string, Asset>();
+  const find = (name: string) => scripts.get(name);
+  if (folder === undefined || !existsSync(join(folder, "dist"))) return { version: undefined, find };
+  for (const name of readdirSync(join(folder, "dist"))) {
+    const type = name.endsWith(".map") ? "application/json" : scriptType;
+    if (/^[\w.-]+\.js(\.map)?$/.test(name)) scripts.set(name, fileAsset(join(folder, "dist", name), type));
   }
-  const names = readdirSync(join(folder, "dist")).filter((name) => /^[\w.-]+\.js(\.map)?$/.test(name));
-  const chooseType = (name: string) => (name.endsWith(".map") ? "application/json" : scriptType);
-  const scripts = new Map(
-    names.map((name) => [name, fileAsset(join(folder, "dist", name), chooseType(name))]),
-  );
-  return { version: readVersion(folder), find: (name) => scripts.get(name) };
+  return { version: readVersion(folder), find };
 }

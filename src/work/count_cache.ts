@@ -8,15 +8,10 @@ import { putNewest } from "./maps.ts";
 /** A longer key, which may list thousands of ids, is replaced by its hash. */
 const keyCharsMax = 100;
 
-interface CachedCount {
-  count: number;
-  /** When the counting began, by Clock.elapsed(): rows stored before are in it. */
-  at: number;
-}
-
 /** One project's counts by key, and the keys that are being counted again. */
 interface ProjectCounts {
-  cached: Map<string, CachedCount>;
+  /** `at`: when the counting began, by Clock.elapsed(): rows stored before are in it. */
+  cached: Map<string, { count: number; at: number }>;
   recounting: Set<string>;
 }
 

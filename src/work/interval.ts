@@ -43,8 +43,8 @@ export function failuresLogged(name: string, log: Log) {
       if (signal?.aborted) return undefined;
       if (!failing) log.warn(`${name} failed`, { reason: toReason(thrown) });
       failing = true;
+      return undefined;
     }
-    return undefined;
   };
 }
 

@@ -7,21 +7,13 @@ import { workLimits } from "./limits.ts";
 
 type Level = Exclude<LogLevel, "silent">;
 
-interface Kind {
-  level: Level;
-  message: string;
-  /** The fields of the latest line. */
-  fields: LogFields;
-  /** When a line was last written, and how many were left out since. */
-  saidAt: number;
-  since: number;
-}
-
 export type RepeatedLog = ReturnType<typeof openRepeatedLog>;
 
 export function openRepeatedLog(log: Log, clock: Clock) {
+  /** `fields`: of the latest line; `at`: when one was last written; `since`: how many were left out since. */
+  type Kind = { level: Level; message: string; fields: LogFields; at: number; since: number };
   const kinds = new Map<string, Kind>();
-  const at =
+  const writeFirst =
     (level: Level) =>
     (message: string, fields: LogFields = {}): void => {
       // Each lane counts its own messages.
@@ -34,23 +26,23 @@ export function openRepeatedLog(log: Log, clock: Clock) {
       }
       log[level](message, fields);
       if (kinds.size >= workLimits.repeatedLogKindsMax) return;
-      kinds.set(key, { level, message, fields, saidAt: clock.elapsed(), since: 0 });
+      kinds.set(key, { level, message, fields, at: clock.elapsed(), since: 0 });
     };
   const write = (kind: Kind): void => {
     const now = clock.elapsed();
-    const seconds = Math.round((now - kind.saidAt) / 1000);
+    const seconds = Math.round((now - kind.at) / 1000);
     log[kind.level](kind.message, { ...kind.fields, times: kind.since, seconds });
-    kind.saidAt = now;
+    kind.at = now;
     kind.since = 0;
   };
   return {
     ...log,
-    warn: at("warn"),
-    error: at("error"),
+    warn: writeFirst("warn"),
+    error: writeFirst("error"),
     /** Writes the lines that waited for a minute; to be called from time to time. */
     poll: (): void => {
       for (const [key, kind] of kinds) {
-        if (clock.elapsed() - kind.saidAt < workLimits.repeatedLogMs) continue;
+        if (clock.elapsed() - kind.at < workLimits.repeatedLogMs) continue;
         if (kind.since === 0) kinds.delete(key);
         else write(kind);
       }

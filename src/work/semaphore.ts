@@ -3,15 +3,6 @@
 import { FairShare, type FairWaiter, type Owner, personKey } from "./fair_share.ts";
 import { Tally } from "./maps.ts";
 
-interface SemaphoreWait extends Omit<FairWaiter, "owner"> {
-  owner?: Owner;
-  abort?: AbortSignal;
-  /** How long a permit is waited for, in ms; for ever by default. */
-  msMax?: number;
-  /** The error when too many wait already, or the wait has ended without a permit. */
-  busy(): Error;
-}
-
 export class Semaphore {
   readonly #permits: FairShare;
   readonly #freeMultiple: number;
@@ -69,11 +60,17 @@ export class Semaphore {
     };
   }
 
-  /** Runs `work` with a permit. @throws what `busy` makes when none is to be had; what `work` throws. */
+  /**
+   * Runs `work` with a permit.
+   * @param wait `msMax`: how long a permit is waited for, in ms; for ever by default. `busy` makes the error when too
+   *   many wait already, or the wait has ended without a permit.
+   * @throws what `busy` makes, what `work` throws.
+   */
   async run<T>(
-    { owner, abort = never, msMax, busy, ...more }: SemaphoreWait,
+    wait: Partial<FairWaiter> & { abort?: AbortSignal; msMax?: number; busy(): Error },
     work: () => Promise<T>,
   ): Promise<T> {
+    const { owner, abort = never, msMax, busy, ...more } = wait;
     const late = new AbortController();
     const timer = msMax === undefined ? undefined : setTimeout(() => late.abort(), msMax);
     const waiting = AbortSignal.any([abort, late.signal]);

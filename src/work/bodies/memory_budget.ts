@@ -12,10 +12,11 @@ import { uploadLimits } from "./limits.ts";
 /** The owner of bytes whose owner is not known; others are projects by their numbers, personal keys by a text. */
 export const unknownOwner: Owner = 0;
 
-export function exhausted(): Fault {
-  const detail = "The server has no memory for further request bodies. Send the request again later.";
-  return unavailable(detail, uploadLimits.memoryRetrySeconds);
-}
+export const exhausted = (): Fault =>
+  unavailable(
+    "The server has no memory for further request bodies. Send the request again later.",
+    uploadLimits.memoryRetrySeconds,
+  );
 
 /**
  * The budget of one of `workers` workers. One body of the largest size always fits: `bodyBytesMax` on the wire,

@@ -33,7 +33,7 @@ export interface UploadContext {
 
 /** Receives a short body, or the fault for which there is none. */
 export interface Receiver {
-  /** The announced length of the body, in bytes. */
+  /** Its announced length, in bytes. */
   readonly announced: number;
   readonly lease: MemoryLease;
   onBody(body: Uint8Array): void;
@@ -114,14 +114,11 @@ async function receiveChunks(request: Request, context: UploadContext): Promise<
   if (!request.body) return new Uint8Array(0);
   const announced = announcedBytes(request);
   const body = await new Upload(request.body, announced, context).receive();
-  if (Number.isNaN(announced)) await refuseTrailer(request);
-  return body;
-}
-
-/** @throws Fault when the runtime, which cannot parse trailers, has answered 400 to what followed the last chunk. */
-async function refuseTrailer(request: Request): Promise<void> {
+  if (!Number.isNaN(announced)) return body;
   await yieldToEventLoop();
+  // The runtime, which cannot parse trailers, has answered 400 to what followed the last chunk.
   if (request.signal.aborted) throw clientGone();
+  return body;
 }
 
 /** A long or unannounced body, or any when many are under way: chunk by chunk. */
@@ -247,10 +244,8 @@ class Upload implements Polled {
   /** Bytes that it receives in one turn, so that a turn takes no longer when many arrive at once. */
   #turnBytes(): number {
     const { receiveBytesMin, receiveBytesMax } = uploadLimits;
-    return Math.max(
-      receiveBytesMin,
-      (2 * receiveBytesMax) / Math.max(2, this.#context.lease.budget.arriving.size),
-    );
+    const { size } = this.#context.lease.budget.arriving;
+    return Math.max(receiveBytesMin, (2 * receiveBytesMax) / Math.max(2, size));
   }
 
   /** Stores a chunk, or drops it with all others where the body is too large; false when there is no memory for it. */
@@ -348,16 +343,10 @@ class Upload implements Polled {
 /** What a body with a claim may bring less than its least rate, in bytes. */
 const claimCreditMax = (uploadLimits.claimBytesPerSecondMin * uploadLimits.endedAgeMsMin) / 1000;
 
-function clientStalled(waited: string): Fault {
-  const detail = `The client stopped sending data: the body was not here after ${waited}.`;
-  return new Fault("upload_timeout", detail);
-}
+const clientStalled = (waited: string) =>
+  new Fault("upload_timeout", `The client stopped sending data: the body was not here after ${waited}.`);
 
-function clientGone(): Fault {
-  return new Fault("upload_timeout", "The client left before its body had arrived.");
-}
+const clientGone = () => new Fault("upload_timeout", "The client left before its body had arrived.");
 
-function bodyTooLarge(size: number, bytesMax: number): Fault {
-  const detail = `The body must be smaller than ${bytesMax} bytes; ${size} bytes arrived.`;
-  return new Fault("payload_too_large", detail);
-}
+const bodyTooLarge = (size: number, bytesMax: number) =>
+  new Fault("payload_too_large", `The body must be smaller than ${bytesMax} bytes; ${size} bytes arrived.`);
