@@ -9,32 +9,7 @@ import { Facts } from "../ui/table.tsx";
 import { Properties } from "../ui/tree.tsx";
 import { isFields } from "../values.ts";
 import { eventText } from "./event_text.ts";
-import type { EventMessage } from "./stream.ts";
-
-export interface ShownEvent extends Omit<EventMessage, "properties" | "properties_bytes"> {
-  /** undefined when they were too long for the stream. */
-  properties: Record<string, unknown> | undefined;
-}
-
-/** An event of the stream, which has times in ClickHouse's format. */
-export function shownEvent({ properties, properties_bytes, ...rest }: EventMessage): ShownEvent {
-  const hasProperties = properties !== "" || properties_bytes === 0;
-  return {
-    ...rest,
-    timestamp: toIso(rest.timestamp),
-    created_at: toIso(rest.created_at),
-    properties: hasProperties ? (JSON.parse(properties || "{}") as Record<string, unknown>) : undefined,
-  };
-}
-
-/** An event may come twice: from the list and from the stream. */
-export function withoutRepeats(events: readonly ShownEvent[]): ShownEvent[] {
-  return [...new Map(events.toReversed().map((event) => [event.uuid, event])).values()].toReversed();
-}
-
-function toIso(text: string): string {
-  return `${text.replace(" ", "T")}Z`;
-}
+import type { ShownEvent } from "./stream.ts";
 
 export function EventList({ events, empty }: { events: readonly ShownEvent[]; empty: string }) {
   const [open, setOpen] = useState<string>();

@@ -1,43 +1,32 @@
 // The live page: whether the server keeps up, what it ignored, and the newest events.
 
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ListReply, Query } from "../session/api.ts";
+import type { ListReply } from "../session/api.ts";
 import { useAddress, useGet } from "../session/use_loaded.ts";
+import { agoText, numberText } from "../ui/format.ts";
 import { useDraft } from "../ui/inputs.tsx";
-import { Button, Card, ErrorText, Form, PageHead } from "../ui/parts.tsx";
-import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "./event_row.tsx";
+import { Button, Card, ErrorText, Form, PageHead, WhenLoaded } from "../ui/parts.tsx";
+import { Tree } from "../ui/tree.tsx";
+import { EventList } from "./event_row.tsx";
 import { Fates, FigureCards, ImportCard } from "./figures.tsx";
 import { type FiguresMessage, total, withMessage } from "./rates.ts";
-import { useStream } from "./stream.ts";
-import { WarningCard } from "./warnings.tsx";
+import { useNewest } from "./stream.ts";
 
 const shownMax = 50;
-
-const noEvents: readonly ShownEvent[] = [];
 
 export function Live() {
   const { filter, show } = useAddress(shownMax, ["event", "distinct_id"]);
   const { event = "", distinct_id = "" } = filter;
   const followed = { event, distinct_id };
-  const filterKey = JSON.stringify(followed);
+  const { fields, text } = useDraft(followed);
   const [history, setHistory] = useState<readonly FiguresMessage[]>([]);
-  const [paused, setPaused] = useState(false);
-  const [arrived, setArrived] = useState({ of: filterKey, events: noEvents });
-  const held = useRef(false);
-  held.current = paused;
+  const [isPaused, setPaused] = useState(false);
   const [showsFigures, setShowsFigures] = useState<boolean>();
-  const connection = useStream(followed, {
+  const { events, connection, loading, error } = useNewest(followed, {
+    max: shownMax,
+    isPaused,
     open: (message) => setShowsFigures(message.figures),
     figures: (message) => setHistory((before) => withMessage(before, message)),
-    events: (messages) => {
-      if (held.current) return;
-      setArrived(({ of, events: before }) => {
-        const known = of === filterKey ? before : noEvents;
-        const events = withoutRepeats([...messages.map(shownEvent), ...known]).slice(0, shownMax);
-        return { of: filterKey, events };
-      });
-    },
   });
   const [state, tone] = connections[connection];
   const last = history.at(-1);
@@ -56,16 +45,16 @@ export function Live() {
       )}
       <div class="cards newest">
         <Card title="Newest events" wide>
-          <Filter filter={filter} show={show}>
-            <Button aria-pressed={paused} onClick={() => setPaused(!paused)}>
-              {paused ? "Resume" : "Pause"}
+          <Form send={() => show({ event: fields.event.trim(), distinct_id: fields.distinct_id.trim() })}>
+            {text("event", "Only this event")}
+            {text("distinct_id", "Only this distinct id")}
+            <Button type="submit">Filter</Button>
+            <Button aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+              {isPaused ? "Resume" : "Pause"}
             </Button>
-          </Filter>
-          <Newest
-            key={filterKey}
-            filter={followed}
-            arrived={arrived.of === filterKey ? arrived.events : noEvents}
-          />
+          </Form>
+          <ErrorText error={error} />
+          <EventList events={events} empty={loading ? "Loading …" : "No such events yet."} />
         </Card>
       </div>
       <FigureCards history={history} />
@@ -101,33 +90,54 @@ function useThrottled(value: number): number {
   return slow;
 }
 
-interface FilterProps {
-  filter: Readonly<Record<string, string>>;
-  show: (filter: Record<string, string>) => void;
-  children: ComponentChildren;
+interface WarningRow {
+  type: string;
+  event: string;
+  distinct_id: string;
+  timestamp: string;
+  details: Record<string, unknown>;
 }
 
-function Filter({ filter, show, children }: FilterProps) {
-  const { fields, text } = useDraft(filter);
-  const { event = "", distinct_id = "" } = fields;
+const examplesMax = 3;
+
+/** @param seen changes when there may be new ones. */
+export function WarningCard({ seen }: { seen: number }) {
+  const loaded = useGet<
+    ListReply<WarningRow> & { types: { type: string; count: number; last_seen: string }[] }
+  >("ingestion_warnings/", { limit: 100, after: "-7d" }, seen);
   return (
-    <Form send={() => show({ event: event.trim(), distinct_id: distinct_id.trim() })}>
-      {text("event", "Only this event")}
-      {text("distinct_id", "Only this distinct id")}
-      <Button type="submit">Filter</Button>
-      {children}
-    </Form>
+    <Card title="Ignored and changed events, seven days" wide>
+      <WhenLoaded loaded={loaded}>
+        {({ types, results }) =>
+          types.length === 0 ? (
+            <p class="quiet">None: every event was stored as it was sent.</p>
+          ) : (
+            types.map(({ type, count, last_seen }) => (
+              <details key={type} class="reason">
+                <summary>
+                  <strong>{type}</strong> <span>{numberText(count)}</span>{" "}
+                  <span class="quiet">last {agoText(last_seen)}</span>
+                </summary>
+                <Examples rows={results.filter((row) => row.type === type).slice(0, examplesMax)} />
+              </details>
+            ))
+          )
+        }
+      </WhenLoaded>
+    </Card>
   );
 }
 
-/** Events from before the page was opened, and those that arrived since. */
-function Newest({ filter, arrived }: { filter: Query; arrived: readonly ShownEvent[] }) {
-  const earlier = useGet<ListReply<ShownEvent>>("events/", { ...filter, limit: 20 });
-  const events = withoutRepeats([...arrived, ...(earlier.value?.results ?? [])]).slice(0, shownMax);
+function Examples({ rows }: { rows: readonly WarningRow[] }) {
+  if (rows.length === 0) return <p class="quiet">Its examples are older than the newest hundred.</p>;
   return (
     <>
-      <ErrorText error={earlier.error} />
-      <EventList events={events} empty={earlier.loading ? "Loading …" : "No such events yet."} />
+      {rows.map(({ event, distinct_id, timestamp, details }, i) => (
+        <div key={i} class="opened">
+          <p>{String(details["message"] ?? "")}</p>
+          <Tree name="example" value={{ event, distinct_id, timestamp, ...details }} />
+        </div>
+      ))}
     </>
   );
 }

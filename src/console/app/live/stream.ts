@@ -1,10 +1,13 @@
-// The stream of what happens now: messages of the server as they come, and a new connection when one ends.
+// The stream of what happens now: messages of the server as they come, and a new connection when one ends; the newest
+// events, from it and from before.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
+import { useGet } from "../session/use_loaded.ts";
 import type { FiguresMessage } from "./rates.ts";
 
-export interface EventMessage {
+interface EventMessage {
   uuid: string;
   event: string;
   distinct_id: string;
@@ -14,7 +17,7 @@ export interface EventMessage {
   created_at: string;
 }
 
-export interface Followers {
+interface Followers {
   /** The first message: whether figures follow. */
   open?: (message: { figures: boolean }) => void;
   figures?: (message: FiguresMessage) => void;
@@ -27,7 +30,7 @@ const reconnectMs = 2000;
 export type Connection = "connecting" | "live" | "unreachable";
 
 /** Follows the project until the page is left. `filter` is as in the list of events. */
-export function useStream(filter: { event: string; distinct_id: string }, followers: Followers): Connection {
+function useStream(filter: { event: string; distinct_id: string }, followers: Followers): Connection {
   const { api, home } = useSession();
   const [connection, setConnection] = useState<Connection>("connecting");
   const { event, distinct_id } = filter;
@@ -71,4 +74,66 @@ function dispatch(message: string, { open, figures, events }: Followers): void {
   if (name === "open") open?.(JSON.parse(data) as { figures: boolean });
   if (name === "figures") figures?.(JSON.parse(data) as FiguresMessage);
   if (name === "events") events?.(JSON.parse(data) as EventMessage[]);
+}
+
+export interface ShownEvent extends Omit<EventMessage, "properties" | "properties_bytes"> {
+  /** undefined when they were too long for the stream. */
+  properties: Record<string, unknown> | undefined;
+}
+
+/** An event of the stream, which has times in ClickHouse's format. */
+function shownEvent({ properties, properties_bytes, ...rest }: EventMessage): ShownEvent {
+  const hasProperties = properties !== "" || properties_bytes === 0;
+  return {
+    ...rest,
+    timestamp: toIso(rest.timestamp),
+    created_at: toIso(rest.created_at),
+    properties: hasProperties ? (JSON.parse(properties || "{}") as Record<string, unknown>) : undefined,
+  };
+}
+
+interface FollowOptions extends Omit<Followers, "events"> {
+  /** Events that are shown. */
+  max: number;
+  isPaused?: boolean;
+}
+
+/** The newest events: those that arrived since the page was opened, and those from before. */
+export function useNewest(filter: { event: string; distinct_id: string }, options: FollowOptions) {
+  const { max, isPaused = false, ...followers } = options;
+  const of = JSON.stringify(filter);
+  const [state, setState] = useState({ of, events: noEvents });
+  const arrived = state.of === of ? state.events : noEvents;
+  const paused = useRef(isPaused);
+  paused.current = isPaused;
+  const { value, isOld, loading, error } = useGet<ListReply<ShownEvent>>("events/", {
+    ...filter,
+    limit: Math.min(max, earlierMax),
+  });
+  const merge = (...lists: (readonly ShownEvent[])[]) => withoutRepeats(lists.flat()).slice(0, max);
+  const connection = useStream(filter, {
+    ...followers,
+    events: (messages) => {
+      if (paused.current) return;
+      setState((before) => {
+        const known = before.of === of ? before.events : noEvents;
+        return { of, events: merge(messages.map(shownEvent), known) };
+      });
+    },
+  });
+  const earlier = isOld ? undefined : value?.results;
+  return { events: merge(arrived, earlier ?? []), arrived, connection, loading, error };
+}
+
+const noEvents: readonly ShownEvent[] = [];
+/** Events from before the page was opened. */
+const earlierMax = 20;
+
+/** An event may come twice: from the list and from the stream. */
+function withoutRepeats(events: readonly ShownEvent[]): ShownEvent[] {
+  return [...new Map(events.toReversed().map((event) => [event.uuid, event])).values()].toReversed();
+}
+
+function toIso(text: string): string {
+  return `${text.replace(" ", "T")}Z`;
 }

@@ -1,7 +1,8 @@
 // Groups: a list by type and key, and a page for each with its properties and what was done in it.
 
 import type { GroupType } from "../filters/property_names.tsx";
-import { EventList, type ShownEvent } from "../live/event_row.tsx";
+import { EventList } from "../live/event_row.tsx";
+import type { ShownEvent } from "../live/stream.ts";
 import { Refusal } from "../session/api.ts";
 import type { Route } from "../session/route.ts";
 import { useAllowed } from "../session/session.ts";

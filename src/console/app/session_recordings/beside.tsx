@@ -1,8 +1,8 @@
 // Beside a recording: the events of its session, its console and its requests, each with a link to its moment.
 
 import { useState } from "preact/hooks";
-import type { ShownEvent } from "../live/event_row.tsx";
 import { eventText } from "../live/event_text.ts";
+import type { ShownEvent } from "../live/stream.ts";
 import type { ListReply } from "../session/api.ts";
 import { useAllowed } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";

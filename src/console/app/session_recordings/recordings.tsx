@@ -1,7 +1,7 @@
 // Session recordings: listed, and one played with the events beside it.
 
-import { useId, useState } from "preact/hooks";
-import { useProjectNames } from "../filters/property_names.tsx";
+import { useState } from "preact/hooks";
+import { useOffered, WithNames } from "../filters/property_names.tsx";
 import type { Query } from "../session/api.ts";
 import type { Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
@@ -92,7 +92,9 @@ function RecordingList() {
               <PageLink to={["projects"]}>Projects</PageLink>.
             </p>
           )}
-          <Filters filter={list.filter as Filter} show={list.show} />
+          <WithNames>
+            <Filters filter={list.filter as Filter} show={list.show} />
+          </WithNames>
         </>
       }
       columns={({ column, numberColumn }) => [
@@ -119,8 +121,7 @@ function RecordingList() {
 
 function Filters({ filter, show }: { filter: Filter; show: (filter: Record<string, string>) => void }) {
   const { fields, text, choice } = useDraft(filter);
-  const id = useId();
-  const { events } = useProjectNames();
+  const { nameList } = useOffered();
   const [isOpen] = useState(() => rareFields.some((name) => filter[name] !== ""));
   const trimmed = () => Object.fromEntries(names.map((name) => [name, (fields[name] ?? "").trim()]));
   return (
@@ -134,15 +135,10 @@ function Filters({ filter, show }: { filter: Filter; show: (filter: Record<strin
           <summary>More filters</summary>
           <div class="form">
             {text("page", "A page’s address contains")}
-            {text("event", "With the event", { list: id })}
+            {text("event", "With the event", { list: nameList("events") })}
             {text("from", "From the day", { type: "date" })}
             {text("to", "To the day", { type: "date" })}
             {text("distinct_id", "Distinct id")}
-            <datalist id={id}>
-              {events.map(({ name }) => (
-                <option key={name} value={name} />
-              ))}
-            </datalist>
           </div>
         </details>
       </Form>

@@ -2,9 +2,8 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { type OwnUser, PasswordCard } from "../accounts/own_account.tsx";
-import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "../live/event_row.tsx";
-import { type Connection, useStream } from "../live/stream.ts";
-import type { ListReply } from "../session/api.ts";
+import { EventList } from "../live/event_row.tsx";
+import { type Connection, type ShownEvent, useNewest } from "../live/stream.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
 import { Card, ErrorText, PageHead, PageLink } from "../ui/parts.tsx";
@@ -92,19 +91,13 @@ const all = { event: "", distinct_id: "" };
 const listedMax = 10;
 
 function Arrivals() {
-  const [arrived, setArrived] = useState<ShownEvent[]>([]);
-  const earlier = useGet<ListReply<ShownEvent>>("events/", { limit: listedMax });
-  const connection = useStream(all, {
-    events: (messages) =>
-      setArrived((before) => withoutRepeats([...messages.map(shownEvent), ...before]).slice(0, listedMax)),
-  });
-  const events = withoutRepeats([...arrived, ...(earlier.value?.results ?? [])]).slice(0, listedMax);
+  const { events, arrived, connection, loading, error } = useNewest(all, { max: listedMax });
   const has = events.length > 0;
   return (
     <>
-      <ErrorText error={earlier.error} />
+      <ErrorText error={error} />
       <p role="status" class={has ? "notice good" : "notice waiting"}>
-        {stateText(events, arrived, earlier.loading, connection)}
+        {stateText(events, arrived, loading, connection)}
       </p>
       <EventList events={events} empty="It appears here by itself, about a second after it was sent." />
       {has && (
