@@ -88,7 +88,7 @@ function oneOperations(parts: DashboardParts) {
   const { sql } = parts;
   type Named = { project: { id: number }; params: { id: string } };
   const find = async ({ project, params }: Named, deletedToo = false) =>
-    present(await getDashboard(sql, project.id, parseRowId(params.id), { deletedToo }));
+    present(await getDashboard(sql, project.id, parseRowId(params.id), deletedToo));
   return [
     projectOperation("GET /dashboards/:id/", "dashboard:read", {
       summary: "Get a dashboard and its insights",
@@ -153,7 +153,7 @@ async function show(
   id: number,
   caller?: { scopes: readonly string[] },
 ) {
-  const dashboard = present(await getDashboard(sql, project_id, id, { deletedToo: true }));
+  const dashboard = present(await getDashboard(sql, project_id, id, true));
   const tiles = await listTiles(sql, id);
   const ids = tiles.flatMap(({ insight_id }) => insight_id ?? []);
   const found = await insights(project_id, ids, caller);

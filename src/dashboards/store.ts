@@ -52,12 +52,7 @@ export async function listDashboards(
 }
 
 /** A dashboard of the project; a deleted one only with `deletedToo`. */
-export async function getDashboard(
-  sql: Postgres,
-  project_id: number,
-  id: number,
-  { deletedToo = false }: { deletedToo?: boolean } = {},
-): Promise<Dashboard | undefined> {
+export async function getDashboard(sql: Postgres, project_id: number, id: number, deletedToo = false) {
   const [row] = await sql<DashboardRow[]>`
     SELECT ${columns(sql)} ${source(sql)}
     WHERE d.project_id = ${project_id} AND d.id = ${id} AND (${deletedToo} OR NOT d.deleted)`;

@@ -46,12 +46,8 @@ export function ingestionWarningRoutes({
 }
 
 function typeReply({ type, count, first_seen, last_seen }: TypeCount) {
-  return {
-    type,
-    count: Number(count),
-    first_seen: isoWithFraction(first_seen),
-    last_seen: isoWithFraction(last_seen),
-  };
+  const seen = { first_seen: isoWithFraction(first_seen), last_seen: isoWithFraction(last_seen) };
+  return { type, count: Number(count), ...seen };
 }
 
 function warningReply(warning: StoredWarning) {

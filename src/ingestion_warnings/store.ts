@@ -1,38 +1,23 @@
 // Queries in ClickHouse for ingestion warnings, newest first. Capture writes them.
 
+import type { Page } from "../http/pages/page.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { queryOptions } from "../storage/clickhouse/query_options.ts";
 import { buildConditions, type Conditions } from "../storage/events/conditions.ts";
 
 /** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
-interface WarningFilter {
-  project_id: number;
-  type?: string | undefined;
-  event?: string | undefined;
-  distinct_id?: string | undefined;
-  after?: string | undefined;
-  before?: string | undefined;
-}
+type WarningFilter = { project_id: number } & {
+  [Name in "type" | "event" | "distinct_id" | "after" | "before"]?: string | undefined;
+};
 
-export interface StoredWarning {
-  type: string;
-  event: string;
-  distinct_id: string;
-  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
-  timestamp: string;
-  count: string;
-  /** JSON text. */
-  details: string;
-}
+/** `timestamp` is `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, `details` JSON text. */
+export type StoredWarning = Record<
+  "type" | "event" | "distinct_id" | "timestamp" | "count" | "details",
+  string
+>;
 
-export interface TypeCount {
-  type: string;
-  /** `rows` counts stored warnings, `count` their events. */
-  rows: string;
-  count: string;
-  first_seen: string;
-  last_seen: string;
-}
+/** `rows` counts stored warnings, `count` their events. */
+export type TypeCount = Record<"type" | "rows" | "count" | "first_seen" | "last_seen", string>;
 
 /** The types that match, the most frequent first. */
 export async function countWarnings(clickhouse: ClickHouse, filter: WarningFilter): Promise<TypeCount[]> {
@@ -47,11 +32,7 @@ export async function countWarnings(clickhouse: ClickHouse, filter: WarningFilte
   );
 }
 
-export async function listWarnings(
-  clickhouse: ClickHouse,
-  filter: WarningFilter,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<StoredWarning[]> {
+export async function listWarnings(clickhouse: ClickHouse, filter: WarningFilter, { limit, offset }: Page) {
   const { where, params } = conditions(filter);
   return await clickhouse.query<StoredWarning>(
     `SELECT type, event, distinct_id, timestamp, count, details

@@ -72,7 +72,7 @@ function listOperations(parts: InsightParts) {
         const input = { ...body, query, derived_name: body.derived_name ?? title };
         const id = await store.createInsight(sql, input, maker);
         return store.presentInsight(
-          present(await store.getInsight(sql, project.id, id, { deletedToo: true })),
+          present(await store.getInsight(sql, project.id, id, true)),
         );
       },
     }),
@@ -83,7 +83,7 @@ function insightOperations(parts: InsightParts) {
   const { sql, queries } = parts;
   type Named = { project: { id: number }; params: { id: string } };
   const find = async ({ project, params }: Named, deletedToo = false) =>
-    present(await store.getInsight(sql, project.id, parseInsightName(params.id), { deletedToo }));
+    present(await store.getInsight(sql, project.id, parseInsightName(params.id), deletedToo));
   return [
     projectOperation("GET /insights/:id/", "insight:read", {
       summary: "Get an insight and its result, computed now",
@@ -153,5 +153,5 @@ async function changeInsight(
     ...(checked && { query: checked.stored }),
   };
   await store.updateInsight(sql, id, stored, { project_id, user_id });
-  return store.presentInsight(present(await store.getInsight(sql, project_id, id, { deletedToo: true })));
+  return store.presentInsight(present(await store.getInsight(sql, project_id, id, true)));
 }

@@ -28,18 +28,10 @@ export async function computeResult(
 }
 
 function toShownResult(answer: Awaited<ReturnType<QueryEngine["answer"]>>): store.ShownResult {
-  const { table, computed_at, timezone, is_cached } = answer;
-  return {
-    result: shownResults(answer),
-    result_type: answer.type,
-    columns: table?.columns ?? null,
-    types: table?.types ?? null,
-    hasMore: table?.hasMore ?? null,
-    last_refresh: computed_at,
-    timezone,
-    is_cached,
-    query_status: null,
-  };
+  const { type: result_type, table, computed_at: last_refresh, timezone, is_cached } = answer;
+  const { columns = null, types = null, hasMore = null } = table ?? {};
+  const result = { result: shownResults(answer), result_type, columns, types, hasMore };
+  return { ...result, last_refresh, timezone, is_cached, query_status: null };
 }
 
 function failedBy(thrown: unknown): store.ShownResult {

@@ -92,12 +92,7 @@ export async function listInsights(
  * An insight of the project; a deleted one only with `deletedToo`.
  * @param name its id, or its short id.
  */
-export async function getInsight(
-  sql: Postgres,
-  project_id: number,
-  name: number | string,
-  { deletedToo = false }: { deletedToo?: boolean } = {},
-): Promise<InsightRow | undefined> {
+export async function getInsight(sql: Postgres, project_id: number, name: number | string, deletedToo = false) {
   const [row] = await sql<InsightRow[]>`
     SELECT ${columns(sql)} ${source(sql)}
     WHERE i.project_id = ${project_id} AND ${typeof name === "number" ? sql`i.id` : sql`i.short_id`} = ${name}
@@ -106,11 +101,7 @@ export async function getInsight(
 }
 
 /** Marks an insight as deleted; false when it was already. Its tiles remain, and show again when it is restored. */
-export async function removeInsight(
-  sql: Postgres,
-  id: number,
-  { project_id, user_id }: InsightMaker,
-): Promise<boolean> {
+export async function removeInsight(sql: Postgres, id: number, { project_id, user_id }: InsightMaker) {
   const rows = await sql`
     UPDATE insights SET deleted = true, updated_at = now(), last_modified_at = now(), last_modified_by = ${user_id}
     WHERE id = ${id} AND project_id = ${project_id} AND NOT deleted RETURNING id`;
@@ -184,23 +175,18 @@ async function insertInsight(
  * Changes fields, of a deleted insight too.
  * @throws Fault as createInsight.
  */
-export async function updateInsight(
-  sql: Postgres,
-  id: number,
-  changes: InsightUpdate,
-  { project_id, user_id }: InsightMaker,
-): Promise<void> {
+export async function updateInsight(sql: Postgres, id: number, changes: InsightUpdate, maker: InsightMaker) {
   const { dashboards, query, filters: _, ...plain } = changes;
   await sql.begin(async (tx) => {
     const set = {
       ...plain,
       ...(query !== undefined && { query: tx.json(query as never) }),
-      last_modified_by: user_id,
+      last_modified_by: maker.user_id,
     };
     await tx`
       UPDATE insights SET ${tx(set as never)}, updated_at = now(), last_modified_at = now()
-      WHERE id = ${id} AND project_id = ${project_id}`;
-    if (dashboards) await putOnDashboards(tx, project_id, id, dashboards);
+      WHERE id = ${id} AND project_id = ${maker.project_id}`;
+    if (dashboards) await putOnDashboards(tx, maker.project_id, id, dashboards);
   });
 }
 

@@ -31,10 +31,6 @@ export async function readPerson({ clickhouse }: PersonParts, { id }: { id: numb
 }
 
 /** The main id of the person that a path names. @throws Fault not_found. */
-export async function requireMainId(
-  { clickhouse }: Pick<PersonParts, "clickhouse">,
-  project: { id: number },
-  uuid: string,
-): Promise<string> {
+export async function requireMainId({ clickhouse }: PersonParts, project: { id: number }, uuid: string) {
   return present(await findMainId(toReads(clickhouse, project.id), parseUuid(uuid, nobody)), nobody);
 }

@@ -123,13 +123,7 @@ export interface WebFigure {
 }
 
 /** Results as PostHog shows them: those of times are no list. */
-export function shownResults({
-  type,
-  results,
-}: {
-  type: ResultType | null;
-  results: Iterable<unknown>;
-}): unknown {
+export function shownResults({ type, results }: { type: ResultType | null; results: Iterable<unknown> }) {
   const [times] = type === "times" ? results : [];
   return times ?? results;
 }

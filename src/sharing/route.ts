@@ -88,10 +88,7 @@ export function sharedRoutes({ links, recording, page, ...options }: SharedRoute
 }
 
 /** The current tiles, with the results that were computed last. */
-function* boardTexts(
-  kind: SharedKind,
-  { board: { timezone, insights }, computed_at, content }: ShownBoard,
-): Generator<string | Uint8Array, undefined> {
+function* boardTexts(kind: SharedKind, { board: { timezone, insights }, computed_at, content }: ShownBoard) {
   const { name, description, tiles } = content;
   yield `${openObject({ kind, name, description, timezone, computed_at: computed_at.toISOString() })},"tiles":[`;
   for (const [id, { insight_id, text, layouts }] of tiles.entries()) {

@@ -153,7 +153,7 @@ test("a deleted insight is gone once, with its tiles hidden, and there again whe
   expect(await getInsight(sql, project_id, id)).toBeUndefined();
   expect(await getInsights(sql, project_id, [id])).toHaveLength(0);
   expect((await getDashboardContent(sql, project_id, one))!.tiles).toEqual([]);
-  expect((await getInsight(sql, project_id, id, { deletedToo: true }))?.id).toBe(id);
+  expect((await getInsight(sql, project_id, id, true))?.id).toBe(id);
   await updateInsight(sql, id, { deleted: false } as never, maker());
   expect((await getDashboardContent(sql, project_id, one))!.tiles).toMatchObject([{ insight_id: id }]);
 });

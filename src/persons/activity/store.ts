@@ -5,7 +5,7 @@ import type { Access } from "../../access/gate.ts";
 import type { User } from "../../http/fields/user.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { Postgres, PostgresFragment } from "../../storage/postgres/postgres.ts";
-import { type Counted, countedPage, userJson } from "../../storage/postgres/rows.ts";
+import { countedPage, userJson } from "../../storage/postgres/rows.ts";
 import { ownPersonId } from "../identity.ts";
 import { personLimits } from "../limits.ts";
 
@@ -48,19 +48,14 @@ export interface ActivityRow {
 }
 
 /** A page of the changes of a project's persons, or of one person, newest first. */
-export async function listActivity(
-  sql: Postgres,
-  project_id: number,
-  person_id: string | undefined,
-  page: Page,
-): Promise<Counted<ActivityRow>> {
-  const where = sql`project_id = ${project_id} ${person_id === undefined ? sql`` : sql`AND person_id = ${person_id}`}`;
-  return await countedPage<ActivityRow, ActivityRow>(sql, {
+export async function listActivity(sql: Postgres, project_id: number, uuid: string | undefined, page: Page) {
+  const where = sql`project_id = ${project_id} ${uuid === undefined ? sql`` : sql`AND person_id = ${uuid}`}`;
+  return await countedPage(sql, {
     columns: sql`a.id, a.person_id, a.activity, a.created_at, a.is_erased, ${userJson(sql, "u")} AS user`,
     from: sql`FROM (${activities(sql, where)}) AS a LEFT JOIN users u ON u.id = a.user_id`,
     order: sql`a.created_at DESC, a.id DESC`,
     page,
-    show: (row) => row,
+    show: (row: ActivityRow) => row,
   });
 }
 

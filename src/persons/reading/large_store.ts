@@ -2,6 +2,7 @@
 // first of them, so that the ids themselves need not be sent.
 
 import { unavailable } from "../../core/fault.ts";
+import type { Page } from "../../http/pages/page.ts";
 import type { QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
 import { ownPersonId } from "../identity.ts";
@@ -121,11 +122,7 @@ function readDecisive(reads: ProjectReads, mains: readonly string[], rows: strin
 }
 
 /** A page of a person's distinct ids, in the order of Person.distinct_ids, and how many there are. */
-export async function listDistinctIds(
-  reads: ProjectReads,
-  main_id: string,
-  { limit, offset }: { limit: number; offset: number },
-) {
+export async function listDistinctIds(reads: ProjectReads, main_id: string, { limit, offset }: Page) {
   const params = { mains: [main_id] };
   const from = `FROM seen WHERE ${ofProject} AND distinct_id IN ${selectIds(wanted)}`;
   const [counted, rows] = await Promise.all([

@@ -4,9 +4,7 @@ import { shownResults } from "../result.ts";
 import type { QueryResult } from "../store.ts";
 import type { CachedResult } from "./result_cache.ts";
 
-export function resultReply(
-  result: (QueryResult | CachedResult) & { is_cached?: boolean },
-): Record<string, unknown> {
+export function resultReply(result: (QueryResult | CachedResult) & { is_cached?: boolean }) {
   const { timezone, date_from, date_to, computed_at, table, is_cached = false } = result;
   return {
     results: shownResults(result),

@@ -6,11 +6,7 @@ import { computeChange, numberText } from "../report/numbers.ts";
 import { isNamed, toLine } from "./email_text.ts";
 
 /** The body for a webhook. Pictures are base64, so that the receiver needs no access to this server. */
-export function webhookBody(
-  report: Report,
-  facts: object,
-  findPng: (i: number) => Uint8Array | undefined,
-): Record<string, unknown> {
+export function webhookBody(report: Report, facts: object, findPng: (i: number) => Uint8Array | undefined) {
   const { title, subject, summary, invite, sections, more } = report;
   return {
     type: "subscription.delivery",
@@ -49,11 +45,7 @@ type Block =
 const slack = { header: 150, text: 3000, alternative: 2000, blocks: 50 };
 
 /** The body for a Slack incoming webhook. Slack fetches pictures, so they are URLs. */
-export function slackBody(
-  report: Report,
-  viewUrl: string,
-  chartUrl: (i: number) => string | undefined,
-): Record<string, unknown> {
+export function slackBody(report: Report, viewUrl: string, chartUrl: (i: number) => string | undefined) {
   const { title, subject, summary, day, invite, sections } = report;
   const about = title === subject ? "" : `${slackText(subject)} · `;
   const blocks: Block[] = [

@@ -106,38 +106,25 @@ async function readContent(parts: AttemptParts, delivery: ClaimedDelivery) {
   return { report, pngs };
 }
 
-async function send(
-  parts: AttemptParts,
-  delivery: ClaimedDelivery,
-  { report, pngs }: Content,
-  target: string,
-): Promise<void> {
+async function send(parts: AttemptParts, delivery: ClaimedDelivery, content: Content, to: string) {
+  const { report, pngs } = content;
   const view = parts.links.url({ opens: "report", delivery: delivery.id });
-  if (delivery.target_type === "email")
-    return await sendEmail(parts, delivery, { report, pngs }, target, view);
-  const url = parseWebUrl(target);
+  if (delivery.target_type === "email") return await sendEmail(parts, delivery, content, to, view);
+  const url = parseWebUrl(to);
   if (!url) {
     const detail = "Slack is delivered to by incoming webhooks: set target_value to the URL of one.";
     throw new DeliveryError(detail, "refused", "target");
   }
+  const { id, uuid, subscription_id, project_id, insight_id: insight, dashboard_id: dashboard } = delivery;
   const chartUrl = (section: number): string | undefined =>
-    pngs[section] && parts.links.url({ opens: "chart", delivery: delivery.id, section });
-  const facts = {
-    delivery_id: delivery.id,
-    delivery_uuid: delivery.uuid,
-    subscription_id: delivery.subscription_id,
-    project_id: delivery.project_id,
-    insight: delivery.insight_id,
-    dashboard: delivery.dashboard_id,
-    due_at: toIso(delivery.due_at),
-    test: delivery.test,
-    view_url: view,
-  };
+    pngs[section] && parts.links.url({ opens: "chart", delivery: id, section });
+  const ids = { delivery_id: id, delivery_uuid: uuid, subscription_id, project_id, insight, dashboard };
+  const facts = { ...ids, due_at: toIso(delivery.due_at), test: delivery.test, view_url: view };
   const body =
     delivery.target_type === "slack"
       ? slackBody(report, view, chartUrl)
       : webhookBody(report, facts, (i) => pngs[i]);
-  await parts.web.send({ url, body, idempotencyKey: delivery.uuid });
+  await parts.web.send({ url, body, idempotencyKey: uuid });
 }
 
 async function sendEmail(
@@ -179,12 +166,7 @@ function sendFailure(thrown: unknown, target: string): Recipient {
 }
 
 /** `whole`: a failure of the delivery before any message was sent. */
-function ended(
-  now: number,
-  attempts: number,
-  recipients: Record<string, Recipient>,
-  whole?: Recipient,
-): DeliveryResult {
+function ended(now: number, attempts: number, recipients: Record<string, Recipient>, whole?: Recipient) {
   const all = Object.entries(recipients);
   const sent = all.some(([, { state }]) => state === "sent");
   const wrong: [string, Recipient][] = all.filter(([, { error }]) => error !== undefined);
@@ -198,9 +180,10 @@ function ended(
   const error = texts.length > 0 ? texts.join(" ") : null;
   if (wait !== undefined) {
     const next_attempt_at = new Date(now + wait * (0.8 + 0.4 * Math.random()));
-    return { status: "retrying", error, recipients, next_attempt_at, delivered_at: null, counts: false };
+    const outcome = { next_attempt_at, delivered_at: null, counts: false };
+    return { status: "retrying" as const, error, recipients, ...outcome };
   }
-  const status = sent ? "delivered" : "failed";
+  const status = sent ? ("delivered" as const) : ("failed" as const);
   const delivered_at = sent ? new Date(now) : null;
   const counts = wrong.some(([, { blame }]) => blame === "target");
   return { status, error, recipients, next_attempt_at: null, delivered_at, counts };
