@@ -18,13 +18,15 @@ import * as model from "./model.ts";
 import { createDashboard, getDashboard, listDashboards, removeDashboard, updateDashboard } from "./store.ts";
 import { listTiles } from "./tile_store.ts";
 
+type Caller = { scopes: readonly string[] };
+
 interface DashboardParts {
   sql: Postgres;
   /** Shows insights of a project by id; with their results for a caller with scopes. */
   insights: (
     project_id: number,
     ids: readonly number[],
-    caller?: { scopes: readonly string[] },
+    caller?: Caller,
   ) => Promise<Map<number, { last_refresh: string | null; is_cached: boolean }>>;
 }
 
@@ -32,15 +34,11 @@ const shownOne = reply("The dashboard.", model.dashboardModel);
 /** Levels below a dashboard where rows of results lie: tiles, tile, insight, result, row. */
 const rowsBelow = 5;
 
-export function dashboardRoutes({
-  gate,
-  sharing,
-  ...parts
-}: DashboardParts & { gate: Gate; sharing: SharingParts }) {
-  return mounted(gate, "Dashboards", [
+export function dashboardRoutes(parts: DashboardParts & { gate: Gate; sharing: SharingParts }) {
+  return mounted(parts.gate, "Dashboards", [
     ...listOperations(parts),
     ...oneOperations(parts),
-    ...sharingOperations(sharing, shareableDashboards(parts)),
+    ...sharingOperations(parts.sharing, shareableDashboards(parts)),
   ]);
 }
 
@@ -147,12 +145,7 @@ function checkWhole(tiles: model.DashboardUpdate["tiles"] = []): void {
   }
 }
 
-async function show(
-  { sql, insights }: DashboardParts,
-  project_id: number,
-  id: number,
-  caller?: { scopes: readonly string[] },
-) {
+async function show({ sql, insights }: DashboardParts, project_id: number, id: number, caller?: Caller) {
   const dashboard = present(await getDashboard(sql, project_id, id, true));
   const tiles = await listTiles(sql, id);
   const ids = tiles.flatMap(({ insight_id }) => insight_id ?? []);

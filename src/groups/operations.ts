@@ -18,14 +18,9 @@ import * as store from "./store.ts";
 
 type GroupParts = RoomParts<"sql" | "clickhouse"> & { counts: CountCache };
 
-export function groupRoutes({
-  gate,
-  sql,
-  clickhouse,
-  clock,
-}: RoomParts<"gate" | "sql" | "clickhouse" | "clock">) {
-  const parts = { sql, clickhouse, counts: new CountCache(clock) };
-  return mounted(gate, "Groups", [
+export function groupRoutes(room: RoomParts<"gate" | "sql" | "clickhouse" | "clock">) {
+  const parts = { ...room, counts: new CountCache(room.clock) };
+  return mounted(room.gate, "Groups", [
     ...listOperations(parts),
     ...propertyOperations(parts),
     ...typeOperations(parts),

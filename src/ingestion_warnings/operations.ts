@@ -11,11 +11,8 @@ import { mapInSlices } from "../work/slices.ts";
 import { warningsModel } from "./model.ts";
 import { countWarnings, listWarnings, type StoredWarning, type TypeCount } from "./store.ts";
 
-export function ingestionWarningRoutes({
-  gate,
-  clickhouse,
-  clock,
-}: RoomParts<"gate" | "clickhouse" | "clock">) {
+export function ingestionWarningRoutes(room: RoomParts<"gate" | "clickhouse" | "clock">) {
+  const { gate, clickhouse, clock } = room;
   return mounted(gate, "Ingestion warnings", [
     projectOperation("GET /ingestion_warnings/", "query:read", {
       summary: "List ignored and altered events, newest first",

@@ -25,15 +25,11 @@ const { refreshedRowsMax, listSecondsMax } = insightLimits;
 /** Levels below a page where rows of results lie: insights, insight, result, row. */
 const rowsDepth = 4;
 
-export function insightRoutes({
-  gate,
-  sharing,
-  ...parts
-}: InsightParts & { gate: Gate; sharing: SharingParts }) {
-  return mounted(gate, "Insights", [
+export function insightRoutes(parts: InsightParts & { gate: Gate; sharing: SharingParts }) {
+  return mounted(parts.gate, "Insights", [
     ...listOperations(parts),
     ...insightOperations(parts),
-    ...sharingOperations(sharing, shareableInsights(parts)),
+    ...sharingOperations(parts.sharing, shareableInsights(parts)),
   ]);
 }
 
@@ -71,9 +67,7 @@ function listOperations(parts: InsightParts) {
         const maker = { project_id: project.id, user_id: access.user.id };
         const input = { ...body, query, derived_name: body.derived_name ?? title };
         const id = await store.createInsight(sql, input, maker);
-        return store.presentInsight(
-          present(await store.getInsight(sql, project.id, id, true)),
-        );
+        return store.presentInsight(present(await store.getInsight(sql, project.id, id, true)));
       },
     }),
   ];

@@ -74,11 +74,7 @@ export async function withResults(
 
 /** Returns a function that shows insights to other rooms: existing ones by id, with their results for a caller. */
 export function openInsightShow({ sql, ...parts }: InsightParts) {
-  return async (
-    project_id: number,
-    ids: readonly number[],
-    caller?: QueryCaller,
-  ): Promise<Map<number, Insight>> => {
+  return async (project_id: number, ids: readonly number[], caller?: QueryCaller) => {
     const rows = await store.getInsights(sql, project_id, ids);
     const plain = rows.map((row) => store.presentInsight(row));
     const presented = caller ? await withResults(parts, project_id, plain, caller) : plain;

@@ -92,7 +92,12 @@ export async function listInsights(
  * An insight of the project; a deleted one only with `deletedToo`.
  * @param name its id, or its short id.
  */
-export async function getInsight(sql: Postgres, project_id: number, name: number | string, deletedToo = false) {
+export async function getInsight(
+  sql: Postgres,
+  project_id: number,
+  name: number | string,
+  deletedToo = false,
+) {
   const [row] = await sql<InsightRow[]>`
     SELECT ${columns(sql)} ${source(sql)}
     WHERE i.project_id = ${project_id} AND ${typeof name === "number" ? sql`i.id` : sql`i.short_id`} = ${name}
@@ -132,13 +137,8 @@ interface InsightMaker {
  * @throws Fault does_not_exist for a dashboard that the project does not have; invalid_input when the project has
  * insightLimits.insightsPerProjectMax insights.
  */
-export async function createInsight(
-  sql: Postgres,
-  input: InsightInput,
-  maker: InsightMaker,
-  shortId: () => string = newShortId,
-): Promise<number> {
-  return await sql.begin(async (tx) => {
+export function createInsight(sql: Postgres, input: InsightInput, maker: InsightMaker, shortId = newShortId) {
+  return sql.begin(async (tx) => {
     const id = await insertInsight(tx, input, maker, shortId);
     await putOnDashboards(tx, maker.project_id, id, input.dashboards);
     return id;

@@ -117,6 +117,8 @@ export const bulkDeletionBody = strictModel("PersonBulkDeleteRequest", {
   }),
 });
 
+export type BulkDeletion = Static<typeof bulkDeletionBody>;
+
 export const bulkDeletionModel = model("PersonBulkDeleteResponse", {
   persons_found: Type.Integer({ description: "Persons with these ids, each counted once." }),
   persons_deleted: Type.Integer({ description: "0 with `keep_person`." }),

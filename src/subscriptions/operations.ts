@@ -133,10 +133,7 @@ async function checkInput(
 }
 
 /** With the project's zone where it has none of its own. */
-function withZone<Zoned extends { timezone: string | null }>(
-  schedule: Zoned,
-  { timezone }: { timezone: string | null },
-): Zoned {
+function withZone<Zoned extends { timezone: string | null }>(schedule: Zoned, { timezone }: AccessProject) {
   return { ...schedule, timezone: schedule.timezone ?? timezone };
 }
 

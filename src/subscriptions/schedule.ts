@@ -25,6 +25,8 @@ export interface Schedule {
   timezone: string | null;
 }
 
+export type Rhythm = Pick<Schedule, "frequency" | "interval" | "byweekday" | "bysetpos">;
+
 const dayMs = 86_400_000;
 /** Periods after which a rule repeats: when there was no occurrence in as many, there is none at all. */
 const cycles: Record<Frequency, number> = { daily: 7, weekly: 2, monthly: 4800, yearly: 400 };
@@ -64,12 +66,7 @@ export function nextDate(schedule: Schedule, now: number, last = now): Date | nu
 }
 
 /** The schedule in words, such as `sent every 2 weeks on the first Monday`. */
-export function summarize({
-  frequency,
-  interval,
-  byweekday,
-  bysetpos,
-}: Pick<Schedule, "frequency" | "interval" | "byweekday" | "bysetpos">): string {
+export function summarize({ frequency, interval, byweekday, bysetpos }: Rhythm): string {
   const period = frequency === "daily" ? "day" : frequency.slice(0, -"ly".length);
   const every = interval > 1 ? `sent every ${interval} ${period}s` : `sent every ${period}`;
   const [first] = byweekday ?? [];

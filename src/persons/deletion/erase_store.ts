@@ -82,11 +82,8 @@ export async function listDeleted(sql: Postgres, clickhouse: ClickHouse, erasure
 }
 
 /** Keeps what an export of persons reports, where the project has one. */
-async function recordDeleted(
-  sql: Postgres,
-  { project_id, ordered_at: at }: Erasure,
-  { rows, command }: ListedIds,
-): Promise<void> {
+async function recordDeleted(sql: Postgres, { project_id, ordered_at: at }: Erasure, listed: ListedIds) {
+  const { rows, command } = listed;
   const exports = await sql`
     SELECT FROM batch_exports WHERE project_id = ${project_id} AND model = 'persons' AND NOT deleted LIMIT 1`;
   if (exports.length === 0) return;

@@ -8,7 +8,7 @@ import { gone, reply } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { type ProjectReads, toReads } from "../../storage/clickhouse/query_options.ts";
 import { ownPersonId } from "../identity.ts";
-import { bulkDeletionBody, bulkDeletionModel } from "../model.ts";
+import { type BulkDeletion, bulkDeletionBody, bulkDeletionModel } from "../model.ts";
 import { type CountedParts, nobody, requireMainId } from "../parts.ts";
 import { findPersonMains, findSeenMains } from "../reading/main_id_store.ts";
 import type { DeletionScope } from "./erase_store.ts";
@@ -94,10 +94,7 @@ async function deleteMains(
  * The main ids of the persons, by the ids of the request, and the ids without a person.
  * @throws Fault when the request names persons in both ways, or in none.
  */
-async function findRequested(
-  reads: ProjectReads,
-  { ids, distinct_ids }: { ids?: string[] | undefined; distinct_ids?: string[] | undefined },
-) {
+async function findRequested(reads: ProjectReads, { ids, distinct_ids }: BulkDeletion) {
   if (ids && distinct_ids)
     throw new Fault("invalid_input", "You must provide either distinct_ids or ids, not both.");
   const requested = [...new Set(ids ?? distinct_ids)];

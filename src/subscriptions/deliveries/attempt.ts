@@ -19,7 +19,7 @@ import { parseWebUrl } from "../model.ts";
 import { chartSvg } from "../report/chart.ts";
 import type { Pictures } from "../report/png.ts";
 import { makeReport, NothingToSend, type ReportReader } from "../report/report.ts";
-import { type ClaimedDelivery, type DeliveryResult, type Recipient, recordSending } from "./store.ts";
+import { type ClaimedDelivery, type Recipient, type Recipients, recordSending } from "./store.ts";
 
 export interface AttemptParts extends Uses<"sql" | "clock" | "log"> {
   reader: ReportReader;
@@ -72,7 +72,7 @@ export async function attemptDelivery(parts: AttemptParts, delivery: ClaimedDeli
 }
 
 /** Turns `sending` into `doubt`: the process ended during that send. */
-function withInterrupted(found: Record<string, Recipient>): Record<string, Recipient> {
+function withInterrupted(found: Recipients): Recipients {
   const error = "The server ended while sending; it may have arrived, so it is not sent again.";
   const doubt: Recipient = { state: "doubt", error, blame: "server" };
   return Object.fromEntries(
@@ -166,7 +166,7 @@ function sendFailure(thrown: unknown, target: string): Recipient {
 }
 
 /** `whole`: a failure of the delivery before any message was sent. */
-function ended(now: number, attempts: number, recipients: Record<string, Recipient>, whole?: Recipient) {
+function ended(now: number, attempts: number, recipients: Recipients, whole?: Recipient) {
   const all = Object.entries(recipients);
   const sent = all.some(([, { state }]) => state === "sent");
   const wrong: [string, Recipient][] = all.filter(([, { error }]) => error !== undefined);

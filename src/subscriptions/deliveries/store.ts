@@ -61,6 +61,8 @@ export interface Recipient {
   blame?: "target" | "server";
 }
 
+export type Recipients = Record<string, Recipient>;
+
 export interface ClaimedDelivery extends ReportRequest {
   id: number;
   uuid: string;
@@ -69,7 +71,7 @@ export interface ClaimedDelivery extends ReportRequest {
   /** Including this one. */
   attempts: number;
   report: Report | null;
-  recipients: Record<string, Recipient>;
+  recipients: Recipients;
   subscription_id: number;
   target_type: TargetType;
   target_value: string;
@@ -109,7 +111,7 @@ type Claimed = Pick<ClaimedDelivery, "id" | "claim">;
 export async function recordSending(
   sql: Postgres,
   { id, claim }: Claimed,
-  sending: { report: Report; recipients: Record<string, Recipient>; now: Date; until: Date },
+  sending: { report: Report; recipients: Recipients; now: Date; until: Date },
 ): Promise<boolean> {
   const rows = await sql`
     UPDATE subscription_deliveries
@@ -123,7 +125,7 @@ export async function recordSending(
 export interface DeliveryResult {
   status: "delivered" | "failed" | "retrying";
   error: string | null;
-  recipients: Record<string, Recipient>;
+  recipients: Recipients;
   /** When it is retried; null for other states. */
   next_attempt_at: Date | null;
   delivered_at: Date | null;
@@ -174,11 +176,7 @@ export async function endAttempt(
 }
 
 /** Releases an unfinished delivery: another process, or the next start, continues it. */
-export async function releaseDelivery(
-  sql: Postgres,
-  { id, claim }: Claimed,
-  recipients: Record<string, Recipient>,
-): Promise<void> {
+export async function releaseDelivery(sql: Postgres, { id, claim }: Claimed, recipients: Recipients) {
   await sql`
     UPDATE subscription_deliveries
     SET recipients = ${sql.json(recipients as never)}, claim = NULL, claimed_until = NULL, attempts = attempts - 1

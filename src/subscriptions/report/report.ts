@@ -1,7 +1,7 @@
 // Makes the report of one delivery. It is stored with the delivery, so that a retry sends the same.
 
 import { subscriptionLimits } from "../limits.ts";
-import { type Schedule, summarize } from "../schedule.ts";
+import { type Rhythm, type Schedule, summarize } from "../schedule.ts";
 import type { Report } from "./model.ts";
 import { dayText } from "./numbers.ts";
 import { buildSection, type InsightView } from "./section.ts";
@@ -18,10 +18,7 @@ export interface DashboardView {
   insights: readonly InsightView[];
 }
 
-export interface ReportRequest extends Pick<
-  Schedule,
-  "frequency" | "interval" | "byweekday" | "bysetpos" | "timezone"
-> {
+export interface ReportRequest extends Rhythm, Pick<Schedule, "timezone"> {
   project_id: number;
   dashboard_id: number | null;
   insight_id: number | null;
