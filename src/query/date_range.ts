@@ -34,26 +34,31 @@ const wrongDate =
 
 /**
  * The span of a range; by default from 7 days ago until the end of today. It ends with the day of `date_to`, as at
- * PostHog, whatever time of day that has; by hours, at that time. With `explicitDate` nothing is rounded, and it ends
- * now.
+ * PostHog, whatever time of day that has; by hours or less, at that time. With `explicitDate` nothing is rounded, and
+ * it ends now.
  * @param first the project's first event in ms since 1970, for "all".
  * @throws Fault invalid_input, named below `attr`.
  */
 export function readDateSpan(
   range: DateRange | undefined,
   today: Today,
-  { first, attr, hourly = false }: { first?: number | undefined; attr: string; hourly?: boolean },
+  {
+    first,
+    attr,
+    interval = "day",
+  }: { first?: number | undefined; attr: string; interval?: Interval | undefined },
 ): DateSpan {
   const now = toNow(today);
+  const isTimed = timed.has(interval);
   const isExplicit = range?.explicitDate === true;
   const read = (text: string | null | undefined, name: "date_from" | "date_to") => {
-    const end = hourly ? "end" : "lastDay";
+    const end = isTimed ? "end" : "lastDay";
     const side = isExplicit ? "exact" : name === "date_from" ? "start" : end;
     if (name === "date_from" && text === "all") return allFrom(first, now);
     return readDate(text, today, side, `${attr}__${name}`);
   };
   const from = read(range?.date_from, "date_from") ?? now.subtract({ days: 7 }).startOfDay();
-  const untilNow = hourly ? floorToInterval("hour", now).add({ hours: 1 }) : endOfDay(now);
+  const untilNow = isTimed ? endInterval(interval, now) : endOfDay(now);
   const to = read(range?.date_to, "date_to") ?? (isExplicit ? now : untilNow);
   if (Temporal.ZonedDateTime.compare(from, to) >= 0)
     refuseInput("date_from must be before date_to.", `${attr}__date_from`);
@@ -61,16 +66,30 @@ export function readDateSpan(
   const isBefore = Temporal.ZonedDateTime.compare(from, dayStartIn(timezone, earliest)) < 0;
   if (isBefore || Temporal.ZonedDateTime.compare(to, dayStartIn(timezone, latest)) > 0)
     refuseInput(`Only dates from ${earliest} to ${latest} can be queried.`, `${attr}__date_from`);
-  return { from, to };
+  return range?.excludeIncompletePeriods ? wholeIntervals({ from, to }, interval, today) : { from, to };
 }
 
-/** The first letters of intervals, and of units of relative dates, the shortest first. */
-const ranks = "sMhdwmqy";
+/** The end of the interval of a moment; a second ends with the one before it, as at PostHog. */
+function endInterval(interval: Interval, at: Moment): Moment {
+  const start = floorToInterval(interval, at);
+  return interval === "second" ? start : addIntervals(interval, start, 1);
+}
+
+/** From the first interval that is whole, until the one of now; the span itself where that leaves nothing. */
+function wholeIntervals(span: DateSpan, interval: Interval, today: Today): DateSpan {
+  const floor = (at: Moment) => floorToInterval(interval, at, today.weekStart);
+  const start = floor(span.from);
+  const from = start.equals(span.from) ? start : addIntervals(interval, start, 1);
+  const current = floor(toNow(today));
+  const to = Temporal.ZonedDateTime.compare(current, span.to) < 0 ? current : span.to;
+  return Temporal.ZonedDateTime.compare(from, to) < 0 ? { from, to } : span;
+}
 
 /**
  * How far back the period before a range lies that ends now, so that its hours, weekdays or days of a unit are those of
  * the range: PostHog's rule for "last 7 days" (eight, with today), hours, and "this month". `isUnit`: the period ends
  * with its unit. undefined: it lies directly before the range.
+ * Where unfinished intervals are left out, only a unit has such a rule.
  * @param interval undefined for one number of the whole range.
  * @param compareTo how far back, like -1y, whatever the range is. @throws Fault at `attr` for another text.
  */
@@ -83,16 +102,19 @@ export function comparedShift(
   if (compareTo) {
     const [, back, unitBack, end] = relative.exec(compareTo) ?? [];
     if (!Number(back) || end) refuseInput("A time to go back is needed, like -7d or -1y.", attr);
-    return { shift: toDuration(unitBack!, Number(back)), isUnit: false };
+    return { shift: toDuration(units[unitBack!]!, Number(back)), isUnit: false };
   }
   if (range?.date_to || range?.explicitDate) return undefined;
   const [, digits, unit, position] = relative.exec(range?.date_from ?? "-7d") ?? [];
   if (unit === undefined || position === "End") return undefined;
   const count = Number(digits ?? 0);
-  const fits = interval === undefined || ranks.indexOf(interval[0]!) <= ranks.indexOf(unit);
-  if (position === "Start") return fits ? { shift: toDuration(unit, count + 1), isUnit: true } : undefined;
+  const ranks = Object.values(units);
+  const fits = interval === undefined || ranks.indexOf(interval) <= ranks.indexOf(units[unit]!);
+  if (position === "Start")
+    return fits ? { shift: toDuration(units[unit]!, count + 1), isUnit: true } : undefined;
+  if (range?.excludeIncompletePeriods) return undefined;
   const isWhole = "sMh".includes(unit) || unit === "w" || (unit === "d" && count % 7 === 0);
-  return fits && isWhole && count > 0 ? { shift: toDuration(unit, count), isUnit: false } : undefined;
+  return fits && isWhole && count > 0 ? { shift: toDuration(units[unit]!, count), isUnit: false } : undefined;
 }
 
 interface Between {
@@ -170,7 +192,7 @@ function parseDate(text: string, today: Today, side: Side): Moment | undefined {
   const now = toNow(today);
   const [, digits, unit, position] = relative.exec(text) ?? [];
   if (unit !== undefined && (digits !== undefined || position !== undefined)) {
-    const at = now.subtract(toDuration(unit, Number(digits ?? 0)));
+    const at = now.subtract(toDuration(units[unit]!, Number(digits ?? 0)));
     return relativeMoment(at, unit, position, side, today.weekStart);
   }
   const [, day, time, zone] = absolute.exec(text) ?? [];
@@ -222,40 +244,50 @@ function relativeMoment(
     if (side === "exact" || ("sMh".includes(unit) && side !== "lastDay")) return at;
     return side === "start" ? at.startOfDay() : endOfDay(at);
   }
-  const start = startOfUnit(unit, at, weekStart);
-  if (position === "End") return start.add(toDuration(unit, 1));
+  const start = floorToInterval(units[unit]!, at, weekStart);
+  if (position === "End") return start.add(toDuration(units[unit]!, 1));
   return side === "lastDay" ? endOfDay(start) : start;
 }
 
-/** Units of relative dates, in those of calendars. */
-const units: Readonly<Record<string, [name: string, count: number]>> = {
-  s: ["second", 1],
-  M: ["minute", 1],
-  h: ["hour", 1],
-  d: ["day", 1],
-  w: ["week", 1],
-  m: ["month", 1],
-  q: ["month", 3],
-  y: ["month", 12],
+/** The units of relative dates, the shortest first. */
+const units: Readonly<Record<string, Interval>> = {
+  s: "second",
+  M: "minute",
+  h: "hour",
+  d: "day",
+  w: "week",
+  m: "month",
+  q: "quarter",
+  y: "year",
 };
 
-function toDuration(unit: string, count: number): Temporal.DurationLike {
-  const [name, size] = units[unit]!;
-  return { [`${name}s`]: count * size };
-}
+/** Intervals that are shorter than a day, in seconds. */
+export const timed: ReadonlyMap<Interval, number> = new Map([
+  ["second", 1],
+  ["minute", 60],
+  ["hour", 3600],
+]);
 
-function startOfUnit(unit: string, at: Moment, weekStart: number | undefined): Moment {
-  const [name, size] = units[unit]!;
-  const start = floorToInterval(name as Interval, at, weekStart);
-  return size > 1 ? start.subtract({ months: (start.month - 1) % size }) : start;
+/** Intervals of whole months. */
+export const monthly: ReadonlyMap<Interval, number> = new Map([
+  ["month", 1],
+  ["quarter", 3],
+  ["year", 12],
+]);
+
+export function toDuration(interval: Interval, count: number): Temporal.DurationLike {
+  const months = monthly.get(interval);
+  return months ? { months: months * count } : { [`${interval}s`]: count };
 }
 
 /** The start of the bucket of a moment. @param weekStart the day on which weeks begin; by default Sunday. */
 export function floorToInterval(interval: Interval, at: Moment, weekStart = 0): Moment {
-  if (interval === "hour") return at.round({ smallestUnit: "hour", roundingMode: "floor" });
+  if (interval === "second" || interval === "minute" || interval === "hour")
+    return at.round({ smallestUnit: interval, roundingMode: "floor" });
   if (interval === "day") return at.startOfDay();
   if (interval === "week") return at.subtract({ days: (at.dayOfWeek + 7 - weekStart) % 7 }).startOfDay();
-  return at.subtract({ days: at.day - 1 }).startOfDay();
+  const months = (at.month - 1) % monthly.get(interval)!;
+  return at.with({ day: 1 }).subtract({ months }).startOfDay();
 }
 
 /**
@@ -278,8 +310,8 @@ export function listBuckets(interval: Interval, { from, to }: DateSpan, weekStar
 
 /** The start of the bucket that is `count` intervals after `start`, or before it when negative. */
 export function addIntervals(interval: Interval, start: Moment, count: number): Moment {
-  const moved = start.add({ [`${interval}s`]: count });
-  return interval === "hour" ? moved : moved.startOfDay();
+  const moved = start.add(toDuration(interval, count));
+  return timed.has(interval) ? moved : moved.startOfDay();
 }
 
 /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, as ClickHouse reads it. */

@@ -24,7 +24,7 @@ import {
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { openRecent } from "../work/maps.ts";
 import { type QueryBounds, type QueryStore, tooHeavy } from "./bounds.ts";
-import { clickhouseTime, type DateSpan, readDateSpan } from "./date_range.ts";
+import { clickhouseTime, type DateSpan, monthly, readDateSpan, timed } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
 import type { Entity } from "./parts/figure.ts";
 import type { DateRange, Interval } from "./parts/model.ts";
@@ -275,11 +275,11 @@ export interface ShownTable {
 export async function readSpan(
   context: QueryContext,
   { query: { dateRange }, attr }: { query: { dateRange?: DateRange }; attr: string },
-  hourly = false,
+  interval?: Interval,
 ): Promise<DateSpan> {
   const { run, project_id } = context;
   const first = dateRange?.date_from === "all" ? await firstEventMs(run, project_id) : undefined;
-  return readDateSpan(dateRange, context, { first, attr: `${attr}__dateRange`, hourly });
+  return readDateSpan(dateRange, context, { first, attr: `${attr}__dateRange`, interval });
 }
 
 /** A statement over events that is being composed: each part writes the values that it names into `params`. */
@@ -351,16 +351,18 @@ export class Draft {
    * @param column the moment; by default the event's.
    */
   bucketIndex(interval: Interval, first: Temporal.ZonedDateTime, column = "timestamp"): string {
-    if (interval === "hour") {
+    const seconds = timed.get(interval);
+    if (seconds) {
       this.params["first_second"] = Math.floor(first.epochMilliseconds / 1000);
-      return `intDiv(toUnixTimestamp(${column}) - {first_second:Int64}, 3600)`;
+      return `intDiv(toUnixTimestamp(${column}) - {first_second:Int64}, ${seconds})`;
     }
     // A Date begins in 1970, and the bucket before the first of that year ends there.
     const day = `toDate32(${column}, {tz:String})`;
     this.params["first_day"] = Temporal.PlainDate.from("1970-01-01").until(first.toPlainDate()).days;
     if (interval === "day") return `(toInt32(${day}) - {first_day:Int32})`;
     if (interval === "week") return `intDiv(toInt32(${day}) - {first_day:Int32}, 7)`;
-    return `(toInt64(toRelativeMonthNum(${day})) - toInt64(toRelativeMonthNum(toDate32({first_day:Int32}))))`;
+    const month = (date: string) => `toInt64(toRelativeMonthNum(${date}))`;
+    return `intDiv(${month(day)} - ${month("toDate32({first_day:Int32})")}, ${monthly.get(interval)})`;
   }
 
   /** The key of an event's group of a type; null without one. */

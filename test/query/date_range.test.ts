@@ -14,7 +14,7 @@ const today = { now: Date.UTC(2024, 3, 3, 13, 30), timezone: "Europe/Berlin" };
 function span(date_from?: string | null, date_to?: string | null, hourly = false): [string, string] {
   const { from, to } = readDateSpan({ date_from: date_from ?? null, date_to: date_to ?? null }, today, {
     attr: "range",
-    hourly,
+    ...(hourly && { interval: "hour" as const }),
   });
   return [zonedIso(from), zonedIso(to)];
 }

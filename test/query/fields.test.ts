@@ -199,6 +199,14 @@ const ranges = (from: Fields): Record<string, Case> => ({
     { dateRange: { date_from: "2024-03-29", date_to: "2024-03-30", explicitDate: true } },
     { dateRange: { date_from: "2024-03-29", date_to: "2024-03-30" } },
   ),
+  "dateRange.excludeIncompletePeriods": changed(
+    from,
+    {
+      dateRange: { date_from: "2024-03-30T00:30:00", date_to: "2024-03-31", excludeIncompletePeriods: true },
+    },
+    { dateRange: { date_from: "2024-03-30T00:30:00", date_to: "2024-03-31" } },
+  ),
+  "dateRange.daysOfWeek": changed(from, { dateRange: { ...dateRange, daysOfWeek: [7] } }),
 });
 
 const every = (from: Fields): Record<string, Case> => ({
@@ -329,6 +337,12 @@ const answered: Record<string, Record<string, Case>> = {
     "dateRange.explicitDate": changed(retention, {
       dateRange: { date_to: "2024-03-31", explicitDate: true },
     }),
+    "dateRange.excludeIncompletePeriods": changed(
+      retention,
+      { dateRange: { excludeIncompletePeriods: true } },
+      { dateRange: {} },
+    ),
+    "dateRange.daysOfWeek": changed(retention, { dateRange: { date_to: "2024-03-31", daysOfWeek: [7] } }),
     "retentionFilter.period": within(retention, "retentionFilter", { period: "Week" }),
     "retentionFilter.totalIntervals": within(retention, "retentionFilter", { totalIntervals: 2 }),
     "retentionFilter.retentionType": within(retention, "retentionFilter", {

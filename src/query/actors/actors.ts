@@ -5,6 +5,7 @@ import { isDictionary } from "../../core/json/dictionary.ts";
 import { choice, strictModel, text } from "../../http/fields/field.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { funnelsKind } from "../funnel/funnel.ts";
+import { readSelectedPersons } from "../hogql/hogql.ts";
 import { checkKindFields, type Fields, queryFields, type QueryKind, queryKind } from "../kind.ts";
 import { lifecycleKind } from "../lifecycle/lifecycle.ts";
 import { behindName } from "../parts/behind_store.ts";
@@ -40,7 +41,13 @@ export const actorsKind = queryKind({
       refuseInput("Persons can only be filtered by their own properties.", `${attr}__properties`);
     const behind = readBehind(query.source, `${attr}__source`);
     const filterTestAccounts = behind?.filtersTestAccounts ?? null;
-    return { attr, query: { ...query, filterTestAccounts }, filters, behind, filtersOwn: filters.length };
+    // PostHog's own pages write two orders in one text.
+    const orderBy = (query.orderBy ?? []).flatMap((order) => {
+      const orders = order.split(", ");
+      return orders.every((item) => /^\w+(?: (?:asc|desc))?$/i.test(item)) ? orders : order;
+    });
+    const own = { ...query, orderBy, filterTestAccounts };
+    return { attr, query: own, filters, behind, filtersOwn: filters.length };
   },
   title: () => "Persons",
   answer: async (context, { query, attr, filters, filtersOwn, behind }) => {
@@ -48,7 +55,7 @@ export const actorsKind = queryKind({
     const search = query.search?.trim() ?? "";
     // Filters of test accounts are of the events behind the number.
     const persons = await behind?.persons(context, filters.slice(filtersOwn));
-    const appearances = persons?.hasAppearances ? ["length(appearances)"] : [];
+    const appearances = persons?.adds === "appearances" ? ["length(appearances)"] : [];
     const list = {
       attr,
       table: behind ? behindName : "persons",
@@ -98,7 +105,7 @@ function arePersonFilters(filters: readonly PropertyFilter[]): boolean {
 const shared = {
   /** Checked as a query. */
   source: part.anything(),
-  includeRecordings: part.unanswered("Recordings of persons"),
+  ...part.unreadFields("Without effect: persons are listed without their recordings.", "includeRecordings"),
   ...part.ofEveryQuery,
 };
 
@@ -141,6 +148,7 @@ const kinds: Readonly<Record<string, Readonly<Record<string, QueryKind>>>> = {
 function readBehind(source: unknown, attr: string) {
   if (!isGiven(source) || (isDictionary(source) && Object.keys(source).length === 0)) return undefined;
   const fields = queryFields(source, attr);
+  if (fields["kind"] === "HogQLQuery") return readSelectedPersons(fields, attr);
   const [name, answered] = findNamed(kinds, fields["kind"], `${attr}__kind`);
   const model = figureModels[name as keyof typeof figureModels];
   const { source: inner, ...figure } = checkKindFields(model, fields, attr) as Fields;

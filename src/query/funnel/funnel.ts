@@ -60,7 +60,8 @@ export const funnelsKind = queryKind({
       if (value === undefined || value === null) return funnelPersonsText(context, scope, { sign, steps });
       if (!breakdown) return noFigure(figure, "funnelStepBreakdown", "This query has no breakdown.");
       const lines = await chooseLines(context, scope, breakdown);
-      const line = figureLine(figure, "funnelStepBreakdown", lines.shown);
+      const line = figureLine(value, lines.shown);
+      if (line < 0) noFigure(figure, "funnelStepBreakdown", "The result has no line of this value.");
       return funnelPersonsText(context, scope, { sign, steps, line, breakdown: lines });
     },
   },
@@ -81,7 +82,7 @@ const windowDefault = { count: 14, unit: "day" };
 
 async function buildScope(context: QueryContext, checked: CheckedFunnel) {
   const { result, interval, query } = checked;
-  const span = await readSpan(context, checked, result === "conversions" && interval === "hour");
+  const span = await readSpan(context, checked, result === "conversions" ? interval : undefined);
   const { funnelWindowInterval: count, funnelWindowIntervalUnit: unit } = query.funnelsFilter ?? {};
   const seconds = (count ?? windowDefault.count) * (unitSeconds[unit ?? windowDefault.unit] ?? 0);
   return { ...checked, span, windowMicros: seconds * 1_000_000 };

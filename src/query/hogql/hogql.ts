@@ -4,12 +4,15 @@ import { refuseInput } from "../../core/fault.ts";
 import { toMembers } from "../../core/json/dictionary.ts";
 import { choice, type CreateInput, flag, strictModel, text } from "../../http/fields/field.ts";
 import { asStored, clickhouseTime, readDate } from "../date_range.ts";
-import { queryKind } from "../kind.ts";
-import { isGiven, readNodeFilters } from "../parts/figure.ts";
+import { checkKindFields, type Fields, queryKind } from "../kind.ts";
+import { queryLimits } from "../limits.ts";
+import { selectIds } from "../parts/behind_store.ts";
+import { isGiven, type PersonStatement, readNodeFilters } from "../parts/figure.ts";
 import * as part from "../parts/model.ts";
-import { compileSelect, type SqlFilters } from "../sql/compile/compile.ts";
+import { compileSelect, type SqlContext, type SqlFilters, SqlProblem } from "../sql/compile/compile.ts";
 import { parserLimits } from "../sql/parser/limits.ts";
-import { parseFilterTrees, parseText, runTree, sqlFault } from "../sql/run.ts";
+import { admit, compileTree, parseFilterTrees, parseText, runTree, sqlFault } from "../sql/run.ts";
+import type { SelectTree } from "../sql/tree.ts";
 import type { QueryContext, QueryTiming } from "../store.ts";
 
 const hogqlModel = strictModel("HogQLQuery", {
@@ -73,6 +76,39 @@ export const hogqlKind = queryKind({
     }
   },
 });
+
+/** Persons whose ids a query selects: in its first column with "id" in its name, as at PostHog. */
+export function readSelectedPersons(source: Fields, attr: string) {
+  const { query, values, filters } = checkKindFields(hogqlModel, source, attr) as HogQLQuery;
+  const at = `${attr}__query`;
+  if (isGiven(filters)) refuseInput("A list of persons has filters of its own.", `${attr}__filters`);
+  const persons = async (context: QueryContext): Promise<PersonStatement> => {
+    try {
+      const tree = await parseText(context, query, "select", at);
+      return await selectPersons(context, tree, { text: query, values: values ?? undefined });
+    } catch (thrown) {
+      throw sqlFault(thrown, at, query);
+    }
+  };
+  return { filtersTestAccounts: false, persons };
+}
+
+/** The persons whose ids a query selects, at most queryLimits.sqlRowsMax of them. @throws as runTree(). */
+async function selectPersons(
+  context: QueryContext,
+  tree: SelectTree,
+  source: Pick<SqlContext, "text" | "values">,
+): Promise<PersonStatement> {
+  const limit = { node: "Constant", value: queryLimits.sqlRowsMax };
+  const limited = { limit, ...tree } as SelectTree;
+  const compiled = await compileTree(context, limited, { ...source, names: "p" });
+  const { columns, statement, parameters, hasNullMembers } = compiled;
+  const index = columns.findIndex((name) => /id/i.test(name));
+  if (index < 0) throw new SqlProblem("A column with ids of persons is needed, such as person_id.");
+  if (hasNullMembers) throw new SqlProblem("A list with null cannot be used where persons are selected.");
+  await admit(context, compiled);
+  return { text: selectIds(statement, index), params: parameters };
+}
 
 /** @throws Fault for filters that the text does not name: they would be ignored. */
 function check(query: HogQLQuery, attr: string) {

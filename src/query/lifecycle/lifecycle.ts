@@ -5,10 +5,10 @@ import { choice, strictModel } from "../../http/fields/field.ts";
 import { addIntervals } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personsWhere } from "../parts/behind_store.ts";
-import { figureDay, noFigure, shownName } from "../parts/figure.ts";
+import { noFigure, shownName } from "../parts/figure.ts";
 import { type CheckedPersons, checkPersons, nameStarts, seriesLine } from "../parts/lines.ts";
 import * as part from "../parts/model.ts";
-import { type Period, readPeriods } from "../parts/periods.ts";
+import { figureBucket, type Period, readPeriods } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import { countStatuses, statuses, statusText } from "./store.ts";
@@ -56,14 +56,20 @@ export const lifecycleKind = queryKind({
   },
   persons: {
     takes: ["day", "status"],
+    /** Without a day those of the whole time, without a status those of any. */
     of: async (context, checked, figure) => {
-      const { starts, span } = await wholePeriod(context, checked);
-      const status = statuses.find((name) => name === figure.status);
-      if (!status) return noFigure(figure, "status", `One of these is needed: ${statuses.join(", ")}.`);
-      const bucket = figureDay(figure, nameStarts(starts, checked.interval).days);
-      const condition = "bucket = {at_bucket:Int32} AND status = {at_status:String}";
-      const values = { at_bucket: bucket, at_status: status };
-      return personsWhere(statusText(context, checked, starts, span), condition, values);
+      const period = await wholePeriod(context, checked);
+      const { day = null, status = null } = figure;
+      if (status !== null && !statuses.some((name) => name === status))
+        return noFigure(figure, "status", `One of these is needed: ${statuses.join(", ")}.`);
+      const conditions = [
+        ...(day === null ? [] : ["bucket = {at_bucket:Int32}"]),
+        ...(status === null ? [] : ["status = {at_status:String}"]),
+      ];
+      const bucket = day === null ? 0 : figureBucket(figure, checked.interval, period, undefined);
+      const statement = statusText(context, checked, period.starts, period.span);
+      const values = { at_bucket: bucket, at_status: status ?? "" };
+      return personsWhere(statement, conditions.join(" AND ") || "1", values);
     },
   },
 });

@@ -12,7 +12,7 @@ const { columns, ...table } = sqlTables["persons"]!;
 export const behindName = "persons_behind";
 
 /** The table of these persons: as that of persons, but those without a profile have no created_at. */
-export function defineBehind({ text, params, hasAppearances = false }: PersonStatement): FurtherTables {
+export function defineBehind({ text, params, adds }: PersonStatement): FurtherTables {
   const { created_at, last_seen_at } = columns;
   const behind: SqlTable = {
     ...table,
@@ -22,12 +22,17 @@ export function defineBehind({ text, params, hasAppearances = false }: PersonSta
       created_at: { ...created_at!, nullable: true },
       last_seen_at: { ...last_seen_at!, nullable: true },
       ...sqlColumns("uuid", "actor_id=person_id"),
-      ...(hasAppearances && sqlColumns("array", "appearances")),
+      ...(adds === "appearances" && sqlColumns("array", adds)),
+      ...(adds === "event_count" && sqlColumns("number", adds)),
     },
   };
-  const [appearances, shown] = hasAppearances ? [", appearances", "b.appearances AS appearances,"] : ["", ""];
+  const shown = adds ? `b.${adds} AS ${adds},` : "";
+  const persons =
+    adds === "event_count"
+      ? `SELECT person_id, sum(events) AS event_count FROM (${text}) GROUP BY person_id`
+      : `SELECT DISTINCT person_id${adds ? `, ${adds}` : ""} FROM (${text})`;
   const rows = `WITH
-    behind AS (SELECT DISTINCT person_id${appearances} FROM (${text})),
+    behind AS (${persons}),
     ${behindName} AS (
       SELECT
         {project_id:UInt32} AS project_id, b.person_id AS person_id, ${shown}
@@ -40,6 +45,12 @@ export function defineBehind({ text, params, hasAppearances = false }: PersonSta
       ) AS p ON b.person_id = p.person_id)
   `;
   return { tables: { [behindName]: behind }, text: rows, params };
+}
+
+/** The ids of persons in one column of a statement, by its index. */
+export function selectIds(statement: string, index: number): string {
+  const ids = `SELECT toUUIDOrNull(toString((tuple(*)).${index + 1})) AS person_id FROM (${statement})`;
+  return `SELECT person_id FROM (${ids}) WHERE person_id IS NOT NULL`;
 }
 
 /** How many rows there are of each of the values of `columns`. @throws Fault when the query is too heavy. */

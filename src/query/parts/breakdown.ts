@@ -109,6 +109,13 @@ function breakdownValue({ parts }: Breakdown, value: string | null | undefined):
   return (JSON.parse(value ?? "[]") as (string | null)[]).map((item) => item ?? noValue);
 }
 
+/** What breakdownValue() was made of; undefined for all others, and for another number of values. */
+export function toStoredValue({ parts }: Breakdown, shown: readonly string[]): string | null | undefined {
+  if (shown.length !== parts.length || shown.includes(otherValues)) return undefined;
+  const values = shown.map((item) => (item === noValue ? null : item));
+  return parts.length === 1 ? values[0] : JSON.stringify(values);
+}
+
 /** The value of each line; the last line is all others. */
 export function valuesShown(
   breakdown: Breakdown,

@@ -19,8 +19,11 @@ export interface FigureRef extends FigureFields {
 export interface PersonStatement {
   text: string;
   params: Record<string, unknown>;
-  /** Whether each person has one row, with the list `appearances`: how many intervals later the person came. */
-  hasAppearances?: boolean;
+  /**
+   * What the list of persons has beside them: `appearances`, of one row a person: how many intervals later the person
+   * came; `event_count`: the sum of the rows' `events`.
+   */
+  adds?: "appearances" | "event_count";
 }
 
 /** How a kind finds the persons behind its numbers. */
@@ -50,29 +53,10 @@ export function figureIndex(
   return noFigure(figure, field, `A number from 0 to ${of.length - 1} is needed.`);
 }
 
-/** The index of the line with a breakdown's value, as the result shows it. @throws Fault when it is none of them. */
-export function figureLine(
-  figure: FigureRef,
-  field: "breakdown" | "funnelStepBreakdown",
-  shown: readonly (string | string[])[],
-): number {
-  const wanted = JSON.stringify([figure[field]].flat().map(String));
-  const line = shown.findIndex((item) => JSON.stringify([item].flat()) === wanted);
-  return line < 0 ? noFigure(figure, field, "The result has no line of this value.") : line;
-}
-
-/** The index of a day among those of the result. @throws Fault when it is none of them. */
-export function figureDay(figure: FigureRef, days: readonly (string | number)[]): number {
-  // PostHog's own pages send a day as a moment with the project's offset.
-  const [, date, time] = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)/.exec(String(figure.day)) ?? [];
-  const asked = [String(figure.day), `${date} ${time}`, ...(time === "00:00:00" ? [date] : [])];
-  const index = days.findIndex((day) => asked.includes(String(day)));
-  if (index >= 0) return index;
-  return noFigure(
-    figure,
-    "day",
-    `A day of the result is needed, as "days" has them: ${days[0]} to ${days.at(-1)}.`,
-  );
+/** The index of the line with a breakdown's value, as the result shows it; -1 for none. */
+export function figureLine(value: unknown, shown: readonly (string | string[])[]): number {
+  const wanted = JSON.stringify([value].flat().map(String));
+  return shown.findIndex((item) => JSON.stringify([item].flat()) === wanted);
 }
 
 /** The events of a name, or of any name, with certain properties. */
@@ -106,18 +90,30 @@ export function entityNamed(event: string | undefined) {
   return { event, name: event ?? "All events" };
 }
 
+interface Filtered {
+  properties?: unknown;
+  fixedProperties?: unknown;
+  dateRange?: { date_from?: unknown; daysOfWeek?: number[] | null } | null;
+}
+
+/** Filters of a query or of one of its parts; those of its days of the week too. */
 export function readNodeFilters(
-  { properties, fixedProperties }: { properties?: unknown; fixedProperties?: unknown },
+  { properties, fixedProperties, dateRange }: Filtered,
   attr: string,
 ): PropertyFilter[] {
+  const days = [...new Set(dateRange?.daysOfWeek)];
+  const ofDays = { type: "hogql", key: `toDayOfWeek(timestamp) in (${days.join(", ")})` };
   return [
     ...checkPropertyFilters(properties, `${attr}__properties`, filtersOfQueries),
     ...checkPropertyFilters(fixedProperties, `${attr}__fixedProperties`, filtersOfQueries),
+    ...(days.length % 7 === 0
+      ? []
+      : checkPropertyFilters([ofDays], `${attr}__dateRange__daysOfWeek`, filtersOfQueries)),
   ];
 }
 
 /** The check of a query whose only parts are filters. */
-export function checkFilters<Query extends { properties?: unknown }>(query: Query, attr: string) {
+export function checkFilters<Query extends Filtered>(query: Query, attr: string) {
   return { attr, query, filters: readNodeFilters(query, attr), entities: [] };
 }
 

@@ -1,7 +1,7 @@
 // Lines of all kinds: their series in the format of older insights, and the names of their intervals.
 
 import { refuseInput } from "../../core/fault.ts";
-import { clickhouseTime } from "../date_range.ts";
+import { clickhouseTime, timed } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
 import type { TrendLine } from "../result.ts";
 import { readNodeFilters, readSeries, refuseField, type Series } from "./figure.ts";
@@ -60,7 +60,7 @@ export function nameStarts(starts: readonly Temporal.ZonedDateTime[], interval: 
 
 function formatDay(at: Temporal.ZonedDateTime, interval: Interval): string {
   const day = at.toPlainDate().toString();
-  return interval === "hour" ? `${day} ${at.toPlainTime().toString({ smallestUnit: "second" })}` : day;
+  return timed.has(interval) ? `${day} ${at.toPlainTime().toString({ smallestUnit: "second" })}` : day;
 }
 
 const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
@@ -68,8 +68,9 @@ const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 function timeLabel(at: Temporal.ZonedDateTime, interval: Interval): string {
   const day = `${at.day}-${months[at.month - 1]}`;
   if (interval === "month") return `${months[at.month - 1]} ${at.year}`;
-  if (interval !== "hour") return `${day}-${at.year}`;
-  return `${day} ${at.toPlainTime().toString({ smallestUnit: "minute" })}`;
+  if (!timed.has(interval)) return `${day}-${at.year}`;
+  const smallestUnit = interval === "second" ? interval : "minute";
+  return `${day} ${at.toPlainTime().toString({ smallestUnit })}`;
 }
 
 interface PersonsQuery {

@@ -39,7 +39,7 @@ export const maths = wordsIn(`
   unique sum avg min max median p75 p90 p95 p99 hogql
 `);
 
-const intervals = ["hour", "day", "week", "month"] as const;
+const intervals = ["second", "minute", "hour", "day", "week", "month", "quarter", "year"] as const;
 export const interval = maybe(field.choice(intervals));
 
 export const compareFilter = maybe(
@@ -104,7 +104,19 @@ export const seriesList = (minItems = 1, maxItems: number = queryLimits.querySer
 
 export const dates = { date_from: date, date_to: date };
 export const dateRange = maybe(
-  field.strictModel("DateRange", { ...dates, explicitDate: maybe(field.flag()) }),
+  field.strictModel("DateRange", {
+    ...dates,
+    explicitDate: maybe(field.flag()),
+    excludeIncompletePeriods: maybe(
+      field.flag({ description: "Only whole intervals that are over, if there are any." }),
+    ),
+    daysOfWeek: maybe(
+      Type.Array(field.integer({ minimum: 1, maximum: 7 }), {
+        maxItems: 7,
+        description: "Only events of these days: 1 is Monday.",
+      }),
+    ),
+  }),
 );
 
 export const insightFields = {

@@ -9,6 +9,10 @@ import {
   earliest,
   floorToInterval,
   listBuckets,
+  monthly,
+  readDate,
+  timed,
+  toDuration,
   toNow,
 } from "../date_range.ts";
 import { type QueryContext, readSpan } from "../store.ts";
@@ -35,7 +39,7 @@ interface CheckedPeriods {
 /** From the first start, unless the range is explicit. */
 export async function readPeriods(context: QueryContext, checked: CheckedPeriods) {
   const { query, interval, isTotal = false } = checked;
-  const range = await readSpan(context, checked, interval === "hour");
+  const range = await readSpan(context, checked, interval);
   const isExplicit = query.dateRange?.explicitDate === true;
   const span =
     isTotal || isExplicit
@@ -63,7 +67,7 @@ function periodBefore(context: QueryContext, checked: CheckedPeriods, current: P
   const from = isExact ? span.from.subtract(shift) : firstBefore;
   if (shifted && Temporal.ZonedDateTime.compare(from, dayStartIn(context.timezone)) < 0)
     refuseInput(`Only dates from ${earliest} on can be compared with.`, at);
-  const largestUnit = isUnit || (first && interval === "month") ? "months" : "days";
+  const largestUnit = isUnit || (first && monthly.has(interval)) ? "months" : "days";
   /** The moment that is as far from the start as `at` is from the current one's. */
   const moveBack = (at: Temporal.ZonedDateTime) => from.add(span.from.until(at, { largestUnit }));
   const before = firstBefore ? starts.map((_, i) => addIntervals(interval, firstBefore, i)).filter(isIn) : [];
@@ -79,7 +83,7 @@ function periodBefore(context: QueryContext, checked: CheckedPeriods, current: P
 
 /** How far back the period directly before lies: as many intervals, or days where there are none. */
 function directShift({ span, starts }: Period, interval: Interval): Temporal.DurationLike {
-  if (starts.length > 0) return { [`${interval}s`]: starts.length };
+  if (starts.length > 0) return toDuration(interval, starts.length);
   const roundingMode = "ceil";
   return { days: span.from.until(span.to, { largestUnit: "days", smallestUnit: "days", roundingMode }).days };
 }
@@ -101,4 +105,28 @@ export function partUntil({ span, starts, until }: Period, first?: number): Peri
 export function figurePeriod(figure: FigureRef, periods: readonly Period[]): Period {
   const period = periods.find(({ label }) => (label ?? "current") === (figure.compare ?? "current"));
   return period ?? noFigure(figure, "compare", "This query does not compare with the time before.");
+}
+
+/**
+ * The index of an interval by its day, or by a moment of it in any zone. In a period that another is compared with,
+ * days of the other mean the intervals beside them, as at PostHog.
+ * @throws Fault when it is none of them.
+ */
+export function figureBucket(
+  figure: FigureRef,
+  interval: Interval,
+  { starts }: Period,
+  compared: Period | undefined,
+): number {
+  const [first] = starts;
+  const clock = { now: 0, timezone: first?.timeZoneId ?? "UTC" };
+  const at = readDate(String(figure.day), clock, "exact", `${figure.attr}__day`)!;
+  const start = floorToInterval(timed.has(interval) ? interval : "day", at);
+  const indexes = [starts, compared?.starts ?? []].map((list) =>
+    list.findIndex((item) => item.equals(start)),
+  );
+  const index = indexes.find((found) => found >= 0 && found < starts.length);
+  if (index !== undefined) return index;
+  const [from, to] = [first, starts.at(-1)].map((item) => item?.toPlainDate().toString());
+  return noFigure(figure, "day", `A day of the result is needed, as "days" has them: ${from} to ${to}.`);
 }

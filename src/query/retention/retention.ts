@@ -118,7 +118,7 @@ function readRows(context: QueryContext, { query, attr }: ReturnType<typeof chec
   const count = filter.totalIntervals ?? intervalsDefault;
   // The end comes from the query, and the start follows from the number of intervals.
   const until = { ...dateRange, date_from: earliest };
-  const { to } = readDateSpan(until, context, { attr: `${attr}__dateRange`, hourly: interval === "hour" });
+  const { to } = readDateSpan(until, context, { attr: `${attr}__dateRange`, interval });
   const last = floorToInterval(interval, to.subtract({ milliseconds: 1 }), context.weekStart);
   const first = addIntervals(interval, last, 1 - count);
   return { period, interval, count, span: { from: first, to: addIntervals(interval, last, 1) } };

@@ -12,7 +12,7 @@ export function retentionPersons({ text, params }: PersonStatement, start: numbe
     text: `SELECT person_id, arraySort(groupUniqArray(later)) AS appearances
        FROM (${text}) WHERE start = {at_start:Int32} GROUP BY person_id`,
     params: { ...params, at_start: start },
-    hasAppearances: true,
+    adds: "appearances",
   };
 }
 

@@ -32,16 +32,9 @@ export async function runTree(
   source: Pick<SqlContext, "text" | "values" | "variables" | "filters">,
   { further, recordStep = () => {} }: { further?: FurtherTables; recordStep?: (step: string) => void } = {},
 ): Promise<ShownTable & { rows: unknown[][] }> {
-  const { project_id, timezone, weekStart, now, scopes } = context;
-  const filterTrees = await parseFilterTrees(context, source.filters?.properties ?? []);
-  const trees = [tree, ...[...filterTrees.values()].map((item) => item.tree)];
-  const propertyType = await findPropertyTypes(context, trees);
-  // Each step takes some 20 ms for the longest texts: the event loop gets turns in between.
-  await yieldToEventLoop();
-  const project = { project_id, timezone, weekStart, now };
   // The names of both statements are in one.
   const more = further && { names: "a", tables: further.tables };
-  const compiled = compileSelect(tree, { ...project, ...source, propertyType, filterTrees, ...more });
+  const compiled = await compileTree(context, tree, { ...source, ...more });
   const { statement, parameters, columns, limit, offset } = compiled;
   recordStep("compile");
   await admit(context, compiled);
@@ -54,7 +47,22 @@ export async function runTree(
   recordStep("execute");
   const hasMore = rows.length > limit;
   const table = { columns, types, rows: rows.slice(0, limit), hasMore, limit, offset };
-  return { ...table, ...(scopes.includes("*") && { clickhouse: statement }) };
+  return { ...table, ...(context.scopes.includes("*") && { clickhouse: statement }) };
+}
+
+/** Compiles a tree, with the types of its properties and the trees of its filters. @throws SqlProblem */
+export async function compileTree(
+  context: QueryContext,
+  tree: SelectTree,
+  source: Pick<SqlContext, "text" | "values" | "variables" | "filters" | "names" | "tables">,
+): Promise<CompiledSelect> {
+  const { project_id, timezone, weekStart, now } = context;
+  const filterTrees = await parseFilterTrees(context, source.filters?.properties ?? []);
+  const trees = [tree, ...[...filterTrees.values()].map((item) => item.tree)];
+  const propertyType = await findPropertyTypes(context, trees);
+  // Each step takes some 20 ms for the longest texts: the event loop gets turns in between.
+  await yieldToEventLoop();
+  return compileSelect(tree, { project_id, timezone, weekStart, now, ...source, propertyType, filterTrees });
 }
 
 /**

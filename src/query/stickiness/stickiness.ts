@@ -6,7 +6,7 @@ import { zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { queryLimits } from "../limits.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
-import { figureDay, figureIndex, noFigure, type Series, shownName } from "../parts/figure.ts";
+import { figureIndex, noFigure, type Series, shownName } from "../parts/figure.ts";
 import { type CheckedPersons, checkPersons, refuseNumbers, seriesLine } from "../parts/lines.ts";
 import * as part from "../parts/model.ts";
 import { figurePeriod, partUntil, type Period, readPeriods } from "../parts/periods.ts";
@@ -93,7 +93,9 @@ export const stickinessKind = queryKind({
       if (series.math === "unique_group" || series.math === "hogql")
         noFigure(figure, "series", "Only the persons of a number are listed.");
       const { periods, starts } = await readPeriods(context, checked);
-      const at_times = figureDay(figure, numberStarts(starts, checked.query)) + 1;
+      const times = numberStarts(starts, checked.query);
+      const at_times = times.find((count) => String(count) === String(figure.day));
+      if (!at_times) noFigure(figure, "day", `A number of intervals is needed: 1 to ${times.length}.`);
       const isCumulative = checked.query.stickinessFilter?.computedAs === "cumulative";
       const sign = comparisons[figure.operator ?? (isCumulative ? "gte" : "exact")];
       const statement = timesText(context, checked, series, figurePeriod(figure, periods));

@@ -126,6 +126,8 @@ function refuseMath(query: TrendsQuery, node: EventsNode, at: string): void {
   if (refusal) refuseInput(refusal, `${at}_property`);
   if (node.math_property_type === "session_properties" && !countsSessions(node))
     refuseInput('Of sessions\' properties only "$session_duration" is supported.', `${at}_property`);
+  if (math?.endsWith("_active") && (query.interval === "second" || query.interval === "minute"))
+    refuseInput(`"${math}" is counted by hours at least.`, at);
   const isSum = (math ?? "total") === "total" || math === "sum" || countsActors(node);
   if (isAddedUp(query) && !isSum) refuseInput(`"${math}" cannot be added up over time.`, at);
 }

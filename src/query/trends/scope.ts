@@ -24,8 +24,8 @@ export interface TrendScope {
 export const activeDays: Partial<Record<Math, number>> = { weekly_active: 7, monthly_active: 30 };
 /** The intervals that are no shorter than such a week or month: in them, its persons are those of the interval. */
 const wholeIntervals: Partial<Record<Math, string>> = {
-  weekly_active: "week month",
-  monthly_active: "month",
+  weekly_active: "week month quarter year",
+  monthly_active: "month quarter year",
 };
 
 export function trendScope(

@@ -263,9 +263,9 @@ function actorText(draft: Draft, { math, node }: Pick<Series, "math" | "node">):
 }
 
 /**
- * For math that counts persons active on a day, or in the week or month before it: rows of `person_id` and `bucket` for
- * each interval in whose week or month they were; by hours, its last one is that of the interval, else the interval's
- * first day. Undefined for other math.
+ * For math that counts persons active on a day, or in the week or month before it: rows of `person_id`, `bucket` and
+ * the number of their `events` for each interval in whose week or month they were; by hours, its last one is that of
+ * the interval, else the interval's first day. Undefined for other math.
  */
 function activeText(draft: Draft, scope: TrendScope, breakdown: BreakdownLines | undefined) {
   const { series, filters, span, buckets } = scope;
@@ -292,9 +292,10 @@ function activeText(draft: Draft, scope: TrendScope, breakdown: BreakdownLines |
   const lines = `(
     SELECT person_id, breakdown_value, arrayJoin(range(
       ${steps("greatest(at, 0) + {step:Int32} - 1")}, least(${steps("at + {window:Int32} - 1")} + 1, {count:Int32})
-    )) AS bucket
-    FROM (SELECT DISTINCT ${actor} AS person_id, toInt32(${at}) AS at, ${value} AS breakdown_value FROM ${from}
-      AND ${actor} IS NOT NULL)) WHERE 1`;
+    )) AS bucket, events
+    FROM (
+      SELECT ${actor} AS person_id, toInt32(${at}) AS at, ${value} AS breakdown_value, count() AS events
+      FROM ${from} AND ${actor} IS NOT NULL GROUP BY person_id, at, breakdown_value)) WHERE 1`;
   return { from: lines, ...selectLine(draft, "breakdown_value", breakdown) };
 }
 
@@ -320,6 +321,7 @@ export function trendPersonsText(
     ...(lineIndex === undefined ? [] : [`${line} = {at_line:Int32}`]),
   ];
   Object.assign(draft.params, { at_bucket: bucket ?? 0, at_line: lineIndex ?? 0 });
-  const text = `SELECT person_id FROM ${from}${conditions.map((name) => ` AND ${name}`).join("")}`;
-  return { text, params: draft.params };
+  const where = conditions.map((name) => ` AND ${name}`).join("");
+  const text = `SELECT person_id, ${active ? "events" : "1 AS events"} FROM ${from}${where}`;
+  return { text, params: draft.params, adds: "event_count" };
 }

@@ -1,10 +1,24 @@
 // Answers a TrendsQuery: reads its numbers and makes the lines of the reply.
 
 import { queryKind } from "../kind.ts";
-import { placeBreakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
-import { figureDay, figureIndex, figureLine, noFigure, type Series, shownName } from "../parts/figure.ts";
-import { nameStarts, refuseNumbers } from "../parts/lines.ts";
-import { figurePeriod, readPeriods } from "../parts/periods.ts";
+import {
+  type Breakdown,
+  placeBreakdown,
+  requireBreakdownScopes,
+  toStoredValue,
+  valuesShown,
+} from "../parts/breakdown.ts";
+import type { BreakdownLines } from "../parts/breakdown_store.ts";
+import {
+  figureIndex,
+  figureLine,
+  type FigureRef,
+  noFigure,
+  type Series,
+  shownName,
+} from "../parts/figure.ts";
+import { refuseNumbers } from "../parts/lines.ts";
+import { figureBucket, figurePeriod, readPeriods } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
 import { type CheckedTrends, checkTrends, countsGroups, trendsModel } from "./check.ts";
 import { formulaLines } from "./formula.ts";
@@ -50,15 +64,15 @@ export const trendsKind = queryKind({
       const period = figurePeriod(figure, periods);
       const scope = trendScope(context, checked, series, period);
       const isGiven = (value: unknown) => value !== undefined && value !== null;
-      const { days } = nameStarts(period.starts, interval);
-      const bucket = isGiven(figure.day) ? figureDay(figure, days) : undefined;
+      const bucket = isGiven(figure.day) ? figureBucket(figure, interval, period, periods[0]) : undefined;
       if (!isGiven(figure.breakdown)) return trendPersonsText(scope, { bucket });
       if (!checked.breakdown) return noFigure(figure, "breakdown", "This query has no breakdown.");
       requireBreakdownScopes(context, checked.breakdown);
       const breakdown = await withRanges(scope, checked.breakdown);
       const top = await breakdownValues(scope, breakdown);
-      const line = figureLine(figure, "breakdown", valuesShown(breakdown, top));
-      return trendPersonsText(scope, { bucket, line, breakdown: { ...breakdown, values: top.values } });
+      const line = figureLine(figure.breakdown, valuesShown(breakdown, top));
+      const lines = line < 0 ? lineOfValue(figure, breakdown) : { ...breakdown, values: top.values };
+      return trendPersonsText(scope, { bucket, line: Math.max(0, line), breakdown: lines });
     },
   },
 });
@@ -89,4 +103,11 @@ function seriesTitle(series: Series): string {
   if (math === "hogql") return `${shownName(series)} ${node.math_hogql}`;
   const property = node.math_property ? ` of ${node.math_property}` : "";
   return `${shownName(series)} ${mathWords[math] ?? `${math}${property}`}`;
+}
+
+/** A line of a value that has none in the result: it may rank too low, or have no event. */
+function lineOfValue(figure: FigureRef, breakdown: Breakdown): BreakdownLines {
+  const value = toStoredValue(breakdown, [figure.breakdown].flat().map(String));
+  if (value !== undefined) return { ...breakdown, values: [value] };
+  return noFigure(figure, "breakdown", "The result has no line of this value.");
 }

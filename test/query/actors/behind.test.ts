@@ -335,7 +335,9 @@ test("what is behind nothing is refused by its field", async () => {
   const ofFunnel = (figure: object) => ({ kind: "FunnelsActorsQuery", source: funnel, ...figure });
   const cases: [source: unknown, attr: string][] = [
     ["persons", ""],
-    [{ kind: "HogQLQuery", query: "select 1" }, "__kind"],
+    [{ kind: "EventsQuery", select: ["*"] }, "__kind"],
+    [{ kind: "HogQLQuery", query: "select event from events" }, "__query"],
+    [{ kind: "HogQLQuery", query: "select person_id from nowhere" }, "__query"],
     [{ kind: "InsightActorsQuery" }, "__source"],
     [behind({ kind: "EventsQuery", select: ["*"] }, {}), "__source__kind"],
     [behind({ ...trend, sampling: 1 }, { day }), "__source__sampling"],
@@ -343,13 +345,18 @@ test("what is behind nothing is refused by its field", async () => {
     [behind(trend, { day: "2024-01-01" }), "__day"],
     [behind(trend, { day, series: 1 }), "__series"],
     [behind(trend, { day, breakdown: "pro" }), "__breakdown"],
-    [behind({ ...trend, breakdownFilter: { breakdown: "plan" } }, { day, breakdown: "none" }), "__breakdown"],
+    [
+      behind({ ...trend, breakdownFilter: { breakdown: "plan" } }, { day, breakdown: ["a", "b"] }),
+      "__breakdown",
+    ],
     [behind(trend, { day, compare: "previous" }), "__compare"],
     [behind(trend, { day, status: "new" }), "__status"],
     [behind(trend, { day, interval: 1 }), "__interval"],
-    [behind(trend, { day, includeRecordings: true }), "__includeRecordings"],
     [behind({ ...trend, series: [{ math: "unique_group", math_group_type_index: 0 }] }, { day }), "__series"],
-    [behind({ kind: "LifecycleQuery", series: [{ event: "seen" }], dateRange }, { day }), "__status"],
+    [
+      behind({ kind: "LifecycleQuery", series: [{ event: "seen" }], dateRange }, { day, status: "old" }),
+      "__status",
+    ],
     [behind({ kind: "StickinessQuery", series: [{ event: "seen" }], dateRange }, { day: 99 }), "__day"],
     [behind({ kind: "RetentionQuery", retentionFilter: {} }, { interval: 8 }), "__interval"],
     [behind({ kind: "RetentionQuery", retentionFilter: {} }, {}), "__interval"],
