@@ -1,6 +1,7 @@
 // Blocks in ClickHouse's Native format, as tests look at them.
 
-import { BlockReader, columnHeads, cutColumn } from "../../src/storage/native/native_cut.ts";
+import { BlockReader } from "../../src/storage/native/block_reader.ts";
+import { columnHeads, cutColumn } from "../../src/storage/native/native_cut.ts";
 
 /** The number of rows in a block's head: the second of two numbers of seven bits a byte. */
 export function rowsOfBlock(block: Uint8Array): number {

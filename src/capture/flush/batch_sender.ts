@@ -4,12 +4,11 @@
 
 import { limits } from "../../core/limits.ts";
 import type { ClickHouse, NativeBody } from "../../storage/clickhouse/clickhouse.ts";
-import { columnsThrough } from "../../storage/native/native_cut.ts";
 import { type JournalFile, type JournalIo, readWhole, writeWhole } from "../journal/journal_io.ts";
 import type { LaneKind } from "../journal/lane_kind.ts";
 import type { Batch, FileRange, Segment } from "../journal/segments/segment.ts";
 import { insertBatches } from "../store.ts";
-import { thinOldRows } from "./day_rows.ts";
+import { readFirstColumns, thinOldRows } from "./first_columns.ts";
 import { areWholeFile, listFileRanges, type LoadedBatch, readBatches } from "./insert_plan.ts";
 import { flushLimits } from "./limits.ts";
 
@@ -162,46 +161,5 @@ export class BatchSender {
 
   async #openSpool(): Promise<JournalFile> {
     return (this.#file ??= await this.#io.open(this.#path, "w"));
-  }
-}
-
-/** Bytes of uuid, project_id, event and timestamp for each row, where a block has up to 65,536 names. */
-const rowBytes = 16 + 4 + 2 + 8;
-/** Bytes beside them: the columns' heads, and usual names. */
-const headBytes = 2048;
-
-/**
- * The columns of a segment's blocks up to the one named `last`, as blocks. Of a block whose columns have another
- * order, as an earlier version wrote them, more is read.
- * @throws when the file ends before.
- */
-export async function* readFirstColumns(
-  io: JournalIo,
-  { path, batches }: Pick<Segment, "path" | "batches">,
-  last: string,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const frames = batches.flatMap((batch) => batch.frames).toSorted((a, b) => a.offset - b.offset);
-  const end = frames.reduce((most, { offset, length }) => Math.max(most, offset + length), 0);
-  const file = await io.open(path, "r");
-  let [window, start] = [new Uint8Array(0), 0];
-  const read = async (offset: number, length: number): Promise<Uint8Array> => {
-    if (offset < start || offset + length > start + window.length) {
-      // Short blocks lie next to each other: many are read at once.
-      const size = Math.min(Math.max(length, flushLimits.firstColumnsBytes), end - offset);
-      [window, start] = [new Uint8Array(size), offset];
-      await readWhole(file, window, offset);
-    }
-    return window.subarray(offset - start, offset - start + length);
-  };
-  try {
-    for (const { offset, length, rows } of frames) {
-      const likely = Math.min(length, headBytes + rows * rowBytes);
-      const block = columnsThrough(await read(offset, likely), last);
-      const found = block ?? columnsThrough(await read(offset, length), last);
-      if (!found) throw new Error("a block is cut short");
-      yield found;
-    }
-  } finally {
-    await file.close();
   }
 }

@@ -147,21 +147,14 @@ function withoutData({ length }: string): Insert {
   return { splitAt: length, settings: "", format: undefined, dataAt: length, file: undefined };
 }
 
-interface StatementShape {
-  /** The first word, in capitals; empty when it starts with a bracket or a literal. */
-  verb: string;
-  format: string | undefined;
-  /** The text before that FORMAT, when nothing follows it. */
-  unformatted: string | undefined;
-  selects: number;
-  outfile: boolean;
-}
-
-export function readShape(text: string): StatementShape {
-  const shape: StatementShape = {
+/** What a statement is, by its tokens. */
+export function readShape(text: string) {
+  const shape = {
+    /** The first word, in capitals; empty when it starts with a bracket or a literal. */
     verb: "",
-    format: undefined,
-    unformatted: undefined,
+    format: undefined as string | undefined,
+    /** The text before that FORMAT, when nothing follows it. */
+    unformatted: undefined as string | undefined,
     selects: 0,
     outfile: false,
   };

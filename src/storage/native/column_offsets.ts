@@ -1,6 +1,7 @@
 // The offsets of columns in a Native block, for readers of its bytes.
 
-import { BlockReader, columnHeads, cutColumn } from "./native_cut.ts";
+import { BlockReader } from "./block_reader.ts";
+import { columnHeads, cutColumn } from "./native_cut.ts";
 
 interface ColumnOffsets {
   from: number;

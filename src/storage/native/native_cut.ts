@@ -1,5 +1,6 @@
 // Reads Native blocks and cuts them by rows. It knows only the column types of our own blocks.
 
+import { BlockReader, CutShort } from "./block_reader.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "./native.ts";
 
 /** Writes the values of a fixed-width column in a cut: row number within the cut → the value's bytes. */
@@ -144,65 +145,4 @@ function cutLowCardinality(read: BlockReader, rows: number, from: number, to: nu
   out.u64(BigInt(to - from));
   out.raw(indexes, from * width, to * width);
   return out.filled();
-}
-
-class CutShort extends Error {
-  constructor() {
-    super("block is cut short");
-  }
-}
-
-export class BlockReader {
-  at = 0;
-  readonly #bytes: Uint8Array;
-  readonly #view: DataView;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  }
-
-  varuint(): number {
-    let value = 0;
-    for (let shift = 0; shift < 35; shift += 7) {
-      if (this.at === this.#bytes.length) throw new CutShort();
-      const byte = this.#bytes[this.at++]!;
-      value += (byte & 127) * 2 ** shift;
-      if (byte < 128) return value;
-    }
-    throw new Error("varuint too long");
-  }
-
-  u64(): bigint {
-    const at = this.at;
-    this.slice(8);
-    return this.#view.getBigUint64(at, true);
-  }
-
-  text(): string {
-    return new TextDecoder().decode(this.slice(this.varuint()));
-  }
-
-  slice(size: number): Uint8Array {
-    if (this.at + size > this.#bytes.length) throw new CutShort();
-    return this.between(this.at, (this.at += size));
-  }
-
-  between(from: number, to: number): Uint8Array {
-    return this.#bytes.subarray(from, to);
-  }
-
-  /** Walks `count` String values and returns the bytes of those from `from` to `to`. */
-  strings(count: number, from: number, to: number): Uint8Array {
-    let first = this.at;
-    let last = this.at;
-    for (let i = 0; i < count; i++) {
-      if (i === from) first = this.at;
-      const length = this.varuint();
-      this.at += length;
-      if (this.at > this.#bytes.length) throw new CutShort();
-      if (i + 1 === to) last = this.at;
-    }
-    return from < to ? this.between(first, last) : this.between(first, first);
-  }
 }

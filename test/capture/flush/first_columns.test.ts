@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { Block } from "../../../src/capture/columns/block.ts";
 import { emptyRow } from "../../../src/capture/fields/row.ts";
-import { readFirstColumns } from "../../../src/capture/flush/batch_sender.ts";
+import { readFirstColumns } from "../../../src/capture/flush/first_columns.ts";
 import { systemIo } from "../../../src/capture/journal/journal_io.ts";
 import type { Batch, Frame } from "../../../src/capture/journal/segments/segment.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";

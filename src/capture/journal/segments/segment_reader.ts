@@ -8,6 +8,7 @@ import { batchAt, type FoundFrame, nextFrame, readFrame } from "./frame.ts";
 import { nativeBatchAt, nextNativeFrame, readNativeFrame } from "./native_frame.ts";
 import {
   batchId,
+  countFrame,
   type Frame,
   readSegmentHead,
   readSegmentName,
@@ -15,7 +16,6 @@ import {
   segmentHeadBytes,
   toSegment,
 } from "./segment.ts";
-import { countFrame } from "./segment_writer.ts";
 
 /** A range of a file that belongs to no sound frame. */
 export interface BadRange {

@@ -4,13 +4,13 @@ import { nextTurn } from "../../../core/clock.ts";
 import { toReason } from "../../../core/log.ts";
 import { Pieces } from "../../../storage/native/native.ts";
 import { captureLimits } from "../../limits.ts";
+import { DiskFullError } from "../disk_reserve.ts";
 import type { JournalFile, JournalIo } from "../journal_io.ts";
 import type { FrameBlock } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
-import { DiskFullError } from "../quota.ts";
 import { writeFrame } from "./frame.ts";
 import { writeNativeFrame } from "./native_frame.ts";
-import { type Batch, batchId, type Frame, type Segment } from "./segment.ts";
+import { type Batch, batchId, countFrame, type Frame, type Segment } from "./segment.ts";
 import { SegmentFiles, type SegmentFilesOptions } from "./segment_files.ts";
 
 export interface SegmentWriterOptions extends SegmentFilesOptions {
@@ -194,12 +194,4 @@ function batchFor(segment: Segment, block: FrameBlock): Batch | undefined {
   const batch: Batch = { id, partition: block.partition, rows: 0, bytes: 0, frames: [] };
   segment.batches.push(batch);
   return batch;
-}
-
-/** Counts a frame that was written into its batch and segment. */
-export function countFrame(segment: Segment, batch: Batch, frame: Frame): void {
-  batch.frames.push(frame);
-  batch.rows += frame.rows;
-  batch.bytes += frame.length;
-  segment.rows += frame.rows;
 }

@@ -2,14 +2,10 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { Block } from "../../../src/capture/columns/block.ts";
 import { emptyRow } from "../../../src/capture/fields/row.ts";
-import { thinOldRows } from "../../../src/capture/flush/day_rows.ts";
+import { thinOldRows } from "../../../src/capture/flush/first_columns.ts";
+import { BlockReader } from "../../../src/storage/native/block_reader.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
-import {
-  BlockReader,
-  columnHeads,
-  columnsThrough,
-  cutColumn,
-} from "../../../src/storage/native/native_cut.ts";
+import { columnHeads, columnsThrough, cutColumn } from "../../../src/storage/native/native_cut.ts";
 
 interface Happened {
   project_id: number;
