@@ -7,7 +7,14 @@ import { localZone } from "./clock.ts";
 import { icons, pageAt, pagesFor } from "./pages.tsx";
 import { type ListReply, openApi } from "./session/api.ts";
 import { buildHref, navigate, type Route, useRoute } from "./session/route.ts";
-import { allows, type ProjectRow, type Session, SessionContext, ZoneContext } from "./session/session.ts";
+import {
+  allows,
+  type ProjectRow,
+  type Session,
+  SessionContext,
+  useSession,
+  ZoneContext,
+} from "./session/session.ts";
 import { useLoaded } from "./session/use_loaded.ts";
 import { Button, NoSuch, WhenLoaded } from "./ui/parts.tsx";
 import { ThemeButton } from "./ui/theme.tsx";
@@ -47,11 +54,7 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
     return (
       <SessionContext.Provider value={session}>
         <ZoneContext.Provider value={project.timezone}>
-          <Frame
-            session={session}
-            route={route}
-            isStray={!named && route.project !== "" && project !== unnamed}
-          />
+          <Frame route={route} />
         </ZoneContext.Provider>
       </SessionContext.Provider>
     );
@@ -77,14 +80,11 @@ const unnamed: ProjectRow = {
   daily_event_quota: null,
 };
 
-interface FrameProps {
-  session: Session;
-  route: Route;
+function Frame({ route }: { route: Route }) {
+  const session = useSession();
+  const { project } = session;
   /** Whether the address names a project that does not exist or is not shown. */
-  isStray: boolean;
-}
-
-function Frame({ session, route, isStray }: FrameProps) {
+  const isStray = route.project !== "" && project !== unnamed && String(project.id) !== route.project;
   const groups = pagesFor((scope) => allows(session.scopes, scope));
   const allowed = groups.flatMap(({ entries }) => entries);
   const shown = pageAt(allowed, route);
@@ -100,7 +100,6 @@ function Frame({ session, route, isStray }: FrameProps) {
     if (shown) return <shown.page route={route} />;
     return <NoSuch title="Not found" what="page" name={[route.page, ...route.more].join("/")} />;
   };
-  const { project } = session;
   const [zone, readerZone] = [project.timezone, localZone()];
   const clockText =
     zone === readerZone
@@ -118,9 +117,9 @@ function Frame({ session, route, isStray }: FrameProps) {
       >
         To the content
       </a>
-      <TopBar session={session} page={shown?.name ?? ""} isStray={isStray} />
+      <TopBar page={shown?.name ?? ""} isStray={isStray} />
       <div class="frame">
-        <Menu project={project.id} groups={groups} current={shown?.name} />
+        <Menu groups={groups} current={shown?.name} />
         <main
           id="page-content"
           tabIndex={-1}
@@ -135,8 +134,8 @@ function Frame({ session, route, isStray }: FrameProps) {
   );
 }
 
-function TopBar({ session, page, isStray }: Pick<FrameProps, "session" | "isStray"> & { page: string }) {
-  const { project, projects } = session;
+function TopBar({ page, isStray }: { page: string; isStray: boolean }) {
+  const { project, projects, signOut } = useSession();
   return (
     <header class="top">
       <a class="brand" href={buildHref(project.id, "")}>
@@ -161,18 +160,13 @@ function TopBar({ session, page, isStray }: Pick<FrameProps, "session" | "isStra
       <span class="fill" />
       <ThemeButton />
       <a href="/docs">API</a>
-      <Button onClick={session.signOut}>Sign out</Button>
+      <Button onClick={signOut}>Sign out</Button>
     </header>
   );
 }
 
-interface MenuProps {
-  project: number;
-  groups: ReturnType<typeof pagesFor>;
-  current: string | undefined;
-}
-
-function Menu({ project, groups, current }: MenuProps) {
+function Menu({ groups, current }: { groups: ReturnType<typeof pagesFor>; current: string | undefined }) {
+  const { project } = useSession();
   const menu = useRef<HTMLElement>(null);
   useEffect(() => {
     // On a narrow screen the menu is a row that scrolls.
@@ -189,7 +183,7 @@ function Menu({ project, groups, current }: MenuProps) {
                 icons[name] && (
                   <li key={name}>
                     <a
-                      href={buildHref(project, name)}
+                      href={buildHref(project.id, name)}
                       {...(name === current && { "aria-current": "page" as const })}
                     >
                       <svg class="icon" viewBox="0 0 24 24" width="17" height="17" aria-hidden="true">

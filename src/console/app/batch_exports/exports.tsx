@@ -1,6 +1,5 @@
 // Batch exports: listed, and one with its runs, backfills and log.
 
-import { useState } from "preact/hooks";
 import type { Route } from "../session/route.ts";
 import { useAllowed, useOpen } from "../session/session.ts";
 import { useList } from "../session/use_loaded.ts";
@@ -88,12 +87,18 @@ function settingsIn(text: string): unknown {
 
 function NewExport() {
   const open = useOpen("exports");
-  const { fields, text, choice } = useFields({ name: "", model: "events", interval: "hour" });
-  const [{ type, config }, setDestination] = useState({ type: "S3", config: writeExample("S3") });
+  const { fields, change, text, choice } = useFields({
+    name: "",
+    model: "events",
+    interval: "hour",
+    type: "S3",
+    config: writeExample("S3"),
+  });
+  const { type, config, ...more } = fields;
   // Edited settings stay.
   const choose = (chosen: string) =>
-    setDestination({ type: chosen, config: config === writeExample(type) ? writeExample(chosen) : config });
-  const body = () => ({ ...fields, destination: { type, config: settingsIn(config) } });
+    change({ type: chosen, config: config === writeExample(type) ? writeExample(chosen) : config });
+  const body = () => ({ ...more, destination: { type, config: settingsIn(config) } });
   return (
     <FormCard title="New export" send={(send) => send("POST", "batch_exports/", body, "Created.", open)}>
       {text("name", "Name of the export", { required: true })}
@@ -105,7 +110,7 @@ function NewExport() {
           <textarea
             id={id}
             value={config}
-            onInput={(event) => setDestination({ type, config: event.currentTarget.value })}
+            onInput={(event) => change({ config: event.currentTarget.value })}
           />
         )}
       </Field>

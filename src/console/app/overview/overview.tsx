@@ -19,13 +19,13 @@ import {
   cards,
   curveQuery,
   curves,
-  findSubject,
   overviewQuery,
   readSite,
   rowName,
   type Site,
   siteAddress,
   siteRanges,
+  subjects,
 } from "./site_query.ts";
 
 export function Overview({ route }: { route: Route }) {
@@ -110,7 +110,8 @@ function Scope({ site, show }: { site: Site; show: (site: Site) => void }) {
         options={comparisons}
       />
       {site.filters.map((filter) => {
-        const name = `${findSubject(filter.by)?.title}: ${rowName(findSubject(filter.by)!, filter.value)}`;
+        const subject = subjects.get(filter.by)!;
+        const name = `${subject.title}: ${rowName(subject, filter.value)}`;
         const rest = { ...site, filters: site.filters.filter((item) => item !== filter) };
         return (
           <button key={name} type="button" class="tag chip" onClick={() => show(rest)}>

@@ -54,11 +54,10 @@ export const cards: Readonly<Record<string, readonly Subject[]>> = {
 /** Events without a country have one by the time zone of their browser. */
 export const byZone = ofEvent("Timezone", "Time zones", "$timezone");
 
-const subjects = new Map([...Object.values(cards).flat(), byZone].map((subject) => [subject.by, subject]));
-
-export function findSubject(by: string): Subject | undefined {
-  return subjects.get(by);
-}
+/** By the API's name of their breakdown. */
+export const subjects = new Map(
+  [...Object.values(cards).flat(), byZone].map((subject) => [subject.by, subject]),
+);
 
 export interface SiteFilter {
   by: string;

@@ -14,7 +14,14 @@ export function Tree({ name, value, open = 1 }: { name: string; value: unknown; 
   if (entries.length === 0) {
     return (
       <div class="leaf">
-        <span class="name">{name}</span> {isLeaf ? <Leaf value={value} /> : <span class="quiet">{size}</span>}
+        <span class="name">{name}</span>{" "}
+        {isLeaf ? (
+          <span class={typeof value === "string" ? "value text" : "value"}>
+            {value === "" ? '""' : String(value)}
+          </span>
+        ) : (
+          <span class="quiet">{size}</span>
+        )}
       </div>
     );
   }
@@ -29,11 +36,6 @@ export function Tree({ name, value, open = 1 }: { name: string; value: unknown; 
       {entries.length > shownMax && <p class="quiet">and {entries.length - shownMax} more</p>}
     </details>
   );
-}
-
-function Leaf({ value }: { value: unknown }) {
-  if (typeof value === "string") return <span class="value text">{value === "" ? '""' : value}</span>;
-  return <span class="value">{String(value)}</span>;
 }
 
 /** The properties shown before "more" is clicked. */

@@ -5,12 +5,12 @@ import {
   byZone,
   cards,
   curveQuery,
-  findSubject,
   overviewQuery,
   readSite,
   rowName,
   type Site,
   siteAddress,
+  subjects,
   tableQuery,
   withFilter,
 } from "../../../../src/console/app/overview/site_query.ts";
@@ -97,17 +97,17 @@ test("each table requests its own breakdown, and that of time zones for events w
       limit: 8,
       properties: [],
     });
-    expect(findSubject(subject.by)).toBe(subject);
+    expect(subjects.get(subject.by)).toBe(subject);
   }
   expect(new Set(all.map(({ by }) => by)).size).toBe(all.length);
   expect(tableQuery(site, byZone, 8).properties).toEqual([
     { key: "$geoip_country_code", type: "event", operator: "is_not_set" },
   ]);
-  expect(findSubject("Nonsense")).toBeUndefined();
+  expect(subjects.get("Nonsense")).toBeUndefined();
 });
 
 test("rows are called by what they stand for; what no browser knows is called as it is", () => {
-  const named = (by: string, value: string) => rowName(findSubject(by)!, value);
+  const named = (by: string, value: string) => rowName(subjects.get(by)!, value);
   expect([named("Country", "DE"), named("Country", ""), named("Country", "no code")]).toEqual([
     "Germany",
     "(none)",

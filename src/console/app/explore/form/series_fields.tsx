@@ -1,6 +1,6 @@
 // The fields of a query's events: which they are, what is counted, and each one's own filters.
 
-import type { ComponentChildren } from "preact";
+import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { AddCondition, ConditionFields } from "../../filters/condition_fields.tsx";
 import type { Condition } from "../../filters/conditions.ts";
@@ -19,6 +19,7 @@ interface SeriesFieldsProps {
 export function SeriesFields({ query: { kind, series }, set }: SeriesFieldsProps) {
   const [least, most] = kinds[kind].events;
   const shown = shownSeries(kind, series);
+  const { names, nameList } = useOffered();
   const fieldset = useRef<HTMLFieldSetElement>(null);
   const isAdded = useRef(false);
   const add = () => {
@@ -34,28 +35,37 @@ export function SeriesFields({ query: { kind, series }, set }: SeriesFieldsProps
   return (
     <fieldset class="whole" ref={fieldset}>
       <legend>{kind === "funnel" ? "Steps, in their order" : most > 1 ? "Events" : "Event"}</legend>
-      {shown.map((item, i, all) => (
-        <OneSeries
-          key={i}
-          kind={kind}
-          label={labelSeries(kind, all.length, i)}
-          series={item}
-          set={(change) => set(all.map((other, j) => (j === i ? { ...other, ...change } : other)))}
-          of={all.length > 1 ? ` of event ${i + 1}` : ""}
-        >
-          {i === all.length - 1 && all.length < most && least < most && (
-            <Button onClick={add}>Add {kind === "funnel" ? "step" : "event"}</Button>
-          )}
-          {all.length > least && (
-            <Button
-              aria-label={`Remove ${labelSeries(kind, all.length, i)}`}
-              onClick={() => set(all.filter((_, j) => j !== i))}
-            >
-              Remove
-            </Button>
-          )}
-        </OneSeries>
-      ))}
+      {shown.map((item, i, all) => {
+        const label = labelSeries(kind, all.length, i);
+        // A single event has the filters of its query.
+        const of = all.length > 1 ? ` of event ${i + 1}` : "";
+        const change = (part: Partial<Series>) =>
+          set(all.map((other, j) => (j === i ? { ...other, ...part } : other)));
+        const setConditions = (conditions: Condition[]) => change({ conditions });
+        const filters = { conditions: item.conditions, set: setConditions, about: of };
+        const { text, choice } = makeInputs(item, change);
+        return (
+          <Fragment key={i}>
+            <div class="form series">
+              {text("event", label, { placeholder: "any event", list: nameList("events") })}
+              {kind === "trend" && choice("math", `Count${of}`, mathsWith(names))}
+              {kind === "trend" &&
+                needsProperty(item.math) &&
+                text("property", `Property${of}`, { list: nameList("event"), required: true })}
+              {of !== "" && <AddCondition {...filters} />}
+              {i === all.length - 1 && all.length < most && least < most && (
+                <Button onClick={add}>Add {kind === "funnel" ? "step" : "event"}</Button>
+              )}
+              {all.length > least && (
+                <Button aria-label={`Remove ${label}`} onClick={() => set(all.filter((_, j) => j !== i))}>
+                  Remove
+                </Button>
+              )}
+            </div>
+            <ConditionFields {...filters} />
+          </Fragment>
+        );
+      })}
     </fieldset>
   );
 }
@@ -73,38 +83,6 @@ function labelSeries(kind: Kind, count: number, i: number): string {
   if (kind === "funnel") return `Step ${i + 1}`;
   if (kind === "retention") return i === 0 ? "Did" : "Came back and did";
   return count > 1 ? `Event ${i + 1}` : "Event";
-}
-
-interface OneSeriesProps {
-  kind: Kind;
-  label: string;
-  series: Series;
-  set: (change: Partial<Series>) => void;
-  /** Added to the labels of its fields, where there are several events. */
-  of: string;
-  children: ComponentChildren;
-}
-
-function OneSeries({ kind, label, series, set, of, children }: OneSeriesProps) {
-  const { math, conditions } = series;
-  const { names, nameList } = useOffered();
-  const filters = { conditions, set: (next: Condition[]) => set({ conditions: next }), about: of };
-  const { text, choice } = makeInputs(series, set);
-  return (
-    <>
-      <div class="form series">
-        {text("event", label, { placeholder: "any event", list: nameList("events") })}
-        {kind === "trend" && choice("math", `Count${of}`, mathsWith(names))}
-        {kind === "trend" &&
-          needsProperty(math) &&
-          text("property", `Property${of}`, { list: nameList("event"), required: true })}
-        {/* A single event has the filters of its query. */}
-        {of !== "" && <AddCondition {...filters} />}
-        {children}
-      </div>
-      <ConditionFields {...filters} />
-    </>
-  );
 }
 
 /** What can be counted, with the project's types of groups. */
