@@ -87,17 +87,17 @@ function Frame({ route }: { route: Route }) {
   const isStray = route.project !== "" && project !== unnamed && String(project.id) !== route.project;
   const groups = pagesFor((scope) => allows(session.scopes, scope));
   const allowed = groups.flatMap(({ entries }) => entries);
-  const shown = pageAt(allowed, route);
+  const entry = pageAt(allowed, route);
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
     // The focus moves to the page that was opened, for keyboards and screen readers.
     if (!isFirst.current) main.current?.querySelector("h1")?.focus();
     isFirst.current = false;
-  }, [shown?.name]);
+  }, [entry?.name]);
   const content = () => {
     if (isStray) return <NoSuch title="Not found" what="project" name={route.project} />;
-    if (shown) return <shown.page route={route} />;
+    if (entry) return <entry.page route={route} />;
     return <NoSuch title="Not found" what="page" name={[route.page, ...route.more].join("/")} />;
   };
   const [zone, readerZone] = [project.timezone, localZone()];
@@ -117,14 +117,14 @@ function Frame({ route }: { route: Route }) {
       >
         To the content
       </a>
-      <TopBar page={shown?.name ?? ""} isStray={isStray} />
+      <TopBar page={entry?.name ?? ""} isStray={isStray} />
       <div class="frame">
-        <Menu groups={groups} current={shown?.name} />
+        <Menu groups={groups} current={entry?.name} />
         <main
           id="page-content"
           tabIndex={-1}
           ref={main}
-          key={`${route.project || project.id} ${shown?.name}`}
+          key={`${route.project || project.id} ${entry?.name}`}
         >
           {content()}
           <footer class="quiet">{clockText}</footer>

@@ -26,25 +26,25 @@ type Seek = { at: number } | undefined;
 const isShared = location.pathname.startsWith("/shared/");
 
 export function PlayerPage() {
-  const [shown, setShown] = useState<Recording>();
+  const [recording, setRecording] = useState<Recording>();
   const [problem, setProblem] = useState("");
   const [seek, setSeek] = useState<Seek>();
   useEffect(() => {
     if (isShared) {
       const show = (found: Recording) => {
-        setShown(found);
+        setRecording(found);
         const seconds = Number(new URLSearchParams(location.search).get("t"));
         if (seconds > 0) setSeek({ at: findBegin(found.windows) + seconds * 1000 });
       };
       readShared().then(show, (thrown: unknown) => setProblem(toMessage(thrown)));
       return whenRevoked(() => {
-        setShown(undefined);
+        setRecording(undefined);
         setProblem(revoked);
       });
     }
     const receive = (event: MessageEvent<PlayerMessage>) => {
       if (event.origin !== location.origin || event.source !== parent) return;
-      if (event.data.kind === "show") setShown(event.data);
+      if (event.data.kind === "show") setRecording(event.data);
       if (event.data.kind === "problem") setProblem(event.data.text);
       if (event.data.kind === "seek") setSeek({ at: event.data.at });
       if (event.data.kind === "press") {
@@ -66,7 +66,11 @@ export function PlayerPage() {
         </header>
       )}
       <ErrorText error={problem} />
-      {shown ? <Windowed shown={shown} seek={seek} /> : problem === "" && <p class="quiet">Loading …</p>}
+      {recording ? (
+        <Windowed recording={recording} seek={seek} />
+      ) : (
+        problem === "" && <p class="quiet">Loading …</p>
+      )}
     </main>
   );
 }
@@ -104,8 +108,8 @@ async function readShared(): Promise<Recording> {
 }
 
 /** One window of the browser at a time. */
-function Windowed({ shown: { windows, isWhole }, seek }: { shown: Recording; seek: Seek }) {
-  const longest = [...windows].toSorted(([, item], [, other]) => other.length - item.length);
+function Windowed({ recording: { windows, isWhole }, seek }: { recording: Recording; seek: Seek }) {
+  const longest = [...windows].toSorted(([, left], [, right]) => right.length - left.length);
   const [chosen, setChosen] = useState(longest[0]?.[0] ?? "");
   const { events, notices } = useMemo(() => readPlayable(windows.get(chosen) ?? []), [windows, chosen]);
   return (

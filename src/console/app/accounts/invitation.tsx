@@ -55,7 +55,7 @@ function ReviewAccount({ personal_api_keys: keys, sessions, next }: Had & { next
 
 export function AcceptInvitation({ invitation, accepted }: { invitation: Invitation; accepted: () => void }) {
   const { id, token } = invitation;
-  const [shown, setShown] = useState<Invited>();
+  const [invited, setInvited] = useState<Invited>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const [had, setHad] = useState<Had>();
@@ -63,7 +63,7 @@ export function AcceptInvitation({ invitation, accepted }: { invitation: Invitat
   useEffect(() => {
     document.title = "Invitation · Sluice";
     readInvitation(invitation).then((found) => {
-      setShown(found);
+      setInvited(found);
       change({ first_name: found.first_name });
     }, setError);
   }, [id]);
@@ -79,7 +79,7 @@ export function AcceptInvitation({ invitation, accepted }: { invitation: Invitat
       .finally(() => setBusy(false));
   };
   if (had) return <ReviewAccount {...had} next={accepted} />;
-  if (!shown) {
+  if (!invited) {
     return (
       <>
         <ErrorText error={error} />
@@ -89,10 +89,10 @@ export function AcceptInvitation({ invitation, accepted }: { invitation: Invitat
   }
   return (
     <>
-      <h2>Join {shown.organization_name}</h2>
+      <h2>Join {invited.organization_name}</h2>
       <p>
-        You are invited as <strong>{shown.target_email}</strong>. Choose a password, of at least 8 characters;
-        if you have an account here already, give its own.
+        You are invited as <strong>{invited.target_email}</strong>. Choose a password, of at least 8
+        characters; if you have an account here already, give its own.
       </p>
       <ErrorText error={error} />
       <Form send={send}>

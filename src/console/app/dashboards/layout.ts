@@ -42,9 +42,9 @@ function byNumber(left: number, right: number): number {
 /** One tile changes places with the one before it or after it. */
 export function withMoved(shapes: readonly Shape[], id: number, by: -1 | 1): Shape[] {
   const from = shapes.findIndex((shape) => shape.id === id);
-  const [tile, other] = [shapes[from], shapes[from + by]];
-  if (!tile || !other) return [...shapes];
-  return shapes.map((shape) => (shape === tile ? other : shape === other ? tile : shape));
+  const [tile, neighbour] = [shapes[from], shapes[from + by]];
+  if (!tile || !neighbour) return [...shapes];
+  return shapes.map((shape) => (shape === tile ? neighbour : shape === neighbour ? tile : shape));
 }
 
 export function withChanged(shapes: readonly Shape[], id: number, change: Partial<Shape>): Shape[] {

@@ -167,19 +167,19 @@ function Tiles({ path, dashboard, loaded, scope, arranging }: TilesProps) {
   useEffect(() => setShapes(toShapes(tiles)), [tiles]);
   const { saveLayout, action } = useSavedLayout(path);
   const grid = useRestoredFocus(shapes);
-  const [said, setSaid] = useState("");
+  const [announcement, setAnnouncement] = useState("");
   const known = new Map(tiles.map((tile) => [tile.id, tile]));
   const arrange: Arrange = (next, id, words) => {
     const name = tileName(known.get(id)!);
     setShapes(next);
     saveLayout(next);
-    setSaid(`${name}: ${words}, ${next.findIndex((item) => item.id === id) + 1} of ${next.length}.`);
+    setAnnouncement(`${name}: ${words}, ${next.findIndex((item) => item.id === id) + 1} of ${next.length}.`);
   };
   return (
     <>
       <Outcome action={action} />
       <p class="visually-hidden" role="status">
-        {said}
+        {announcement}
       </p>
       <div class="tiles" ref={grid}>
         {shapes.map((shape) => {
@@ -236,8 +236,8 @@ function useRestoredFocus(moved: unknown) {
   const active = document.activeElement;
   if (active?.id && grid.current?.contains(active)) focused.current = active.id;
   useEffect(() => {
-    const wanted = focused.current && document.getElementById(focused.current);
-    if (wanted && document.activeElement === document.body) wanted.focus();
+    const button = focused.current && document.getElementById(focused.current);
+    if (button && document.activeElement === document.body) button.focus();
   }, [moved]);
   return grid;
 }

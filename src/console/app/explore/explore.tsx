@@ -45,7 +45,7 @@ export function Explore({ route }: { route: Route }) {
       <Card>
         <QueryForm
           next={next}
-          edit={(other) => edit({ address, query: other })}
+          edit={(changed) => edit({ address, query: changed })}
           submit={show}
           isEdited={isEdited}
         />

@@ -118,11 +118,11 @@ function readOwner(text: string | null): Owner {
 export function toAddress(query: InsightQuery): string {
   const { kind, interval, range, breakdown, series, conditions } = query;
   const params = new URLSearchParams({ kind, interval, range, breakdown });
-  for (const [i, { event, math, property, conditions: own }] of series.entries()) {
+  for (const [i, { event, math, property, conditions: filters }] of series.entries()) {
     params.append("event", event);
     params.append("math", math);
     params.append("property", property);
-    for (const item of own) params.append(`where${i}`, conditionAddress(item));
+    for (const item of filters) params.append(`where${i}`, conditionAddress(item));
   }
   if (query.breakdownType !== "event") params.set("of", query.breakdownType);
   if (query.withoutTests) params.set("tests", "false");

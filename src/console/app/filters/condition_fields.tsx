@@ -45,7 +45,7 @@ interface ConditionFieldsProps {
 export function ConditionFields({ conditions, set, about = "", owner }: ConditionFieldsProps) {
   const { names, nameList } = useOffered();
   const change = (i: number, item: Partial<Condition>) =>
-    set(conditions.map((other, j) => (i === j ? { ...other, ...item } : other)));
+    set(conditions.map((condition, j) => (i === j ? { ...condition, ...item } : condition)));
   return (
     <>
       {conditions.map((condition, i) => {
@@ -159,7 +159,7 @@ function ValueFields({ of, condition: { type, key, values }, set, isKnown }: Val
           key={i}
           label={i === 0 ? `Value${of}` : `Or value ${i + 1}${of}`}
           value={value}
-          set={(next) => set(values.map((other, j) => (j === i ? next : other)))}
+          set={(next) => set(values.map((before, j) => (j === i ? next : before)))}
           list={id}
         />
       ))}

@@ -13,7 +13,7 @@ export function filterSentences(query: Fields): string[] {
     const text = filtersText(node["properties"]);
     const name = node["custom_name"] || node["event"] || node["id"] || "any event";
     const letter = nodes.length > 1 ? `${String.fromCharCode(65 + i)}, ` : "";
-    return text ? [`${letter}${shown(name)}: only where ${text}.`] : [];
+    return text ? [`${letter}${toPlainText(name)}: only where ${text}.`] : [];
   });
   const formulas = listFormulas(toFields(query["trendsFilter"]));
   return [
@@ -29,7 +29,7 @@ const listEntities = ({ targetEntity, returningEntity }: Fields) =>
 
 function listFormulas({ formula, formulas, formulaNodes }: Fields): string[] {
   const nodes = toList(formulaNodes).map((node) => toFields(node)["formula"]);
-  return [nodes, toList(formulas), [formula]].find((some) => some.some(Boolean))?.map(shown) ?? [];
+  return [nodes, toList(formulas), [formula]].find((some) => some.some(Boolean))?.map(toPlainText) ?? [];
 }
 
 /** Filters of any form that the API takes; "" for none. */
@@ -48,13 +48,18 @@ function oneText(filter: unknown): string {
     return type === "OR" && values.length > 1 ? `(${text})` : text;
   }
   if (key === undefined) return "";
-  if (type === "hogql") return shown(key);
+  if (type === "hogql") return toPlainText(key);
   const owner = toOwner(type, group_type_index);
   const isGroup = owner !== undefined && readGroupIndex(owner) !== undefined;
-  const name = owner === "event" ? shown(key) : `the ${isGroup ? "group" : shown(type)}’s ${shown(key)}`;
-  const word = operators.find(([item]) => item === operator)?.[1] ?? shown(operator).replaceAll("_", " ");
-  const texts = (Array.isArray(value) ? value : [value ?? ""]).map((item) => shown(item) || "(empty)");
-  return `${name} ${word}${needsValue(shown(operator)) ? ` ${texts.join(" or ")}` : ""}`;
+  const name =
+    owner === "event"
+      ? toPlainText(key)
+      : `the ${isGroup ? "group" : toPlainText(type)}’s ${toPlainText(key)}`;
+  const word =
+    operators.find(([item]) => item === operator)?.[1] ?? toPlainText(operator).replaceAll("_", " ");
+  const texts = (Array.isArray(value) ? value : [value ?? ""]).map((item) => toPlainText(item) || "(empty)");
+  return `${name} ${word}${needsValue(toPlainText(operator)) ? ` ${texts.join(" or ")}` : ""}`;
 }
 
-const shown = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
+const toPlainText = (value: unknown): string =>
+  typeof value === "object" ? JSON.stringify(value) : String(value);

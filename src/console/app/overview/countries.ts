@@ -11,7 +11,7 @@ let countries: Map<string, string> | undefined;
 function countriesByZone(): Map<string, string> {
   const found = new Map<string, string>();
   const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
-  for (const code of letters.flatMap((letter) => letters.map((other) => letter + other))) {
+  for (const code of letters.flatMap((first) => letters.map((second) => first + second))) {
     const locale: Intl.Locale & { getTimeZones?(): string[] | undefined } = new Intl.Locale(`und-${code}`);
     for (const zone of locale.getTimeZones?.() ?? []) found.set(shownZone(zone), code);
   }

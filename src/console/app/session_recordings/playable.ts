@@ -110,8 +110,8 @@ function drawPage(roots: readonly unknown[]): object {
 function readStyle(box: Fields): string {
   const style = toFields(box["style"]);
   const pixels = (value: unknown) => `${toNumber(value) ?? 0}px`;
-  const colour = (value: unknown, other: string) =>
-    /^#[0-9a-f]{3,8}$/i.test(toText(value)) ? toText(value) : other;
+  const colour = (value: unknown, fallback: string) =>
+    /^#[0-9a-f]{3,8}$/i.test(toText(value)) ? toText(value) : fallback;
   const parts = [
     "position: absolute; box-sizing: border-box; overflow: hidden",
     `left: ${pixels(box["x"])}; top: ${pixels(box["y"])}`,

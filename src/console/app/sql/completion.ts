@@ -47,12 +47,12 @@ export function offeredAt(text: string, caret: number, words: SqlWords, names: S
   }
   const from = wordStart(before);
   const path = before.slice(from).split(".");
-  const [typed, owners] = [path.at(-1)!, path.slice(0, -1)];
+  const [prefix, owners] = [path.at(-1)!, path.slice(0, -1)];
   const found =
     owners.length > 0
       ? offersAfterDot(owners, text, words, names)
       : offersAnywhere(text, before, from, words);
-  return { from: caret - typed.length, offers: ranked(found, typed) };
+  return { from: caret - prefix.length, offers: ranked(found, prefix) };
 }
 
 function toOffer(kind: Offer["kind"], name: string, text = name): Offer {
@@ -145,9 +145,9 @@ function offerProperties(names: readonly string[]): Offer[] {
 }
 
 /** Names that begin with what was typed, then names that contain it. */
-function ranked(offers: readonly Offer[], typed: string): Offer[] {
-  const wanted = typed.toLowerCase();
-  const at = (offer: Offer) => offer.name.toLowerCase().indexOf(wanted);
+function ranked(offers: readonly Offer[], prefix: string): Offer[] {
+  const lowered = prefix.toLowerCase();
+  const at = (offer: Offer) => offer.name.toLowerCase().indexOf(lowered);
   const near = offers.filter((offer) => at(offer) >= 0);
   const begin = near.filter((offer) => at(offer) === 0);
   return [...begin, ...near.filter((offer) => at(offer) > 0)].slice(0, offersMax);

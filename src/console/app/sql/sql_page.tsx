@@ -94,20 +94,14 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
       {given !== "" && (
         <Card>
           <div id={errorId}>{!loaded.loading && <LoadError loaded={loaded} />}</div>
-          <Answer loaded={loaded} display={display} choose={(drawn) => show(given, drawn)} />
+          {renderAnswer(loaded, display, (drawn) => show(given, drawn))}
         </Card>
       )}
     </>
   );
 }
 
-interface AnswerProps {
-  loaded: Loaded<RowsReply | null>;
-  display: string;
-  choose: (display: string) => void;
-}
-
-function Answer({ loaded, display, choose }: AnswerProps) {
+function renderAnswer(loaded: Loaded<RowsReply | null>, display: string, choose: (display: string) => void) {
   const reply = loaded.value;
   if (loaded.loading && !reply) return <Loading />;
   if (!reply || loaded.error) return null;

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { type OwnUser, PasswordCard } from "../accounts/own_account.tsx";
 import { EventList } from "../live/event_row.tsx";
-import { type Connection, type ShownEvent, useNewest } from "../live/stream.ts";
+import { useNewest } from "../live/stream.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
 import { Card, ErrorText, PageHead, PageLink } from "../ui/parts.tsx";
@@ -75,29 +75,25 @@ function Snippets() {
   );
 }
 
-function stateText(
-  events: readonly ShownEvent[],
-  arrived: readonly ShownEvent[],
-  isLoading: boolean,
-  connection: Connection,
-): string {
+function stateText({ events, arrived, loading, connection }: ReturnType<typeof useNewest>): string {
   if (arrived[0]) return `Arrived: ${arrived[0].event}.`;
   if (events.length > 0) return "Events have arrived.";
   if (connection === "unreachable") return "The server does not answer. This page tries again by itself.";
-  return isLoading ? "Loading …" : "Waiting for the first event …";
+  return loading ? "Loading …" : "Waiting for the first event …";
 }
 
 const all = { event: "", distinct_id: "" };
 const listedMax = 10;
 
 function Arrivals() {
-  const { events, arrived, connection, loading, error } = useNewest(all, { max: listedMax });
+  const newest = useNewest(all, { max: listedMax });
+  const { events, error } = newest;
   const has = events.length > 0;
   return (
     <>
       <ErrorText error={error} />
       <p role="status" class={has ? "notice good" : "notice waiting"}>
-        {stateText(events, arrived, loading, connection)}
+        {stateText(newest)}
       </p>
       <EventList events={events} empty="It appears here by itself, about a second after it was sent." />
       {has && (

@@ -87,8 +87,8 @@ function useDrawn({
   const element = useRef<HTMLDivElement>(null);
   const isDark = useDark();
   const [at, setAt] = useState<number>();
-  const picked = useRef(pick);
-  picked.current = pick;
+  const pickRef = useRef(pick);
+  pickRef.current = pick;
   const drawn = useRef<uPlot | null>(null);
   const series = toDrawnSeries(lines, drawing, unfinished);
   const data = [[...times], ...series.map(({ values }) => values)] as uPlot.AlignedData;
@@ -107,7 +107,7 @@ function useDrawn({
     const hooks = { setCursor: [({ cursor }: uPlot) => setAt(cursor.idx ?? undefined)] };
     const chart = new uPlot({ ...options, ...size(), hooks }, data, target);
     drawn.current = chart;
-    chart.over.addEventListener("click", listenToClicks(chart, series, drawing, picked));
+    chart.over.addEventListener("click", listenToClicks(chart, series, drawing, pickRef));
     const watching = new ResizeObserver(() => chart.setSize(size()));
     watching.observe(target);
     return () => {
@@ -184,7 +184,7 @@ function listenToClicks(
   chart: uPlot,
   series: readonly DrawnSeries[],
   drawing: Drawing,
-  picked: { readonly current: ChartProps["pick"] },
+  pickRef: { readonly current: ChartProps["pick"] },
 ): (event: MouseEvent) => void {
   let tapped: number | undefined;
   return (event) => {
@@ -198,7 +198,7 @@ function listenToClicks(
       const count = countSeries(series);
       const { from, width } = measureBars(chart, count);
       const offset = chart.posToVal(chart.cursor.left ?? 0, "x") - chart.data[0][idx]! - from;
-      picked.current?.(Math.min(count - 1, Math.max(0, Math.floor(offset / width))), idx);
+      pickRef.current?.(Math.min(count - 1, Math.max(0, Math.floor(offset / width))), idx);
       return;
     }
     const points = series.flatMap(({ index }, i) => {
@@ -208,7 +208,7 @@ function listenToClicks(
     const below = points.filter(({ y }) => y <= top);
     const candidates = drawing === "line" || below.length === 0 ? points : below;
     const [nearest] = candidates.toSorted((left, right) => Math.abs(left.y - top) - Math.abs(right.y - top));
-    if (nearest) picked.current?.(nearest.index, idx);
+    if (nearest) pickRef.current?.(nearest.index, idx);
   };
 }
 

@@ -26,8 +26,8 @@ export function inkAt(i: number, isDark: boolean): string {
 export function paleInkAt(i: number, isDark: boolean): string {
   const [ink, ground] = [inkAt(i, isDark), isDark ? "#181c22" : "#ffffff"];
   const half = (from: number): string => {
-    const [item, other] = [ink, ground].map((colour) => Number.parseInt(colour.slice(from, from + 2), 16));
-    return Math.round((item! + other!) / 2)
+    const [front, back] = [ink, ground].map((colour) => Number.parseInt(colour.slice(from, from + 2), 16));
+    return Math.round((front! + back!) / 2)
       .toString(16)
       .padStart(2, "0");
   };

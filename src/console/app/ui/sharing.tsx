@@ -26,8 +26,8 @@ export function Sharing({ path, what }: { path: string; what: string }) {
   }, [path]);
   if (!shared) return null;
   const changeSharing = (enabled: boolean) => {
-    const shown = `Shared: everybody with the link can see the ${what}.`;
-    const done = enabled ? shown : "No longer shared: the link is not valid any more.";
+    const sharedText = `Shared: everybody with the link can see the ${what}.`;
+    const done = enabled ? sharedText : "No longer shared: the link is not valid any more.";
     action.send("PATCH", `${path}/sharing/`, { enabled }, done, setShared);
   };
   const done = "There is a new link. The old one is not valid any more.";

@@ -47,7 +47,7 @@ export function Table<Row>({
   empty = "Nothing yet.",
   foot,
 }: TableProps<Row>) {
-  const shown = [...rows.slice(0, rowsShownMax), ...(foot === undefined ? [] : [foot])];
+  const visible = [...rows.slice(0, rowsShownMax), ...(foot === undefined ? [] : [foot])];
   if (rows.length === 0) return <p class="quiet">{empty}</p>;
   const columns = listColumns(makeColumns<Row>());
   return (
@@ -64,7 +64,7 @@ export function Table<Row>({
           </tr>
         </thead>
         <tbody>
-          {shown.map((row, i) => (
+          {visible.map((row, i) => (
             <tr key={id(row) ?? i}>
               {columns.map(({ name, cell, kind }) => (
                 <td key={name} class={kind}>

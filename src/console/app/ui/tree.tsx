@@ -49,10 +49,10 @@ export function Properties({ of }: { of: Readonly<Record<string, unknown>> }) {
   // The project's own properties come first; those that libraries add begin with a dollar sign.
   const isOwn = ([name]: [string, unknown]) => !name.startsWith("$");
   const sorted = [...entries.filter(isOwn), ...entries.filter((entry) => !isOwn(entry))];
-  const shown = isAll ? sorted : sorted.slice(0, firstMax);
+  const visible = isAll ? sorted : sorted.slice(0, firstMax);
   return (
     <>
-      {shown.slice(0, shownMax).map(([name, value]) => (
+      {visible.slice(0, shownMax).map(([name, value]) => (
         <Tree key={name} name={name} value={value} open={0} />
       ))}
       {isAll && sorted.length > shownMax && <p class="quiet">and {sorted.length - shownMax} more</p>}

@@ -18,29 +18,29 @@ interface SeriesFieldsProps {
 
 export function SeriesFields({ query: { kind, series }, set }: SeriesFieldsProps) {
   const [least, most] = kinds[kind].events;
-  const shown = shownSeries(kind, series);
+  const visible = shownSeries(kind, series);
   const { names, nameList } = useOffered();
   const fieldset = useRef<HTMLFieldSetElement>(null);
   const isAdded = useRef(false);
   const add = () => {
     isAdded.current = true;
-    set([...shown, anyEvent]);
+    set([...visible, anyEvent]);
   };
   useEffect(() => {
     // The name of an added event is typed next; the button that was pressed is in another row by now.
     if (isAdded.current)
       fieldset.current?.querySelector<HTMLInputElement>(".series:last-of-type input")?.focus();
     isAdded.current = false;
-  }, [shown.length]);
+  }, [visible.length]);
   return (
     <fieldset class="whole" ref={fieldset}>
       <legend>{kind === "funnel" ? "Steps, in their order" : most > 1 ? "Events" : "Event"}</legend>
-      {shown.map((item, i, all) => {
+      {visible.map((item, i, all) => {
         const label = labelSeries(kind, all.length, i);
         // A single event has the filters of its query.
         const of = all.length > 1 ? ` of event ${i + 1}` : "";
         const change = (part: Partial<Series>) =>
-          set(all.map((other, j) => (j === i ? { ...other, ...part } : other)));
+          set(all.map((entry, j) => (j === i ? { ...entry, ...part } : entry)));
         const setConditions = (conditions: Condition[]) => change({ conditions });
         const filters = { conditions: item.conditions, set: setConditions, about: of };
         const { text, choice } = makeInputs(item, change);
