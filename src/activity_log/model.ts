@@ -1,6 +1,6 @@
 // Changes made through the API, in the format of PostHog's activity log.
 
-import Type from "typebox";
+import Type, { type Static } from "typebox";
 import { model, moment, nullable } from "../http/fields/field.ts";
 import { numberedListSchema } from "../http/fields/schema.ts";
 import { userModel } from "../http/fields/user.ts";
@@ -31,5 +31,7 @@ const activityModel = model("Activity", {
   }),
   created_at: moment(),
 });
+
+export type Activity = Static<typeof activityModel>;
 
 export const activityLogModel = numberedListSchema(activityModel, "ActivityPage");

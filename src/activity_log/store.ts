@@ -2,18 +2,12 @@
 
 import { accessLimits } from "../access/limits.ts";
 import { toIso } from "../http/fields/field_time.ts";
-import type { User } from "../http/fields/user.ts";
 import type { Page } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { countedPage, userJson } from "../storage/postgres/rows.ts";
+import type { Activity } from "./model.ts";
 
-interface ActivityRow {
-  id: string;
-  user: User | null;
-  activity: string;
-  scope: string;
-  item_id: string | null;
-  project_id: number | null;
+interface ActivityRow extends Omit<Activity, "detail" | "created_at"> {
   key_id: string;
   request_id: string;
   fields: string[];

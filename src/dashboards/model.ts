@@ -1,6 +1,6 @@
 // A dashboard in replies, and the fields that can be set. The room of insights describes its insights.
 
-import Type, { type Static } from "typebox";
+import Type, { type Static, type TSchema } from "typebox";
 import { limits } from "../core/limits.ts";
 import { modelNamed } from "../http/docs/models.ts";
 import * as field from "../http/fields/field.ts";
@@ -93,14 +93,14 @@ const refused = {
   ),
 };
 
-export const dashboardBody = field.strictModel(
+function bodyWith<Tiles extends TSchema>(title: string, tiles: Tiles) {
+  const { properties: own } = field.writable(dashboardModel);
+  return field.strictModel(title, { ...own, ...refused, tiles }, dashboardModel);
+}
+
+export const dashboardBody = bodyWith(
   "DashboardRequest",
-  {
-    ...field.writable(dashboardModel).properties,
-    ...refused,
-    tiles: field.unsupported("Tiles are made when there is a dashboard: send them in a PATCH."),
-  },
-  dashboardModel,
+  field.unsupported("Tiles are made when there is a dashboard: send them in a PATCH."),
 );
 
 /** PostHog's clients send whole tiles back: the other fields of a tile are ignored. */
@@ -136,19 +136,14 @@ const tileBody = field.strictModel(
 );
 
 /** A change may change tiles, too; which insights are shown is set by the insights' `dashboards`. */
-export const dashboardChangeBody = field.strictModel(
+export const dashboardChangeBody = bodyWith(
   "DashboardChangeRequest",
-  {
-    ...field.writable(dashboardModel).properties,
-    ...refused,
-    tiles: Type.Optional(
-      Type.Array(tileBody, {
-        description: "Tiles to create, change or remove. Other tiles stay as they are.",
-        maxItems: dashboardLimits.tilesMax,
-      }),
-    ),
-  },
-  dashboardModel,
+  Type.Optional(
+    Type.Array(tileBody, {
+      description: "Tiles to create, change or remove. Other tiles stay as they are.",
+      maxItems: dashboardLimits.tilesMax,
+    }),
+  ),
 );
 
 export type DashboardInput = field.CreateInput<typeof dashboardBody>;

@@ -10,12 +10,12 @@ import { frequencies, weekdays } from "./schedule.ts";
 export const targetTypes = ["email", "slack", "webhook"] as const;
 export type TargetType = (typeof targetTypes)[number];
 
+const none = { default: null };
+
 export const subscriptionModel = field.model("Subscription", {
   id: field.readOnly(Type.Integer()),
-  dashboard: field.nullable(field.reference({ description: "A dashboard of this project." }), {
-    default: null,
-  }),
-  insight: field.nullable(field.reference({ description: "An insight of this project." }), { default: null }),
+  dashboard: field.nullable(field.reference({ description: "A dashboard of this project." }), none),
+  insight: field.nullable(field.reference({ description: "An insight of this project." }), none),
   target_type: field.choice(targetTypes),
   target_value: field.text({
     maxLength: subscriptionLimits.targetCharsMax,
@@ -32,9 +32,7 @@ export const subscriptionModel = field.model("Subscription", {
   }),
   byweekday: field.nullable(
     Type.Array(field.choice(weekdays), { maxItems: subscriptionLimits.weekdaysMax }),
-    {
-      default: null,
-    },
+    none,
   ),
   bysetpos: field.nullable(
     field.integer({
@@ -42,27 +40,27 @@ export const subscriptionModel = field.model("Subscription", {
       maximum: 366,
       description: "Which of the named weekdays of a period: 1 the first, -1 the last.",
     }),
-    { default: null },
+    none,
   ),
-  count: field.nullable(field.integer({ description: "Occurrences from start_date on; then it ends." }), {
-    default: null,
-  }),
+  count: field.nullable(
+    field.integer({ description: "Occurrences from start_date on; then it ends." }),
+    none,
+  ),
   start_date: field.moment({ description: "The first day, and the time of day of every delivery." }),
-  until_date: field.nullable(field.moment(), { default: null }),
+  until_date: field.nullable(field.moment(), none),
   created_at: field.readOnly(field.moment()),
   created_by: field.readOnly(field.nullable(userModel)),
   deleted: field.flag({ default: false }),
-  title: field.nullable(field.line({ maxLength: 100, blank: true }), { default: null }),
+  title: field.nullable(field.line({ maxLength: 100, blank: true }), none),
   summary: field.readOnly(Type.String({ description: "The schedule in words." })),
   next_delivery_date: field.readOnly(field.nullable(field.moment())),
-  invite_message: field.nullable(field.text({ maxLength: subscriptionLimits.inviteCharsMax, blank: true }), {
-    default: null,
-  }),
+  invite_message: field.nullable(
+    field.text({ maxLength: subscriptionLimits.inviteCharsMax, blank: true }),
+    none,
+  ),
   timezone: field.nullable(
     field.timezone({ description: "The time zone of start_date's time of day; null: the project's." }),
-    {
-      default: null,
-    },
+    none,
   ),
 });
 

@@ -2,12 +2,12 @@
 // their orders.
 
 import type { Access } from "../../access/gate.ts";
-import type { User } from "../../http/fields/user.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { Postgres, PostgresFragment } from "../../storage/postgres/postgres.ts";
 import { countedPage, userJson } from "../../storage/postgres/rows.ts";
 import { ownPersonId } from "../identity.ts";
 import { personLimits } from "../limits.ts";
+import type { PersonActivity } from "../model.ts";
 
 /** The activities in the table; deletions have others. */
 export type PersonChange = "updated" | "delete_property" | "split_person";
@@ -37,14 +37,11 @@ export async function recordChange(
     )`;
 }
 
-export interface ActivityRow {
-  id: string;
+export interface ActivityRow extends Pick<PersonActivity, "id" | "activity" | "user"> {
   person_id: string;
-  activity: PersonChange | "deleted" | "deleted_events" | "deleted_recordings";
   created_at: Date;
   /** Of a deletion: whether nothing is left, and no journal can restore anything. */
   is_erased: boolean | null;
-  user: User | null;
 }
 
 /** A page of the changes of a project's persons, or of one person, newest first. */
