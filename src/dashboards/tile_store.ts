@@ -1,6 +1,6 @@
 // The tiles of dashboards: insights, and texts beside them; the changes of a request to them.
 
-import { Fault } from "../core/fault.ts";
+import { refuseInput } from "../core/fault.ts";
 import { fieldFault, missingReference } from "../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
@@ -93,7 +93,9 @@ function tileChanges(stored: readonly StoredTile[], requested: readonly TileRequ
     else if (deleted) tiles.delete(id);
     else tiles.set(id, changedTile(tile, request, String(i)));
   }
-  checkTexts([...tiles.values(), ...added]);
+  const texts = [...tiles.values(), ...added].filter(({ text_body }) => text_body !== null);
+  if (texts.length > dashboardLimits.textTilesMax)
+    refuseInput(`A dashboard can have at most ${dashboardLimits.textTilesMax} texts.`, "tiles");
   const before = new Map(stored.map((tile) => [tile.id, tile]));
   return {
     removed: [...before.keys()].filter((id) => !tiles.has(id)),
@@ -125,11 +127,4 @@ function changedTile(tile: StoredTile, request: TileRequest, i: string): StoredT
   }
   if (text.id !== undefined && text.id !== tile.id) throw missingReference(`tiles__${i}__text`, text.id);
   return text.body === undefined ? changed : { ...changed, text_body: text.body ?? "" };
-}
-
-function checkTexts(tiles: readonly { text_body: string | null }[]): void {
-  const texts = tiles.filter(({ text_body }) => text_body !== null).length;
-  if (texts <= dashboardLimits.textTilesMax) return;
-  const detail = `A dashboard can have at most ${dashboardLimits.textTilesMax} texts.`;
-  throw new Fault("invalid_input", detail, { attr: "tiles" });
 }

@@ -93,9 +93,7 @@ function propertyOperations({ sql, clickhouse }: GroupParts) {
         const types = await readGroupTypes(sql, project.id);
         const type = types.find(({ place }) => place === group_type_index);
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
-        const results = type
-          ? await store.listGroupValues(reads, { group_type: type.name, key, search })
-          : [];
+        const results = type ? await store.listGroupValues(reads, type.name, key, search) : [];
         return { results, refreshing: false };
       },
     }),

@@ -4,7 +4,7 @@ import { checkFits, cutBlocks, type Page } from "../http/pages/page.ts";
 import { type QueryOptions, unlessTooBig } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { buildConditions } from "../storage/events/conditions.ts";
-import { type FrequentValue, frequentValues, valueText } from "../storage/events/frequent_values.ts";
+import { frequentValues, valueText } from "../storage/events/frequent_values.ts";
 
 /** Names of properties listed for one type of groups, the most frequent ones. */
 const propertyNamesMax = 1000;
@@ -151,10 +151,7 @@ export async function listGroupProperties(reads: ProjectReads, types: readonly s
 }
 
 /** The most frequent values of a property of one type's groups; with `search` only those that contain this text. */
-export function listGroupValues(
-  reads: ProjectReads,
-  { group_type, key, search }: { group_type: string; key: string; search: string | undefined },
-): Promise<FrequentValue[]> {
+export function listGroupValues(reads: ProjectReads, group_type: string, key: string, search?: string) {
   const values = `SELECT max(w).4 AS value FROM group_props
     WHERE project_id = {project_id:UInt32} AND group_type = {group_type:String} AND key = {key:String}
     GROUP BY group_key`;

@@ -92,8 +92,9 @@ function insightOperations(parts: InsightParts) {
       find: (request) => find(request),
       replies: insightReply,
       answer: async ({ access, found: row, query: { refresh = true, basic = false }, request }) => {
-        const result =
-          refresh && !basic ? await computeResult(queries, row, toCaller(access, request)) : undefined;
+        const caller = toCaller(access, request);
+        const isRun = refresh && !basic;
+        const result = isRun ? await computeResult(queries, row.project_id, row.query, caller) : undefined;
         return await slicedJson(store.presentInsight(row, result));
       },
     }),

@@ -17,14 +17,9 @@ export interface InsightParts extends Uses<"sql" | "clock"> {
  * Runs the insight's query. A refused query results in its reason.
  * @throws the error of an unreachable or busy store, which a retry may overcome.
  */
-export async function computeResult(
-  queries: QueryEngine,
-  { project_id, query }: { project_id: number; query: unknown },
-  caller: QueryCaller,
-): Promise<store.ShownResult> {
-  return await queries
-    .answer(project_id, query, { ...caller, mayBeCached: false })
-    .then(toShownResult, failedBy);
+export function computeResult(queries: QueryEngine, project_id: number, query: unknown, caller: QueryCaller) {
+  const answer = queries.answer(project_id, query, { ...caller, mayBeCached: false });
+  return answer.then(toShownResult, failedBy);
 }
 
 function toShownResult(answer: Awaited<ReturnType<QueryEngine["answer"]>>): store.ShownResult {
@@ -63,7 +58,7 @@ export async function withResults(
     const { query } = insight;
     const result =
       clock.elapsed() <= end
-        ? computeResult(queries, { project_id, query }, caller)
+        ? computeResult(queries, project_id, query, caller)
         : queries
             .findCached(project_id, query, caller)
             .then((item) => (item ? toShownResult(item) : late), failedBy);

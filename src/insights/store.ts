@@ -1,6 +1,6 @@
 // Insights in Postgres, and which dashboards show them.
 
-import { Fault } from "../core/fault.ts";
+import { Fault, refuseInput } from "../core/fault.ts";
 import { newShortId } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
@@ -215,9 +215,8 @@ async function putOnDashboards(
     SELECT t.dashboard_id AS id FROM dashboard_tiles t JOIN insights i ON i.id = t.insight_id AND NOT i.deleted
     WHERE t.dashboard_id = ANY(${wanted}::integer[])
     GROUP BY t.dashboard_id HAVING count(*) > ${limits.insightsPerDashboardMax} LIMIT 1`;
-  if (!full) return;
-  const detail = `A dashboard can show at most ${limits.insightsPerDashboardMax} insights.`;
-  throw new Fault("invalid_input", detail, { attr: "dashboards" });
+  if (full)
+    refuseInput(`A dashboard can show at most ${limits.insightsPerDashboardMax} insights.`, "dashboards");
 }
 
 /** A dashboard's insights and texts in its order; undefined when there is no such dashboard. */

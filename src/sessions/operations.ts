@@ -40,7 +40,7 @@ export function sessionRoutes({ gate, clickhouse }: RoomParts<"gate" | "clickhou
         const expression = Object.hasOwn(textExpressions, property) ? textExpressions[property] : undefined;
         if (expression === undefined) return [];
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
-        const values = await listValues(reads, { expression, part, limit });
+        const values = await listValues(reads, expression, part, limit);
         return values.map((name) => ({ name }));
       },
     }),

@@ -7,10 +7,7 @@ import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
  * @param expression the property's expression: see textExpressions.
  * @param part part of the values wanted, in any case; empty for all.
  */
-export async function listValues(
-  reads: ProjectReads,
-  { expression, part, limit }: { expression: string; part: string; limit: number },
-): Promise<string[]> {
+export async function listValues(reads: ProjectReads, expression: string, part: string, limit: number) {
   const rows = await reads.query<{ name: string }>(
     `SELECT ${expression} AS name
      FROM sessions

@@ -128,8 +128,8 @@ async function checkInput(
     const refusal = url && (await addresses.findResolvedRefusal(url.hostname));
     if (refusal !== undefined) refuseInput(refusal, "target_value");
   }
-  if (changes.bysetpos !== 0) return;
-  refuseInput("Ensure this value is between 1 and 366, or between -366 and -1.", "bysetpos");
+  if (changes.bysetpos === 0)
+    refuseInput("Ensure this value is between 1 and 366, or between -366 and -1.", "bysetpos");
 }
 
 /** With the project's zone where it has none of its own. */

@@ -19,16 +19,12 @@ export interface Changed {
 }
 
 /** Keeps the newest `activityRowsMax` of a project. `now` is in milliseconds. */
-export async function recordChange(
-  sql: Postgres,
-  { access: { user, key }, project_id, main_id }: Changed,
-  activity: PersonChange,
-  now: number,
-): Promise<void> {
+export async function recordChange(sql: Postgres, changed: Changed, activity: PersonChange, now: number) {
+  const { access, project_id, main_id } = changed;
   const person_id = ownPersonId(project_id, main_id);
   await sql`
     INSERT INTO person_activity (project_id, person_id, activity, user_id, key_id, created_at)
-    VALUES (${project_id}, ${person_id}, ${activity}, ${user.id}, ${key.id}, ${new Date(now)})`;
+    VALUES (${project_id}, ${person_id}, ${activity}, ${access.user.id}, ${access.key.id}, ${new Date(now)})`;
   await sql`
     DELETE FROM person_activity
     WHERE project_id = ${project_id} AND id <= (

@@ -44,8 +44,8 @@ export function deletionOperations(parts: CountedParts) {
       body: bulkDeletionBody,
       replies: { 202: reply("What was found and deleted.", bulkDeletionModel) },
       answer: async ({ access, project, body }) => {
-        const requested = await findRequested(toReads(clickhouse, project.id), body);
-        const mains = [...new Set(requested.mains.values())];
+        const { found, ...missing } = await findRequested(toReads(clickhouse, project.id), body);
+        const mains = [...new Set(found.values())];
         const scope = toScope(body);
         const deleted = await deleteMains(parts, access, project.id, mains, scope);
         const uuids = mains.map((main) => ownPersonId(project.id, main));
@@ -55,8 +55,7 @@ export function deletionOperations(parts: CountedParts) {
           persons_queued_for_deletion: 0,
           events_queued_for_deletion: scope.delete_events && deleted.size > 0,
           recordings_queued_for_deletion: scope.delete_recordings && deleted.size > 0,
-          ids_not_found: requested.ids_not_found,
-          distinct_ids_not_found: requested.distinct_ids_not_found,
+          ...missing,
           deletion_errors: uuids.filter((uuid) => !deleted.has(uuid)).map((uuid) => ({ person_uuid: uuid })),
         };
       },
@@ -100,11 +99,7 @@ async function findRequested(reads: ProjectReads, { ids, distinct_ids }: BulkDel
   const requested = [...new Set(ids ?? distinct_ids)];
   if (requested.length === 0)
     throw new Fault("invalid_input", "You need to specify either distinct_ids or ids.");
-  const mains = await (ids ? findPersonMains(reads, requested) : findSeenMains(reads, requested));
-  const missing = requested.filter((id) => !mains.has(id));
-  return {
-    mains,
-    ids_not_found: ids ? missing : [],
-    distinct_ids_not_found: distinct_ids ? missing : [],
-  };
+  const found = await (ids ? findPersonMains(reads, requested) : findSeenMains(reads, requested));
+  const missing = requested.filter((id) => !found.has(id));
+  return { found, ids_not_found: ids ? missing : [], distinct_ids_not_found: distinct_ids ? missing : [] };
 }

@@ -37,11 +37,8 @@ export async function splitPerson(sql: Postgres, clickhouse: ClickHouse, request
   return { unknown, gone };
 }
 
-async function decideSplit(
-  transaction: PostgresTransaction,
-  { project_id, main_id, distinct_ids }: SplitRequest,
-  now: number,
-): Promise<{ unknown: string[]; gone: boolean; split?: Split }> {
+async function decideSplit(transaction: PostgresTransaction, request: SplitRequest, now: number) {
+  const { project_id, main_id, distinct_ids } = request;
   await lockMerges(transaction);
   const ofPerson = transaction`project_id = ${project_id} AND main_id = ${main_id} AND distinct_id <> ${main_id}`;
   const wanted = arrayText(distinct_ids ?? []);
@@ -73,12 +70,8 @@ async function decideSplit(
  * an id that was merged again has a row of a higher version.
  * @param changed_at microseconds since 1970.
  */
-async function mirrorSplit(
-  sql: Postgres,
-  clickhouse: ClickHouse,
-  { id, project_id, main_id, version }: Split,
-  changed_at: number,
-): Promise<void> {
+async function mirrorSplit(sql: Postgres, clickhouse: ClickHouse, split: Split, changed_at: number) {
+  const { id, project_id, main_id, version } = split;
   const unmerged = sql<{ distinct_id: string }[]>`
     SELECT distinct_id FROM person_split_ids d
     WHERE split_id = ${id}::bigint AND NOT EXISTS (

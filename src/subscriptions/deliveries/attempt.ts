@@ -108,8 +108,7 @@ async function readContent(parts: AttemptParts, delivery: ClaimedDelivery) {
 
 async function send(parts: AttemptParts, delivery: ClaimedDelivery, content: Content, to: string) {
   const { report, pngs } = content;
-  const view = parts.links.url({ opens: "report", delivery: delivery.id });
-  if (delivery.target_type === "email") return await sendEmail(parts, delivery, content, to, view);
+  if (delivery.target_type === "email") return await sendEmail(parts, delivery, content, to);
   const url = parseWebUrl(to);
   if (!url) {
     const detail = "Slack is delivered to by incoming webhooks: set target_value to the URL of one.";
@@ -119,10 +118,11 @@ async function send(parts: AttemptParts, delivery: ClaimedDelivery, content: Con
   const chartUrl = (section: number): string | undefined =>
     pngs[section] && parts.links.url({ opens: "chart", delivery: id, section });
   const ids = { delivery_id: id, delivery_uuid: uuid, subscription_id, project_id, insight, dashboard };
-  const facts = { ...ids, due_at: toIso(delivery.due_at), test: delivery.test, view_url: view };
+  const view_url = parts.links.url({ opens: "report", delivery: id });
+  const facts = { ...ids, due_at: toIso(delivery.due_at), test: delivery.test, view_url };
   const body =
     delivery.target_type === "slack"
-      ? slackBody(report, view, chartUrl)
+      ? slackBody(report, view_url, chartUrl)
       : webhookBody(report, facts, (i) => pngs[i]);
   await parts.web.send({ url, body, idempotencyKey: uuid });
 }
@@ -130,10 +130,11 @@ async function send(parts: AttemptParts, delivery: ClaimedDelivery, content: Con
 async function sendEmail(
   { links, mail }: AttemptParts,
   delivery: ClaimedDelivery,
-  { report, pngs }: Content,
+  content: Content,
   to: string,
-  view: string,
-): Promise<void> {
+) {
+  const { report, pngs } = content;
+  const view = links.url({ opens: "report", delivery: delivery.id });
   const { subscription_id: subscription, uuid, test } = delivery;
   const unsubscribe = links.url({ opens: "unsubscribe", subscription, address: to });
   const pictures = pngs.flatMap((png, i) => (png ? [{ cid: `chart${i}@sluice`, png }] : []));

@@ -2,15 +2,13 @@
 
 import { withinMs } from "../../core/clock.ts";
 import { putNewest } from "../../work/maps.ts";
-import { Semaphore } from "../../work/semaphore.ts";
+import type { Semaphore } from "../../work/semaphore.ts";
 import { subscriptionLimits } from "../limits.ts";
 
 export type Pictures = ReturnType<typeof openPictures>;
 
 /** `semaphore`: bounds this work together with the reading of insights. */
-export function openPictures(
-  semaphore: Semaphore = new Semaphore(1, subscriptionLimits.deliveryReadsWaitingMax),
-) {
+export function openPictures(semaphore: Semaphore) {
   let worker: Worker | undefined;
   let last: Promise<unknown> = Promise.resolve();
   let closed = false;

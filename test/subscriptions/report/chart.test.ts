@@ -3,6 +3,7 @@ import { inflateSync } from "node:zlib";
 import { chartSvg, chartWords, ticksFor } from "../../../src/subscriptions/report/chart.ts";
 import type { Chart } from "../../../src/subscriptions/report/model.ts";
 import { openPictures } from "../../../src/subscriptions/report/png.ts";
+import { Semaphore } from "../../../src/work/semaphore.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
 
 afterAll(cleanUp);
@@ -30,7 +31,7 @@ function lookAt(png: Uint8Array): { width: number; height: number; shades: numbe
 }
 
 test("a chart is a picture of twice its size, with its letters drawn", async () => {
-  const pictures = openPictures();
+  const pictures = openPictures(new Semaphore(1, 10));
   later(() => pictures.close());
   const svg = chartSvg(line)!;
   const whole = await pictures.draw(svg);
@@ -42,7 +43,7 @@ test("a chart is a picture of twice its size, with its letters drawn", async () 
 });
 
 test("charts requested at once are separate, and one that cannot be drawn affects no other", async () => {
-  const pictures = openPictures();
+  const pictures = openPictures(new Semaphore(1, 10));
   later(() => pictures.close());
   const heights = [100, 200, 300];
   const svgs = heights.map(
@@ -76,7 +77,7 @@ test("what users write is text in the picture, whatever they write", () => {
 });
 
 test("hostile texts are drawn as short texts, and numbers beyond measure at the edge", async () => {
-  const pictures = openPictures();
+  const pictures = openPictures(new Semaphore(1, 10));
   later(() => pictures.close());
   const hostile = [
     `<!DOCTYPE svg [<!ENTITY a "&a;&a;">]>&a;`,
