@@ -11,7 +11,7 @@ export type SignIn = ReturnType<typeof openSignIn>;
 interface Offer {
   digest: Buffer;
   key: string;
-  /** In ms, of clock.elapsed(). */
+  /** Milliseconds of clock.elapsed(). */
   until: number;
 }
 

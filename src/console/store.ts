@@ -4,7 +4,7 @@ import type { EventRow } from "../query/events/columns.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { consoleLimits } from "./limits.ts";
 
-/** Which events a page follows; undefined: all. */
+/** The events that a page follows; undefined: all. */
 export interface Followed {
   project_id: number;
   event: string | undefined;

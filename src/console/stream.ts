@@ -17,7 +17,7 @@ export interface StreamOptions extends Uses<"clock" | "log"> {
 
 /** The key that opens a stream. */
 export interface Follower {
-  /** Of the personal key. */
+  /** Id of the personal key. */
   key_id: string;
   /** Whether it may show figures of the whole server. */
   showsFigures: boolean;
@@ -31,14 +31,14 @@ interface Page extends Follower {
   followed: Followed;
   /** Whether it still lacks what the other pages have been sent. */
   isNew: boolean;
-  /** Of clock.elapsed(): when it ends. */
+  /** Its end, by clock.elapsed(). */
   until: number;
   controller: ReadableStreamDefaultController<Uint8Array>;
 }
 
 /** The events that the pages with one filter have been sent. */
 interface SentEvents {
-  /** Of clock.elapsed(): when the store was last queried, or later where that took long. */
+  /** The store's last query, by clock.elapsed(), or later where that took long. */
   at: number;
   /** The events that it returned. */
   uuids: Set<string>;

@@ -20,7 +20,7 @@ import { followTheme, ThemeButton } from "./ui/theme.tsx";
 
 type Recording = Awaited<ReturnType<typeof readSnapshots>>;
 
-/** Where the player goes. */
+/** The moment that the player goes to. */
 type Seek = { at: number } | undefined;
 
 const isShared = location.pathname.startsWith("/shared/");

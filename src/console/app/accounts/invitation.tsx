@@ -19,7 +19,7 @@ async function readInvitation({ id, token }: Invitation): Promise<Invited> {
   return await readReply<Invited>(`/api/signup/${id}/`, { ...credentials, headers: sent });
 }
 
-/** What the account had before: who knew its password earlier may hold it. */
+/** Keys and sessions that the account had before: who knew its password earlier may hold it. */
 interface Had {
   personal_api_keys: { id: string; label: string; mask_value: string; last_used_at: string | null }[];
   sessions: { id: string; user_agent: string; last_used_at: string | null }[];

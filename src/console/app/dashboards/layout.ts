@@ -1,7 +1,7 @@
 // The layout of a dashboard: tiles in an order, each one or two columns wide, and low or tall. The API stores it as
 // PostHog does, in a grid of twelve columns.
 
-/** In columns and rows of the grid. */
+/** Columns and rows of the grid. */
 export interface GridArea {
   x: number;
   y: number;
@@ -11,7 +11,7 @@ export interface GridArea {
 
 export interface Layouts {
   sm?: GridArea | null;
-  /** In a narrow window. */
+  /** Its place in a narrow window. */
   xs?: GridArea | null;
 }
 

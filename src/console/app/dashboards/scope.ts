@@ -9,7 +9,7 @@ import {
 import { toSource } from "../values.ts";
 
 export interface Scope {
-  /** In the API's form; "" leaves each insight its own. */
+  /** The range in the API's form; "" leaves each insight its own. */
   range: string;
   /** The last day of a range that begins with a day; "" for today. */
   to: string;
@@ -21,7 +21,6 @@ export function readScope(query: URLSearchParams): Scope {
   return { range: query.get("range") ?? "", to: query.get("to") ?? "", conditions };
 }
 
-/** In the address of the page. */
 export function scopeAddress({ range, to, conditions }: Scope): string {
   const query = new URLSearchParams();
   if (range !== "") query.set("range", range);

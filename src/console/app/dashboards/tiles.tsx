@@ -73,7 +73,7 @@ export function TileResult({ insight, scope, height, reloaded }: TileProps) {
   );
 }
 
-/** In pixels: a number with its name and change, a legend, and the closed table. */
+/** Pixels of a number with its name and change, a legend, and the closed table. */
 const aroundPicture = 160;
 
 function retainResult(name: string, row: InsightRow): void {

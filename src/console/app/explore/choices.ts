@@ -99,7 +99,7 @@ export const orders: readonly (readonly [string, string])[] = [
   ["unordered", "In any order"],
 ];
 
-/** What the steps of paths are, as PostHog calls them. */
+/** Kinds of steps of paths, as PostHog calls them. */
 export const pathTypes: readonly (readonly [string, string])[] = [
   ["$pageview", "Pages"],
   ["$screen", "Screens"],
@@ -108,5 +108,5 @@ export const pathTypes: readonly (readonly [string, string])[] = [
 
 export const stepCounts = ["3", "5", "10"].map((count) => [count, `${count} steps`] as const);
 
-/** What the API calls intervals of retention. */
+/** The API's names of intervals of retention. */
 export const periods: Readonly<Record<string, string>> = Object.fromEntries(intervals);

@@ -19,7 +19,7 @@ export function linkLine(hrefOfFigure: ReturnType<typeof useFigureHref>, line: T
 
 interface HeadlineProps {
   series: readonly TrendSeries[];
-  /** Of each line that adds up. */
+  /** The sum of each line that adds up. */
   sums: readonly (number | undefined)[];
   /** The query of the chart; undefined where no queries may be sent: then only lines that add up have a number. */
   query: unknown;

@@ -12,7 +12,7 @@ import {
 import { type Fields, toFields, toNumber, toText } from "../values.ts";
 import { type Kind, kindNames, kinds, needsProperty, periods, seriesMax } from "./choices.ts";
 
-/** What is counted of one kind of event. */
+/** One kind of event, and how it is counted. */
 export interface Series {
   /** Its name; "" is any event. */
   event: string;
@@ -95,7 +95,7 @@ type Widened<Value> = Value extends boolean ? boolean : Value;
 type RarerFields = { [Name in keyof typeof rarer]: Widened<(typeof rarer)[Name][1]> };
 const rarerNames = Object.keys(rarer) as (keyof typeof rarer)[];
 
-/** What an address without parameters shows. */
+/** An address without parameters shows this. */
 export const plainQuery = readAddress(new URLSearchParams());
 
 function readRarer(query: URLSearchParams) {

@@ -22,7 +22,7 @@ import { TrendView } from "./trend_view.tsx";
 export interface ViewProps {
   /** On a dashboard: the table is closed. */
   small?: boolean;
-  /** Of the picture, in pixels. */
+  /** Pixels of the picture. */
   height?: number;
   /** Names and types of the columns of a table. */
   columns?: readonly string[];

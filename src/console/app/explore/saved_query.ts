@@ -154,7 +154,7 @@ function toSeries(node: Fields): Series {
 /** None for filters that a form cannot show: the whole query then differs, and is not shown in the form. */
 const conditionsIn = (fields: Fields): Condition[] => readConditions(fields["properties"]) ?? [];
 
-/** What a query means: empty fields and the API's defaults are left out. */
+/** The meaning of a query: empty fields and the API's defaults are left out. */
 function withoutDefaults(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.length > 0 ? value.map((item) => withoutDefaults(item) ?? {}) : undefined;

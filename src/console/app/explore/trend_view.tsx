@@ -145,7 +145,7 @@ function toLines(
   }));
 }
 
-/** Of stickiness, which is not over time. */
+/** Draws stickiness, which is not over time. */
 function toBars(rows: readonly Row[], names: readonly string[]): Bar[] {
   return rows.flatMap(({ name, values }) =>
     values.map((value = 0, i) => ({

@@ -55,7 +55,7 @@ export function toOwner(type: unknown, groupIndex: unknown): Owner | undefined {
 /** Filters of one query, and values of one filter. */
 export const [conditionsMax, valuesMax] = [10, 20];
 
-/** With another operator; for one that takes a single value, only the first is left. */
+/** Sets another operator; for one that takes a single value, only the first is left. */
 export function withOperator({ values, ...rest }: Condition, operator: string): Condition {
   const [first = ""] = values;
   const left = takesSeveral(operator) && values.length > 0 ? values : [first];

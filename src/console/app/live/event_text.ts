@@ -5,7 +5,7 @@ import { type Fields, toFields, toList, toText } from "../values.ts";
 
 const lettersMax = 120;
 
-/** Of the events of PostHog's libraries. */
+/** Events of PostHog's libraries. */
 const texts: Readonly<Record<string, (properties: Fields) => string>> = {
   $pageview: pageText,
   $pageleave: pageText,

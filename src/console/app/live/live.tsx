@@ -69,7 +69,7 @@ export function Live() {
   );
 }
 
-/** What the page shows of the stream, and its colour. */
+/** The state of the stream in words, and its colour. */
 const connections = {
   connecting: ["connecting …", ""],
   live: ["live", "good"],

@@ -93,7 +93,6 @@ function shownEvent({ properties, properties_bytes, ...rest }: EventMessage): Sh
 }
 
 interface FollowOptions extends Omit<Followers, "events"> {
-  /** Events that are shown. */
   max: number;
   isPaused?: boolean;
 }

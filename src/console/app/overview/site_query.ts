@@ -3,7 +3,7 @@
 import { ranges } from "../explore/choices.ts";
 import { countryName, findCountry } from "./countries.ts";
 
-/** What the rows of a table are about, and the filter of a row. */
+/** Rows of a table have this in common, and each is a filter. */
 export interface Subject {
   /** The API's name of the breakdown. */
   by: string;
@@ -22,7 +22,6 @@ const ofSession = (by: string, title: string, key: string, none: string): Subjec
   none,
 });
 
-/** The cards of the page, each with its tables. */
 export const cards: Readonly<Record<string, readonly Subject[]>> = {
   Sources: [
     ofSession("InitialReferringDomain", "Referrers", "$entry_referring_domain", "Direct or unknown"),
@@ -54,7 +53,7 @@ export const cards: Readonly<Record<string, readonly Subject[]>> = {
 /** Events without a country have one by the time zone of their browser. */
 export const byZone = ofEvent("Timezone", "Time zones", "$timezone");
 
-/** By the API's name of their breakdown. */
+/** Subjects by the API's name of their breakdown. */
 export const subjects = new Map(
   [...Object.values(cards).flat(), byZone].map((subject) => [subject.by, subject]),
 );
@@ -91,7 +90,6 @@ export function readSite(query: URLSearchParams): Site {
   return { range: query.get("range") ?? rangeDefault, to, compareTo, filters };
 }
 
-/** The parameters of a page's address that show it. */
 export function siteAddress({ range, to, compareTo, filters }: Site): string {
   const query = new URLSearchParams();
   if (range !== rangeDefault) query.set("range", range);
@@ -115,7 +113,6 @@ function toFilters({ by, value }: SiteFilter): object[] {
 
 const withoutCountry = [{ key: "$geoip_country_code", type: "event", operator: "is_not_set" }];
 
-/** The fields that all queries of the page have. */
 function toScope({ range, to, filters }: Site) {
   return {
     dateRange: { date_from: range, ...(to !== "" && { date_to: to }) },

@@ -28,7 +28,7 @@ export interface ListReply<Row> {
   results: Row[];
 }
 
-/** What identifies the sender of a request: the key, else the session, which is a cookie. */
+/** Identifies the sender of a request: by the key, else by the session, which is a cookie. */
 export function toCredentials(key: string | null): RequestInit & { headers: Record<string, string> } {
   if (key !== null) return { headers: { authorization: `Bearer ${key}` }, credentials: "omit" };
   // A header that no other page can send: without it the session is not accepted.

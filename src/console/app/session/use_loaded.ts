@@ -16,7 +16,7 @@ export interface Loaded<Value> {
 
 /** The pause before a server that does not answer, or is busy, is tried again, in ms. */
 export const retryMs = 3000;
-/** How often a request is repeated that a busy server, or store, did not answer. */
+/** Repetitions of a request that a busy server, or store, did not answer. */
 const busyRetriesMax = 5;
 
 /** Loads when `inputs` change. The previous value is shown until the next one arrives. */
@@ -80,7 +80,7 @@ export function usePolling(isRunning: boolean, reply: unknown, reload: () => voi
 
 export type Action = ReturnType<typeof useAction>;
 
-/** What a button does, with its outcome in words. */
+/** An act of a button, with its outcome in words. */
 export function useAction() {
   const { api } = useSession();
   /** `done`: what was done last, in words. */

@@ -4,7 +4,7 @@ import { type Fields, toFields, toList, toNumber, toText } from "../values.ts";
 import type { Windows } from "./snapshots.ts";
 
 export interface LogLine {
-  /** In ms since 1970. */
+  /** Milliseconds since 1970. */
   at: number;
   level: string;
   text: string;

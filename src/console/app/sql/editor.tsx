@@ -70,7 +70,6 @@ export function SqlEditor(props: EditorProps) {
   );
 }
 
-/** The names that are offered, the chosen one, and the keys. */
 function useOffers(
   { set, run, words, names }: EditorProps,
   field: { readonly current: HTMLTextAreaElement | null },

@@ -9,7 +9,6 @@ import { inkAt, paleInkAt } from "./ink.ts";
 import { useDark } from "./theme.tsx";
 
 interface ChartProps {
-  /** A description for screen readers. */
   label: string;
   /** Seconds since 1970, ascending. */
   times: readonly number[];
@@ -17,7 +16,7 @@ interface ChartProps {
   names?: readonly string[];
   lines: readonly Line[];
   height?: number;
-  /** Without axes and legend. */
+  /** Draws neither axes nor legend. */
   bare?: boolean;
   drawing?: Drawing;
   /** The interval that is not over, if any: it is dashed. */

@@ -2,9 +2,8 @@
 
 export type Cell = string | number | boolean | null | undefined | object;
 
-/** A table for a spreadsheet. */
 export interface TableData {
-  /** Of the file, without its ending. */
+  /** The file's name, without its ending. */
   name: string;
   columns: readonly string[];
   rows: readonly (readonly Cell[])[];

@@ -15,12 +15,10 @@ export function shortText(text: string, lettersMax: number): string {
   return text.length > lettersMax ? `${text.slice(0, lettersMax - 1)}…` : text;
 }
 
-/** "visitors" as "Visitors". */
 export function capitalized(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
-/** The parts of a text between blanks and commas. */
 export function splitText(text: string): string[] {
   return text.split(/[\s,]+/).filter(Boolean);
 }
@@ -95,7 +93,7 @@ function localTime(iso: string | null | undefined): string[] {
   return local.toISOString().slice(0, 19).split("T");
 }
 
-/** In seconds. */
+/** Seconds of a day. */
 const day = 86_400;
 
 /** How long ago, in its largest unit, e.g. `3 min ago`. */

@@ -34,7 +34,7 @@ export function paleInkAt(i: number, isDark: boolean): string {
   return `#${half(1)}${half(3)}${half(5)}`;
 }
 
-/** Of hue (degrees), saturation and lightness (0 to 1). */
+/** Converts hue (degrees), saturation and lightness (0 to 1). */
 function toHex(hue: number, saturation: number, lightness: number): string {
   const spread = saturation * Math.min(lightness, 1 - lightness);
   const channel = (offset: number): string => {

@@ -31,7 +31,6 @@ export function makeInputs<Fields extends object>(fields: Fields, change: (part:
   };
 }
 
-/** The fields of a form, and how to show and change them. */
 export function useFields<Fields extends object>(first: Fields) {
   const [fields, setFields] = useState(first);
   const change = (part: Partial<Fields>) => setFields((before) => ({ ...before, ...part }));
@@ -50,7 +49,7 @@ export function useDraft<Fields extends Readonly<Record<string, string>>>(filter
 }
 
 interface RangeProps {
-  /** In the API's form: relative like `-7d`, or a day. */
+  /** The first day, as the API has it, or a relative time like `-7d`. */
   from: string;
   /** The last day; "" for today. */
   to: string;
@@ -60,7 +59,6 @@ interface RangeProps {
 
 const days = "days";
 
-/** Whether a text is a day, like 2026-03-01. */
 const isDay = (text: string) => text.length === 10 && !Number.isNaN(Date.parse(text));
 
 export function RangeField({ from, to, set, options }: RangeProps) {

@@ -8,7 +8,7 @@ import { Pager, type PagerProps, Table, type TableProps } from "./table.tsx";
 
 interface PagedProps<Row> {
   loaded: Loaded<ListReply<Row>>;
-  /** For a list that is read a page at a time. */
+  /** The page that is shown, of a list that is read a page at a time. */
   page?: Omit<PagerProps, "count"> | undefined;
 }
 

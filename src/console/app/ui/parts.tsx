@@ -46,7 +46,6 @@ export function Card({ title, children, wide }: RenderableProps<{ title?: string
   );
 }
 
-/** The page of an address that names nothing. */
 export function NoSuch({ title, what, name }: { title: string; what: string; name: string }) {
   return (
     <>
@@ -80,7 +79,7 @@ export function LoadError({ loaded: { error, reload } }: { loaded: Loaded<unknow
 /** After how long a reply is said to wait, in ms. */
 const waitShownMs = 5000;
 
-/** What stands for a reply until it comes. */
+/** Text shown until a reply comes. */
 export function useWaitText(): string {
   const [isLong, setLong] = useState(false);
   useEffect(() => {
@@ -115,7 +114,7 @@ export function WhenLoaded<Value>({ loaded, children }: WhenLoadedProps<Value>) 
   );
 }
 
-/** As WhenLoaded, for a page whose heading is in the reply: until then it has this one. */
+/** WhenLoaded for a page whose heading is in the reply: until then it has this one. */
 export function PageWhenLoaded<Value>({ title, ...shown }: WhenLoadedProps<Value> & { title: string }) {
   return (
     <>
@@ -278,7 +277,6 @@ interface FormCardProps {
   children: ComponentChildren;
 }
 
-/** A form in a card, with the outcome of sending it. */
 export function FormCard({ title, send, button = "Create", disabled, children }: FormCardProps) {
   const action = useAction();
   return (

@@ -28,7 +28,7 @@ export interface TableProps<Row> {
   caption: string;
   columns: (make: Columns<Row>) => readonly Column<Row>[];
   rows: readonly Row[];
-  /** By default the row's `id`, or its place. */
+  /** Identifies a row: its `id` by default, or its place. */
   id?: (row: Row) => string | number | undefined;
   /** Shown when there are no rows. */
   empty?: string;
@@ -84,7 +84,7 @@ export function Table<Row>({
   );
 }
 
-/** What is known of one thing: names with their values, those without one left out. */
+/** Names with their values, those without one left out. */
 export function Facts({ of }: { of: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   const known = of.filter(([, value]) => value !== undefined);
   return (

@@ -64,7 +64,7 @@ function useTheme() {
   return theme;
 }
 
-/** Of the button: it goes through the three choices. */
+/** The button goes through these three. */
 const choices: Record<Theme, { next: Theme; words: string; path: string }> = {
   system: { next: "light", words: "as the system has them", path: "M12 3a9 9 0 0 0 0 18z" },
   light: {

@@ -78,14 +78,13 @@ export function shownSeries(kind: Kind, series: readonly Series[]): Series[] {
   return kind === "funnel" && !second ? [first, anyEvent] : [...series];
 }
 
-/** What the event at this position is for. */
 function labelSeries(kind: Kind, count: number, i: number): string {
   if (kind === "funnel") return `Step ${i + 1}`;
   if (kind === "retention") return i === 0 ? "Did" : "Came back and did";
   return count > 1 ? `Event ${i + 1}` : "Event";
 }
 
-/** What can be counted, with the project's types of groups. */
+/** Maths, with one for each of the project's types of groups. */
 function mathsWith({ groupTypes }: ProjectNames): readonly (readonly [string, string])[] {
   return [
     ...maths,

@@ -24,7 +24,6 @@ export function nameTimes(days: readonly (string | number)[]): string[] {
   );
 }
 
-/** In seconds. */
 export const daySeconds = 86_400;
 const dayMs = daySeconds * 1000;
 
