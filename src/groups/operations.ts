@@ -138,12 +138,6 @@ function makeGroupText(types: readonly GroupType[]): (group: store.Group) => str
   };
 }
 
-/** Any integer: an index that no type has names no groups. */
-const typeIndexParameter = parameter.integerParameter(
-  "Only groups of the type with this index; none of an index that no type has.",
-  {},
-);
-
 const requiredTypeIndex = parameter.parameter(
   "Required: the index of the groups' type.",
   (query, name) => checkInteger({}, parameter.readRequiredText(query, name), [name]),
@@ -151,7 +145,10 @@ const requiredTypeIndex = parameter.parameter(
 );
 
 const groupFilterParameters = {
-  group_type_index: typeIndexParameter,
+  group_type_index: parameter.integerParameter(
+    "Only groups of the type with this index; none of an index that no type has.",
+    {},
+  ),
   group_type: parameter.textParameter("Only groups of the type with this name."),
   group_key: parameter.textParameter(
     "With group_type_index: only groups whose key contains this text, in any case. " +

@@ -88,19 +88,11 @@ export async function listInsights(
   });
 }
 
-/**
- * An insight of the project; a deleted one only with `deletedToo`.
- * @param name its id, or its short id.
- */
-export async function getInsight(
-  sql: Postgres,
-  project_id: number,
-  name: number | string,
-  deletedToo = false,
-) {
+/** An insight of the project by its id or short id; a deleted one only with `deletedToo`. */
+export async function getInsight(sql: Postgres, project_id: number, id: number | string, deletedToo = false) {
   const [row] = await sql<InsightRow[]>`
     SELECT ${columns(sql)} ${source(sql)}
-    WHERE i.project_id = ${project_id} AND ${typeof name === "number" ? sql`i.id` : sql`i.short_id`} = ${name}
+    WHERE i.project_id = ${project_id} AND ${typeof id === "number" ? sql`i.id` : sql`i.short_id`} = ${id}
     AND (${deletedToo} OR NOT i.deleted)`;
   return row;
 }

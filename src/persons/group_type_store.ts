@@ -90,13 +90,8 @@ export async function mirrorTypes(sql: Postgres, clickhouse: ClickHouse, version
  * Frees an index; false when no type has it. Groups of the type remain stored, and are shown again when a type of that
  * name gets an index.
  */
-export async function deleteGroupType(
-  sql: Postgres,
-  clickhouse: ClickHouse,
-  project_id: number,
-  place: number,
-): Promise<boolean> {
-  return await sql.begin(async (transaction) => {
+export function deleteGroupType(sql: Postgres, clickhouse: ClickHouse, project_id: number, place: number) {
+  return sql.begin(async (transaction) => {
     await lockMerges(transaction);
     const [gone] = await transaction<{ name: string; version: string }[]>`
       DELETE FROM group_types WHERE project_id = ${project_id} AND place = ${place}

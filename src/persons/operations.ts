@@ -93,12 +93,8 @@ function readingOperations(parts: CountedParts) {
   ];
 }
 
-async function personPage(
-  { clickhouse, clock, counts }: CountedParts,
-  reads: ProjectReads,
-  query: PersonQuery,
-  timezone: string,
-): Promise<{ count: number; rows: AsyncGenerator<Uint8Array, void> }> {
+async function personPage(parts: CountedParts, reads: ProjectReads, query: PersonQuery, timezone: string) {
+  const { clickhouse, clock, counts } = parts;
   const readTexts = (mains: string[]) => primedTexts(personBlocks(reads, mains), model.personText);
   const filter = await readFilter(reads, query, { now: clock.now(), timezone: readStoredZone(timezone) });
   if (filter) {

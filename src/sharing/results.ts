@@ -29,19 +29,18 @@ export interface BoardReader {
   compute(link: SharedLink, content: SharedContent): Promise<SharedBoard>;
 }
 
-interface ComputedBoard {
-  board: WrittenBoard;
-  computed_at: Date;
-}
-
 export interface ResultOptions extends Uses<"sql" | "clock" | "log"> {
   metrics: Metrics;
   reader: BoardReader;
 }
 
-export interface ShownBoard extends ComputedBoard {
+export interface ShownBoard {
+  board: WrittenBoard;
+  computed_at: Date;
   content: SharedContent;
 }
+
+type ComputedBoard = Omit<ShownBoard, "content">;
 
 export function openSharedResults(options: ResultOptions) {
   const { clock, reader } = options;
@@ -49,14 +48,14 @@ export function openSharedResults(options: ResultOptions) {
   const { foundAgeMsMax: ageMsMax, foundMax: sizeMax } = sharingLimits;
   // Results that are cached for longer are counted by the memory.
   const recent = openRecent<number, ShownBoard | undefined>(clock, { ageMsMax, sizeMax });
-  const readShown = async (link: SharedLink): Promise<ShownBoard | undefined> => {
-    const content = await reader.current(link);
-    const computed = content && (await read(link, content));
-    return computed && content && { ...computed, content };
-  };
   return {
     /** Undefined when the shared thing is deleted. All requests within foundAgeMsMax get the same answer. */
-    show: (link: SharedLink) => recent(link.id, () => readShown(link)),
+    show: (link: SharedLink) =>
+      recent(link.id, async () => {
+        const content = await reader.current(link);
+        const computed = content && (await read(link, content));
+        return computed && content && { ...computed, content };
+      }),
   };
 }
 

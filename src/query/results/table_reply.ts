@@ -54,20 +54,18 @@ export async function tableReply(
   });
 }
 
-function* writeTexts(
-  header: string,
-  rows: Iterable<readonly unknown[]>,
-  formatRow: (row: readonly unknown[]) => string,
-): Generator<string, undefined> {
+type Row = readonly unknown[];
+
+function* writeTexts(header: string, rows: Iterable<Row>, formatRow: (row: Row) => string) {
   yield header;
   for (const row of rows) yield formatRow(row);
 }
 
-function csvLine(row: readonly unknown[]): string {
+function csvLine(row: Row): string {
   return formatCsvLine(row.map((cell) => formatCell(JSON.stringify(cell))));
 }
 
-function objectLine(columns: readonly string[]): (row: readonly unknown[]) => string {
+function objectLine(columns: readonly string[]): (row: Row) => string {
   const twice = columns.find((name, i) => columns.indexOf(name) !== i);
   if (twice !== undefined) {
     const name = JSON.stringify(twice.slice(0, 100));

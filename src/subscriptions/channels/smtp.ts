@@ -157,13 +157,11 @@ async function transmit(
   let begun = false;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // Read only after the server has accepted the envelope.
-  const stream = new Readable({
-    read() {
-      begun = true;
-      this.push(message);
-      this.push(null);
-    },
-  });
+  const read = function* () {
+    begun = true;
+    yield message;
+  };
+  const stream = Readable.from(read(), { objectMode: false });
   connection.removeAllListeners("error");
   connection.on("error", reject);
   connection.on("end", () => reject(new Error("the connection was closed")));

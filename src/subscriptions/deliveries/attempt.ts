@@ -127,23 +127,19 @@ async function send(parts: AttemptParts, delivery: ClaimedDelivery, content: Con
   await parts.web.send({ url, body, idempotencyKey: uuid });
 }
 
-async function sendEmail(
-  { links, mail }: AttemptParts,
-  delivery: ClaimedDelivery,
-  content: Content,
-  to: string,
-) {
+async function sendEmail(parts: AttemptParts, delivery: ClaimedDelivery, content: Content, to: string) {
+  const { links, mail } = parts;
   const { report, pngs } = content;
   const view = links.url({ opens: "report", delivery: delivery.id });
   const { subscription_id: subscription, uuid, test } = delivery;
   const unsubscribe = links.url({ opens: "unsubscribe", subscription, address: to });
   const pictures = pngs.flatMap((png, i) => (png ? [{ cid: `chart${i}@sluice`, png }] : []));
-  const parts = { view, unsubscribe, chart: (i: number) => (pngs[i] ? `cid:chart${i}@sluice` : undefined) };
+  const urls = { view, unsubscribe, chart: (i: number) => (pngs[i] ? `cid:chart${i}@sluice` : undefined) };
   await mail.send({
     to,
     subject: writeSubject(report, test),
-    text: emailText(report, parts),
-    html: emailHtml(report, parts),
+    text: emailText(report, urls),
+    html: emailHtml(report, urls),
     pictures,
     id: `${uuid}.${Bun.hash.crc32(to).toString(16)}@sluice`,
     unsubscribe,
