@@ -226,7 +226,7 @@ async function report(
   if (ignored.total + warned.total > 0) {
     for (const [reason, events] of ignored.counts) counts.ignored(reason, events);
     for (const [warning, events] of warned.counts) counts.warned(warning, events);
-    const written = book.record({ project_id, bytes: index.bytes, ignored, warned, repaired });
+    const written = book.record(project_id, { ignored, warned }, index.bytes, repaired);
     if (ack !== "memory") await written;
   }
   if (repaired) free(index.bytes);

@@ -77,16 +77,13 @@ async function* readEvents(
 }
 
 /** Bytes of each event in the reply, in the same order. */
-async function readSizes(
-  reads: ProjectReads,
-  events: readonly KeyedEvent[],
-): Promise<Map<KeyedEvent, number>> {
+async function readSizes(reads: ProjectReads, events: readonly KeyedEvent[]) {
   const keys = keyParams(reads.project_id, events);
   const sizes = await reads.query<{ uuid: string; bytes: string }>(sizesText, keys);
-  const bytesOf = new Map(sizes.map(({ uuid, bytes }) => [uuid, Number(bytes)]));
-  return new Map(
-    events.map((event) => [event, event.head.length + event.tail.length + (bytesOf.get(event.uuid) ?? 0)]),
-  );
+  const byUuid = new Map(sizes.map(({ uuid, bytes }) => [uuid, Number(bytes)]));
+  const addedBytes = ({ head, tail, uuid }: KeyedEvent) =>
+    head.length + tail.length + (byUuid.get(uuid) ?? 0);
+  return new Map(events.map((event) => [event, addedBytes(event)]));
 }
 
 async function* readBlocks(

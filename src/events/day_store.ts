@@ -12,13 +12,6 @@ export interface DayCount {
   count: string | number;
 }
 
-interface CountedDay extends DayCount {
-  /** Whether all rows are in one merged part: then no two of them are equal. */
-  is_merged: number;
-  /** The day in the table's key, which wraps before 1970 and after 2149. */
-  key_day: string;
-}
-
 /**
  * Rows by day and part. A part's name has its partition, first and last block, and level, as in 2024_1_9_2; at level 0
  * it was never merged.
@@ -36,7 +29,9 @@ export async function countDays(
 ): Promise<DayCount[]> {
   // Each shard has parts of its own.
   if (reads.clickhouse.cluster) return await countFinalDays(reads, "stored_events", { where, params }, order);
-  const days = await reads.query<CountedDay>(
+  // If all rows of a day are in one merged part, no two of them are equal. `key_day` is the day in the table's key, which
+  // wraps before 1970 and after 2149.
+  const days = await reads.query<DayCount & { is_merged: number; key_day: string }>(
     `SELECT toString(date) AS day, sum(rows) AS count, count() = 1 AND any(level) != '0' AS is_merged,
        toString(any(key)) AS key_day
      FROM (${selectParts(where)}) GROUP BY date ORDER BY date ${order}`,

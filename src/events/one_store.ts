@@ -31,30 +31,19 @@ export async function findEvent(reads: ProjectReads, uuid: string): Promise<Foun
   const made = readIdMoment(uuid);
   const near = (column: string) => `${column} >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
     AND ${column} <= fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
-  const nearest = made === undefined ? [] : [near("timestamp"), near("created_at")];
   const { uuidTimeMsMax } = eventLimits;
   const times =
-    made === undefined ? {} : { from: BigInt(made - uuidTimeMsMax), to: BigInt(made + uuidTimeMsMax) };
-  for (const where of [...nearest, undefined]) {
-    const params = { uuid, ...(where !== undefined && times) };
-    const located = await locate(reads, params, where);
+    made === undefined ? undefined : { from: BigInt(made - uuidTimeMsMax), to: BigInt(made + uuidTimeMsMax) };
+  for (const where of times ? [near("timestamp"), near("created_at"), "1"] : ["1"]) {
+    const [located] = await reads.query<Located>(
+      `SELECT toString(toUnixTimestamp64Micro(timestamp)) AS at, event, distinct_id FROM event_rows
+       WHERE project_id = {project_id:UInt32} AND uuid = {uuid:UUID} AND ${where}
+       ORDER BY created_at LIMIT 1`,
+      { uuid, ...(where !== "1" && times) },
+    );
     if (located) return await readEvent(reads, uuid, located);
   }
   return undefined;
-}
-
-async function locate(
-  reads: ProjectReads,
-  params: Record<string, unknown>,
-  where: string | undefined,
-): Promise<Located | undefined> {
-  const [found] = await reads.query<Located>(
-    `SELECT toString(toUnixTimestamp64Micro(timestamp)) AS at, event, distinct_id FROM event_rows
-     WHERE project_id = {project_id:UInt32} AND uuid = {uuid:UUID} ${where === undefined ? "" : `AND ${where}`}
-     ORDER BY created_at LIMIT 1`,
-    params,
-  );
-  return found;
 }
 
 /** With all of the sorting key but the hash, few rows are read. */

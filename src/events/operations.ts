@@ -30,9 +30,7 @@ import { oneEventOperations } from "./one_operations.ts";
 import { eventParameters, type EventQuery, isByTime } from "./parameters.ts";
 import { type EventPage, listEvents, listEventsInSql, type Within } from "./store.ts";
 
-interface EventParts extends RoomParts<"gate" | "clickhouse" | "clock"> {
-  engine: Pick<QueryEngine, "within">;
-}
+type EventParts = RoomParts<"gate" | "clickhouse" | "clock"> & { engine: Pick<QueryEngine, "within"> };
 
 export function eventRoutes({ gate, clickhouse, clock, engine }: EventParts) {
   return mounted(gate, "Events", [
@@ -60,16 +58,8 @@ export function eventRoutes({ gate, clickhouse, clock, engine }: EventParts) {
             within((context) => eventColumnRows(context, query, page)),
           );
         }
-        const read = (page: Page) =>
-          eventPage(
-            reads,
-            within,
-            { ...query, ...page },
-            {
-              now: clock.now(),
-              timezone: readStoredZone(project.timezone),
-            },
-          );
+        const moment = { now: clock.now(), timezone: readStoredZone(project.timezone) };
+        const read = (page: Page) => eventPage(reads, within, { ...query, ...page }, moment);
         if (isTable) {
           const model = include_person ? listedEventModel : eventModel;
           return await csvReply({ url, name: "events", model, page: query, read });
@@ -100,7 +90,7 @@ async function eventPage(
   const { count, rows } = await listed.catch((thrown: unknown) => {
     throw properties.length > 0 ? filterFault(thrown, "properties", "event, after or before") : thrown;
   });
-  return { count, rows: include_person ? await withPersons(reads, rows) : rows };
+  return { count, rows: include_person ? await primed(withPersons(reads, rows)) : rows };
 }
 
 const selectsPerson = "With select the column person shows an event's person.";
@@ -115,27 +105,17 @@ async function selectedReply(
   const { columns, types, hasMore = false } = table ?? {};
   const through = page.offset + page.limit + (hasMore ? 1 : 0);
   if (isTable) {
-    return await tableReply({ results, ...(table && { table }) }, "csv", {
-      name: "events",
-      headers: linkHeader(url, page, through),
-    });
+    const headers = linkHeader(url, page, through);
+    return await tableReply({ results, ...(table && { table }) }, "csv", { name: "events", headers });
   }
   return await slicedJson({ ...pageLinks(url, page, through), columns, types, hasMore, results });
 }
 
 /**
- * Adds a member `person` to each row: null where an event belongs to none. The first persons are read before this
- * resolves.
- * @param rows JSON objects in whole chunks, each object with a comma before it.
+ * Adds a member `person` to each row: null where an event belongs to none.
+ * @param chunks JSON objects in whole chunks, each object with a comma before it.
  */
-async function withPersons(
-  reads: ProjectReads,
-  rows: AsyncGenerator<Uint8Array, void>,
-): Promise<AsyncGenerator<Uint8Array, void>> {
-  return await primed(joined(reads, rows));
-}
-
-async function* joined(
+async function* withPersons(
   reads: ProjectReads,
   chunks: AsyncGenerator<Uint8Array, void>,
 ): AsyncGenerator<Uint8Array, void> {
@@ -143,9 +123,8 @@ async function* joined(
     for await (const some of slices(rowsIn(chunk), eventLimits.personsAtOnceMax)) {
       const ids = some.map(readDistinctId);
       const persons = await findPagePersons(reads, [...new Set(ids)]);
-      yield Buffer.concat(
-        some.flatMap((row, i) => [row.subarray(0, -1), Buffer.from(personMember(persons.get(ids[i]!)))]),
-      );
+      const texts = ids.map((id) => personMember(persons.get(id)));
+      yield Buffer.concat(some.flatMap((row, i) => [row.subarray(0, -1), Buffer.from(texts[i]!)]));
     }
   }
 }

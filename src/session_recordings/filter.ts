@@ -43,21 +43,21 @@ function listIn(text: string): string[] | undefined {
   return Array.isArray(list) && list.every((id) => typeof id === "string") ? list : undefined;
 }
 
-interface PersonQuery {
-  distinct_id?: string | undefined;
-  distinct_ids?: string[] | undefined;
-  person_uuid?: string | undefined;
-  /** PostHog's other name of person_uuid. */
-  person_id?: string | undefined;
-}
-
 /**
- * The distinct ids or the person of a query; empty when it names neither.
+ * The distinct ids or the person of a query; empty when it names neither. `person_id` is PostHog's other name of
+ * `person_uuid`.
  * @throws Fault invalid_input for a person that is not a UUID, or for two different persons.
  */
 export async function readPersonFilter(
   reads: ProjectReads,
-  { distinct_id, distinct_ids, person_uuid, person_id }: PersonQuery,
+  {
+    distinct_id,
+    distinct_ids,
+    person_uuid,
+    person_id,
+  }: Partial<Record<"distinct_id" | "person_uuid" | "person_id", string | undefined>> & {
+    distinct_ids?: string[] | undefined;
+  },
 ): Promise<Pick<RecordingFilter, "distinct_ids" | "person_main_id">> {
   const item = distinct_id === undefined ? undefined : [distinct_id];
   const requested =

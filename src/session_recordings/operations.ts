@@ -10,7 +10,7 @@ import {
   textParameter,
 } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
-import { mounted, projectOperation } from "../http/operation.ts";
+import { mounted, type OperationRequest, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import { readDaySpan } from "../query/date_range.ts";
@@ -51,8 +51,7 @@ import {
   type RecordingReaderOptions,
   viewers,
 } from "./recording_reader.ts";
-import { sharedSnapshotRoutes } from "./sharing/route.ts";
-import { shareableRecordings } from "./sharing/shared_recording.ts";
+import { shareableRecordings, sharedSnapshotRoutes } from "./shared_recordings.ts";
 import { snapshotOperations } from "./snapshots/operations.ts";
 import { Readers } from "./snapshots/pieces.ts";
 import { emptyRecording, hasArrived, readFirstProperties } from "./store.ts";
@@ -180,20 +179,23 @@ function manyOperations(parts: Counted) {
   ];
 }
 
+type Requested = OperationRequest<"project", "/session_recordings/:id/">;
+
 function oneOperations(parts: Counted) {
   const { sql, clock, counts } = parts;
+  const find = ({ access, project, params }: Requested) =>
+    getRecording(parts, { project_id: project.id, user_id: access.user.id }, params.id);
+  const findAny = ({ project, params }: Requested) => findArrived(parts, project.id, params.id);
   return [
     projectOperation("GET /session_recordings/:id/", "session_recording:read", {
       summary: "Get a session recording",
-      find: ({ access, project, params }) =>
-        getRecording(parts, { project_id: project.id, user_id: access.user.id }, params.id),
+      find,
       replies: shownOne,
       answer: ({ found }) => found,
     }),
     projectOperation("GET /session_recordings/:id/viewed/", "session_recording:read", {
       summary: "Whether a session recording was viewed, and by how many others",
-      find: ({ access, project, params }) =>
-        getRecording(parts, { project_id: project.id, user_id: access.user.id }, params.id),
+      find,
       replies: { 200: reply("The views.", viewersModel) },
       answer: async ({ access, project, found: { id, viewed } }) => ({
         viewed,
@@ -203,7 +205,7 @@ function oneOperations(parts: Counted) {
     projectOperation("PATCH /session_recordings/:id/", "session_recording:write", {
       summary: "Change a session recording",
       description: "One whose data has expired has times of 1970, and nothing is stored of it.",
-      find: ({ project, params: { id } }) => findArrived(parts, project.id, id),
+      find: findAny,
       body: recordingBody,
       replies: shownOne,
       answer: async ({ access, project, params: { id }, found, body: { viewed } }) => {
@@ -217,7 +219,7 @@ function oneOperations(parts: Counted) {
       description:
         "It is hidden at once and removed from the disk within a day; so are pieces that arrive later. For one " +
         "whose data has expired nothing is done.",
-      find: ({ project, params: { id } }) => findArrived(parts, project.id, id),
+      find: findAny,
       replies: gone,
       answer: async ({ access, project, params: { id }, found }) => {
         if (found.isGone) return;

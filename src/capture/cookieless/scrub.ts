@@ -60,12 +60,13 @@ export function scrub(bytes: Uint8Array, from: number, visitor: Visitor | undefi
   const added = visitor && { distinct_id: visitor.distinct_id };
   // In an array: a single object could be read as a batch.
   out.u8(0x5b);
-  copyObject({ bytes, from, keys: itemKeys, added }, out, (slot, value) => {
+  const change = (slot: number, value: number) => {
     if (slot === field.distinct_id && visitor) return true;
     if (bytes[value] !== 0x7b) return false;
     if (slot === field.properties) return () => scrubProperties(bytes, value, visitor, out);
     return (slot === field.own_set || slot === field.own_set_once) && (() => scrubSet(bytes, value, out));
-  });
+  };
+  copyObject({ bytes, from, keys: itemKeys }, out, change, added);
   out.u8(0x5d);
   return out.filled();
 }
@@ -84,34 +85,30 @@ function scrubProperties(
     $device_id: visitor.device_id,
     $session_id: visitor.session_id,
   };
-  copyObject({ bytes, from, keys: partKeys, added }, out, (slot, value) => {
+  const change = (slot: number, value: number) => {
     if (dropped.has(slot) || (visitor && replaced.has(slot))) return true;
     if (slot === part.distinct_id && visitor) {
       return () => out.raw(toBytes(JSON.stringify(visitor.distinct_id)));
     }
     const isSet = (slot === part.$set || slot === part.$set_once) && bytes[value] === 0x7b;
     return isSet && (() => scrubSet(bytes, value, out));
-  });
+  };
+  copyObject({ bytes, from, keys: partKeys }, out, change, added);
 }
 
 function scrubSet(bytes: Uint8Array, from: number, out: ByteColumn): void {
   copyObject({ bytes, from, keys: partKeys }, out, (slot) => droppedOfSets.has(slot));
 }
 
-interface Copying {
-  bytes: Uint8Array;
-  /** Where the valid object begins. */
-  from: number;
-  keys: KnownKeys;
-  /** Members that are added at its end. */
-  added?: Readonly<Record<string, string>> | undefined;
-}
-
-/** Copies an object; `change` decides by a member's slot and value whether it is omitted, or writes another value. */
+/**
+ * Copies the valid object at `from`, with the members `added` at its end; `change` decides by a member's slot and value
+ * whether it is omitted, or writes another value.
+ */
 function copyObject(
-  { bytes, from, keys, added }: Copying,
+  { bytes, from, keys }: { bytes: Uint8Array; from: number; keys: KnownKeys },
   out: ByteColumn,
   change: (slot: number, value: number) => boolean | (() => void),
+  added?: Readonly<Record<string, string>>,
 ): void {
   const members = new JsonCursor(bytes, from);
   let next = 0x7b;

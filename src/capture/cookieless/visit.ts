@@ -41,17 +41,9 @@ export function isCookieless({ entries }: Indexed, at: EntryOffset, { distinct_i
   );
 }
 
-interface CookielessTime {
-  /** The event's time, in microseconds since 1970. */
-  timestamp: number;
-  /** When the request arrived, in microseconds since 1970. */
-  received: number;
-  historical_migration: boolean;
-}
-
 /**
  * The event of entry `at` as it is stored: without user agent and address, with its visitor's id of the day. `row` has
- * its name, id and properties.
+ * its name, id and properties; the event's time and its request's arrival are in microseconds since 1970.
  * @returns its JSON text, or the reason why it is ignored.
  */
 export function readCookieless(
@@ -59,7 +51,11 @@ export function readCookieless(
   at: EntryOffset,
   row: Row,
   context: CookielessContext | undefined,
-  { timestamp, received, historical_migration }: CookielessTime,
+  {
+    timestamp,
+    received,
+    historical_migration,
+  }: { timestamp: number; received: number; historical_migration: boolean },
 ): Uint8Array | Reason {
   const item = entries[at + field.item]!;
   const isSentinel = sameName(row.distinct_id, cookielessSentinel);
@@ -70,13 +66,8 @@ export function readCookieless(
   const refused = findVisitRefusal(row);
   if (refused) return refused;
   if (!context?.enabled) return "cookieless_team_disabled";
-  const {
-    $ip,
-    $raw_user_agent,
-    $cookieless_extra = "",
-    $host,
-    $timezone,
-  } = readVisitorFacts(row.properties.source, row.properties.from);
+  const facts = readVisitorFacts(row.properties.source, row.properties.from);
+  const { $ip, $raw_user_agent, $cookieless_extra = "", $host, $timezone } = facts;
   if (!$raw_user_agent?.trim()) return "cookieless_missing_user_agent";
   const address = $ip?.trim() || context.address?.();
   if (!address) return "cookieless_missing_ip";

@@ -5,25 +5,21 @@ import { getDomain } from "tldts";
 import { toUuid } from "../../core/id.ts";
 import type { Day } from "./day.ts";
 
-/** What all events of a visitor on a day share. */
-interface VisitorTraits {
-  project_id: number;
-  /** The client's. */
-  address: string;
-  site: string;
-  user_agent: string;
-  /** What the page adds to distinguish visitors. */
-  extra: string;
-}
-
 export type Visitor = ReturnType<typeof hashVisitor>;
 
 /** The beginning of every distinct id made here. */
 export const distinctIdPrefix = "cookieless_";
 const deviceIdPrefix = "cookielessd_";
 
-/** The ids of a visitor: a hash of the traits, keyed with the day's salt. */
-export function hashVisitor(salt: Uint8Array, day: Day, traits: VisitorTraits) {
+/**
+ * The ids of a visitor: a hash, keyed with the day's salt, of what all its events on a day share. The page adds `extra`
+ * to distinguish visitors.
+ */
+export function hashVisitor(
+  salt: Uint8Array,
+  day: Day,
+  traits: Record<"address" | "site" | "user_agent" | "extra", string> & { project_id: number },
+) {
   const { project_id, address, site, user_agent, extra } = traits;
   const text = JSON.stringify([project_id, address, site, user_agent, extra]);
   const hash = new Bun.CryptoHasher("sha256", salt).update(text).digest().subarray(0, hashBytes);

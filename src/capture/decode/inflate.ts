@@ -1,5 +1,6 @@
 // Inflates compressed bytes chunk by chunk, with limits on size, memory and ratio.
 
+import type { Duplex } from "node:stream";
 import {
   constants,
   createBrotliDecompress,
@@ -20,17 +21,11 @@ import { decodeLimits } from "./limits.ts";
 
 export type Method = "gzip" | "deflate" | "deflate-raw" | "br" | "zstd";
 
-/** A stream that inflates what is written to it, in a thread of its own, until its reader has ended. */
-interface Inflater extends AsyncIterable<Uint8Array> {
-  end(bytes: Uint8Array): unknown;
-  /** Compressed bytes read so far. */
-  readonly bytesWritten: number;
-}
-
 interface Inflating {
   /** Undefined for brotli, which first fills a window of up to 16 MB, for 20 ms. */
   now?: (bytes: Uint8Array, options: { maxOutputLength: number }) => Uint8Array;
-  later(options: { chunkSize: number }): Inflater;
+  /** A stream that inflates what is written to it, in a thread of its own, until its reader has ended. */
+  later(options: { chunkSize: number }): Duplex & { bytesWritten: number };
 }
 
 /** HTTP's zstd has a window of up to 8 MiB (RFC 9659); a body of 15 bytes can declare 128 MiB. */
@@ -148,7 +143,7 @@ async function inflateLarge(
   const inflater = methods[method].later({ chunkSize: decodeLimits.inflateChunkBytes });
   try {
     inflater.end(bytes);
-    for await (const chunk of inflater) {
+    for await (const chunk of inflater as AsyncIterable<Uint8Array>) {
       // During this turn the chunk is in memory before it is acquired.
       if (!lease.tryAcquire(chunk.length)) {
         if (chunks.length === 0) await admit?.(chunk);
@@ -157,7 +152,7 @@ async function inflateLarge(
       chunks.push(chunk);
       size += chunk.length;
       if (size > bytesMax) throw tooLarge(bytes.length, bytesMax);
-      // Counts the bytes read so far: a bomb shows in its first megabyte.
+      // Counts the compressed bytes read so far: a bomb shows in its first megabyte.
       const read = Math.min(inflater.bytesWritten, wireBytes);
       if (size > inflatedBytesFor(read)) throw tooDense(read, size);
       const admitting = chunks.length === 1 ? admit?.(chunk) : undefined;

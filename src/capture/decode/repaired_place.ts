@@ -5,15 +5,15 @@ import { decodeText } from "../../core/bytes.ts";
 import { closingQuote, JsonCursor } from "../../core/json/json_cursor.ts";
 import { captureLimits } from "../limits.ts";
 
-interface RepairedPlace {
-  /** Names and list indexes, as `properties.list.1.price`. */
-  field?: string;
-  /** The beginning of the text, or the part around the repair. */
-  value?: string;
-}
-
-/** The place `at` in the item that begins at `from`; empty when it is too far after it, or -1. */
-export function locateRepair(bytes: Uint8Array, from: number, at: number): RepairedPlace {
+/**
+ * The place `at` in the item that begins at `from`; empty when it is too far after it, or -1. `field`: names and list
+ * indexes, as `properties.list.1.price`; `value`: the beginning of the text, or the part around the repair.
+ */
+export function locateRepair(
+  bytes: Uint8Array,
+  from: number,
+  at: number,
+): { field?: string; value?: string } {
   if (at < from || at - from > captureLimits.warningSearchBytesMax) return {};
   const path: (string | number)[] = [];
   const cursor = new JsonCursor(bytes, from);

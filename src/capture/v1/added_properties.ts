@@ -1,28 +1,24 @@
 // The properties that members of a v1 event become: its options, session_id and window_id.
 
+import { toBytes } from "../../core/bytes.ts";
 import { knownKeys } from "../fields/event_fields.ts";
 
 /** Members of an event that are left out, with their slots in a list of ranges: the first three become properties. */
 const beside = { session_id: 0, window_id: 2, options: 4, offset: 6 } as const;
 export const besideKeys = knownKeys(beside);
 
-/** Options, with the property that each becomes, and its reader. */
-const knownOptions = [
-  ["cookieless_mode", "$cookieless_mode", toFlag],
-  ["disable_skew_correction", "$ignore_sent_at", toFlag],
-  ["product_tour_id", "$product_tour_id", toText],
-  ["process_person_profile", "$process_person_profile", toFlag],
-] as const;
+/** Options, with the property that each becomes. */
+const knownOptions = {
+  cookieless_mode: "$cookieless_mode",
+  disable_skew_correction: "$ignore_sent_at",
+  product_tour_id: "$product_tour_id",
+  process_person_profile: "$process_person_profile",
+};
 
 /** Names of properties that are added, in place of earlier ones of the same names. */
-export const addedNames = [
-  "$lib",
-  "$lib_version",
-  "$session_id",
-  "$window_id",
-  ...knownOptions.map(([, name]) => name),
-];
-export const addedNameBytesMax = Math.max(...addedNames.map(({ length }) => length));
+const addedNames = ["$lib", "$lib_version", "$session_id", "$window_id", ...Object.values(knownOptions)];
+/** The same as raw keys. */
+export const addedKeys = addedNames.map((name) => toBytes(`"${name}"`));
 
 /**
  * The members that are added to an event's properties, as JSON without braces; undefined when an option is invalid.
@@ -50,10 +46,10 @@ function readOptions(source: Buffer, from: number, to: number): string | undefin
   if (options === null) return "";
   if (source[from] !== 0x7b) return undefined;
   let members = "";
-  for (const [name, property, toJson] of knownOptions) {
+  for (const [name, property] of Object.entries(knownOptions)) {
     const value = Object.hasOwn(options, name) ? options[name] : null;
     if (value === null) continue;
-    const json = toJson(value);
+    const json = name === "product_tour_id" ? toText(value) : toFlag(value);
     if (json === undefined) return undefined;
     members += `"${property}":${json},`;
   }

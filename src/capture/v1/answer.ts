@@ -18,8 +18,6 @@ import { likelyIndexBytes } from "../wasm/scan_arena.ts";
 import { v1Limits } from "./limits.ts";
 import { Translation, type TranslationOptions } from "./translation.ts";
 
-const noQuery = new URLSearchParams();
-
 export async function answerV1(
   request: Request,
   { options, arenas }: { options: AnswerOptions; arenas: ArenaPool },
@@ -75,8 +73,8 @@ async function captureBatch(
   if (known !== undefined) lease.assign(known);
   // Counts the request's memory for the key's project from here on.
   const admit = async () => lease.assign(options.keys.find(key) ?? (await options.keys.admit(key)));
-  const source = { request, query: noQuery, options, admit };
-  await body.receive({ ...source, inflatedBytesMax: v1Limits.v1InflatedBytesMax }, lease);
+  const { v1InflatedBytesMax: inflatedBytesMax } = v1Limits;
+  await body.receive({ request, query: new URLSearchParams(), options, admit, inflatedBytesMax }, lease);
   await admit();
   if (body.bytes.length === 0) throw new Fault("no_data", "The request has no body.");
   const { bytes, refused, uuids } = await translate(body, { key, sdk: readSdk(request) }, lease);

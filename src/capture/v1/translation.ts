@@ -12,7 +12,7 @@ import type { Reason } from "../fields/outcome.ts";
 import { uuidFromText, uuidText } from "../fields/row.ts";
 import { captureLimits } from "../limits.ts";
 import { type EventIndex, isHistorical } from "../scan/event_index.ts";
-import { addedNameBytesMax, addedNames, besideKeys, readAdded } from "./added_properties.ts";
+import { addedKeys, besideKeys, readAdded } from "./added_properties.ts";
 
 /** Bytes written for each event beside its own: names above, and option properties with values. */
 const writtenBytesMax = 512;
@@ -70,12 +70,10 @@ export class Translation {
       if (to > searched || nth - begun >= captureLimits.slowSliceRowsMax) {
         if (nth > 0) yield;
         begun = nth;
-        searched = Math.max(
-          Math.min(to, from + limits.eventBytesMax),
-          from + captureLimits.slowSliceBytesMax,
-        );
+        const end = Math.min(to, from + limits.eventBytesMax);
+        searched = Math.max(end, from + captureLimits.slowSliceBytesMax);
         const slice = this.#source.subarray(from, searched);
-        this.#mayHave = addedNames.some((name) => slice.includes(`"${name}"`));
+        this.#mayHave = addedKeys.some((key) => slice.includes(key));
       }
       if (nth > 0) this.#out[this.#length++] = 0x2c;
       this.#readUuid(nth);
@@ -134,14 +132,8 @@ export class Translation {
       else members.skip();
       const { key, keyEnd, value, end } = members;
       const slot = toSlot(besideKeys, this.#source, key, keyEnd);
-      if (slot >= 0) {
-        this.#ranges[slot] = value;
-        this.#ranges[slot + 1] = end;
-      } else if (!isProperties) {
-        this.#out[this.#length++] = next;
-        next = 0x2c;
-        this.#copy(key - 1, end);
-      }
+      if (slot >= 0) this.#ranges.set([value, end], slot);
+      else if (!isProperties) next = this.#copyMember(next, key - 1, end);
     }
   }
 
@@ -168,13 +160,17 @@ export class Translation {
     let next = 0x7b;
     while (members.next()) {
       const { key, keyEnd, end } = members;
-      const isShort = keyEnd - key <= addedNameBytesMax;
-      if (isShort && names.includes(this.#source.toString("latin1", key, keyEnd))) continue;
-      this.#out[this.#length++] = next;
-      next = 0x2c;
-      this.#copy(key - 1, end);
+      if (names.includes(this.#source.toString("latin1", key, keyEnd))) continue;
+      next = this.#copyMember(next, key - 1, end);
     }
     if (next === 0x7b) this.#out[this.#length++] = next;
+  }
+
+  /** Copies a member behind the bracket or comma `before`; returns what comes before a further one. */
+  #copyMember(before: number, from: number, to: number): number {
+    this.#out[this.#length++] = before;
+    this.#copy(from, to);
+    return 0x2c;
   }
 
   #copy(from: number, to: number): void {

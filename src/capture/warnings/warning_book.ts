@@ -32,16 +32,6 @@ export interface SharedBook extends WarningLimiter {
   count(project_id: number, events: number): void;
 }
 
-interface RequestOutcomes {
-  project_id: number;
-  /** The body that entries of the outcomes point into. */
-  bytes: Uint8Array;
-  ignored: Outcomes<Reason>;
-  warned: Outcomes<Warning>;
-  /** Where the body was repaired, if it was. */
-  repaired?: Repaired | undefined;
-}
-
 export class WarningBook {
   readonly #options: WarningBookOptions;
   readonly #own = new WarningQuota();
@@ -56,8 +46,15 @@ export class WarningBook {
   /**
    * Lists the first examples of each type, and counts the rest. Resolves when the listed ones are on disk, or the
    * journal has logged its failure; metrics count the events in either case.
+   * @param bytes the body that entries of the outcomes point into.
+   * @param repaired where the body was repaired, if it was.
    */
-  async record({ project_id, bytes, ignored, warned, repaired }: RequestOutcomes): Promise<void> {
+  async record(
+    project_id: number,
+    { ignored, warned }: { ignored: Outcomes<Reason>; warned: Outcomes<Warning> },
+    bytes: Uint8Array,
+    repaired?: Repaired,
+  ): Promise<void> {
     if (ignored.total + warned.total === 0) return;
     const now = this.#options.clock.now() * 1000;
     const listing: (number | Promise<number>)[] = [];

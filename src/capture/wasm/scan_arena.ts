@@ -56,15 +56,10 @@ interface ClassifyContext {
   groupTypes?: Pick<GroupTypes, "assigned"> | undefined;
 }
 
-interface FastExports {
-  scan(...numbers: number[]): number;
-  open(bytes: number): number;
-  ends(...numbers: number[]): number;
-  repeats(number: number): number;
-  judge(...numbers: number[]): number;
-  writeColumns(...numbers: number[]): number;
-  writeIdentity(first: number, year: number, rank: number): number;
-}
+type FastExports = Record<
+  "scan" | "open" | "ends" | "repeats" | "judge" | "writeColumns" | "writeIdentity",
+  (...numbers: number[]) => number
+>;
 
 let compiled: WebAssembly.Module | undefined;
 
@@ -110,11 +105,8 @@ export class ScanArena {
     this.shapes = new Uint32Array(memory.buffer, layout.SHAPES, captureLimits.sliceRowsMax * 2);
     this.body = this.#bytes.subarray(layout.BODY, layout.BODY + bodyBytesMax);
     this.entries = new Int32Array(memory.buffer, entries, indexBytes >> 2);
-    const names = {
-      source: this.body,
-      offsets: new Uint32Array(memory.buffer, layout.NAME_LIST, 512),
-      count: 0,
-    };
+    const offsets = new Uint32Array(memory.buffer, layout.NAME_LIST, 512);
+    const names = { source: this.body, offsets, count: 0 };
     const counts = { rows: 0, idsBytes: 0, propertiesBytes: 0, created: 0 };
     this.#columns = { ...counts, bytes: this.#bytes, names, identity: undefined };
     this.#identity = identityIn(this.#bytes, this.body);
@@ -161,15 +153,8 @@ export class ScanArena {
   ): number {
     const { BODY } = layout;
     const replaced = this.#putSentinel(goal + limits.eventBytesMax);
-    const at = this.#fast.scan(
-      BODY + from,
-      BODY + goal,
-      count,
-      countMax,
-      items,
-      BODY + keyFrom,
-      BODY + keyTo,
-    );
+    const [start, end, key, keyEnd] = [BODY + from, BODY + goal, BODY + keyFrom, BODY + keyTo];
+    const at = this.#fast.scan(start, end, count, countMax, items, key, keyEnd);
     this.#restore(replaced);
     return at - BODY;
   }
@@ -280,14 +265,8 @@ export class ScanArena {
     rank: number,
   ): ColumnBatch {
     const columns = this.#columns;
-    columns.rows = this.#fast.writeColumns(
-      first,
-      year,
-      project_id,
-      created,
-      historical_migration ? 1 : 0,
-      rank,
-    );
+    const historical = historical_migration ? 1 : 0;
+    columns.rows = this.#fast.writeColumns(first, year, project_id, created, historical, rank);
     columns.idsBytes = this.#words[layout.OUT_IDS_LENGTH >> 2]!;
     columns.propertiesBytes = this.#words[layout.OUT_PROPERTIES_LENGTH >> 2]!;
     columns.names.count = this.#words[layout.NAMES_USED >> 2]!;

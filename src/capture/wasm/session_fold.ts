@@ -18,15 +18,8 @@ import {
 } from "./session_layout.ts";
 import { type ListedEvent, readStray, type StrayEvent, UnreadEvents } from "./unread_events.ts";
 
-interface FoldExports {
-  begin(secret: bigint): void;
-  open(...numbers: number[]): void;
-  fold(): number;
-  unreadCount(): number;
-  strayCount(): number;
-  foldedCount(): number;
-  write(): number;
-}
+type FoldExports = Record<"fold" | "foldedCount" | "write", () => number> &
+  Record<"unread" | "strays", { value: number }> & { begin(secret: bigint): void };
 
 const microsType = "DateTime64(6, 'UTC')";
 
@@ -115,7 +108,6 @@ export class SessionFold {
     for (const [number, name] of names.entries()) this.#bytes[foldLayout.KINDS + number] = findKind(name);
     const base = foldLayout.BLOCK + from;
     const at = (name: (typeof wanted)[number]) => base + offsets[name].from;
-    const { KINDS } = foldLayout;
     const [indexes, wasm] = [base + indexesAt, this.#wasm];
     const [uuid, project, timestamp, created] = [
       at("uuid"),
@@ -123,8 +115,17 @@ export class SessionFold {
       at("timestamp"),
       at("created_at"),
     ];
-    const texts = [at("distinct_id"), at("properties")];
-    wasm.open(rows, uuid, project, KINDS, indexes, indexBytes, timestamp, ...texts, created);
+    this.#open({
+      rows,
+      row: 0,
+      uuids: uuid,
+      projects: project,
+      kinds: foldLayout.KINDS,
+      indexes,
+      indexBytes,
+    });
+    const texts = { ids: at("distinct_id"), properties: at("properties") };
+    this.#open({ timestamps: timestamp, ...texts, arrivals: created });
     const listed = (list: number, nth: number): ListedEvent => {
       const numbers = this.#words.subarray((list >> 2) + nth * foldUnreadNumbers);
       const [row, id, idLength, text, textLength] = numbers as unknown as readonly [number, ...number[]];
@@ -140,12 +141,18 @@ export class SessionFold {
     };
     for (let isThrough = false; !isThrough;) {
       isThrough = wasm.fold() === 1;
-      for (let i = 0; i < wasm.unreadCount(); i++)
+      for (let i = 0; i < wasm.unread.value; i++)
         this.#unread.append(this.#bytes, listed(foldLayout.UNREAD, i));
-      for (let i = 0; i < wasm.strayCount(); i++)
+      for (let i = 0; i < wasm.strays.value; i++)
         this.#strays.push(readStray(this.#bytes, listed(foldLayout.STRAYS, i)));
       if (!isThrough) this.#write();
     }
+  }
+
+  /** Sets numbers of the block that the module folds next. */
+  #open(numbers: Record<string, number>): void {
+    const globals = this.#wasm as unknown as Record<string, { value: number }>;
+    for (const [name, value] of Object.entries(numbers)) globals[name]!.value = value;
   }
 
   /** Examples of events outside of their sessions; forgets them. */

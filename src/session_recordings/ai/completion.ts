@@ -22,21 +22,19 @@ export interface Message {
   content: string;
 }
 
-type Completing = (project_id: number, messages: readonly Message[]) => Promise<unknown>;
-
 /**
  * Returns a function that sends messages and parses the answer as JSON. A few requests run at once.
  * @throws Fault unavailable when too many requests wait, or the server cannot be reached or refuses; invalid_input
  * when the answer is not JSON or is too long.
  */
-export function openCompleting(server: ModelServer, log: Log): Completing {
+export function openCompleting(server: ModelServer, log: Log) {
   const semaphore = new Semaphore(
     aiLimits.completionsAtOnceMax,
     aiLimits.completionsWaitingMax,
     limits.waitingFreeMultiple,
   );
   const busy = () => unavailable("Too many requests to the language model wait already. Please retry.", 10);
-  return (project_id, messages) =>
+  return (project_id: number, messages: readonly Message[]): Promise<unknown> =>
     semaphore.run({ owner: project_id, msMax: aiLimits.completionWaitMsMax, busy }, () =>
       complete(server, messages, log),
     );

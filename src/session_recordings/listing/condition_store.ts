@@ -16,19 +16,15 @@ import { sessionRecordingLimits } from "../limits.ts";
 import type { RecordingConditions } from "./conditions.ts";
 import { type EventFilter, logColumns, recordingColumns } from "./filter_check.ts";
 
-interface Span {
+interface Draft {
   /** As in RecordingFilter. */
   from?: string | undefined;
   to?: string | undefined;
-}
-
-interface Draft extends Span {
   params: Record<string, unknown>;
   /** Makes the names of parameters unique. */
   count: number;
-  /** The time that relative dates count from, in ms since 1970, and the zone of days. */
-  now: number;
-  timezone: string;
+  /** What relative dates count from, as in RecordingFilter. */
+  moment: { now: number; timezone: string };
 }
 
 /**
@@ -37,10 +33,10 @@ interface Draft extends Span {
 export function conditionClauses(
   { operand, events, properties, logged, having }: RecordingConditions,
   params: Record<string, unknown>,
-  span: Span,
-  moment: Pick<Draft, "now" | "timezone">,
+  span: Pick<Draft, "from" | "to">,
+  moment: Draft["moment"],
 ): string[] {
-  const draft: Draft = { ...span, params, count: 0, ...moment };
+  const draft: Draft = { ...span, params, count: 0, moment };
   const joined = [
     ...events.map((event) => `session_hash GLOBAL IN ${eventSet(draft, event)}`),
     ...[...properties, ...logged].map((filter) => filterCondition(draft, filter)),
@@ -57,14 +53,12 @@ function filterCondition(draft: Draft, filter: PropertyFilter): string {
     const detail = 'Recordings cannot be filtered by "hogql", which the filters of test accounts have.';
     throw new Fault("invalid_input", detail, { attr: "filter_test_accounts" });
   }
-  if ("key" in filter) return leafCondition(draft, filter);
+  if ("key" in filter) {
+    const { positive, negated } = toPositive(filter);
+    return `session_hash GLOBAL ${negated ? "NOT IN" : "IN"} ${selectSet(draft, positive)}`;
+  }
   if (filter.values.length === 0) return "1";
   return `(${filter.values.map((value) => filterCondition(draft, value)).join(` ${filter.type} `)})`;
-}
-
-function leafCondition(draft: Draft, filter: PropertyCondition): string {
-  const { positive, negated } = toPositive(filter);
-  return `session_hash GLOBAL ${negated ? "NOT IN" : "IN"} ${selectSet(draft, positive)}`;
 }
 
 function selectSet(draft: Draft, filter: PropertyCondition): string {
@@ -107,17 +101,15 @@ function eventSet(draft: Draft, { event, filters }: EventFilter): string {
     draft.params[name] = event;
     clauses.push(`event = {${name}:String}`);
   }
-  const { params, now, timezone } = draft;
   if (filters.length > 0)
-    clauses.push(compilePropertyFilters(filters, params, makeName(draft), { now, timezone }));
+    clauses.push(compilePropertyFilters(filters, draft.params, makeName(draft), draft.moment));
   // `stored_events` avoids the join with persons.
   const table = readsPersons(filters) ? "events" : "stored_events";
   return `(SELECT sipHash64(${session}) FROM ${table} WHERE ${clauses.join(" AND ")})`;
 }
 
 function personSet(draft: Draft, filter: PropertyCondition): string {
-  const { params, now, timezone } = draft;
-  const condition = compileOwnProperty(filter, params, makeName(draft), { now, timezone });
+  const condition = compileOwnProperty(filter, draft.params, makeName(draft), draft.moment);
   return `(SELECT session_hash FROM session_recording_days WHERE ${ofProject} AND distinct_id GLOBAL IN (
     SELECT distinct_id FROM person_distinct_ids WHERE ${ofProject} AND person_id GLOBAL IN (
       SELECT person_id FROM persons WHERE ${ofProject} AND ${condition})))`;
@@ -138,10 +130,9 @@ function ownSet(
   filter: PropertyCondition,
   { hash, column, from }: { hash: string; column: string; from: string },
 ): string {
-  const { params, now, timezone } = draft;
-  const condition = compileOwnProperty(filter, params, makeName(draft), { now, timezone });
+  const condition = compileOwnProperty(filter, draft.params, makeName(draft), draft.moment);
   const name = makeName(draft);
-  params[name] = filter.key;
+  draft.params[name] = filter.key;
   const properties = `toJSONString(map({${name}:String}, nullIf(toString(${column}), '')))`;
   return `(SELECT hash FROM (SELECT ${hash} AS hash, ${properties} AS properties FROM ${from}) WHERE ${condition})`;
 }

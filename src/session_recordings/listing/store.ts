@@ -156,13 +156,9 @@ async function findPage(reads: ProjectReads, filter: RecordingFilter, page: Page
   return (await find(select("", "", "1"), {})).map(readHash);
 }
 
-interface Found {
-  session_hash: string;
-}
+type Found = Pick<RecordingRow, "session_hash">;
 
-function readHash({ session_hash }: Found): string {
-  return session_hash;
-}
+const readHash = ({ session_hash }: Found) => session_hash;
 
 function byStart(a: RecordingRow, b: RecordingRow): number {
   if (a.start_time !== b.start_time) return a.start_time > b.start_time ? -1 : 1;
@@ -176,17 +172,8 @@ const moment = (name: string) => `toDateTime64({${name}:String}, 6, 'UTC')`;
  * @param byRow true: only the rows with the wanted distinct ids; false: all rows of recordings that have such a row.
  */
 function buildClauses(filter: RecordingFilter, byRow: boolean) {
-  const {
-    from,
-    to,
-    distinct_ids,
-    person_main_id,
-    session_ids,
-    without,
-    conditions,
-    now = 0,
-    timezone = "UTC",
-  } = filter;
+  const { from, to, distinct_ids, person_main_id, session_ids } = filter;
+  const { without, conditions, now = 0, timezone = "UTC" } = filter;
   const ofProject = "project_id = {project_id:UInt32}";
   const params: Record<string, unknown> = {};
   const narrow = (name: string, value: unknown, clause: string) => {

@@ -5,24 +5,13 @@ import { isoWithFraction } from "../../http/fields/field_time.ts";
 import { snapshotLimits } from "./limits.ts";
 import type { PieceRow } from "./store.ts";
 
+const sizes = ["bytes", "inflated", "events", "count"] as const;
+type Size = Record<(typeof sizes)[number], number>;
+
 /** Consecutive pieces. The key of a blob is its index. */
 export interface Blob extends Size {
   pieces: PieceRow[];
 }
-
-interface Size {
-  bytes: number;
-  inflated: number;
-  events: number;
-  count: number;
-}
-
-const blobMax: Size = {
-  bytes: snapshotLimits.snapshotBlobBytesMax,
-  inflated: snapshotLimits.snapshotPageInflatedBytesMax,
-  events: snapshotLimits.snapshotPageEventsMax,
-  count: snapshotLimits.snapshotBlobPiecesMax,
-};
 
 const pageMax: Size = {
   bytes: snapshotLimits.snapshotPageBytesMax,
@@ -30,6 +19,8 @@ const pageMax: Size = {
   events: snapshotLimits.snapshotPageEventsMax,
   count: snapshotLimits.snapshotPagePiecesMax,
 };
+const { snapshotBlobBytesMax: bytes, snapshotBlobPiecesMax: count } = snapshotLimits;
+const blobMax: Size = { ...pageMax, bytes, count };
 
 const empty: Readonly<Size> = { bytes: 0, inflated: 0, events: 0, count: 0 };
 
@@ -58,19 +49,11 @@ export function pageEnd(blobs: readonly Blob[], from: number): number {
 }
 
 function fits(open: Size, more: Size, max: Size): boolean {
-  return (
-    open.bytes + more.bytes <= max.bytes &&
-    open.inflated + more.inflated <= max.inflated &&
-    open.events + more.events <= max.events &&
-    open.count + more.count <= max.count
-  );
+  return sizes.every((size) => open[size] + more[size] <= max[size]);
 }
 
 function add(open: Size, more: Size): void {
-  open.bytes += more.bytes;
-  open.inflated += more.inflated;
-  open.events += more.events;
-  open.count += more.count;
+  for (const size of sizes) open[size] += more[size];
 }
 
 /** A blob as replies list it. */

@@ -16,14 +16,8 @@ export interface ValueOffsets {
 export interface EventOffsets extends ValueOffsets {
   /** Milliseconds of the client's clock; 0 when it is not a number. */
   timestamp: number;
-  /** Set for an event that posthog-js compressed. */
-  compressed: CompressedOffsets | undefined;
-}
-
-interface CompressedOffsets {
-  /** The `cv` member, which marks a compressed event, with one of its commas. */
-  cv: ValueOffsets;
-  data: ValueOffsets;
+  /** Set for an event that posthog-js compressed: its `cv` member, which marks it, with one of its commas. */
+  compressed: { cv: ValueOffsets; data: ValueOffsets } | undefined;
 }
 
 const names = { timestamp: toBytes("timestamp"), data: toBytes("data"), cv: toBytes("cv") };

@@ -12,6 +12,9 @@ import { JsonWalker } from "../../core/json/json_walker.ts";
 import type { EventOffsets, ValueOffsets } from "./event_offsets.ts";
 import { snapshotLimits } from "./limits.ts";
 
+/** Bytes that the compressed parts of one page may still inflate to. */
+type InflateBudget = { left: number };
+
 interface Splice extends ValueOffsets {
   /** Replaces the bytes [from, to); empty to remove a member. */
   by: Uint8Array;
@@ -86,11 +89,6 @@ async function compressedTexts(bytes: Uint8Array, data: ValueOffsets): Promise<V
     if (members.ended || members.at >= data.to) return ranges;
     await yieldToEventLoop();
   }
-}
-
-/** Bytes that the compressed parts of one page may still inflate to. */
-interface InflateBudget {
-  left: number;
 }
 
 /**

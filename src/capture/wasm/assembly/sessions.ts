@@ -7,25 +7,28 @@ import * as Row from "./session_row";
 import { Fold, clear, mixed, replace, rowOf, writeEntry } from "./session_rows";
 import { Seen, namesSession, readProperties, valueAt, valueLength } from "./session_values";
 
-/** The open block: its rows, which one is next, and where its columns lie; those of texts at the next row. */
-let rows: u32 = 0;
-let row: u32 = 0;
-let uuids: u32 = 0;
-let projects: u32 = 0;
-let kinds: u32 = 0;
-let indexes: u32 = 0;
-let indexBytes: u32 = 0;
-let timestamps: u32 = 0;
-let ids: u32 = 0;
-let properties: u32 = 0;
-let arrivals: u32 = 0;
+/**
+ * The open block, which session_fold.ts sets: its rows, which one is next, and where its columns lie; those of texts at
+ * the next row. `kinds` has a byte for each of the names of its events.
+ */
+export let rows: u32 = 0;
+export let row: u32 = 0;
+export let uuids: u32 = 0;
+export let projects: u32 = 0;
+export let kinds: u32 = 0;
+export let indexes: u32 = 0;
+export let indexBytes: u32 = 0;
+export let timestamps: u32 = 0;
+export let ids: u32 = 0;
+export let properties: u32 = 0;
+export let arrivals: u32 = 0;
 
 /** Whether the last event named a session. */
 let expectsSession: bool = true;
-/** Events of the open block that are unread. */
-let unread: u32 = 0;
-/** Events that the last fold() listed as strays. */
-let strays: u32 = 0;
+/** Events of the open block that the last fold() listed as unread. */
+export let unread: u32 = 0;
+/** Events that the last fold() listed as strays, at FOLD_STRAYS. */
+export let strays: u32 = 0;
 
 /** The number from `from` to `to`, rounded as JSON's readers do. */
 // @ts-ignore: decorator
@@ -36,32 +39,6 @@ declare function numberOf(from: u32, to: u32): f64;
 export function begin(secret: u64): void {
   Fold.seed = secret;
   clear();
-}
-
-/** Opens a block by the addresses of its columns; `nameKinds` has a byte for each of the names of its events. */
-export function open(
-  count: u32,
-  uuid: u32,
-  ofProject: u32,
-  nameKinds: u32,
-  eventIndexes: u32,
-  eventIndexBytes: u32,
-  timestamp: u32,
-  distinctId: u32,
-  ofProperties: u32,
-  createdAt: u32,
-): void {
-  rows = count;
-  row = 0;
-  uuids = uuid;
-  projects = ofProject;
-  kinds = nameKinds;
-  indexes = eventIndexes;
-  indexBytes = eventIndexBytes;
-  timestamps = timestamp;
-  ids = distinctId;
-  properties = ofProperties;
-  arrivals = createdAt;
 }
 
 /** The address after a text's length, which is left in `length`. */
@@ -191,16 +168,6 @@ export function fold(): u32 {
     list(FOLD_UNREAD + unread++ * FOLD_UNREAD_BYTES, id, idSize, text, size);
   }
   return 1;
-}
-
-/** Events listed by the last fold() as unread. */
-export function unreadCount(): u32 {
-  return unread;
-}
-
-/** Events listed by the last fold() as strays, at FOLD_STRAYS. */
-export function strayCount(): u32 {
-  return strays;
 }
 
 /** Rows that are folded. */

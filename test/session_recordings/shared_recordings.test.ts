@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { ask } from "../../support/ask.ts";
-import { cleanUp } from "../../support/cleanup.ts";
-import { bodyOf, event } from "../../support/recordings.ts";
-import { post, rested, type Server, startServer, until } from "../../support/server.ts";
+import { ask } from "../support/ask.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { bodyOf, event } from "../support/recordings.ts";
+import { post, rested, type Server, startServer, until } from "../support/server.ts";
 
 afterAll(cleanUp);
 
