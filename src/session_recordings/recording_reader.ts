@@ -1,6 +1,5 @@
 // One project's recordings for a user: without deleted ones, with their persons, and whether they were viewed.
 
-import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
@@ -13,6 +12,7 @@ import { findPagePersons } from "../persons/reading/store.ts";
 import { type ProjectReads, toReads } from "../storage/clickhouse/query_options.ts";
 import type { Uses } from "../storage/services.ts";
 import type { CountCache } from "../work/count_cache.ts";
+import { mapInSlices } from "../work/slices.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import { countRecordings, listRecordings, type RecordingFilter } from "./listing/store.ts";
 import type { Recording, RecordingPerson } from "./model.ts";
@@ -163,20 +163,11 @@ async function shownRecordings(
   ]);
   refuseLarge(rows, persons);
   const ongoingSince = clock.now() - sessionRecordingLimits.recordingOngoingMs;
-  const shown: Recording[] = [];
-  let charsRead = 0;
-  for (const row of rows) {
+  const show = (row: RecordingRow): Recording => {
     const { session_hash: _, session_id, last_received_at, start_url, storage, ...others } = row;
     const { distinct_id, snapshot_source, activity_score, ...stored } = others;
-    if (deleted.has(session_id)) continue;
-    const person = persons.get(distinct_id);
-    charsRead += person?.properties.length ?? 0;
-    if (charsRead > limits.replySliceBytes) {
-      charsRead = 0;
-      await yieldToEventLoop();
-    }
     const start_time = formatStored(stored.start_time);
-    shown.push({
+    return {
       id: session_id,
       distinct_id,
       viewed: viewed.has(session_id),
@@ -184,14 +175,19 @@ async function shownRecordings(
       start_time,
       end_time: formatStored(stored.end_time),
       start_url,
-      person: toPerson(project_id, distinct_id, start_time, person),
+      person: toPerson(project_id, distinct_id, start_time, persons.get(distinct_id)),
       storage,
       snapshot_source,
       ongoing: Date.parse(formatStored(last_received_at)) >= ongoingSince,
       activity_score,
-    });
-  }
-  return shown;
+    };
+  };
+  const undeleted = rows.filter(({ session_id }) => !deleted.has(session_id));
+  return await mapInSlices(
+    undeleted,
+    show,
+    ({ distinct_id }) => persons.get(distinct_id)?.properties.length ?? 0,
+  );
 }
 
 /** @throws Fault max_value: every recording carries all properties of its person, often the same person's. */

@@ -5,6 +5,7 @@ import { engineBounds } from "../../storage/embedded/engine_config.ts";
 import {
   ByteColumn,
   Dictionary,
+  microsType,
   writeBlockHead,
   writeColumnHead,
   writeRowKeys,
@@ -21,7 +22,6 @@ import { hasNoIdentity, IdentityColumns } from "./identity_columns.ts";
 
 /** The engine's memory for an INSERT, in its bytes: as read, squashed to one block, sorted, and compressed. */
 const insertTimesBytes = 4;
-const microsType = "DateTime64(6, 'UTC')";
 
 /** Events, by year. */
 const eventLane = {

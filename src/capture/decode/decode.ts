@@ -10,15 +10,7 @@ import { Form } from "./form.ts";
 import { inflateBytes, inflatedBytesFor, type Method, tooDense, tooLarge } from "./inflate.ts";
 import { decodeLimits } from "./limits.ts";
 import { LzString } from "./lz_string.ts";
-import {
-  beginsWithData,
-  detectMagic,
-  hasZlibHeader,
-  type Hint,
-  hintsIn,
-  readHints,
-  type Sent,
-} from "./wrapping.ts";
+import { beginsWithData, detectMagic, hasZlibHeader, hintsIn, readHints, type Sent } from "./wrapping.ts";
 
 interface DecodeBounds {
   /** The size limit of each layer, in bytes; limits.inflatedBytesMax by default. */
@@ -55,8 +47,7 @@ const sliceBytes = decodeLimits.decodeBytesMax / turnSlices;
 /** A body whose layers are removed one after the other. */
 class Unwrapping {
   readonly #wire: Uint8Array;
-  readonly #hints: Hint[];
-  readonly #isFormExpected: boolean;
+  readonly #hinted: ReturnType<typeof readHints>;
   readonly #bounds: DecodeBounds;
   readonly #lease: MemoryLease;
   readonly #bytesMax: number;
@@ -64,9 +55,7 @@ class Unwrapping {
 
   constructor(wire: Uint8Array, sent: Sent, bounds: DecodeBounds) {
     this.#wire = wire;
-    const { hints, isForm } = readHints(sent);
-    this.#hints = hints;
-    this.#isFormExpected = isForm;
+    this.#hinted = readHints(sent);
     this.#bounds = bounds;
     this.#lease = bounds.lease;
     this.#bytesMax = bounds.bytesMax ?? limits.inflatedBytesMax;
@@ -99,7 +88,7 @@ class Unwrapping {
     const form = await this.#readForm(body);
     if (form?.data) {
       this.#sentAt ??= form.field("sent_at") ?? form.field("_");
-      this.#hints.push(...hintsIn(form.field("compression")));
+      this.#hinted.hints.push(...hintsIn(form.field("compression")));
       return [form.data];
     }
     return (await this.#byHint(body)) ?? (await this.#unpercent(body)) ?? (await this.#bareBase64(body));
@@ -120,13 +109,13 @@ class Unwrapping {
 
   /** Follows the first hint that fits; each hint is used once. */
   async #byHint(body: Uint8Array): Promise<Uint8Array[] | undefined> {
-    const hint = this.#hints.shift();
+    const hint = this.#hinted.hints.shift();
     if (!hint) return undefined;
     if (hint === "lz") return (await this.#unpacked(body)) ?? (await this.#byHint(body));
     // Base64 around the compressed bytes is removed first.
     const inner = await this.#fromBase64(body);
     if (inner) {
-      this.#hints.unshift(hint);
+      this.#hinted.hints.unshift(hint);
       return [inner];
     }
     if (hint === "br") return await this.#inflated("br", body);
@@ -147,7 +136,7 @@ class Unwrapping {
 
   /** A form with a `data` field; without a form's Content-Type the body must begin with it. */
   async #readForm(body: Uint8Array): Promise<Form | undefined> {
-    if (!this.#isFormExpected && !beginsWithData(body)) return undefined;
+    if (!this.#hinted.isForm && !beginsWithData(body)) return undefined;
     return await this.#formIn(body, false);
   }
 

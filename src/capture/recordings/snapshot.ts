@@ -90,12 +90,13 @@ export class SnapshotReader {
 
   /** Makes the row from what the walk found. */
   #toRow({ bytes }: EventIndex, { project_id, skew }: SnapshotContext): SnapshotRow | Reason {
-    const { sessionId, windowId, source, data, facts } = this.#walk;
+    const { sessionId, windowId, source, data, collector } = this.#walk;
+    const { facts } = collector;
     const readText = (range: ValueRange) => (range.to === 0 ? "" : textAt(bytes, range));
     const session_id = readText(sessionId);
     if (session_id === "" || session_id.length > limits.sessionIdCharsMax) return "missing_session_id";
     if (data.to === 0 || facts.events === 0) return "missing_snapshot_data";
-    this.#walk.boundTimes(session_id);
+    collector.boundTimes(session_id);
     return {
       project_id,
       uuid: this.#row.uuid,

@@ -1,13 +1,12 @@
 // Pieces of recordings as columns, until they are sealed into a frame.
 
+import { microsType } from "../../storage/native/native.ts";
 import { type LaneKind, plainLane, TableBlock } from "../journal/lane_kind.ts";
 import { journalLimits } from "../journal/limits.ts";
 import { toMonth } from "../journal/segments/partition.ts";
 import { captureLimits } from "../limits.ts";
 import { recordingLimits } from "./limits.ts";
 import type { SnapshotRow } from "./snapshot.ts";
-
-const microsType = "DateTime64(6, 'UTC')";
 
 const columnTypes = {
   project_id: "UInt32",

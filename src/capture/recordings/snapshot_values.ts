@@ -46,8 +46,5 @@ export function readInflatedBytes(bytes: Uint8Array, from: number, to: number): 
 /** A raw value as a text; empty when it is not one, or longer than `snapshotTextBytesMax`. */
 export function textAt(bytes: Uint8Array, { from, to }: ValueRange): string {
   if (bytes[from] !== 0x22 || to - from > recordingLimits.snapshotTextBytesMax) return "";
-  for (let at = from + 1; at < to - 1; at++) {
-    if (bytes[at] === 0x5c) return JSON.parse(decodeText(bytes, from, to)) as string;
-  }
-  return decodeText(bytes, from + 1, to - 1);
+  return JSON.parse(decodeText(bytes, from, to)) as string;
 }

@@ -3,7 +3,7 @@
 
 import { isTextAt, toBytes } from "../../core/bytes.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
-import { FactsCollector, type SnapshotFacts } from "./snapshot_facts.ts";
+import { FactsCollector } from "./snapshot_facts.ts";
 import { numberAt, readInflatedBytes, type ValueRange } from "./snapshot_values.ts";
 
 /** Levels: the snapshot's properties, the array of events, an event, its data, the data's payload. */
@@ -29,7 +29,7 @@ export class SnapshotWalker {
   /** The recording's events as sent; of several such members the last counts. */
   readonly data: ValueRange = { from: 0, to: 0 };
   readonly #cursor = new JsonCursor();
-  readonly #collector = new FactsCollector();
+  readonly collector = new FactsCollector();
   /** The members that are recorded as ranges. */
   readonly #ranges: Readonly<Record<string, ValueRange>> = {
     $session_id: this.sessionId,
@@ -37,10 +37,10 @@ export class SnapshotWalker {
     $snapshot_source: this.source,
     $snapshot_data: this.data,
     $snapshot_items: this.data,
-    href: this.#collector.event.href,
-    plugin: this.#collector.event.plugin,
-    level: this.#collector.event.level,
-    cv: this.#collector.event.cv,
+    href: this.collector.event.href,
+    plugin: this.collector.event.plugin,
+    level: this.collector.event.level,
+    cv: this.collector.event.cv,
   };
   #bytes: Uint8Array = new Uint8Array(0);
   #latest = 0;
@@ -58,23 +58,11 @@ export class SnapshotWalker {
   open(bytes: Uint8Array, from: number, latest: number): void {
     this.#bytes = bytes;
     this.#latest = latest;
-    this.#collector.clear(bytes, latest);
-    this.sessionId.to = 0;
-    this.windowId.to = 0;
-    this.source.to = 0;
-    this.data.to = 0;
+    this.collector.clear(bytes, latest);
+    for (const range of [this.sessionId, this.windowId, this.source, this.data]) range.to = 0;
     this.#cursor.open(bytes, from);
     this.#level = inPiece;
     this.#isSkipping = false;
-  }
-
-  get facts(): SnapshotFacts {
-    return this.#collector.facts;
-  }
-
-  /** Moves the first and last time into those of the session, where its id says them. */
-  boundTimes(session_id: string): void {
-    this.#collector.boundTimes(session_id);
   }
 
   /** Reads about `bytesMax` further bytes; returns true at the end of the object. */
@@ -117,23 +105,21 @@ export class SnapshotWalker {
   /** The level inside the value with this first byte; inPiece when the value is skipped. */
   #inside(first: number | undefined): number {
     const isObject = first === 0x7b;
-    if (this.#level === inItems) {
-      return isObject ? this.#insideEvent() : inPiece;
-    }
+    if (this.#level === inItems) return isObject ? this.#insideEvent() : inPiece;
     if (this.#key === "$snapshot_data" || this.#key === "$snapshot_items")
       return this.#insideData(isObject, first === 0x5b);
     if (!isObject) return inPiece;
     if (this.#key === "data") {
-      this.#collector.openData();
+      this.collector.openData();
       return inData;
     }
     if (this.#key !== "payload") return inPiece;
-    this.#collector.event.level.to = 0;
+    this.collector.event.level.to = 0;
     return inPayload;
   }
 
   #insideData(isObject: boolean, isArray: boolean): number {
-    this.#collector.clear(this.#bytes, this.#latest);
+    this.collector.clear(this.#bytes, this.#latest);
     this.data.from = this.#cursor.value;
     this.#single = isObject;
     if (isObject) return this.#insideEvent();
@@ -142,7 +128,7 @@ export class SnapshotWalker {
 
   #insideEvent(): number {
     this.#eventFrom = this.#cursor.value;
-    this.#collector.open();
+    this.collector.open();
     return inEvent;
   }
 
@@ -150,7 +136,7 @@ export class SnapshotWalker {
   #close(): boolean {
     const level = this.#level;
     if (level === inPiece) return true;
-    if (level === inEvent) this.#collector.close(this.#cursor.at - this.#eventFrom);
+    if (level === inEvent) this.collector.close(this.#cursor.at - this.#eventFrom);
     const ended = level === inItems || (level === inEvent && this.#single);
     if (ended) this.data.to = this.#cursor.at;
     this.#level = ended ? inPiece : level - 1;
@@ -167,7 +153,7 @@ export class SnapshotWalker {
       range.to = to;
       return;
     }
-    const { event } = this.#collector;
+    const { event } = this.collector;
     const value = numberAt(this.#bytes, from, to);
     if (this.#key === "timestamp") event.timestamp = value;
     else if (this.#key === "source") event.source = value;

@@ -74,16 +74,6 @@ function readNumber(text: string): number {
   return size < 1e17 ? Math.round(value) : Math.floor(value / 1e3);
 }
 
-interface FoundDate {
-  /** Midnight; NaN of a day that no calendar has. */
-  micros: number;
-  /** Characters of it. */
-  length: number;
-  /** Set where the year may stand behind the time. */
-  month?: number;
-  day?: number;
-}
-
 const monthNames =
   "january february march april may june july august september october november december".split(" ");
 
@@ -114,10 +104,11 @@ const dateForms = [
   /^(?<year>\d\d)(?<month>\d\d)(?<day>\d\d)(?= \d{1,2}:)/,
 ];
 
-function readDate(
-  text: string,
-  { now, numericDates = "posthog" }: WrittenTimeOptions,
-): FoundDate | undefined {
+/**
+ * The date before a time: its midnight, NaN of a day that no calendar has, and its length in characters; `month` and
+ * `day` where the year may stand behind the time.
+ */
+function readDate(text: string, { now, numericDates = "posthog" }: WrittenTimeOptions) {
   const found = dateForms
     .values()
     .map((form) => form.exec(text))
@@ -167,7 +158,7 @@ const zone =
 /** The time behind a date, and its zone's minutes east of UTC, if it names one; undefined when that is no time. */
 function readClock(
   text: string,
-  { micros, month, day }: FoundDate,
+  { micros, month, day }: NonNullable<ReturnType<typeof readDate>>,
   now: number | undefined,
 ): { micros: number; offset: number | undefined } | undefined {
   const found = basicClock.exec(text) ?? clock.exec(text)!;

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { toBytes } from "../../core/bytes.ts";
 import { columnOffsets, numberedNamesAt } from "../../storage/native/column_offsets.ts";
-import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
+import { ByteColumn, microsType, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
 import { knownKeys } from "../fields/event_fields.ts";
 import { layout, paddingBytes } from "./layout.ts";
 import { writeKnownNames } from "./scan_arena.ts";
@@ -20,8 +20,6 @@ import { type ListedEvent, readStray, type StrayEvent, UnreadEvents } from "./un
 
 type FoldExports = Record<"fold" | "foldedCount" | "write", () => number> &
   Record<"unread" | "strays", { value: number }> & { begin(secret: bigint): void };
-
-const microsType = "DateTime64(6, 'UTC')";
 
 /** The columns in the order in which the module writes them; sessionsOfFolds has the same. */
 const columns: readonly (readonly [name: string, type: string])[] = [

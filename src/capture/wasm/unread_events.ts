@@ -1,9 +1,13 @@
 // Events that the fold of sessions leaves unread, as columns: the engine reads them.
 
 import { decodeText } from "../../core/bytes.ts";
-import { ByteColumn, Dictionary, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
-
-const microsType = "DateTime64(6, 'UTC')";
+import {
+  ByteColumn,
+  Dictionary,
+  microsType,
+  writeBlockHead,
+  writeColumnHead,
+} from "../../storage/native/native.ts";
 
 /** Where the values of an event lie; of texts also how long they are. */
 export interface ListedEvent {

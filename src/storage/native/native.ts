@@ -2,6 +2,9 @@
 // LowCardinality's serialization (revision 0, as in files and HTTP bodies: no per-column flags). A block is
 //   varuint columns, varuint rows, then per column: name, type, data; strings are varuint length + bytes.
 
+/** The type of moments in tables. */
+export const microsType = "DateTime64(6, 'UTC')";
+
 const scratch = new TextEncoder();
 
 /** A growing byte buffer with a cursor, reused so that it stops allocating. */

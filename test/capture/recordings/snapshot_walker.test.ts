@@ -16,7 +16,13 @@ function walked(text: string, sliceBytes = 1 << 30) {
   walker.open(bytes, bytes.indexOf(0x7b), now);
   while (!walker.advance(sliceBytes));
   const raw = ({ from, to }: ValueRange) => (to === 0 ? undefined : decoder.decode(bytes.subarray(from, to)));
-  const { sessionId, windowId, source, data, facts } = walker;
+  const {
+    sessionId,
+    windowId,
+    source,
+    data,
+    collector: { facts },
+  } = walker;
   const { active, ...others } = facts;
   const ranges = [sessionId, windowId, source, data].map(raw);
   return { ranges, facts: { ...others, active: [...active] } };
@@ -111,8 +117,8 @@ test("one walker reads snapshots one after the other", () => {
   );
   walker.open(first, 0, now);
   while (!walker.advance(5));
-  expect([walker.sessionId.to > 0, walker.facts.events]).toEqual([true, 1]);
+  expect([walker.sessionId.to > 0, walker.collector.facts.events]).toEqual([true, 1]);
   walker.open(toBytes("[{}]"), 1, now);
   expect(walker.advance(100)).toBe(true);
-  expect([walker.sessionId.to, walker.data.to, walker.facts.events]).toEqual([0, 0, 0]);
+  expect([walker.sessionId.to, walker.data.to, walker.collector.facts.events]).toEqual([0, 0, 0]);
 });
