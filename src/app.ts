@@ -59,7 +59,7 @@ import { projectRoutes } from "./projects/operations.ts";
 import { queryRoutes } from "./query/operations.ts";
 import { remoteConfigRoutes } from "./remote_config/route.ts";
 import { sessionRecordingRoutes } from "./session_recordings/operations.ts";
-import { openSharedRecordings } from "./session_recordings/shared_recordings.ts";
+import { openSharedRecordings } from "./session_recordings/route.ts";
 import { sessionRoutes } from "./sessions/operations.ts";
 import { sharedRoutes } from "./sharing/route.ts";
 import { openScripts, staticRoutes } from "./static/route.ts";

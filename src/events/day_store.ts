@@ -29,8 +29,8 @@ export async function countDays(
 ): Promise<DayCount[]> {
   // Each shard has parts of its own.
   if (reads.clickhouse.cluster) return await countFinalDays(reads, "stored_events", { where, params }, order);
-  // If all rows of a day are in one merged part, no two of them are equal. `key_day` is the day in the table's key, which
-  // wraps before 1970 and after 2149.
+  // If all rows of a day are in one merged part, no two of them are equal. `key_day` is the day in the table's key,
+  // which wraps before 1970 and after 2149.
   const days = await reads.query<DayCount & { is_merged: number; key_day: string }>(
     `SELECT toString(date) AS day, sum(rows) AS count, count() = 1 AND any(level) != '0' AS is_merged,
        toString(any(key)) AS key_day

@@ -5,6 +5,7 @@ import { newUuid } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { deleteListed } from "../storage/cluster/listed_deletion.ts";
+import { microsType } from "../storage/native/native.ts";
 import { nativeBlock, type NativeColumns } from "../storage/native/native_block.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { mirrorTypes } from "./group_type_store.ts";
@@ -21,8 +22,6 @@ export async function mirrorMerges(sql: Postgres, clickhouse: ClickHouse, versio
   await copyRows(rows, clickhouse, "merged_ids", mergedColumns);
   await mirrorTypes(sql, clickhouse, version);
 }
-
-export const microsType = "DateTime64(6, 'UTC')";
 
 const mergedColumns: NativeColumns<MirroredId> = [
   ["project_id", "UInt32", (out, row) => out.u32(row.project_id)],

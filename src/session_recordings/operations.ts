@@ -51,7 +51,7 @@ import {
   type RecordingReaderOptions,
   viewers,
 } from "./recording_reader.ts";
-import { shareableRecordings, sharedSnapshotRoutes } from "./shared_recordings.ts";
+import { shareableRecordings, sharedSnapshotRoutes } from "./route.ts";
 import { snapshotOperations } from "./snapshots/operations.ts";
 import { Readers } from "./snapshots/pieces.ts";
 import { emptyRecording, hasArrived, readFirstProperties } from "./store.ts";

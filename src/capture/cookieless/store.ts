@@ -23,8 +23,8 @@ export function saltSource(sql: Postgres) {
     SELECT day::text, encode(salt, 'hex') AS salt FROM cookieless_salts
     WHERE day >= ${days[0]!}::text::date AND day <= ${days.at(-1)!}::text::date`;
       await sql`DELETE FROM cookieless_salts WHERE day < ${days[0]!}::text::date`;
-      // Without this a deleted salt would stay on disk: autovacuum does not visit a table so small. Always, since one that
-      // an open snapshot kept the last time is removed now.
+      // Without this a deleted salt would stay on disk: autovacuum does not visit a table so small. Always, since one
+      // that an open snapshot kept the last time is removed now.
       await sql`VACUUM cookieless_salts`;
       return new Map(rows.map(({ day, salt }) => [day, new Uint8Array(Buffer.from(salt, "hex"))]));
     },

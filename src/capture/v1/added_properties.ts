@@ -17,7 +17,7 @@ const knownOptions = {
 
 /** Names of properties that are added, in place of earlier ones of the same names. */
 const addedNames = ["$lib", "$lib_version", "$session_id", "$window_id", ...Object.values(knownOptions)];
-/** The same as raw keys. */
+/** Those names as raw keys. */
 export const addedKeys = addedNames.map((name) => toBytes(`"${name}"`));
 
 /**

@@ -3,11 +3,12 @@
 // is carried out again when no merge that arrived before it can still be applied.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import { microsType } from "../../storage/native/native.ts";
 import { arrayText, type Postgres, type PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { lockMerges } from "../group_type_store.ts";
 import { isOrderDue, isPassed } from "../journals_store.ts";
 import { personLimits } from "../limits.ts";
-import { copyRows, microsType, withListedIds } from "../mirror_store.ts";
+import { copyRows, withListedIds } from "../mirror_store.ts";
 
 interface SplitRequest {
   project_id: number;
