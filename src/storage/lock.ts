@@ -1,20 +1,7 @@
 // The lock of a DATA_DIR: one process owns it. The lock is the operating system's and ends with its holder.
 
 import { Database } from "bun:sqlite";
-import {
-  accessSync,
-  appendFileSync,
-  chmodSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import fs from "node:fs";
 import { dirname, join } from "node:path";
 import { UserError } from "../core/fault.ts";
 import { toCode, toReason } from "../core/log.ts";
@@ -41,7 +28,7 @@ export function ownDataDir(dataDir: string) {
     owned.set(folder, holding);
     // The file of an earlier owner may hold our process id: in a container ids are the same after each start.
     removeConnection(folder);
-    writeFileSync(join(folder, "owner"), `${process.pid}\n`, { mode: 0o600 });
+    fs.writeFileSync(join(folder, "owner"), `${process.pid}\n`, { mode: 0o600 });
   }
   holding.owners++;
   let released = false;
@@ -64,20 +51,20 @@ export function restoringPath(dataDir: string): string {
 
 /** @throws UserError when a restore of the folder was interrupted, or is running. */
 export function refuseHalfRestored(dataDir: string): void {
-  if (!existsSync(restoringPath(dataDir))) return;
+  if (!fs.existsSync(restoringPath(dataDir))) return;
   throw new UserError(
     `DATA_DIR ${dataDir} has an incomplete restore: empty it, then: bun run sluice restore BACKUP`,
   );
 }
 
 export function ownsDataDir(dataDir: string): boolean {
-  return existsSync(dataDir) && owned.has(realpathSync(dataDir));
+  return fs.existsSync(dataDir) && owned.has(fs.realpathSync(dataDir));
 }
 
 /** The process that last owned the folder, and where its server listens; it may be gone. */
 export function readOwner(dataDir: string): { pid?: number; url?: string } {
   try {
-    const [pid, url] = readFileSync(join(dataDir, "owner"), "utf8").split("\n");
+    const [pid, url] = fs.readFileSync(join(dataDir, "owner"), "utf8").split("\n");
     return { ...(Number(pid) && { pid: Number(pid) }), ...(url && { url }) };
   } catch {
     return {};
@@ -86,18 +73,18 @@ export function readOwner(dataDir: string): { pid?: number; url?: string } {
 
 /** Lets commands find the server of the folder, which this process owns. */
 export function recordAddress(dataDir: string, url: string): void {
-  appendFileSync(join(dataDir, "owner"), `${url}\n`);
+  fs.appendFileSync(join(dataDir, "owner"), `${url}\n`);
 }
 
 /** @throws UserError when a file, or a link that leads nowhere, is in the place of the folder or of one above. */
 export function refuseFile(dataDir: string): void {
   for (let path = dataDir; ; path = dirname(path)) {
     try {
-      lstatSync(path);
+      fs.lstatSync(path);
     } catch {
       continue;
     }
-    if (existsSync(path) && statSync(path).isDirectory()) return;
+    if (fs.existsSync(path) && fs.statSync(path).isDirectory()) return;
     const remedy = `mount what it links to, set another DATA_DIR, or: mv ${path} ${path}.old`;
     throw new UserError(`DATA_DIR ${dataDir} cannot be used: ${path} is no folder; ${remedy}`);
   }
@@ -106,10 +93,10 @@ export function refuseFile(dataDir: string): void {
 function makeFolder(dataDir: string): string {
   try {
     refuseFile(dataDir);
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    const folder = realpathSync(dataDir);
+    fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const folder = fs.realpathSync(dataDir);
     // SQLite would only report that it cannot open a file.
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    fs.accessSync(folder, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK);
     closeToOthers(folder);
     return folder;
   } catch (thrown) {
@@ -126,15 +113,15 @@ function closeToOthers(folder: string): void {
   const own = process.getuid?.();
   if (own === undefined) return;
   const trusted = [own, 0, own === 0 ? findAccount()?.uid : undefined];
-  const isOpen = (statSync(folder).mode & 0o022) !== 0;
-  for (const name of readdirSync(folder)) {
+  const isOpen = (fs.statSync(folder).mode & 0o022) !== 0;
+  for (const name of fs.readdirSync(folder)) {
     const path = join(folder, name);
-    const entry = lstatSync(path);
+    const entry = fs.lstatSync(path);
     if (isOpen && !trusted.includes(entry.uid)) {
       const remedy = `remove it, and let no other user write there: chmod go-w ${folder}`;
       throw new UserError(`${path} belongs to another user of this machine: ${remedy}`);
     }
-    if (entry.isDirectory() && entry.uid === own && (entry.mode & 0o077) !== 0) chmodSync(path, 0o700);
+    if (entry.isDirectory() && entry.uid === own && (entry.mode & 0o077) !== 0) fs.chmodSync(path, 0o700);
   }
 }
 

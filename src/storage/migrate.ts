@@ -167,7 +167,9 @@ async function applyMissing(pass: MigrationPass): Promise<{ done: Counts } | { b
   // Applying all files again would undo what a newer version has replaced: that version has to do it.
   const remade = compatible.clickhouse.size > 0 ? [] : files.clickhouse;
   const missing = applied.isIncomplete ? remade : more;
-  for (const item of missing) await applyToClickHouse(pass, item);
+  // A new store is recorded once, as each record is a part of its own: a start that is killed meanwhile begins again.
+  const portions = applied.recorded.length === 0 ? [missing] : missing.map((item) => [item]);
+  for (const portion of portions) await applyToClickHouse(pass, portion);
   await writeClickHouseId(clickhouse, await readPostgresId(connection), missing.length > 0);
   return { done: { postgres: pending.length, clickhouse: missing.length } };
 }
@@ -226,6 +228,8 @@ async function applyToPostgres(connection: Reserved, migration: Migration, log: 
   // sql.begin() would take another connection than the one that holds the lock.
   await connection`BEGIN`;
   try {
+    // The next commit that waits for the disk makes this one durable, too.
+    await connection`SET LOCAL synchronous_commit = off`;
     await connection.unsafe(text).simple();
     await connection`
       INSERT INTO schema_migrations (version, name, checksum) VALUES (${version}, ${name}, ${checksum})`;
@@ -244,10 +248,32 @@ function isStatementError(thrown: unknown): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^(08|53|57|58)/.test(code);
 }
 
-/** ClickHouse has no transactions: each statement can be repeated, and the file's record is written last. */
-async function applyToClickHouse({ connection, clickhouse, options }: MigrationPass, migration: Migration) {
-  const { version, name, path, text, checksum } = migration;
-  await recordBegun(connection, "clickhouse", migration);
+/** ClickHouse has no transactions: each statement can be repeated, and the records of the files are written last. */
+async function applyToClickHouse({ connection, clickhouse, options }: MigrationPass, portion: Migration[]) {
+  const done: Migration[] = [];
+  try {
+    for (const migration of portion) {
+      await recordBegun(connection, "clickhouse", migration);
+      await runStatements(clickhouse, migration);
+      done.push(migration);
+      options.log.info("migrated", { file: migration.path });
+    }
+  } finally {
+    if (done.length > 0)
+      await clickhouse.command(
+        `INSERT INTO schema_migrations (version, name, checksum) SELECT file.1, file.2, file.3 FROM (
+           SELECT arrayJoin(arrayZip(
+             {versions:Array(UInt32)}, {names:Array(String)}, {checksums:Array(String)})) AS file)`,
+        {
+          versions: done.map(({ version }) => version),
+          names: done.map(({ name }) => name),
+          checksums: done.map(({ checksum }) => checksum),
+        },
+      );
+  }
+}
+
+async function runStatements(clickhouse: ClickHouse, { path, text }: Migration): Promise<void> {
   for (const statement of splitStatements(text).flatMap((item) => definitionsFor(clickhouse, item))) {
     await clickhouse
       .command(statement, undefined, { timeoutMs: storageLimits.migrateMsMax })
@@ -256,12 +282,6 @@ async function applyToClickHouse({ connection, clickhouse, options }: MigrationP
         throw findKeeperProblem(thrown) ?? lasting ?? thrown;
       });
   }
-  await clickhouse.command(
-    `INSERT INTO schema_migrations (version, name, checksum)
-     SELECT {version:UInt32}, {name:String}, {checksum:String}`,
-    { version, name, checksum },
-  );
-  options.log.info("migrated", { file: path });
 }
 
 const schemaTable = `

@@ -284,12 +284,8 @@ async function* streamed(
   const ends = [AbortSignal.timeout(timeoutMs), ...(abort ? [abort] : [])];
   const abort_signal = AbortSignal.any(ends);
   try {
-    const { stream } = await client.exec({
-      query,
-      query_params,
-      abort_signal,
-      clickhouse_settings: settings,
-    });
+    const bounds = { abort_signal, clickhouse_settings: settings };
+    const { stream } = await client.exec({ query, query_params, ...bounds });
     try {
       for await (const chunk of stream) yield chunk as Uint8Array;
     } finally {

@@ -1,16 +1,6 @@
 // The embedded Postgres: initialized on first start, a child process that listens on 127.0.0.1 only.
 
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import fs from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { sleep } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
@@ -32,7 +22,7 @@ const user = "sluice";
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const { dataDir, log, insist = true } = options;
   const folder = resolve(dataDir);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
   const password = ensurePassword(join(folder, "postgres.password"));
   for (let attempt = 1; ; attempt++) {
     const port = findFreePort();
@@ -72,26 +62,26 @@ async function findBinaries(): Promise<Binaries> {
 /** Packages contain no links: a script of this one creates them, where the installer runs scripts. */
 function linkLibraries(folder: string): void {
   const list = join(folder, "native/pg-symlinks.json");
-  if (!existsSync(list)) return;
-  for (const { source, target } of JSON.parse(readFileSync(list, "utf8")) as Record<string, string>[]) {
+  if (!fs.existsSync(list)) return;
+  for (const { source, target } of JSON.parse(fs.readFileSync(list, "utf8")) as Record<string, string>[]) {
     const link = join(folder, target!);
-    if (!existsSync(link)) symlinkSync(relative(dirname(link), join(folder, source!)), link);
+    if (!fs.existsSync(link)) fs.symlinkSync(relative(dirname(link), join(folder, source!)), link);
   }
 }
 
 /** Generated once; those who can read the file can read the data beside it. */
 function ensurePassword(path: string): string {
-  if (!existsSync(path)) writeFileSync(path, randomBase62(32), { mode: 0o600, flush: true });
-  return readFileSync(path, "utf8").trim();
+  if (!fs.existsSync(path)) fs.writeFileSync(path, randomBase62(32), { mode: 0o600, flush: true });
+  return fs.readFileSync(path, "utf8").trim();
 }
 
 /** Initialized in a folder beside its own and renamed, so that an interrupted start leaves nothing incomplete. */
 async function makeCluster(initdb: string, data: string, password: string, systemUser: UnprivilegedUser) {
   const partial = `${data}.partial`;
   const secret = `${data}.secret`;
-  rmSync(partial, { recursive: true, force: true });
-  mkdirSync(partial, { mode: 0o700 });
-  writeFileSync(secret, password, { mode: 0o600 });
+  fs.rmSync(partial, { recursive: true, force: true });
+  fs.mkdirSync(partial, { mode: 0o700 });
+  fs.writeFileSync(secret, password, { mode: 0o600 });
   systemUser.chown(partial);
   systemUser.chown(secret);
   const logFiles = ["--wal-segsize", String(embeddedLimits.logFileMegabytes)];
@@ -113,9 +103,9 @@ async function makeCluster(initdb: string, data: string, password: string, syste
     ]);
     const last = words.trim().split("\n").slice(-3).join("; ").slice(0, 500);
     if (code !== 0) throw new UserError(`the embedded Postgres could not be made: ${last}`);
-    renameSync(partial, data);
+    fs.renameSync(partial, data);
   } finally {
-    rmSync(secret, { force: true });
+    fs.rmSync(secret, { force: true });
   }
 }
 
@@ -124,10 +114,10 @@ async function makeCluster(initdb: string, data: string, password: string, syste
  * that cannot make one ends.
  */
 function makeLogFiles(folder: string, systemUser: UnprivilegedUser): void {
-  const names = readdirSync(folder).filter((name) => logFileShape.test(name));
+  const names = fs.readdirSync(folder).filter((name) => logFileShape.test(name));
   const [, timeline, high, low] = logFileShape.exec(names.toSorted().at(-1) ?? "") ?? [];
   if (timeline === undefined) return;
-  const { size } = statSync(join(folder, timeline + high + low));
+  const { size } = fs.statSync(join(folder, timeline + high + low));
   const filesEach = 2 ** 32 / size;
   let number = Number(`0x${high}`) * filesEach + Number(`0x${low}`);
   // Postgres deletes files whose names begin so at its start.
@@ -136,15 +126,15 @@ function makeLogFiles(folder: string, systemUser: UnprivilegedUser): void {
   try {
     for (let count = names.length; count < Math.max(2, embeddedLimits.logBytesMin / size); count++) {
       number++;
-      writeFileSync(draft, new Uint8Array(size), { mode: 0o600 });
+      fs.writeFileSync(draft, new Uint8Array(size), { mode: 0o600 });
       systemUser.chown(draft);
-      renameSync(
+      fs.renameSync(
         draft,
         join(folder, timeline + hex(Math.floor(number / filesEach)) + hex(number % filesEach)),
       );
     }
   } catch (thrown) {
-    rmSync(draft, { force: true });
+    fs.rmSync(draft, { force: true });
     if (toCode(thrown) !== "ENOSPC") throw thrown;
   }
 }
@@ -154,9 +144,9 @@ const logFileShape = /^([0-9A-F]{8})([0-9A-F]{8})([0-9A-F]{8})$/;
 
 /** A folder that may not be entered looks like one without a Postgres, and another would be created. */
 function refuseUnreadable(data: string): void {
-  if (!existsSync(data)) return;
+  if (!fs.existsSync(data)) return;
   try {
-    readdirSync(data);
+    fs.readdirSync(data);
   } catch (thrown) {
     throw new UserError(`${data} cannot be read (${toReason(thrown)}): chown -R USER ${data}`);
   }
@@ -174,7 +164,7 @@ function planChild(folder: string, port: number, password: string, insist: boole
       const { initdb, postgres } = await findBinaries();
       const systemUser = findUnprivilegedUser(folder, postgres, log);
       refuseUnreadable(data);
-      if (!existsSync(join(data, "PG_VERSION"))) await makeCluster(initdb, data, password, systemUser);
+      if (!fs.existsSync(join(data, "PG_VERSION"))) await makeCluster(initdb, data, password, systemUser);
       systemUser.chown(data);
       await stopStalePostmaster(data, log);
       makeLogFiles(join(data, "pg_wal"), systemUser);

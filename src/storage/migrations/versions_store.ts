@@ -29,7 +29,8 @@ function isUnknown(sql: Postgres, { postgres, clickhouse }: Versions): PostgresF
 
 /** Before a migration's first statement, or in its transaction: a server that dies within it has recorded it. */
 export async function recordBegun(sql: Postgres, store: StoreName, { version, name, olderGoOn }: Migration) {
-  if (version < firstHeaded || !(await hasTable(sql, "migrations_begun"))) return;
+  // Postgres's file of that number makes the table.
+  if (version < firstHeaded) return;
   await sql`
     INSERT INTO migrations_begun (store, version, name, older_go_on)
     VALUES (${store}, ${version}, ${name}, ${olderGoOn})

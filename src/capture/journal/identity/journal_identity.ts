@@ -62,16 +62,9 @@ export function readJournalIdentity(folder: string): JournalIdentity | undefined
   throw new UserError(`${which} version of this program wrote ${folder}: ${remedy}`);
 }
 
-function isWhole({
-  name,
-  number,
-  database,
-  postgres,
-  holder,
-  earlier,
-  home,
-}: Record<string, unknown>): boolean {
-  const { host, path, inodes } = toMembers(home);
+function isWhole(identity: Record<string, unknown>): boolean {
+  const { name, number, database, postgres, holder, earlier } = identity;
+  const { host, path, inodes } = toMembers(identity["home"]);
   const texts = [name, database, postgres, holder, earlier, host, path, inodes];
   const isText = (text: unknown) => typeof text === "string" && text.length <= textCharsMax;
   return name !== "" && Number.isSafeInteger(number) && (number as number) > 0 && texts.every(isText);
