@@ -75,15 +75,16 @@ export async function migrate(
 
 export type { AppliedMigration };
 
+const appliedText = "SELECT version, name, checksum FROM schema_migrations";
+
 export async function appliedMigrations(
   { sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">,
   store: StoreName,
 ): Promise<AppliedMigration[]> {
-  const text = "SELECT version, name, checksum FROM schema_migrations";
   const found =
     store === "postgres"
-      ? await sql.unsafe<AppliedMigration[]>(text)
-      : await clickhouse.query<AppliedMigration>(`${text} FINAL`);
+      ? await sql.unsafe<AppliedMigration[]>(appliedText)
+      : await clickhouse.query<AppliedMigration>(`${appliedText} FINAL`);
   const plain = found.map(({ version, name, checksum }) => ({ version, name, checksum }));
   return plain.toSorted((a, b) => a.version - b.version);
 }
@@ -220,7 +221,7 @@ async function preparePostgres(connection: Reserved): Promise<AppliedMigration[]
       checksum text NOT NULL,
       applied_at timestamptz NOT NULL DEFAULT now()
     )`;
-  return await connection<AppliedMigration[]>`SELECT version, name, checksum FROM schema_migrations`;
+  return await connection.unsafe<AppliedMigration[]>(appliedText);
 }
 
 async function applyToPostgres(connection: Reserved, migration: Migration, log: Log): Promise<void> {
@@ -258,19 +259,23 @@ async function applyToClickHouse({ connection, clickhouse, options }: MigrationP
       done.push(migration);
       options.log.info("migrated", { file: migration.path });
     }
-  } finally {
-    if (done.length > 0)
-      await clickhouse.command(
-        `INSERT INTO schema_migrations (version, name, checksum) SELECT file.1, file.2, file.3 FROM (
-           SELECT arrayJoin(arrayZip(
-             {versions:Array(UInt32)}, {names:Array(String)}, {checksums:Array(String)})) AS file)`,
-        {
-          versions: done.map(({ version }) => version),
-          names: done.map(({ name }) => name),
-          checksums: done.map(({ checksum }) => checksum),
-        },
-      );
+  } catch (thrown) {
+    // The first failure has the reason: where this fails, too, the next start applies these files again.
+    await recordApplied(clickhouse, done).catch(() => {});
+    throw thrown;
   }
+  await recordApplied(clickhouse, done);
+}
+
+async function recordApplied(clickhouse: ClickHouse, done: readonly Migration[]): Promise<void> {
+  if (done.length === 0) return;
+  const columns = (["version", "name", "checksum"] as const).map((name) => done.map((file) => file[name]));
+  const [versions, names, checksums] = columns;
+  await clickhouse.command(
+    `INSERT INTO schema_migrations (version, name, checksum) SELECT file.1, file.2, file.3 FROM (
+       SELECT arrayJoin(arrayZip({versions:Array(UInt32)}, {names:Array(String)}, {checksums:Array(String)})) AS file)`,
+    { versions, names, checksums },
+  );
 }
 
 async function runStatements(clickhouse: ClickHouse, { path, text }: Migration): Promise<void> {
@@ -308,9 +313,7 @@ async function prepareClickHouse(clickhouse: ClickHouse) {
     return await appliedOnCluster<AppliedMigration>(clickhouse, cluster);
   }
   await clickhouse.command(schemaTable);
-  const recorded = await clickhouse.query<AppliedMigration>(
-    "SELECT version, name, checksum FROM schema_migrations FINAL",
-  );
+  const recorded = await clickhouse.query<AppliedMigration>(`${appliedText} FINAL`);
   return { recorded, isIncomplete: false };
 }
 

@@ -94,6 +94,16 @@ test("a Postgres file that fails leaves nothing of itself, and can be repaired a
   expect(await migrate(stores, folders(mended, rows))).toEqual({ postgres: 1, clickhouse: 1 });
 });
 
+test("a ClickHouse file that fails on a new store is named, and those before it are not run again", async () => {
+  const stores = await emptyStores();
+  const broken = { ...rows, "0002_broken.sql": "SELECT nonsense;" };
+  await expect(migrate(stores, folders(things, broken))).rejects.toThrow("0002_broken.sql failed");
+  const recorded = await stores.clickhouse.query("SELECT version, name FROM schema_migrations");
+  expect(recorded).toEqual([{ version: 1, name: "0001_rows.sql" }]);
+  const repaired = { ...rows, "0002_broken.sql": "SELECT 1;" };
+  expect(await migrate(stores, folders(things, repaired))).toEqual({ postgres: 0, clickhouse: 1 });
+});
+
 test("this program's own files apply to empty stores", async () => {
   const stores = await emptyStores();
   const applied = await migrate(stores, { log });

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../core/fault.ts";
+import { toMembers } from "../../core/json/dictionary.ts";
 import { newerRemedy, readVersion, unreleasedRemedy } from "../../core/version.ts";
 
 export type StoreName = "postgres" | "clickhouse";
@@ -197,10 +198,7 @@ export function refuseNewerFolder(dataDir: string): void {
 /** An unreadable file is ignored: the stores have the same facts in their tables. */
 function readFolderVersion(path: string): FolderVersion {
   try {
-    const { version, postgres, clickhouse } = JSON.parse(readFileSync(path, "utf8")) as Record<
-      string,
-      unknown
-    >;
+    const { version, postgres, clickhouse } = toMembers(JSON.parse(readFileSync(path, "utf8")));
     return { version: String(version), postgres: Number(postgres) || 0, clickhouse: Number(clickhouse) || 0 };
   } catch {
     return { version: "", postgres: 0, clickhouse: 0 };
