@@ -371,10 +371,20 @@ export class Draft {
     return `nullIf(${groupKeyAt("{group_index:UInt8}")}, '')`;
   }
 
-  /** A property as a number; null when it is not a finite number. */
-  propertyNumber(property: string): string {
-    this.params["math_property"] = property;
-    const number = `toFloat64OrNull(${eventPropertyText(property, "{math_property:String}")})`;
-    return `if(isFinite(${number}), ${number}, NULL)`;
+  /** The property that math is of. */
+  property(name: string): string {
+    this.params["math_property"] = name;
+    return eventPropertyText(name, "{math_property:String}");
   }
+
+  /** A property as a number; null when it is not a finite number. */
+  propertyNumber(name: string): string {
+    return finiteNumber(this.property(name));
+  }
+}
+
+/** A text as a number; null when it is not a finite number. */
+export function finiteNumber(text: string): string {
+  const number = `toFloat64OrNull(${text})`;
+  return `if(isFinite(${number}), ${number}, NULL)`;
 }

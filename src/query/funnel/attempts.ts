@@ -4,7 +4,7 @@
 import { type PropertyFilter, sessionOfEvent } from "../../storage/events/property_filter.ts";
 import type { DateSpan } from "../date_range.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
-import { breakdownRows, needsPersons } from "../parts/breakdown_store.ts";
+import { breakdownLine, type BreakdownLines, breakdownRows, needsPersons } from "../parts/breakdown_store.ts";
 import type { Entity } from "../parts/figure.ts";
 import type { Draft } from "../store.ts";
 import { type Exclusion, type FunnelOrder, inTime, type Walk } from "./walk.ts";
@@ -65,24 +65,18 @@ export function selectPersonValue({ touch }: FunnelScope): string {
 }
 
 /**
- * Rows of persons who began the funnel: `actor`, `line`, where needed the `buckets` of their events, and
+ * Rows of persons who began the funnel: `actor`, `line`, that of their value of the breakdown, where there is a
+ * `bucket` the `buckets` of their events, and
  * `attempts`, an array of tuples with an element for each event: twice the number of steps that it came to, and one
  * more unless an exclusion ended it; minus the time of the last of them; the time at which it began, 0 in an unordered
  * funnel; minus the time of each step. The largest tuple is the attempt that came furthest, of these the first to get
  * there, and of these the last to begin (in an unordered funnel, the first). Events of one moment are in the order of
  * the funnel.
- * @param rows as stepRows(). @param line an expression over the rows of a person. @param keys as groupKeys().
+ * @param bucket as stepRows().
  */
-export function attemptRows(
-  draft: Draft,
-  scope: FunnelScope,
-  {
-    rows,
-    line,
-    keys,
-    hasBuckets = false,
-  }: { rows: string; line: string; keys: string; hasBuckets?: boolean },
-): string {
+export function attemptRows(draft: Draft, scope: FunnelScope, breakdown?: BreakdownLines, bucket?: string) {
+  const rows = stepRows(draft, scope, breakdown, bucket);
+  const line = breakdown ? breakdownLine(draft, selectPersonValue(scope), breakdown) : "0";
   draft.params["window"] = scope.windowMicros;
   const { exclusions, walk } = scope;
   const { columns, arrays, times, begins, ends } = walk;
@@ -94,7 +88,7 @@ export function attemptRows(
     (otherwise, [condition, number]) => `if(${condition}, 2 * (${number}), ${otherwise})`,
     `2 * (${steps} AS steps) + 1`,
   );
-  const parts = ["at", "mask", ...(exclusions.length > 0 ? ["ban"] : []), ...(hasBuckets ? ["bucket"] : [])];
+  const parts = ["at", "mask", ...(exclusions.length > 0 ? ["ban"] : []), ...(bucket ? ["bucket"] : [])];
   const partColumns = parts.map((part, i) => `events.${i + 1} AS ${part}s`);
   return `SELECT actor, line, ${[...partColumns, ...columns].join(", ")},
       arrayMap((mask, ${Object.keys(arrays).join(", ")}) ->
@@ -102,7 +96,7 @@ export function attemptRows(
         masks, ${Object.values(arrays).join(", ")}) AS attempts
     FROM (
       SELECT actor, ${line} AS line, arraySort(${selectPersonEvents(scope, parts)}) AS events
-      FROM (${rows}) GROUP BY ${keys} HAVING countIf(${begins}) > 0)`;
+      FROM (${rows}) GROUP BY ${groupKeys(scope, breakdown)} HAVING countIf(${begins}) > 0)`;
 }
 
 /** The number of steps of an attempt, 0 where an exclusion ended it. @param outcome the tuple's first element. */

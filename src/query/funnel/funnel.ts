@@ -62,7 +62,7 @@ export const funnelsKind = queryKind({
       const lines = await chooseLines(context, scope, breakdown);
       const line = figureLine(value, lines.shown);
       if (line < 0) noFigure(figure, "funnelStepBreakdown", "The result has no line of this value.");
-      return funnelPersonsText(context, scope, { sign, steps, line, breakdown: lines });
+      return funnelPersonsText(context, scope, { sign, steps }, lines, line);
     },
   },
 });

@@ -4,7 +4,7 @@
 import { queryLimits } from "../limits.ts";
 import { personsWhere } from "../parts/behind_store.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
-import { breakdownLine, type BreakdownLines } from "../parts/breakdown_store.ts";
+import type { BreakdownLines } from "../parts/breakdown_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import { Draft, type QueryContext } from "../store.ts";
@@ -55,45 +55,26 @@ export async function funnelRows(context: QueryContext, scope: FunnelScope, brea
     FROM (${best}) GROUP BY line`);
 }
 
-/** Persons who reached so many steps; `line`: only those of one breakdown value, by its index. */
+/** Persons who reached `steps` or more, or exactly these; with a `line`, only those of that breakdown value. */
 export function funnelPersonsText(
   context: QueryContext,
   scope: FunnelScope,
-  {
-    sign,
-    steps,
-    line: at,
-    breakdown,
-  }: { sign: ">=" | "="; steps: number; line?: number; breakdown?: BreakdownLines | undefined },
+  { sign, steps }: { sign: ">=" | "="; steps: number },
+  breakdown?: BreakdownLines,
+  line?: number,
 ): PersonStatement {
   const { draft, best } = bestAttempts(context, scope, breakdown);
-  const condition = `steps ${sign} {at_steps:UInt32}${at === undefined ? "" : " AND line = {at_line:Int32}"}`;
-  const values = { at_steps: steps, at_line: at ?? 0 };
+  const condition = `steps ${sign} {at_steps:UInt32}${line === undefined ? "" : " AND line = {at_line:Int32}"}`;
   const text = `SELECT actor AS person_id, steps, line FROM (${best})`;
-  return personsWhere({ text, params: draft.params }, condition, values);
+  return personsWhere({ text, params: draft.params }, condition, { at_steps: steps, at_line: line ?? 0 });
 }
 
 /** Rows of persons who began the funnel: `actor`, `line`, the `best` attempt and its `steps`. */
 function bestAttempts(context: QueryContext, scope: FunnelScope, breakdown?: BreakdownLines) {
-  const { draft, attempts } = selectAttempts(context, scope, breakdown);
-  const best = `SELECT actor, line, arrayReduce('max', attempts) AS best, ${selectSteps("best.1")} AS steps
-    FROM (${attempts})`;
-  return { draft, best };
-}
-
-/** The attempts of persons, each with the line of its value of the breakdown. */
-function selectAttempts(
-  context: QueryContext,
-  scope: FunnelScope,
-  breakdown?: BreakdownLines,
-  selectBucket?: (draft: Draft) => string,
-) {
   const draft = new Draft(context);
-  const rows = stepRows(draft, scope, breakdown, selectBucket?.(draft));
-  const line = breakdown ? breakdownLine(draft, selectPersonValue(scope), breakdown) : "0";
-  const keys = groupKeys(scope, breakdown);
-  const attempts = attemptRows(draft, scope, { rows, line, keys, hasBuckets: selectBucket !== undefined });
-  return { draft, attempts };
+  const best = `SELECT actor, line, arrayReduce('max', attempts) AS best, ${selectSteps("best.1")} AS steps
+    FROM (${attemptRows(draft, scope, breakdown)})`;
+  return { draft, best };
 }
 
 /** Persons who reached the first and the last of the chosen steps, by when they began. */
@@ -118,17 +99,16 @@ export async function conversionRows(
   first: Temporal.ZonedDateTime,
   breakdown?: BreakdownLines,
 ): Promise<ConversionRow[]> {
-  const { draft, attempts } = selectAttempts(context, scope, breakdown, (draft) =>
-    draft.bucketIndex(scope.interval, first),
-  );
+  const draft = new Draft(context);
+  const attempts = attemptRows(draft, scope, breakdown, draft.bucketIndex(scope.interval, first));
   const begun = "arrayMap((bucket, attempt) -> (bucket, attempt.1), buckets, attempts)";
   return await draft.run<ConversionRow>(`
     SELECT toInt32(line) AS line, bucket, countIf(steps > ${scope.from}) AS entered,
       countIf(steps > ${scope.to}) AS converted
     FROM (
-      SELECT line, one.1 AS bucket, max(one.2) AS outcome, ${selectSteps("outcome")} AS steps
+      SELECT line, attempt.1 AS bucket, max(attempt.2) AS outcome, ${selectSteps("outcome")} AS steps
       FROM (
-        SELECT actor, line, arrayJoin(arrayDistinct(arrayFilter(one -> one.2 > 0, ${begun}))) AS one
+        SELECT actor, line, arrayJoin(arrayDistinct(arrayFilter(begin -> begin.2 > 0, ${begun}))) AS attempt
         FROM (${attempts}))
       GROUP BY actor, line, bucket)
     GROUP BY line, bucket`);

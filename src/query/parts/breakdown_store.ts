@@ -3,7 +3,7 @@
 import { groupKeyAt, groupTypeAt } from "../../storage/events/group_columns.ts";
 import { eventPropertyText, propertyText, sessionOfEvent } from "../../storage/events/property_filter.ts";
 import { sessionExpressions } from "../../storage/events/session_property.ts";
-import type { Draft } from "../store.ts";
+import { type Draft, finiteNumber } from "../store.ts";
 import type { Breakdown } from "./breakdown.ts";
 
 /** Whether its rows need `person_id`. */
@@ -66,20 +66,15 @@ function rangeText(draft: Draft, i: number, { bins, ranges }: Breakdown["parts"]
     [`starts_${i}`]: ranges?.starts ?? [],
     [`ranges_${i}`]: ranges?.names ?? [],
   });
-  const index = `arrayCount(start -> start <= assumeNotNull(${finite(value)}), {starts_${i}:Array(Float64)})`;
-  return `if(${finite(value)} IS NULL, NULL, {ranges_${i}:Array(String)}[${index}])`;
+  const index = `arrayCount(start -> start <= assumeNotNull(${finiteNumber(value)}), {starts_${i}:Array(Float64)})`;
+  return `if(${finiteNumber(value)} IS NULL, NULL, {ranges_${i}:Array(String)}[${index}])`;
 }
-
-const finite = (text: string): string => {
-  const number = `toFloat64OrNull(${text})`;
-  return `if(isFinite(${number}), ${number}, NULL)`;
-};
 
 /** The smallest and the largest number of a breakdown's only value; null without one. */
 export async function readNumberRange(draft: Draft, rows: string, breakdown: Breakdown) {
   const { from, value } = breakdownRows(draft, rows, breakdown);
   const [range] = await draft.run<{ low: number | null; high: number | null }>(`
-    SELECT minOrNull(number) AS low, maxOrNull(number) AS high FROM (SELECT ${finite(value)} AS number FROM ${from})`);
+    SELECT minOrNull(number) AS low, maxOrNull(number) AS high FROM (SELECT ${finiteNumber(value)} AS number FROM ${from})`);
   return range!;
 }
 

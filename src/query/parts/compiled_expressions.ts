@@ -10,7 +10,7 @@ import type { Sql } from "../sql/compile/value.ts";
 import { findPropertyTypes } from "../sql/property_types.ts";
 import { admit, parseText, sqlFault, type TextReader } from "../sql/run.ts";
 import type { ExpressionNode } from "../sql/tree.ts";
-import { type QueryContext, throwSqlFailure } from "../store.ts";
+import { finiteNumber, type QueryContext, throwSqlFailure } from "../store.ts";
 
 /** An expression in a filter, math or a breakdown. */
 export interface QueryExpression {
@@ -67,10 +67,7 @@ export async function withExpressions(
       params: parameters,
       condition: (text) => condition(of(text)),
       value: (text) => of(text).text ?? `toString(${of(text).sql})`,
-      number: (text) => {
-        const number = `toFloat64OrNull(toString(${of(text).sql}))`;
-        return `if(isFinite(${number}), ${number}, NULL)`;
-      },
+      number: (text) => finiteNumber(`toString(${of(text).sql})`),
     },
   };
 }

@@ -2,7 +2,7 @@
 
 import { Fault } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
-import { eventPropertyText, propertyText, sessionOfEvent } from "../../storage/events/property_filter.ts";
+import { propertyText, sessionOfEvent } from "../../storage/events/property_filter.ts";
 import { queryLimits } from "../limits.ts";
 import { type Breakdown, divideRange } from "../parts/breakdown.ts";
 import {
@@ -229,31 +229,15 @@ function aggregate(draft: Draft, { math, node }: Series): string {
     const pairs = `groupUniqArrayIf((${session}, ${draft.expressions!.number(sessionDuration)}), ${session} != '')`;
     return `arrayReduce('${name}', arrayMap(pair -> pair.2, ${pairs}))`;
   }
-  if (quantile !== undefined) {
+  if (quantile !== undefined)
     return `quantileExactInclusive(${quantile})(${draft.propertyNumber(property ?? "")})`;
-  }
-  switch (math) {
-    case "dau":
-    case "weekly_active":
-    case "monthly_active":
-    case "unique_group":
-      return `uniqExact(${actorText(draft, { math, node })})`;
-    case "unique_session":
-      return `uniqExact(nullIf(${propertyText("'$session_id'")}, ''))`;
-    case "unique":
-      if (!property) return "uniqExact(person_id)";
-      draft.params["math_property"] = property;
-      return `uniqExact(${eventPropertyText(property, "{math_property:String}")})`;
-    case "sum":
-    case "avg":
-    case "min":
-    case "max":
-      return `${math}(${draft.propertyNumber(property ?? "")})`;
-    case "hogql":
-      return draft.expressions!.number(hogql ?? "");
-    default:
-      return "count()";
-  }
+  if (math === "unique_session") return `uniqExact(nullIf(${propertyText("'$session_id'")}, ''))`;
+  if (math === "hogql") return draft.expressions!.number(hogql ?? "");
+  if (math === "unique" && property) return `uniqExact(${draft.property(property)})`;
+  if (/^(?:dau|weekly_active|monthly_active|unique_group|unique)$/.test(math))
+    return `uniqExact(${actorText(draft, { math, node })})`;
+  const isOfNumbers = /^(?:sum|avg|min|max)$/.test(math);
+  return isOfNumbers ? `${math}(${draft.propertyNumber(property ?? "")})` : "count()";
 }
 
 /** Whom a series of persons or groups counts; null for an event without a group. */
@@ -302,26 +286,23 @@ function activeText(draft: Draft, scope: TrendScope, breakdown: BreakdownLines |
 /** The persons of one bucket and line; without them, of all. */
 export function trendPersonsText(
   scope: TrendScope,
-  {
-    bucket,
-    line: lineIndex,
-    breakdown,
-  }: { bucket: number | undefined; line?: number; breakdown?: BreakdownLines | undefined },
+  bucket: number | undefined,
+  breakdown?: BreakdownLines,
+  lineIndex?: number,
 ): PersonStatement {
   const { series } = scope;
   const draft = new Draft(scope.context);
   const active = activeText(draft, scope, breakdown);
   const personSeries = series.math.startsWith("first_") ? series : { ...series, math: "dau" as const };
-  const { from, line } =
-    active ??
-    rowsWithLines(draft, selectRows(draft, { ...scope, series: personSeries }, breakdown), breakdown);
-  const bucketColumn = active ? "bucket" : selectBucket(draft, scope);
+  const events = active ? "" : selectRows(draft, { ...scope, series: personSeries }, breakdown);
+  const { from, line } = active ?? rowsWithLines(draft, events, breakdown);
   const conditions = [
-    ...(bucket === undefined ? [] : [`${bucketColumn} = {at_bucket:Int32}`]),
-    ...(lineIndex === undefined ? [] : [`${line} = {at_line:Int32}`]),
+    ...(bucket === undefined
+      ? []
+      : [` AND ${active ? "bucket" : selectBucket(draft, scope)} = {at_bucket:Int32}`]),
+    ...(lineIndex === undefined ? [] : [` AND ${line} = {at_line:Int32}`]),
   ];
   Object.assign(draft.params, { at_bucket: bucket ?? 0, at_line: lineIndex ?? 0 });
-  const where = conditions.map((name) => ` AND ${name}`).join("");
-  const text = `SELECT person_id, ${active ? "events" : "1 AS events"} FROM ${from}${where}`;
+  const text = `SELECT person_id, ${active ? "events" : "1 AS events"} FROM ${from}${conditions.join("")}`;
   return { text, params: draft.params, adds: "event_count" };
 }

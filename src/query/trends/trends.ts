@@ -65,14 +65,14 @@ export const trendsKind = queryKind({
       const scope = trendScope(context, checked, series, period);
       const isGiven = (value: unknown) => value !== undefined && value !== null;
       const bucket = isGiven(figure.day) ? figureBucket(figure, interval, period, periods[0]) : undefined;
-      if (!isGiven(figure.breakdown)) return trendPersonsText(scope, { bucket });
+      if (!isGiven(figure.breakdown)) return trendPersonsText(scope, bucket);
       if (!checked.breakdown) return noFigure(figure, "breakdown", "This query has no breakdown.");
       requireBreakdownScopes(context, checked.breakdown);
       const breakdown = await withRanges(scope, checked.breakdown);
       const top = await breakdownValues(scope, breakdown);
       const line = figureLine(figure.breakdown, valuesShown(breakdown, top));
       const lines = line < 0 ? lineOfValue(figure, breakdown) : { ...breakdown, values: top.values };
-      return trendPersonsText(scope, { bucket, line: Math.max(0, line), breakdown: lines });
+      return trendPersonsText(scope, bucket, lines, Math.max(0, line));
     },
   },
 });
