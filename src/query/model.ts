@@ -20,9 +20,9 @@ export const wrapperModels = {
     source,
     ...unreadFields(
       drawing,
-      "embedded full hidePersonsModal hideTooltipOnScroll showCorrelationTable showFilters " +
-        "showHeader showLastComputation showLastComputationRefresh showResults showTable " +
-        "suppressSessionAnalysisWarning vizSpecificOptions",
+      `embedded full hidePersonsModal hideTooltipOnScroll showCorrelationTable showFilters showHeader
+      showLastComputation showLastComputationRefresh showResults showTable suppressSessionAnalysisWarning
+      vizSpecificOptions`,
     ),
     ...unreadFields(aboutSender, "version"),
   }),
@@ -37,13 +37,11 @@ export const wrapperModels = {
     source,
     ...unreadFields(
       drawing,
-      "allowSorting columns context contextKey defaultColumns embedded expandable full " +
-        "hiddenColumns pinnedColumns propertiesViaUrl showAbsoluteTime showActions " +
-        "showColumnConfigurator showCount showDateRange showElapsedTime showEventFilter " +
-        "showExport showHogQLEditor showOpenEditorButton showPersistentColumnConfigurator " +
-        "showPropertyFilter showRecordingColumn showReload showResultsTable showSavedFilters " +
-        "showSavedQueries showSearch showSourceQueryOptions showTableViews " +
-        "showTestAccountFilters showTimings showWebAnalyticsTable",
+      `allowSorting columns context contextKey defaultColumns embedded expandable full hiddenColumns pinnedColumns
+      propertiesViaUrl showAbsoluteTime showActions showColumnConfigurator showCount showDateRange showElapsedTime
+      showEventFilter showExport showHogQLEditor showOpenEditorButton showPersistentColumnConfigurator
+      showPropertyFilter showRecordingColumn showReload showResultsTable showSavedFilters showSavedQueries showSearch
+      showSourceQueryOptions showTableViews showTestAccountFilters showTimings showWebAnalyticsTable`,
     ),
     ...unreadFields(aboutSender, "response tags version"),
   }),

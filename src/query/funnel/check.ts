@@ -45,8 +45,8 @@ export const funnelsModel = strictModel("FunnelsQuery", {
       customAggregationTarget: part.unanswered("A table of a data warehouse"),
       ...part.unreadFields(
         part.drawing,
-        "funnelStepReference goalLines hiddenLegendBreakdowns layout legendPosition " +
-          "resultCustomizations showAnnotations showLegend showTrendLines showValuesOnSeries",
+        `funnelStepReference goalLines hiddenLegendBreakdowns layout legendPosition resultCustomizations
+        showAnnotations showLegend showTrendLines showValuesOnSeries`,
       ),
       ...part.unreadFields(part.aboutRefused, "breakdownAttributionValue breakdownSorting"),
       ...part.unreadFields("Chooses between two ways of computing the same in PostHog.", "useUdf"),

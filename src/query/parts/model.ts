@@ -17,7 +17,7 @@ export const list = Type.Array;
 
 /** Fields that change no result: they are accepted, and an insight keeps them. @param names separated by blanks. */
 export function unreadFields(reason: string, names: string): Record<never, never> {
-  return Object.fromEntries(names.split(" ").map((name) => [name, field.unread(reason)])) as Record<
+  return Object.fromEntries(wordsIn(names).map((name) => [name, field.unread(reason)])) as Record<
     never,
     never
   >;

@@ -50,9 +50,8 @@ const retentionModel = strictModel("RetentionQuery", {
     timeWindowMode: part.unanswered("A window of 24 hours", ["strict_calendar_dates"]),
     ...part.unreadFields(
       part.drawing,
-      "cohortLabelStartIndex dashboardDisplay display goalLines legendPosition " +
-        "meanRetentionCalculation retentionReference selectedInterval showLegend showMean " +
-        "showTrendLines",
+      `cohortLabelStartIndex dashboardDisplay display goalLines legendPosition meanRetentionCalculation
+      retentionReference selectedInterval showLegend showMean showTrendLines`,
     ),
     ...part.unreadFields("The type of a property that is refused itself.", "aggregationPropertyType"),
   }),

@@ -33,8 +33,8 @@ const stickinessModel = strictModel("StickinessQuery", {
       ),
       ...part.unreadFields(
         part.drawing,
-        "display hiddenLegendIndexes resultCustomizationBy resultCustomizations showLegend showMultipleYAxes " +
-          "showValuesOnSeries",
+        `display hiddenLegendIndexes resultCustomizationBy resultCustomizations showLegend showMultipleYAxes
+        showValuesOnSeries`,
       ),
     }),
   ),

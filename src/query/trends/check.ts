@@ -44,15 +44,13 @@ export const trendsModel = strictModel("TrendsQuery", {
       hideWeekends: part.unanswered("Hiding weekends"),
       ...part.unreadFields(
         part.drawing,
-        "aggregationAxisFormat aggregationAxisPostfix aggregationAxisPrefix confidenceLevel " +
-          "decimalPlaces detailedResultsAggregationType excludeBoxPlotOutliers goalLines " +
-          "hiddenLegendIndexes legendPosition metricChangeDecreaseColor metricChangeIncreaseColor " +
-          "metricColorByDirection metricLineDecreaseColor metricLineIncreaseColor metricShowChange " +
-          "metricSummary minDecimalPlaces movingAverageIntervals resultCustomizationBy " +
-          "resultCustomizations showAlertThresholdLines showAnnotations showConfidenceIntervals " +
-          "showLabelsOnSeries showLegend showMovingAverage showMultipleYAxes showPercentStackView " +
-          "showTrendLines showValuesOnSeries stackBreakdownValues xAxisLabel yAxisLabel " +
-          "yAxisScaleType",
+        `aggregationAxisFormat aggregationAxisPostfix aggregationAxisPrefix confidenceLevel decimalPlaces
+        detailedResultsAggregationType excludeBoxPlotOutliers goalLines hiddenLegendIndexes legendPosition
+        metricChangeDecreaseColor metricChangeIncreaseColor metricColorByDirection metricLineDecreaseColor
+        metricLineIncreaseColor metricShowChange metricSummary minDecimalPlaces movingAverageIntervals
+        resultCustomizationBy resultCustomizations showAlertThresholdLines showAnnotations showConfidenceIntervals
+        showLabelsOnSeries showLegend showMovingAverage showMultipleYAxes showPercentStackView showTrendLines
+        showValuesOnSeries stackBreakdownValues xAxisLabel yAxisLabel yAxisScaleType`,
       ),
     }),
   ),

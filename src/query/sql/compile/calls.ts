@@ -1,5 +1,6 @@
 // Calls of functions and aggregates: arity, and properties as numbers where numbers are needed.
 
+import { wordsIn } from "../../../core/words.ts";
 import type { CallNode, ExpressionNode, WindowFunction } from "../tree.ts";
 import { comparison, condition, logic, negation, truth } from "./compare.ts";
 import { asType, constantSql, type SqlScope, toMidnight } from "./draft.ts";
@@ -14,16 +15,8 @@ import { quotedName, refuse, type Sql, type SqlType, suggestion } from "./value.
 
 /** Comparisons that are called as functions. */
 const signs: Readonly<Record<string, string>> = {
-  equals: "==",
-  notequals: "!=",
-  less: "<",
-  greater: ">",
-  lessorequals: "<=",
-  greaterorequals: ">=",
-  like: "like",
-  ilike: "ilike",
-  notlike: "not like",
-  notilike: "not ilike",
+  ...{ equals: "==", notequals: "!=", less: "<", greater: ">", lessorequals: "<=", greaterorequals: ">=" },
+  ...{ like: "like", ilike: "ilike", notlike: "not like", notilike: "not ilike" },
 };
 
 export function callSql(node: CallNode, scope: SqlScope): Sql {
@@ -121,13 +114,12 @@ function argument(callee: SqlFunction, value: Sql): Sql {
 
 /** How many days a moment may be after its rounded value, with a day for changes of clocks and zones. */
 const floorDays: Readonly<Record<string, number>> = {
-  toStartOfSecond: 2,
-  toStartOfMinute: 2,
-  toStartOfFiveMinutes: 2,
-  toStartOfTenMinutes: 2,
-  toStartOfFifteenMinutes: 2,
-  toStartOfHour: 2,
-  toStartOfDay: 2,
+  ...Object.fromEntries(
+    wordsIn("Second Minute FiveMinutes TenMinutes FifteenMinutes Hour Day").map((unit) => [
+      `toStartOf${unit}`,
+      2,
+    ]),
+  ),
   toStartOfWeek: 9,
   toMonday: 9,
   toStartOfMonth: 33,
