@@ -149,12 +149,13 @@ export interface SelectQuery extends Node<"SelectQuery"> {
 }
 
 export interface SelectSetQuery extends Node<"SelectSetQuery"> {
-  initial_select_query: SelectQuery | SelectSetQuery;
-  subsequent_select_queries: { select_query: SelectQuery | SelectSetQuery; set_operator: string }[];
+  initial_select_query: AnySelect;
+  subsequent_select_queries: { select_query: AnySelect; set_operator: string }[];
   order_by?: Maybe<OrderExpr[]>;
   limit?: Maybe<ExpressionNode>;
   offset?: Maybe<ExpressionNode>;
 }
 
+export type AnySelect = SelectQuery | SelectSetQuery;
 /** The result of parseSelect. */
-export type SelectTree = SelectQuery | SelectSetQuery | PlaceholderNode;
+export type SelectTree = AnySelect | PlaceholderNode;

@@ -11,8 +11,8 @@ import { limitRows, refuseSplitLimit, selectSql } from "./select.ts";
 import { TableRead } from "./table_read.ts";
 import { refuse } from "./value.ts";
 
-export type { PropertyTypes, SqlContext, SqlFilters } from "./draft.ts";
-export { type KnownType, SqlProblem } from "./value.ts";
+export type { SqlContext, SqlFilters } from "./draft.ts";
+export { type KnownType, type PropertyTypes, SqlProblem } from "./value.ts";
 
 export type CompiledSelect = ReturnType<typeof compileSelect>;
 

@@ -3,30 +3,19 @@
 import { toEngineZone } from "../../../storage/clickhouse/zones.ts";
 import type { PropertyFilter } from "../../../storage/events/property_filter.ts";
 import { queryLimits } from "../../limits.ts";
-import type {
-  CommonTable,
-  ExpressionNode,
-  FieldNode,
-  Placed,
-  SelectQuery,
-  SelectSetQuery,
-  WindowExpr,
-} from "../tree.ts";
+import type { AnySelect, CommonTable, ExpressionNode, FieldNode, Placed, WindowExpr } from "../tree.ts";
 import { estimateCost } from "./lists/cost.ts";
 import { functionLimits } from "./lists/limits.ts";
 import type { SqlTable } from "./lists/table.ts";
 import {
   type Cost,
-  type KnownType,
   type PathKey,
+  type PropertyTypes,
   quotedName,
   refuse,
   type Sql,
   type SqlType,
 } from "./value.ts";
-
-/** The known type of an owner's property. */
-export type PropertyTypes = (owner: "event" | "person" | "group", name: string) => KnownType | undefined;
 
 /** What a query is compiled for: its project, and the values that its text names. */
 export interface SqlContext {
@@ -133,14 +122,14 @@ export class SqlScope {
   }
 
   /** A SELECT within the statement. */
-  select(node: SelectQuery | SelectSetQuery): SelectSql {
+  select(node: AnySelect): SelectSql {
     return this.draft.bounded(this.draft.compilers.select(node, this), node);
   }
 }
 
 interface Compilers {
   expression: (node: ExpressionNode, scope: SqlScope) => Sql;
-  select: (node: SelectQuery | SelectSetQuery, outer: SqlScope) => SelectSql;
+  select: (node: AnySelect, outer: SqlScope) => SelectSql;
 }
 
 export class SqlDraft {

@@ -1,6 +1,6 @@
 // Compiles one expression of a query.
 
-import type { ExpressionNode, FieldNode, Placed, SelectQuery, SelectSetQuery } from "../tree.ts";
+import type { AnySelect, ExpressionNode, FieldNode, Placed } from "../tree.ts";
 import { callSql } from "./calls.ts";
 import { comparison, inSql, logic, negation, truth } from "./compare.ts";
 import { asType, constantSql, type SqlDraft, type SqlScope, toMidnight } from "./draft.ts";
@@ -80,7 +80,7 @@ const refused: Readonly<Record<string, string>> = {
 };
 
 /** A SELECT as a value. It is the same for all rows, so the engine refuses one that is longer than costs assume. */
-function scalarSql(node: SelectQuery | SelectSetQuery, scope: SqlScope): Sql {
+function scalarSql(node: AnySelect, scope: SqlScope): Sql {
   const { sql, columns } = scope.select(node);
   const type = columns.length === 1 ? columns[0]!.column.type : "unknown";
   if (!hasLength(type)) return { sql: `(${sql})`, type, nullable: true };

@@ -1,6 +1,6 @@
 // Compiles a SELECT: names become numbers first; tables are written last, when all columns that are read are known.
 
-import type { ExpressionNode, OrderExpr, SelectQuery, SelectSetQuery } from "../tree.ts";
+import type { AnySelect, ExpressionNode, OrderExpr, SelectQuery, SelectSetQuery } from "../tree.ts";
 import { columnName, starColumns } from "./columns.ts";
 import { condition, splitConjuncts } from "./compare.ts";
 import { type KnownCommonTable, type SelectSql, SqlScope } from "./draft.ts";
@@ -11,7 +11,7 @@ import { toDirection } from "./windows.ts";
 
 const setOperators = /^(?:UNION (?:ALL|DISTINCT)|(?:INTERSECT|EXCEPT)(?: DISTINCT)?)$/;
 
-export function selectSql(node: SelectQuery | SelectSetQuery, outer: SqlScope): SelectSql {
+export function selectSql(node: AnySelect, outer: SqlScope): SelectSql {
   outer.draft.countPart(node);
   return node.node === "SelectQuery" ? selectQuerySql(node, outer) : selectSetSql(node, outer);
 }

@@ -11,6 +11,9 @@ export type PathKey = string | number;
 /** The type of a property, as definitions name it. */
 export type KnownType = "String" | "Numeric" | "Boolean" | "DateTime";
 
+/** The known type of an owner's property. */
+export type PropertyTypes = (owner: "event" | "person" | "group", name: string) => KnownType | undefined;
+
 /** An expression of the statement. */
 export interface Sql {
   sql: string;
