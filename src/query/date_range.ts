@@ -7,6 +7,8 @@ import type { DateRange, Interval } from "./parts/model.ts";
 
 type Moment = Temporal.ZonedDateTime;
 
+export const isBefore = (at: Moment, other: Moment): boolean => Temporal.ZonedDateTime.compare(at, other) < 0;
+
 /** `from` is inclusive, `to` is exclusive. */
 export interface DateSpan {
   from: Moment;
@@ -60,11 +62,9 @@ export function readDateSpan(
   const from = read(range?.date_from, "date_from") ?? now.subtract({ days: 7 }).startOfDay();
   const untilNow = isTimed ? endInterval(interval, now) : endOfDay(now);
   const to = read(range?.date_to, "date_to") ?? (isExplicit ? now : untilNow);
-  if (Temporal.ZonedDateTime.compare(from, to) >= 0)
-    refuseInput("date_from must be before date_to.", `${attr}__date_from`);
+  if (!isBefore(from, to)) refuseInput("date_from must be before date_to.", `${attr}__date_from`);
   const { timezone } = today;
-  const isBefore = Temporal.ZonedDateTime.compare(from, dayStartIn(timezone, earliest)) < 0;
-  if (isBefore || Temporal.ZonedDateTime.compare(to, dayStartIn(timezone, latest)) > 0)
+  if (isBefore(from, dayStartIn(timezone)) || isBefore(dayStartIn(timezone, latest), to))
     refuseInput(`Only dates from ${earliest} to ${latest} can be queried.`, `${attr}__date_from`);
   return range?.excludeIncompletePeriods ? wholeIntervals({ from, to }, interval, today) : { from, to };
 }
@@ -144,8 +144,8 @@ export function spanBetween(today: Today, query: Between, attr: string): DateSpa
 /** The nearest moment that the engine can store: no event is beyond. */
 export function asStored(at: Moment): Moment {
   const [low, high] = storable.map((text) => Temporal.Instant.from(text).toZonedDateTimeISO(at.timeZoneId));
-  if (Temporal.ZonedDateTime.compare(at, low!) < 0) return low!;
-  return Temporal.ZonedDateTime.compare(at, high!) > 0 ? high! : at;
+  if (isBefore(at, low!)) return low!;
+  return isBefore(high!, at) ? high! : at;
 }
 
 /** The start of a day; by default of the first one that can be queried. */
@@ -162,9 +162,9 @@ function allFrom(first: number | undefined, now: Moment): Moment {
   const timezone = now.timeZoneId;
   const at = toNow({ now: first, timezone });
   const low = dayStartIn(timezone);
-  const from = Temporal.ZonedDateTime.compare(at, low) < 0 ? low : at;
+  const from = isBefore(at, low) ? low : at;
   // When all events are in the future, the span is today.
-  return Temporal.ZonedDateTime.compare(from, now) > 0 ? now.startOfDay() : from.startOfDay();
+  return (isBefore(now, from) ? now : from).startOfDay();
 }
 
 function endOfDay(at: Moment): Moment {
@@ -297,7 +297,7 @@ export function floorToInterval(interval: Interval, at: Moment, weekStart = 0): 
 export function listBuckets(interval: Interval, { from, to }: DateSpan, weekStart?: number): Moment[] {
   const first = floorToInterval(interval, from, weekStart);
   const starts: Moment[] = [];
-  for (let start = first; Temporal.ZonedDateTime.compare(start, to) < 0;) {
+  for (let start = first; isBefore(start, to);) {
     if (starts.length === queryLimits.queryBucketsMax) {
       const most = `${queryLimits.queryBucketsMax} intervals of one ${interval}`;
       refuseInput(`This date range has more than ${most}.`, "query__interval");

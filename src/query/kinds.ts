@@ -11,8 +11,7 @@ import { retentionKind } from "./retention/retention.ts";
 import { sessionsKind } from "./sessions/sessions.ts";
 import { stickinessKind } from "./stickiness/stickiness.ts";
 import { trendsKind } from "./trends/trends.ts";
-import { webOverviewKind } from "./web/overview.ts";
-import { webStatsTableKind } from "./web/stats_table.ts";
+import { webOverviewKind, webStatsTableKind } from "./web/web.ts";
 
 export const queryKinds: Readonly<Record<string, QueryKind>> = {
   TrendsQuery: trendsKind,

@@ -1,6 +1,6 @@
 // The statement of a lifecycle: persons by interval and status.
 
-import { addIntervals, type DateSpan } from "../date_range.ts";
+import { addIntervals, type DateSpan, isBefore } from "../date_range.ts";
 import { personCounts } from "../parts/behind_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { CheckedPersons } from "../parts/lines.ts";
@@ -43,7 +43,7 @@ export function statusText(
   // With an explicit start within an interval, as much of the one before is read.
   const earlier = addIntervals(interval, from, -1);
   const span = draft.spanCondition({
-    from: Temporal.ZonedDateTime.compare(from, first) > 0 ? earlier : before,
+    from: isBefore(first, from) ? earlier : before,
     to,
   });
   const which = draft.entityCondition(series!, filters);

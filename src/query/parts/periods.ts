@@ -8,6 +8,7 @@ import {
   dayStartIn,
   earliest,
   floorToInterval,
+  isBefore,
   listBuckets,
   monthly,
   readDate,
@@ -61,11 +62,11 @@ function periodBefore(context: QueryContext, checked: CheckedPeriods, current: P
   const at = `${attr}__compareFilter__compare_to`;
   const shifted = comparedShift(dateRange, first && interval, compareFilter?.compare_to, at);
   const { shift, isUnit } = shifted ?? { shift: directShift(current, interval), isUnit: false };
-  const isIn = (at: Temporal.ZonedDateTime) => !isUnit || Temporal.ZonedDateTime.compare(at, span.from) < 0;
+  const isIn = (at: Temporal.ZonedDateTime) => !isUnit || isBefore(at, span.from);
   const firstBefore = first && floorToInterval(interval, first.subtract(shift), context.weekStart);
   const isExact = !firstBefore || dateRange?.explicitDate === true;
   const from = isExact ? span.from.subtract(shift) : firstBefore;
-  if (shifted && Temporal.ZonedDateTime.compare(from, dayStartIn(context.timezone)) < 0)
+  if (shifted && isBefore(from, dayStartIn(context.timezone)))
     refuseInput(`Only dates from ${earliest} on can be compared with.`, at);
   const largestUnit = isUnit || (first && monthly.has(interval)) ? "months" : "days";
   /** The moment that is as far from the start as `at` is from the current one's. */
@@ -75,10 +76,9 @@ function periodBefore(context: QueryContext, checked: CheckedPeriods, current: P
   const to = !isExact || isIn(end) ? end : span.from;
   const period = { label: "previous" as const, span: { from, to }, starts: before };
   const now = toNow(context);
-  if (Temporal.ZonedDateTime.compare(now, span.from) < 0 || Temporal.ZonedDateTime.compare(now, span.to) >= 0)
-    return period;
+  if (isBefore(now, span.from) || !isBefore(now, span.to)) return period;
   const until = moveBack(now);
-  return { ...period, until: Temporal.ZonedDateTime.compare(until, to) < 0 ? until : to };
+  return { ...period, until: isBefore(until, to) ? until : to };
 }
 
 /** How far back the period directly before lies: as many intervals, or days where there are none. */
@@ -93,11 +93,10 @@ function directShift({ span, starts }: Period, interval: Interval): Temporal.Dur
  * ends. `last`: the index of that one.
  */
 export function partUntil({ span, starts, until }: Period, first?: number): Period & { first: number } {
-  const last = starts.findLastIndex((start) => Temporal.ZonedDateTime.compare(start, until!) <= 0);
+  const last = starts.findLastIndex((start) => !isBefore(until!, start));
   const from = Math.max(0, first ?? last);
   const start = starts[from];
-  const isLater = start && Temporal.ZonedDateTime.compare(start, span.from) > 0;
-  const part = { from: isLater ? start : span.from, to: until! };
+  const part = { from: start && isBefore(span.from, start) ? start : span.from, to: until! };
   return { label: "previous", span: part, starts: starts.slice(from, last + 1), first: from };
 }
 

@@ -2,7 +2,7 @@
 // screen in it.
 
 import { type PropertyFilter, sessionOfEvent } from "../../storage/events/property_filter.ts";
-import { asStored, clickhouseTime, type DateSpan } from "../date_range.ts";
+import { asStored, clickhouseTime, type DateSpan, isBefore } from "../date_range.ts";
 import { type Period, readPeriods } from "../parts/periods.ts";
 import type { SqlTableRows } from "../results/table_rows.ts";
 import { Draft, type QueryContext } from "../store.ts";
@@ -47,7 +47,7 @@ export function visitRows(
 ): Promise<SqlTableRows> {
   const draft = new Draft(context);
   // Spans with a gap between them, as this week and that of last year, are read apart.
-  const isApart = before && Temporal.ZonedDateTime.compare(before.span.to, span.from) < 0;
+  const isApart = before && isBefore(before.span.to, span.from);
   const spans = isApart ? [before.span, span] : [{ from: (before?.span ?? span).from, to: span.to }];
   const isWithin = (column: string) =>
     `(${spans.map((_, i) => inSpan(column, `read_${i}_from`, `read_${i}_to`)).join(" OR ")})`;

@@ -1,16 +1,59 @@
-// Answers a WebStatsTableQuery: visitors and views by page, source, browser and the like.
+// Answers queries about a site: a WebOverviewQuery, its figures and those of the time before; a WebStatsTableQuery,
+// visitors and views by page, source, browser and the like.
 
 import { refuseInput } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
+import { zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { checkFilters } from "../parts/figure.ts";
-import { webBreakdowns, webStatsTableModel, type WebStatsTableQuery } from "./model.ts";
+import type { WebFigure } from "../result.ts";
+import * as model from "./model.ts";
 import { countPeriods, shownFigure, visitRows, visitSpans } from "./store.ts";
 
+export const webOverviewKind = queryKind({
+  schema: model.webOverviewModel,
+  result: "figures",
+  check: (query, attr) => checkFilters(query, attr),
+  title: () => "Web overview",
+  answer: async (context, checked) => {
+    const spans = await visitSpans(context, checked);
+    const columns = figures.map(([, , of]) => countPeriods(of, spans)).join(", ");
+    const until = spans.before?.until;
+    const { rows } = await visitRows(context, checked, spans, { columns });
+    const results = figures.map(([key, kind], i): WebFigure => {
+      const [value, previous, part] = (rows[0] ?? []).slice(3 * i, 3 * i + 3).map(shownFigure);
+      return {
+        key,
+        kind,
+        value: value ?? null,
+        previous: previous ?? null,
+        changeFromPreviousPct:
+          value != null && previous ? Math.round((100 * (value - previous)) / previous) : null,
+        isIncreaseBad: key === "bounce rate" ? true : null,
+        ...(until && { until: { date_to: zonedIso(until), value: part ?? null } }),
+      };
+    });
+    return { span: spans.span, results };
+  },
+});
+
+/** The figures in PostHog's order: key, kind, and the figure of visits under a condition. */
+const figures: readonly [
+  key: string,
+  kind: WebFigure["kind"],
+  of: (condition: string, views: string) => string,
+][] = [
+  ["visitors", "unit", (condition) => `uniqExactIf(person, ${condition})`],
+  ["views", "unit", (condition, views) => `sumIf(${views}, ${condition})`],
+  ["sessions", "unit", (condition) => `countIf(${condition})`],
+  ["session duration", "duration_s", (condition) => `avgIf(duration, ${condition})`],
+  ["bounce rate", "percentage", (condition) => `avgIf(bounced, ${condition}) * 100`],
+];
+
 export const webStatsTableKind = queryKind({
-  schema: webStatsTableModel,
+  schema: model.webStatsTableModel,
   result: "table",
-  check: (query: WebStatsTableQuery, attr) => ({
+  check: (query, attr) => ({
     ...checkFilters(query, attr),
     order: readOrder(query, attr),
   }),
@@ -30,7 +73,7 @@ export const webStatsTableKind = queryKind({
     const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
     const { rows, types } = await visitRows(context, checked, spans, {
       columns: `value, ${columns.map(([, of]) => countPeriods(of, spans).slice(0, 2)).join(", ")}`,
-      value: webBreakdowns[breakdownBy],
+      value: model.webBreakdowns[breakdownBy],
       // A WHERE would read properties twice: the engine evaluates it before visits are counted.
       rest: `GROUP BY value ${isOfSession ? "" : "HAVING countIf(value != '') > 0"}
         ORDER BY ${checked.order}, value LIMIT ${page.limit + 1} OFFSET ${page.offset}`,
@@ -56,7 +99,7 @@ export const webStatsTableKind = queryKind({
 });
 
 /** The columns by which rows are ordered, as the statement numbers them: the asked one, then visitors and views. */
-function readOrder({ orderBy, includeBounceRate }: WebStatsTableQuery, attr: string): string {
+function readOrder({ orderBy, includeBounceRate }: model.WebStatsTableQuery, attr: string): string {
   const [by, direction] = orderBy ?? ["Visitors", "DESC"];
   const column = { Visitors: 2, Views: 4, BounceRate: 6 }[by as string];
   if (column === undefined || !/^(?:ASC|DESC)$/.test(direction!))
