@@ -107,14 +107,14 @@ export function openQueryRunners(
 
 /** @throws SqlFailure for what is wrong in the SQL, else what was thrown. */
 export function throwSqlFailure(thrown: unknown): never {
-  throw thrown instanceof ClickHouseError && isSqlError(thrown) ? new SqlFailure(thrown.type) : thrown;
+  if (!(thrown instanceof ClickHouseError)) throw thrown;
+  const { type, code } = thrown;
+  throw /^\d+$/.test(code) && !ofServer.has(type) && !type.startsWith("MEMORY_LIMIT")
+    ? new SqlFailure(type)
+    : thrown;
 }
 
-/** Whether an error is in the SQL, not of the network, the server or its limits. */
-function isSqlError({ type, code }: ClickHouseError): boolean {
-  return /^\d+$/.test(code) && !ofServer.has(type) && !type.startsWith("MEMORY_LIMIT");
-}
-
+/** Errors of the network, the server and its limits. */
 const ofServer: ReadonlySet<string> = new Set(
   wordsIn(`
     TOO_MANY_SIMULTANEOUS_QUERIES ABORTED TIMEOUT QUERY_WAS_CANCELLED NOT_ENOUGH_SPACE ACCESS_DENIED UNKNOWN_TABLE

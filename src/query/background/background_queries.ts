@@ -128,7 +128,8 @@ export class BackgroundQueries {
     try {
       return await compute(AbortSignal.any([left, cancel.signal]));
     } catch (thrown) {
-      throw cancel.signal.aborted ? cancelled() : thrown;
+      if (!cancel.signal.aborted) throw thrown;
+      throw new Fault("conflict", "The query was cancelled by its id.", { attr: "client_query_id" });
     } finally {
       awaited.delete(cancel);
       if (awaited.size === 0) this.#awaited.delete(key);
@@ -240,10 +241,6 @@ function buildKey({ project_id, access, id }: QueryName): string {
 
 function noQuery(): Fault {
   return new Fault("not_found", "There is no such query: this key did not start it, or it is forgotten.");
-}
-
-function cancelled(): Fault {
-  return new Fault("conflict", "The query was cancelled by its id.", { attr: "client_query_id" });
 }
 
 function tooLong(): Fault {

@@ -70,7 +70,10 @@ export async function findEventKeys(context: QueryContext, filter: ListedEvents,
     const counted = buildList({ ...filter, orderBy: [] }, ["count()"]);
     const [[count] = []] = (await expressionRows(context, counted, { limit: 1, offset: 0 })).results;
     const { results } = await expressionRows(context, buildList(filter, keyParts), page);
-    return { count: Number(count), keys: results.map(toKey) };
+    const keys = results.map(([uuid, event, id_hash, at, arrived]) => {
+      return { day: keyDay(BigInt(String(at))), event, id_hash, uuid, arrived } as EventKey;
+    });
+    return { count: Number(count), keys };
   });
 }
 
@@ -112,8 +115,4 @@ async function named<Value>(whole: string, work: () => Promise<Value>): Promise<
 
 function isoMoment(stored: string | undefined): string | undefined {
   return stored && `${stored.replace(" ", "T")}Z`;
-}
-
-function toKey([uuid, event, id_hash, at, arrived]: unknown[]): EventKey {
-  return { day: keyDay(BigInt(String(at))), event, id_hash, uuid, arrived } as EventKey;
 }

@@ -1,7 +1,7 @@
 // The statements of a list of events: first the keys of the page, then the properties of these events, so that
 // properties of other events are not read.
 
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { fitting, type Page } from "../../http/pages/page.ts";
 import {
@@ -46,8 +46,14 @@ export async function eventRows(
       events.map(({ uuid }) => bytesOf.get(uuid) ?? 0),
       queryLimits.queryPageBytesMax,
     );
-    // The rows include one after the page, which shows whether there are more.
-    if (fits !== undefined) throw tooBig(Math.max(1, fits - 1));
+    if (fits !== undefined) {
+      // The rows include one after the page, which shows whether there are more.
+      const limitFitting = `Use "limit": ${Math.max(1, fits - 1)}.`;
+      refuseInput(
+        `These events hold more than ${queryLimits.queryPageBytesMax} bytes. ${limitFitting}`,
+        "query",
+      );
+    }
   }
   const read = await run<{ uuid: string; properties: string }>(propertiesText, keys);
   const properties = new Map(read.map((row) => [row.uuid, row.properties]));
@@ -55,9 +61,4 @@ export async function eventRows(
     const ownProperties = properties.get(row.uuid);
     return ownProperties === undefined ? [] : [{ ...row, properties: ownProperties }];
   });
-}
-
-function tooBig(fits: number): Fault {
-  const detail = `These events hold more than ${queryLimits.queryPageBytesMax} bytes. Use "limit": ${fits}.`;
-  return new Fault("invalid_input", detail, { attr: "query" });
 }

@@ -3,7 +3,7 @@
 import { addIntervals, listBuckets } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { type Breakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
-import { figureLine, noFigure, type Series } from "../parts/figure.ts";
+import { figureLine, noFigure } from "../parts/figure.ts";
 import { nameStarts, refuseNumbers } from "../parts/lines.ts";
 import type { FunnelStep, FunnelTimes, FunnelTrend } from "../result.ts";
 import { type QueryContext, readSpan } from "../store.ts";
@@ -135,7 +135,9 @@ function toTimes(rows: readonly TimesRow[], bars = 1): FunnelTimes {
 
 function toSteps({ series, order }: CheckedFunnel, row: FunnelRow | undefined): FunnelStep[] {
   return series.map((step, i): FunnelStep => ({
-    ...(order === "unordered" ? completed(i + 1) : shownStep(step)),
+    ...(order === "unordered"
+      ? completed(i + 1)
+      : { action_id: step.event ?? null, name: step.name, custom_name: step.custom_name }),
     order: i,
     people: [],
     count: Number(row?.persons[i] ?? 0),
@@ -144,8 +146,6 @@ function toSteps({ series, order }: CheckedFunnel, row: FunnelRow | undefined): 
     median_conversion_time: i === 0 ? null : (row?.median_seconds[i] ?? null),
   }));
 }
-
-const shownStep = ({ event, name, custom_name }: Series) => ({ action_id: event ?? null, name, custom_name });
 
 /** A step of an unordered funnel is a number of completed steps, in PostHog's words. */
 const completed = (steps: number) => ({

@@ -102,27 +102,23 @@ export function requireBreakdownScopes({ scopes }: QueryContext, { parts }: Brea
   requireScopes(scopes, required);
 }
 
-/** The value of a line as the reply shows it. @param value as breakdownRows() has it; undefined: all others. */
-function breakdownValue({ parts }: Breakdown, value: string | null | undefined): string | string[] {
-  if (value === undefined) return parts.length === 1 ? otherValues : parts.map(() => otherValues);
-  if (parts.length === 1) return value ?? noValue;
-  return (JSON.parse(value ?? "[]") as (string | null)[]).map((item) => item ?? noValue);
-}
-
-/** What breakdownValue() was made of; undefined for all others, and for another number of values. */
+/** What valuesShown() made a value of; undefined for all others, and for another number of values. */
 export function toStoredValue({ parts }: Breakdown, shown: readonly string[]): string | null | undefined {
   if (shown.length !== parts.length || shown.includes(otherValues)) return undefined;
   const values = shown.map((item) => (item === noValue ? null : item));
   return parts.length === 1 ? values[0] : JSON.stringify(values);
 }
 
-/** The value of each line; the last line is all others. */
+/** The value of each line as the reply shows it; the last line is all others. @param values as breakdownRows(). */
 export function valuesShown(
-  breakdown: Breakdown,
+  { parts, other }: Breakdown,
   { values, more }: { values: readonly (string | null)[]; more: boolean },
 ): (string | string[])[] {
-  const lines = more && breakdown.other ? [...values, undefined] : values;
-  return lines.map((value) => breakdownValue(breakdown, value));
+  const shown = values.map((value) => {
+    if (parts.length === 1) return value ?? noValue;
+    return (JSON.parse(value ?? "[]") as (string | null)[]).map((item) => item ?? noValue);
+  });
+  return more && other ? [...shown, parts.length === 1 ? otherValues : parts.map(() => otherValues)] : shown;
 }
 
 /** Lines without a value come after those of values, that of all others is the last, as at PostHog. */

@@ -54,13 +54,11 @@ export function refuseNumbers(count: number, attr: string): void {
 export function nameStarts(starts: readonly Temporal.ZonedDateTime[], interval: Interval) {
   return {
     labels: starts.map((at) => timeLabel(at, interval)),
-    days: starts.map((at) => formatDay(at, interval)),
+    days: starts.map((at) => {
+      const time = timed.has(interval) ? ` ${at.toPlainTime().toString({ smallestUnit: "second" })}` : "";
+      return `${at.toPlainDate().toString()}${time}`;
+    }),
   };
-}
-
-function formatDay(at: Temporal.ZonedDateTime, interval: Interval): string {
-  const day = at.toPlainDate().toString();
-  return timed.has(interval) ? `${day} ${at.toPlainTime().toString({ smallestUnit: "second" })}` : day;
 }
 
 const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");

@@ -11,7 +11,10 @@ export const pathsKind = queryKind({
   schema: pathsModel,
   result: "flow",
   check: checkFilters<PathsQuery>,
-  title,
+  title: ({ query: { pathsFilter } }) => {
+    const { startPoint, endPoint } = pathsFilter ?? {};
+    return `User paths${startPoint ? ` starting at ${startPoint}` : ""}${endPoint ? ` ending at ${endPoint}` : ""}`;
+  },
   answer: async (context, checked) => {
     const scope = await buildScope(context, checked);
     const rows = await pathRows(context, scope);
@@ -28,14 +31,7 @@ export const pathsKind = queryKind({
   },
 });
 
-type CheckedPaths = ReturnType<typeof checkFilters<PathsQuery>>;
-
-function title({ query: { pathsFilter } }: CheckedPaths): string {
-  const { startPoint, endPoint } = pathsFilter ?? {};
-  return `User paths${startPoint ? ` starting at ${startPoint}` : ""}${endPoint ? ` ending at ${endPoint}` : ""}`;
-}
-
-async function buildScope(context: QueryContext, checked: CheckedPaths) {
+async function buildScope(context: QueryContext, checked: ReturnType<typeof checkFilters<PathsQuery>>) {
   const span = await readSpan(context, checked);
   return { filter: checked.query.pathsFilter ?? {}, filters: checked.filters, span };
 }

@@ -119,8 +119,10 @@ export function sqlFault(thrown: unknown, attr: string, text?: string): unknown 
     const { filter } = thrown;
     return new Fault("invalid_input", placed(thrown, filter?.text ?? text), { attr: filter?.attr ?? attr });
   }
-  if (thrown instanceof SqlFailure) return new Fault("invalid_input", failed(thrown), { attr });
-  return thrown;
+  if (!(thrown instanceof SqlFailure)) return thrown;
+  const { type } = thrown;
+  const unnamed = `The query cannot be computed: ${type.toLowerCase().replaceAll("_", " ")}.`;
+  return new Fault("invalid_input", sentences[type] ?? unnamed, { attr });
 }
 
 /** Its message, with line and column. */
@@ -130,11 +132,7 @@ function placed({ message, start }: SqlProblem, text: string | undefined): strin
   return `${message} (Line ${before.length}, column ${[...before.at(-1)!].length + 1}.)`;
 }
 
-/** The message for an error of ClickHouse, by its name there. */
-function failed({ type }: SqlFailure): string {
-  return sentences[type] ?? `The query cannot be computed: ${type.toLowerCase().replaceAll("_", " ")}.`;
-}
-
+/** Messages for errors of ClickHouse, by their names there. */
 const sentences: Readonly<Record<string, string>> = {
   ILLEGAL_TYPE_OF_ARGUMENT: "A function or operator has an argument of a type that it does not take.",
   NO_COMMON_TYPE: "Values that are compared or combined have no common type.",

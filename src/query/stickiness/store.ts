@@ -28,17 +28,14 @@ export function timesText(
   const criteria = query.stickinessFilter?.stickinessCriteria;
   const having = criteria ? `HAVING count() ${comparisons[criteria.operator]} {criteria:UInt32}` : "";
   if (criteria) draft.params["criteria"] = criteria.value;
-  const actor = actorText(draft, series);
+  const { math, node } = series;
+  // Persons, groups, or the values of an expression.
+  const value = math === "hogql" ? draft.expressions!.value(node.math_hogql ?? "") : "person_id";
+  const actor = math === "unique_group" ? draft.groupKey(node.math_group_type_index ?? 0) : value;
   const text = `SELECT actor AS person_id, toInt32(count()) AS times FROM (
       SELECT ${actor} AS actor, ${bucket} AS bucket
       FROM ${draft.eventTable(filters, actor === "person_id")} WHERE ${inSpan} AND ${which}
       GROUP BY actor, bucket ${having})
     WHERE actor IS NOT NULL GROUP BY actor`;
   return { text, params: draft.params };
-}
-
-/** Whom a series counts: persons, groups, or the values of an expression. */
-function actorText(draft: Draft, { math, node }: Series): string {
-  if (math === "unique_group") return draft.groupKey(node.math_group_type_index ?? 0);
-  return math === "hogql" ? draft.expressions!.value(node.math_hogql ?? "") : "person_id";
 }

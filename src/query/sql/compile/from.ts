@@ -24,7 +24,9 @@ export function addTables(first: JoinExpr, scope: SqlScope): Joined[] {
   for (let item: JoinExpr | null | undefined = first; item; item = item.next_join) {
     scope.draft.countPart(item);
     if (item.sample) refuse("SAMPLE is not supported: all events are read.", item);
-    const join = joined.length === 0 ? "" : readJoin(item);
+    const join = joined.length === 0 ? "" : (item.join_type ?? "CROSS JOIN");
+    if (join && !join.split(" ").every((word) => joinWords.has(word)))
+      refuse(`${join} is not supported.`, item);
     const table = resolveTable(item, scope);
     const name = table.name;
     if (name !== undefined && scope.tables.some((other) => other.name === name)) {
@@ -37,12 +39,6 @@ export function addTables(first: JoinExpr, scope: SqlScope): Joined[] {
     scope.draft.isJoin = false;
   }
   return joined;
-}
-
-function readJoin(node: JoinExpr): string {
-  const join = node.join_type ?? "CROSS JOIN";
-  if (join.split(" ").every((word) => joinWords.has(word))) return join;
-  return refuse(`${join} is not supported.`, node);
 }
 
 function constraintText(

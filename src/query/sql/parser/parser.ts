@@ -22,6 +22,7 @@ export interface Trees {
 export type SqlParser = ReturnType<typeof openSqlParser>;
 
 export function openSqlParser(log: Log) {
+  const { treeCharsMin } = parserLimits;
   const permit = new Semaphore(1, parserLimits.textsWaitingMax, limits.workingFreeMultiple);
   const child = openParserChild(log);
   /** The latest texts and their outcomes: a text that crashes the parser does so only once. */
@@ -35,7 +36,7 @@ export function openSqlParser(log: Log) {
     const parsed = await permit.run(wait, () => child.parse(kind, text));
     // A text that took too long in a child that was cold, or nearly full, may be read by the next one.
     if (!("failed" in parsed) || parsed.failed !== "time")
-      cache.put("", key, parsed, countChars(key, parsed));
+      cache.put("", key, parsed, key.length + ("json" in parsed ? parsed.json.length : 0) + treeCharsMin);
     return parsed;
   }
 
@@ -53,7 +54,7 @@ export function openSqlParser(log: Log) {
       const result = await parseCached(text, kind, project_id);
       if ("failed" in result) throw new SqlProblem(failures[result.failed]);
       const tree: unknown = JSON.parse(withWholeNumbers(result.json));
-      if (isError(tree)) throw new SqlProblem(formatProblem(tree), tree);
+      if (typeof tree === "object" && tree !== null && "error" in tree) throw toProblem(tree as ParserError);
       if (orders > 0) refuseLostOrder(orders, result.json);
       if (kind === "order") refuseTextAfter(text, tree as OrderExpr);
       return tree as never;
@@ -120,18 +121,10 @@ function openParserChild(log: Log) {
   };
 }
 
-function countChars(key: string, parsed: Parsed): number {
-  return key.length + ("json" in parsed ? parsed.json.length : 0) + parserLimits.treeCharsMin;
-}
-
-function isError(tree: unknown): tree is ParserError {
-  return typeof tree === "object" && tree !== null && "error" in tree;
-}
-
 /** The parser's own message, as a sentence. */
-function formatProblem({ message }: ParserError): string {
-  const short = message.slice(0, limits.valueShownCharsMax);
-  return `The query is not valid HogQL: ${short}${short.endsWith(".") ? "" : "."}`;
+function toProblem(error: ParserError): SqlProblem {
+  const short = error.message.slice(0, limits.valueShownCharsMax);
+  return new SqlProblem(`The query is not valid HogQL: ${short}${short.endsWith(".") ? "" : "."}`, error);
 }
 
 const tooManyTexts = () => unavailable("Too many queries wait to be read. Please retry.");
