@@ -92,12 +92,22 @@ export const retentionKind = queryKind({
 
 function check(query: RetentionQuery, attr: string) {
   refuseBreakdown(query, attr);
-  const { targetEntity, returningEntity } = query.retentionFilter;
+  const { targetEntity, returningEntity, retentionType, minimumOccurrences, cumulative } =
+    query.retentionFilter;
   const at = `${attr}__retentionFilter`;
   const target = readEntity(targetEntity, `${at}__targetEntity`);
   const returning = readEntity(returningEntity, `${at}__returningEntity`);
-  const entities = [target, returning];
-  return { attr, query, target, returning, entities, filters: readNodeFilters(query, attr) };
+  return {
+    attr,
+    query,
+    target,
+    returning,
+    entities: [target, returning],
+    filters: readNodeFilters(query, attr),
+    isFirstTime: retentionType === "retention_first_time",
+    isCumulative: cumulative === true,
+    least: minimumOccurrences ?? 1,
+  };
 }
 
 /** Page views when the query names none. */

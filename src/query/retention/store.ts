@@ -17,49 +17,47 @@ export function retentionPersons({ text, params }: PersonStatement, start: numbe
 }
 
 interface RetentionScope extends Record<"target" | "returning", Entity> {
-  query: {
-    retentionFilter: {
-      retentionType?: string | null;
-      minimumOccurrences?: number | null;
-      cumulative?: boolean | null;
-    };
-  };
   filters: readonly PropertyFilter[];
+  isFirstTime: boolean;
+  isCumulative: boolean;
+  /** How often who returns does so in an interval, at least. */
+  least: number;
 }
 
 /** Rows of `person_id`, who began in interval `start` and returned `later` intervals after it; 0: all who began. */
 export function returnsText(
   context: QueryContext,
-  { query, target, returning, filters }: RetentionScope,
+  { target, returning, filters, isFirstTime, isCumulative, least }: RetentionScope,
   interval: Interval,
   { from, to }: DateSpan,
 ): PersonStatement {
-  const { retentionType, minimumOccurrences: least, cumulative } = query.retentionFilter;
-  const firstTime = retentionType === "retention_first_time";
   const draft = new Draft(context);
   const span = draft.spanCondition({ from, to });
   const every = draft.filterCondition(filters);
   const begins = draft.entityCondition(target);
-  const returns = draft.entityCondition(returning);
+  // Equal conditions have one text: what is counted under them, the engine then counts once.
+  const isSame = target.event === returning.event && Bun.deepEquals(target.filters, returning.filters);
+  const returns = isSame ? begins : draft.entityCondition(returning);
+  const either = isSame ? begins : `((${begins}) OR (${returns}))`;
   const index = `toInt32(${draft.bucketIndex(interval, from)})`;
   // For the first time, events before the span are read too: persons in them began earlier.
-  const where = firstTime
+  const where = isFirstTime
     ? `project_id = {project_id:UInt32} AND timestamp < toDateTime64({to:String}, 6, 'UTC')
        AND ((${begins}) OR (${span} AND (${returns})))`
-    : `${span} AND ((${begins}) OR (${returns}))`;
+    : `${span} AND ${either}`;
   const inSpan = `timestamp >= toDateTime64({from:String}, 6, 'UTC')`;
   const begun = `groupUniqArrayIf(${index}, ${begins})`;
-  const starts = firstTime
+  const starts = isFirstTime
     ? `if(countIf(${begins} AND NOT (${inSpan})) > 0, [], arraySlice(arraySort(${begun}), 1, 1))`
     : begun;
   const laters = "arrayConcat([0], arrayMap(i -> i - start, arrayFilter(i -> i > start, returned)))";
   // Who returned in an interval or after it was there until the last one in which they returned.
-  const counted = cumulative ? `range(toInt32(arrayMax(${laters})) + 1)` : laters;
-  const inIntervals = `${returns} AND ${inSpan}`;
-  draft.params["least"] = least ?? 1;
+  const counted = isCumulative ? `range(toInt32(arrayMax(${laters})) + 1)` : laters;
+  const inIntervals = isFirstTime ? `${returns} AND ${inSpan}` : returns;
+  draft.params["least"] = least;
   const times = `sumMapIf([${index}], [1], ${inIntervals}) AS times`;
   const returned =
-    (least ?? 1) > 1
+    least > 1
       ? `arrayFilter((i, count) -> count >= {least:UInt32}, (${times}).1, times.2)`
       : `groupUniqArrayIf(${index}, ${inIntervals})`;
   const text = `SELECT person_id, start, arrayJoin(${counted}) AS later

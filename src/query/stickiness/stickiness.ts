@@ -1,18 +1,18 @@
 // Answers a StickinessQuery: how many persons did something in one interval of the range, in two of them, and so on.
 
 import { refuseInput } from "../../core/fault.ts";
-import { choice, type CreateInput, integer, strictModel } from "../../http/fields/field.ts";
+import { choice, integer, strictModel } from "../../http/fields/field.ts";
 import { zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { queryLimits } from "../limits.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
 import { figureIndex, noFigure, type Series, shownName } from "../parts/figure.ts";
-import { type CheckedPersons, checkPersons, refuseNumbers, seriesLine } from "../parts/lines.ts";
+import { checkPersons, refuseNumbers, seriesLine } from "../parts/lines.ts";
 import * as part from "../parts/model.ts";
 import { figurePeriod, partUntil, type Period, readPeriods } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
-import { comparisons, timesText } from "./store.ts";
+import { type CheckedStickiness, comparisons, timesText } from "./store.ts";
 
 const stickinessModel = strictModel("StickinessQuery", {
   kind: choice(["StickinessQuery"]),
@@ -40,8 +40,6 @@ const stickinessModel = strictModel("StickinessQuery", {
   ),
 });
 
-type StickinessQuery = CreateInput<typeof stickinessModel>;
-
 export const stickinessKind = queryKind({
   schema: stickinessModel,
   result: "series",
@@ -55,16 +53,17 @@ export const stickinessKind = queryKind({
         refuseInput("Counting groups needs a group type.", `${at}__math_group_type_index`, "required");
       return math === "hogql" ? [{ text: node.math_hogql!, attr: `${at}__math_hogql` }] : [];
     });
-    return { ...checked, maths };
+    const { computedAs, stickinessCriteria: criteria } = query.stickinessFilter ?? {};
+    const isCumulative = computedAs === "cumulative";
+    return { ...checked, maths, size: query.intervalCount ?? 1, criteria, isCumulative };
   },
   title: ({ series }) => `Stickiness of users who did ${series.map(shownName).join(" & ")}`,
   answer: async (context, checked) => {
-    const { interval, series } = checked;
+    const { interval, series, isCumulative } = checked;
     const { span, periods, starts } = await readPeriods(context, checked);
-    const numbers = numberStarts(starts, checked.query);
+    const numbers = numberStarts(starts, checked);
     const count = numbers.length;
     refuseNumbers(series.length * periods.length * count, checked.attr);
-    const isCumulative = checked.query.stickinessFilter?.computedAs === "cumulative";
     const orMore = isCumulative ? " or more" : "";
     const labels = numbers.map((times) => `${times} ${interval}${times > 1 ? "s" : ""}${orMore}`);
     const sum = (data: readonly number[]) =>
@@ -93,11 +92,10 @@ export const stickinessKind = queryKind({
       if (series.math === "unique_group" || series.math === "hogql")
         noFigure(figure, "series", "Only the persons of a number are listed.");
       const { periods, starts } = await readPeriods(context, checked);
-      const times = numberStarts(starts, checked.query);
+      const times = numberStarts(starts, checked);
       const at_times = times.find((count) => String(count) === String(figure.day));
       if (!at_times) noFigure(figure, "day", `A number of intervals is needed: 1 to ${times.length}.`);
-      const isCumulative = checked.query.stickinessFilter?.computedAs === "cumulative";
-      const sign = comparisons[figure.operator ?? (isCumulative ? "gte" : "exact")];
+      const sign = comparisons[figure.operator ?? (checked.isCumulative ? "gte" : "exact")];
       const statement = timesText(context, checked, series, figurePeriod(figure, periods));
       return personsWhere(statement, `times ${sign} {at_times:Int32}`, { at_times });
     },
@@ -107,7 +105,7 @@ export const stickinessKind = queryKind({
 /** By the number of intervals, how many persons were there in so many. */
 async function countTimes(
   context: QueryContext,
-  checked: CheckedPersons<StickinessQuery>,
+  checked: CheckedStickiness & { isCumulative: boolean },
   series: Series,
   period: Period,
   count: number,
@@ -116,12 +114,12 @@ async function countTimes(
   const statement = timesText(context, checked, series, period);
   const rows = await personCounts<{ times: number }>(context, statement, "times");
   for (const row of rows) if (row.times - 1 in data) data[row.times - 1] = Number(row.persons);
-  if (checked.query.stickinessFilter?.computedAs === "cumulative") {
+  if (checked.isCumulative) {
     for (let i = count - 2; i >= 0; i--) data[i]! += data[i + 1]!;
   }
   return data;
 }
 
 /** The `days` of its lines: in how many intervals. */
-const numberStarts = (starts: readonly unknown[], { intervalCount }: StickinessQuery): number[] =>
-  Array.from({ length: Math.ceil(starts.length / (intervalCount ?? 1)) }, (_, i) => i + 1);
+const numberStarts = (starts: readonly unknown[], { size }: CheckedStickiness): number[] =>
+  Array.from({ length: Math.ceil(starts.length / size) }, (_, i) => i + 1);

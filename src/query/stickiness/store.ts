@@ -7,25 +7,24 @@ import { Draft, type QueryContext } from "../store.ts";
 
 export const comparisons = { gte: ">=", lte: "<=", exact: "=" } as const;
 
-interface TimesQuery {
-  intervalCount?: number | null;
-  stickinessFilter?: {
-    stickinessCriteria?: { operator: keyof typeof comparisons; value: number } | null;
-  } | null;
+export interface CheckedStickiness extends CheckedPersons {
+  /** How many intervals count as one. */
+  size: number;
+  /** How many events a person needs in one. */
+  criteria: { operator: keyof typeof comparisons; value: number } | null | undefined;
 }
 
 /** Rows of `person_id` and `times`: in how many intervals. */
 export function timesText(
   context: QueryContext,
-  { query, interval, filters }: CheckedPersons & { query: TimesQuery },
+  { interval, filters, size, criteria }: CheckedStickiness,
   series: Series,
   { span, starts: [first] }: Period,
 ): PersonStatement {
   const draft = new Draft(context);
   const inSpan = draft.spanCondition(span);
   const which = draft.entityCondition(series, filters);
-  const bucket = `intDiv(${draft.bucketIndex(interval, first!)}, ${query.intervalCount ?? 1})`;
-  const criteria = query.stickinessFilter?.stickinessCriteria;
+  const bucket = `intDiv(${draft.bucketIndex(interval, first!)}, ${size})`;
   const having = criteria ? `HAVING count() ${comparisons[criteria.operator]} {criteria:UInt32}` : "";
   if (criteria) draft.params["criteria"] = criteria.value;
   const { math, node } = series;
