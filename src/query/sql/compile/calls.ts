@@ -15,8 +15,16 @@ import { quotedName, refuse, type Sql, type SqlType, suggestion } from "./value.
 
 /** Comparisons that are called as functions. */
 const signs: Readonly<Record<string, string>> = {
-  ...{ equals: "==", notequals: "!=", less: "<", greater: ">", lessorequals: "<=", greaterorequals: ">=" },
-  ...{ like: "like", ilike: "ilike", notlike: "not like", notilike: "not ilike" },
+  equals: "==",
+  notequals: "!=",
+  less: "<",
+  greater: ">",
+  lessorequals: "<=",
+  greaterorequals: ">=",
+  like: "like",
+  ilike: "ilike",
+  notlike: "not like",
+  notilike: "not ilike",
 };
 
 export function callSql(node: CallNode, scope: SqlScope): Sql {
