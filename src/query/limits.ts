@@ -10,27 +10,26 @@ const { filterExpressionCharsMax: expressionCharsMax } = storageLimits;
 
 export const queryLimits = {
   /**
-   * Queries that run at the same time: two of one project, so that another's always gets a permit. Those that may cost
-   * more than so many CPU-seconds leave one permit to the others.
+   * Queries that run at the same time: at most two of one project, so that another's always gets a permit. One that may
+   * cost more than two CPU-seconds leaves a permit free.
    */
   queriesRunningMax: 4,
   queriesRunningFreeMultiple: 1,
   lightCpuSecondsMax: 2,
   /**
-   * CPU-seconds after which a question is long, at least, and as a multiple of the usual one's. While others of its
-   * project wait, one long question of a project runs; its next one begins again when that has ended. A permit is left
-   * for what is short.
+   * A query is long after five CPU-seconds, or twice its project's usual ones. While others of its project wait, one
+   * long query of a project runs; the next begins again when that has ended. A permit is left for short ones.
    */
   longCpuSecondsMin: 5,
   longUsualMultiple: 2,
   queriesLongMax: 3,
   queriesLongFreeMultiple: 0.5,
-  /** CPU-seconds of one query by default: half a minute of the whole store, and at least so many. */
+  /** CPU-seconds of one query by default: half a minute of all cores, and at least a minute. */
   cpuSecondsPerCore: 30,
   cpuSecondsMin: 60,
   /**
-   * How long it may take in all, in seconds: so many times what it would take alone on an idle store, and at least so
-   * long. Beside others and other programs it waits; this ends what would never come to an end.
+   * Seconds that it may take: ten times its CPU-seconds on idle cores, and at least two minutes. It waits for other
+   * queries and programs; this ends one that would never finish.
    */
   waitsPerSecond: 10,
   secondsMin: 120,
@@ -41,11 +40,11 @@ export const queryLimits = {
   rowSecondsUsual: 1.5e-6,
   rowSecondsMin: 0.03e-6,
   propertiesSecondsMin: 0.3e-6,
-  /** For how long the number of a project's rows is believed, in ms, of how many projects, and how long it may take. */
+  /** The age in ms up to which a count of a project's rows is used, of how many projects, and the ms it may take. */
   rowsKeptMs: 60_000,
   rowsKeptMax: 1000,
   estimateMsMax: limits.engineSaysMsMax + 2000,
-  /** After how long a query that a busy machine had no time for may be sent again, in seconds. */
+  /** Retry-After of a query for which the machine was too busy, in seconds. */
   busyRetrySeconds: 15,
   /** Queries that wait to run, at most half of them of one project; more get 503. */
   queriesWaitingMax,

@@ -109,9 +109,8 @@ export function openQueryRunners(
 export function throwSqlFailure(thrown: unknown): never {
   if (!(thrown instanceof ClickHouseError)) throw thrown;
   const { type, code } = thrown;
-  throw /^\d+$/.test(code) && !ofServer.has(type) && !type.startsWith("MEMORY_LIMIT")
-    ? new SqlFailure(type)
-    : thrown;
+  const isOfSql = /^\d+$/.test(code) && !ofServer.has(type) && !type.startsWith("MEMORY_LIMIT");
+  throw isOfSql ? new SqlFailure(type) : thrown;
 }
 
 /** Errors of the network, the server and its limits. */

@@ -74,7 +74,8 @@ function rangeText(draft: Draft, i: number, { bins, ranges }: Breakdown["parts"]
 export async function readNumberRange(draft: Draft, rows: string, breakdown: Breakdown) {
   const { from, value } = breakdownRows(draft, rows, breakdown);
   const [range] = await draft.run<{ low: number | null; high: number | null }>(`
-    SELECT minOrNull(number) AS low, maxOrNull(number) AS high FROM (SELECT ${finiteNumber(value)} AS number FROM ${from})`);
+    SELECT minOrNull(number) AS low, maxOrNull(number) AS high
+    FROM (SELECT ${finiteNumber(value)} AS number FROM ${from})`);
   return range!;
 }
 
