@@ -196,7 +196,6 @@ async function serve(
   return server;
 }
 
-/** The routes for load balancers and Prometheus. */
 function health({ stores: { sql, clickhouse }, capture, watch, pool, metrics, config, log }: ServerParts) {
   const checks = {
     journal: async () => {

@@ -85,7 +85,6 @@ const absentFamilies = byName({
   `,
 });
 
-/** Absent resources of an organization. */
 const absentOfOrganizations = byName({
   "Verified domains do": "domains",
   "Invitations do": "invites",

@@ -4,7 +4,6 @@
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { accessLimits } from "./limits.ts";
 
-/** A change as it is about to be made. */
 export interface BegunChange {
   /** Undefined for an organization that is being made. */
   organization_id: string | undefined;
@@ -46,7 +45,6 @@ export async function endChange(
     WHERE id = ${id}::bigint`;
 }
 
-/** Removes the row of a change that was refused. */
 export async function dropChange(sql: Postgres, id: string): Promise<void> {
   await sql`DELETE FROM activity_log WHERE id = ${id}::bigint`;
 }

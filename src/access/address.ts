@@ -74,7 +74,6 @@ function refusal(host: string): string {
   return `The host "${host}" is a private or local address, which this server does not connect to.`;
 }
 
-/** Labels of letters, digits, `_` and inner dashes, between dots. */
 function isName(name: string): boolean {
   if (name.length > 253) return false;
   return name

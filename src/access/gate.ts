@@ -96,7 +96,11 @@ export function openGate(options: GateOptions) {
         parse: unread,
         // OpenAPI 3.1 lets any scheme name what it requires.
         detail: { security: [{ personal_api_key: required }] },
-        ...(recent && changesAccess(required) && { afterHandle: forgetAfterChange(recent) }),
+        // Empties this server's cache at once, so that its next answer is right; others are notified by Postgres.
+        ...(recent &&
+          changesAccess(required) && {
+            afterHandle: ({ request }: GateContext) => void (isRead(request) || recent.forget()),
+          }),
         resolve: async (context: GateContext) => {
           const keys = recent && isRead(context.request) ? recent : uncached;
           const params = context.params ?? {};
@@ -109,7 +113,8 @@ export function openGate(options: GateOptions) {
             requireLevelIn(lookup, level);
             return given;
           };
-          const lookup = await find().finally(() => releaseWrite(context.request));
+          // From now on reading a body that was read ahead charges it to the sender.
+          const lookup = await find().finally(() => releaseAhead(context.request));
           const key_id = lookup.holder.key.id;
           if (options.memory) chargeWrite(context.request, options.memory, `key ${key_id}`);
           recordUse(options, lookup.holder);
@@ -126,7 +131,15 @@ export function openGate(options: GateOptions) {
     };
   };
   return new Elysia({ name: "gate" }).macro({
-    console: () => consoleOption(options),
+    console: () => ({
+      parse: unread,
+      detail: { security: [] },
+      resolve: ({ request }: GateContext) => {
+        if (!isFromConsole(request)) throw new Fault("permission_denied", forConsole);
+        if (options.memory) chargeWrite(request, options.memory);
+        return {};
+      },
+    }),
     scope: option(({ holder: access }) => ({ access })),
     project_scope: option(({ holder: access, project }, { project_id = "" }) => ({
       access,
@@ -149,19 +162,6 @@ export function openGate(options: GateOptions) {
   });
 }
 
-/** The hook of routes for people who have no key yet. */
-function consoleOption({ memory }: GateOptions) {
-  return {
-    parse: unread,
-    detail: { security: [] },
-    resolve: ({ request }: GateContext) => {
-      if (!isFromConsole(request)) throw new Fault("permission_denied", forConsole);
-      if (memory) chargeWrite(request, memory);
-      return {};
-    },
-  };
-}
-
 const forConsole =
   "Only the console signs people in: open this server's address in a browser, over https or on localhost, since " +
   "browsers tell the origin of a request only there. Programs send a personal API key.";
@@ -171,18 +171,8 @@ function chargeWrite(request: Request, memory: MemoryBudget, owner?: string): vo
   if (!isRead(request)) chargeBody(request, memory, owner);
 }
 
-/** Releases the part of the body that was read ahead: reading the body charges it to the sender. */
-function releaseWrite(request: Request): void {
-  if (!isRead(request)) releaseAhead(request);
-}
-
 function isRead({ method }: Request): boolean {
   return method === "GET" || method === "HEAD";
-}
-
-/** Empties this server's cache at once, so that its next answer is right; other servers are notified by Postgres. */
-function forgetAfterChange(recent: Pick<KeyCache, "forget">) {
-  return ({ request }: GateContext) => void (isRead(request) || recent.forget());
 }
 
 /** Whether a route may change access rights, judged by the first scope it requires. */
@@ -195,7 +185,6 @@ const unread = "none" as never;
 
 interface GateContext {
   request: Request;
-  /** Absent where the path has none. */
   params?: Record<string, string>;
   set: { headers: Record<string, string | number> };
 }
@@ -276,16 +265,12 @@ async function keyInBody(request: Request): Promise<PresentedKey | undefined> {
   const length = Number(request.headers.get("content-length") ?? 0);
   if (!(length > 0 && length <= limits.keyBodyBytesMax) || request.bodyUsed) return undefined;
   const type = request.headers.get("content-type") ?? "";
-  const keyIn = type.startsWith("application/json")
-    ? keyInJson
-    : type.startsWith("application/x-www-form-urlencoded")
-      ? keyInForm
-      : undefined;
-  if (!keyIn) return undefined;
+  const isForm = type.startsWith("application/x-www-form-urlencoded");
+  if (!isForm && !type.startsWith("application/json")) return undefined;
   const body = await receiveAhead(request, limits.keyBodyBytesMax);
   // Of many long texts that arrive at once, each turn of the event loop reads one.
   if (body.length > limits.parseAtOnceCharsMax) await yieldToEventLoop();
-  return keyIn(new TextDecoder().decode(body));
+  return (isForm ? keyInForm : keyInJson)(new TextDecoder().decode(body));
 }
 
 /** Records the use of a key in the background; the request neither waits for it nor fails with it. */
@@ -302,15 +287,8 @@ function recordUse({ sql, clock, log }: GateOptions, { key }: KeyHolder): void {
   });
 }
 
-interface PresentedKey {
-  key: string;
-  source: "Authorization header" | "body" | "query string";
-}
-
-interface PresentedHash {
-  secure_value: string;
-  source: PresentedKey["source"] | "session";
-}
+type PresentedKey = { key: string; source: "Authorization header" | "body" | "query string" };
+type PresentedHash = { secure_value: string; source: PresentedKey["source"] | "session" };
 
 // The scheme is case-sensitive and white space around the key is allowed, as clients of this API expect.
 const bearer = /^Bearer\s+(\S.+)$/;
@@ -345,7 +323,6 @@ function present(value: unknown, source: PresentedKey["source"]): PresentedKey |
   return key ? { key, source } : undefined;
 }
 
-/** The detail of the 401 for a key or a session that does not exist. */
 export function keyRefusal(source: PresentedHash["source"]): string {
   if (source === "session") return "Your session is over. Sign in again.";
   return `Personal API key found in request ${source} is invalid.`;

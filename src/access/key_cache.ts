@@ -10,7 +10,6 @@ export type CachedKey = ReturnType<typeof uncachedKeys>;
 
 export type KeyCache = ReturnType<typeof openKeyCache>;
 
-/** Reads Postgres for every look-up. */
 export function uncachedKeys(sql: Postgres) {
   return {
     /** The holder of the key that is stored as `secure_value`, and the project and organization named. */

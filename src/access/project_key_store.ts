@@ -8,9 +8,7 @@ export type ProjectKeySource = ReturnType<typeof projectKeySource>;
 export interface KeyEntry {
   api_token: string;
   id: number;
-  /** Whether the project's sessions are recorded. */
   records: boolean;
-  /** Whether its cookieless events are accepted. */
   cookieless: boolean;
   timezone: string;
   /** Events that it may send in a day; null for any number. */
@@ -32,16 +30,13 @@ export function projectKeySource(sql: Postgres, database: () => string | undefin
     );
   };
   return {
-    /** Every key with its project. */
     all: () =>
       readEntries(sql<DatabaseKey[]>`
         SELECT i.id::text AS database, ${columns(sql)} FROM database_identity i LEFT JOIN projects p ON true`),
-    /** The existing ones among `keys`. */
     some: (keys: string[]) =>
       readEntries(sql<DatabaseKey[]>`
         SELECT i.id::text AS database, ${columns(sql)}
         FROM database_identity i LEFT JOIN projects p ON p.api_token = ANY(${keys}::text[])`),
-    /** As listenTo(). */
     listen: (changed: () => void) => listenTo(sql, "sluice_project_keys", changed),
   };
 }

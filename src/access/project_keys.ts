@@ -237,7 +237,6 @@ function toSetting({ records, cookieless, timezone, daily_event_quota }: KeyEntr
   return { records, cookieless: { enabled: cookieless, timezone }, dailyEventQuota };
 }
 
-/** The keys in the form in which they are saved. */
 function savedKeys(keys: ReadonlyMap<string, KeyEntry>) {
   return Object.fromEntries([...keys.values()].map(({ api_token, ...saved }) => [api_token, saved]));
 }

@@ -6,7 +6,6 @@ import { Fault } from "../core/fault.ts";
 import { putNewest } from "../work/maps.ts";
 import { accessLimits } from "./limits.ts";
 
-/** The state of a key's budget, for its client. */
 export interface Budget {
   limit: number;
   remaining: number;
@@ -50,7 +49,6 @@ export function openRateLimit(
       putNewest(windows, key_id, window, keysMax);
       return toBudget(window, now);
     },
-    /** The key's budget, without counting a request. */
     read: (key_id: string) => {
       const now = clock.elapsed();
       const window = windows.get(key_id);
@@ -84,7 +82,6 @@ class Window {
     return this.size === 0 ? -Infinity : this.#moments.at(-1)!;
   }
 
-  /** Removes the timestamps at or before `moment`. */
   forget(moment: number): void {
     while (this.size > 0 && this.oldest() <= moment) this.#first++;
     if (this.#first > this.size) this.#first -= this.#moments.splice(0, this.#first).length;

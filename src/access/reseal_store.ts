@@ -6,7 +6,6 @@ import { type Log, toReason } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { keyIdBytes, lostKeyRemedy, type Secrets } from "./secret.ts";
 
-/** The columns with sealed texts. */
 const columns = [
   ["batch_exports", "destination_secrets"],
   ["sharing_configurations", "token_sealed"],
@@ -26,7 +25,6 @@ export async function checkSecrets(sql: Postgres, secrets: Secrets, isChanged: b
   }
 }
 
-/** How many secrets were sealed with other keys than these. */
 export async function countUnreadable(sql: Postgres, keyIds: readonly Uint8Array[]): Promise<number> {
   const known = keyIds.map((id) => Buffer.from(id).toString("hex"));
   let count = 0;

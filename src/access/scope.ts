@@ -16,7 +16,6 @@ type ScopeObject = (typeof scopeObjects)[number];
 /** `*` covers everything; `x:write` covers `x:read`. */
 export type Scope = "*" | `${ScopeObject}:${"read" | "write"}`;
 
-/** Every scope a key may hold, as it is written. */
 export const scopes: readonly Scope[] = [
   "*",
   ...scopeObjects.flatMap((object): Scope[] => [`${object}:read`, `${object}:write`]),

@@ -89,7 +89,6 @@ function seal(secret: Record<string, unknown>, key: Key | undefined): Uint8Array
   return Buffer.concat([head, nonce, cipher.getAuthTag(), text]);
 }
 
-/** The remedy for secrets that no key opens. */
 export const lostKeyRemedy =
   "enter them again, or start with the DATA_DIR/secret.key or the SECRET_KEY that they were made with: " +
   "SECRET_KEY=KEY bun run sluice serve";

@@ -3,7 +3,6 @@
 
 import type { Postgres } from "../storage/postgres/postgres.ts";
 
-/** A personal key with its user. */
 export interface KeyHolder {
   key: {
     id: string;
@@ -35,7 +34,6 @@ export interface ReachedProject {
   membership_level: number | null;
 }
 
-/** An organization as the gate needs it. */
 export interface ReachedOrganization {
   id: string;
   membership_level: number | null;
@@ -162,7 +160,6 @@ export async function currentOrganization(
   return row;
 }
 
-/** The project of `@current`, likewise. */
 export async function currentProject(sql: Postgres, { key }: KeyHolder): Promise<ReachedProject | undefined> {
   const [row] = await sql<ReachedProject[]>`
     SELECT p.* FROM credentials k JOIN users u ON u.id = k.user_id,

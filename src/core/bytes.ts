@@ -12,7 +12,6 @@ export function decodeText(bytes: Uint8Array, from: number, to: number): string 
   return decoder.decode(bytes.subarray(from, to));
 }
 
-/** Whether the bytes [from, to) equal `text`. */
 export function isTextAt(bytes: Uint8Array, from: number, to: number, text: Uint8Array): boolean {
   if (to - from !== text.length) return false;
   for (let i = 0; i < text.length; i++) if (bytes[from + i] !== text[i]) return false;
@@ -36,7 +35,4 @@ export function byBytes(left: string, right: string): number {
   return left.length - right.length;
 }
 
-function rank(unit: number): number {
-  if (unit < 0xd800) return unit;
-  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
-}
+const rank = (unit: number) => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);

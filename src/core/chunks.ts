@@ -33,11 +33,9 @@ export class Chunks {
     const open = this.#open.subarray(0, this.#used);
     const [first = open] = this.#chunks;
     if (first.length >= bytesMax || this.#chunks.length === 0) return first.subarray(0, bytesMax);
-    const all = [...this.#chunks, open];
-    return Buffer.concat(all, Math.min(bytesMax, this.size));
+    return Buffer.concat([...this.#chunks, open], Math.min(bytesMax, this.size));
   }
 
-  /** Returns the chunks; the collection is empty afterwards. */
   drain(): Uint8Array[] {
     this.#end();
     this.size = 0;

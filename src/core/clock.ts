@@ -25,7 +25,6 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** What a PolledSet polls. */
 export interface Polled {
   /** Acts if that is due and `mayAct`; returns whether it acted. */
   poll(mayAct: boolean): boolean;

@@ -28,24 +28,22 @@ export const faultCodes = {
 export type FaultType = keyof typeof faultCodes;
 export type FaultCode = (typeof faultCodes)[FaultType][number];
 
-interface FaultOptions {
-  /** The field at fault; nested names join with `__`. */
-  attr?: string | null;
-  /** Sent as Retry-After, in whole seconds. */
-  retryAfterSeconds?: number;
-  /** For method_not_allowed: the Allow header. */
-  allow?: string;
-}
-
 export class Fault extends Error {
   readonly code: FaultCode;
   /** One sentence for the person who reads the reply; never SQL, a stack or a path. */
   readonly detail: string;
+  /** The field at fault; nested names join with `__`. */
   readonly attr: string | null;
+  /** Sent as Retry-After, in whole seconds. */
   readonly retryAfterSeconds: number | undefined;
+  /** For method_not_allowed: the Allow header. */
   readonly allow: string | undefined;
 
-  constructor(code: FaultCode, detail: string, options: FaultOptions = {}) {
+  constructor(
+    code: FaultCode,
+    detail: string,
+    options: { attr?: string | null; retryAfterSeconds?: number; allow?: string } = {},
+  ) {
     super(detail);
     this.name = "Fault";
     this.code = code;

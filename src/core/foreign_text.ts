@@ -3,11 +3,8 @@
 
 import { mapTexts } from "./json/dictionary.ts";
 
-interface Foreign {
-  /** Secrets that the server was sent: keys, passwords, tokens, names of users. */
-  secrets: readonly string[];
-  charsMax: number;
-}
+/** `secrets` that the server was sent: keys, passwords, tokens, names of users. */
+type Foreign = { secrets: readonly string[]; charsMax: number };
 
 /** Characters that are read; the rest is dropped. Several times as many as are kept. */
 const readCharsMax = 16_384;
@@ -113,15 +110,13 @@ function listBase64(bytes: Buffer): string[] {
 
 /** Hides the beginning of a secret at the end of the text, where it was cut. */
 function withoutTail(text: string, secrets: readonly string[]): string {
-  const longest = Math.max(0, ...secrets.map((secret) => tailLength(text, secret)));
+  const measureTail = (secret: string): number => {
+    let length = Math.min(secret.length - 1, text.length);
+    while (length >= secretCharsMin && !text.endsWith(secret.slice(0, length))) length--;
+    return length < secretCharsMin ? 0 : length;
+  };
+  const longest = Math.max(0, ...secrets.map(measureTail));
   return longest === 0 ? text : text.slice(0, text.length - longest) + hidden;
-}
-
-function tailLength(text: string, secret: string): number {
-  for (let length = Math.min(secret.length - 1, text.length); length >= secretCharsMin; length--) {
-    if (text.endsWith(secret.slice(0, length))) return length;
-  }
-  return 0;
 }
 
 /** Hides a secret where no letter or digit is next to it. */

@@ -71,7 +71,6 @@ export function readUuid(text: string): string | undefined {
 /** .NET's and Java's value of a UUID that was never set. */
 export const nilUuid = "00000000-0000-0000-0000-000000000000";
 
-/** A UUID from its 32 hexadecimal digits. */
 export function dashedUuid(hex: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }

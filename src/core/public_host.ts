@@ -1,5 +1,7 @@
 // Names of hosts on the internet.
 
+import { wordsIn } from "./words.ts";
+
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** The last label is never a number, so that no address is a name. */
 const lastLabel = /^(?:[a-z]{2,63}|xn--[a-z0-9-]{1,58}[a-z0-9])$/;
@@ -8,10 +10,8 @@ const lastLabel = /^(?:[a-z]{2,63}|xn--[a-z0-9-]{1,58}[a-z0-9])$/;
 export const loadHostsMax = 20;
 
 /** Names that are resolved within a house, a machine or not at all. */
-const localEnds = new Set(
-  "local localhost localdomain internal intranet lan home corp private invalid test onion arpa alt".split(
-    " ",
-  ),
+const localEnds: ReadonlySet<string> = new Set(
+  wordsIn("local localhost localdomain internal intranet lan home corp private invalid test onion arpa alt"),
 );
 
 /**

@@ -57,7 +57,6 @@ export const propertyDefinitionModel = model("PropertyDefinition", {
   ...fixedFields,
 });
 
-/** The values of fixedFields. */
 const fixed = { query_usage_30_day: null, description: null, tags: [], verified: false, hidden: false };
 
 export function eventReply({ id, name, created_at, last_seen_at, volume }: StoredEventName) {

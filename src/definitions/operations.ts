@@ -108,7 +108,6 @@ const propertyQuery = {
 };
 
 function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
-  /** The indexes of the group types of these properties. */
   const findIndexes = async (project_id: number, rows: readonly StoredPropertyName[]) => {
     if (!rows.some(({ group_type }) => group_type !== "")) return new Map<string, number>();
     return new Map((await readGroupTypes(sql, project_id)).map(({ name, place }) => [name, place]));

@@ -37,7 +37,6 @@ export function commaNamesParameter(description: string) {
   return { ...names, repeats: true };
 }
 
-/** Names as a JSON list. */
 export function listedNamesParameter(description: string) {
   return namesParameter(description, definitionQueryLimits.namesMax, {});
 }

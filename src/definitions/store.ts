@@ -19,7 +19,6 @@ const buildId = (project: string, kind: string, groupType: string, name: string)
   return `reinterpretAsUUID(concat(${high}, ${half(9, "0x3FFFFFFFFFFFFFFF", "0x8000000000000000")}))`;
 };
 
-/** Conditions that must all hold; a false one is left out. */
 const joinConditions = (conditions: readonly unknown[]): string => conditions.filter(Boolean).join(" AND ");
 
 /** Every word is in the name, in any case. */
@@ -166,7 +165,6 @@ export interface PropertyNameFilter extends Omit<EventNameFilter, "isPostHogs" |
   excludeCore?: boolean | undefined;
   /** Events for which the list shows whether they had the property. */
   event_names?: readonly string[] | undefined;
-  /** Only properties that these events had. */
   ofEventsOnly?: boolean | undefined;
 }
 

@@ -156,7 +156,6 @@ ${html}</main>
 `;
 }
 
-/** As HTML. */
 function toTitle({ sections }: Pick<Page, "sections">): string {
   return Bun.escapeHTML(sections[0]!.heading);
 }

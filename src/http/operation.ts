@@ -42,16 +42,12 @@ const homes = {
     paths: ["/api/organizations/:organization_id/projects/:project_id"],
   },
   organization: { gate: "organization_scope", paths: ["/api/organizations/:organization_id"] },
-  /** About the projects that a key reaches. */
   projects: { gate: "scope", paths: ["/api/projects", "/api/environments"] },
-  /** About the projects of one organization. */
   projects_of_organization: {
     gate: "organization_scope",
     paths: ["/api/organizations/:organization_id/projects"],
   },
-  /** About the organizations of a key's user. */
   organizations: { gate: "account_scope", paths: ["/api/organizations"] },
-  /** About the keys of a key's user. */
   keys: { gate: "scope", paths: ["/api/personal_api_keys"] },
   users: { gate: "scope", paths: ["/api/users"] },
   /** For people without a key, by the console's own script. */
@@ -80,7 +76,6 @@ type Awaitable<Value> = Value | Promise<Value>;
 /** The replies of an operation by status. The last success is the status of what `answer` returns. */
 type Replies = { readonly [status: number]: Reply<TSchema> | { description: string } | { $ref: string } };
 
-/** The bodies of replies by status, as types. */
 type Bodies<R extends Replies> = {
   [S in keyof R & Success]: R[S] extends Reply<infer Schema> ? Static<Schema> : void;
 };
@@ -133,10 +128,9 @@ interface Operation<H extends Home = Home, Name extends string = string, Route =
   route?: Route;
 }
 
-interface ErasedRecord extends Omit<
-  OperationRecord<Home, Method, string, Query, TObject, Replies, unknown, string | undefined>,
-  "answer" | "find"
-> {
+type AnyRecord = OperationRecord<Home, Method, string, Query, TObject, Replies, unknown, string | undefined>;
+
+interface ErasedRecord extends Omit<AnyRecord, "answer" | "find"> {
   method: Method;
   path: string;
   scope: NeededScope;
@@ -186,13 +180,9 @@ export function toOperations<const H extends Home>(...homes: readonly H[]) {
 
 export const projectOperation = toOperations("project");
 
-type Intersection<Union> = (Union extends unknown ? (item: Union) => void : never) extends (
-  all: infer All,
-) => void
-  ? All
-  : never;
+type Taking<Union> = Union extends unknown ? (item: Union) => void : never;
+type Intersection<Union> = Taking<Union> extends (all: infer All) => void ? All : never;
 
-/** The types of the routes, for a typed client. */
 type RoutesOf<O extends readonly Operation[]> =
   Intersection<NonNullable<O[number]["route"]>> extends infer Routes extends Record<string, unknown>
     ? Routes
@@ -222,15 +212,10 @@ function withPut(record: ErasedRecord): ErasedRecord[] {
   return put === undefined ? [record] : [record, { ...rest, method: "PUT", summary: put }];
 }
 
-type Plain<App> =
-  App extends Elysia<infer Base, infer S, infer D, infer M, infer _> ? [Base, S, D, M] : never;
-type MountedElysia<Routes extends Record<string, unknown>> = Elysia<
-  Plain<Elysia>[0],
-  Plain<Elysia>[1],
-  Plain<Elysia>[2],
-  Plain<Elysia>[3],
-  Routes
->;
+type MountedElysia<Routes extends Record<string, unknown>> =
+  Elysia extends Elysia<infer Base, infer S, infer D, infer M, infer _>
+    ? Elysia<Base, S, D, M, Routes>
+    : never;
 
 /** What the gate has resolved; undefined for an operation of another home. */
 type Context = Record<"access" | "project" | "organization" | "own", unknown> & {

@@ -36,7 +36,6 @@ function findReceived(request: Request): Request {
 /** Ids assigned before the answer, by received request: a proxy's, and those that a log line has named. */
 export const requestIds = new WeakMap<Request, string>();
 
-/** The id of a request that is not answered yet. */
 export function readRequestId(request: Request): string {
   const received = findReceived(request);
   const given = requestIds.get(received);

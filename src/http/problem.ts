@@ -60,7 +60,6 @@ interface ProblemParts {
   absent?: (path: string) => Fault | undefined;
 }
 
-/** Counts refused changes as a metric. */
 export function changeRefusals(registry: Registry): (code: FaultCode) => void {
   const counters = registry.counters<FaultCode>(
     "sluice_changes_refused_total",

@@ -114,7 +114,6 @@ function toBegunChange(change: RecordedChange, at: Date): BegunChange {
   };
 }
 
-/** The id of the created thing, from its reply. */
 function readMadeId(answered: unknown): string | undefined {
   const { id } = Object(answered) as { id?: unknown };
   return typeof id === "string" || typeof id === "number" ? String(id) : undefined;

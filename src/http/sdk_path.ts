@@ -53,7 +53,6 @@ export function readPath(url: string): string {
   return to < 0 ? url.slice(from) : url.slice(from, to);
 }
 
-/** The path with each run of slashes replaced by one. */
 export function withSingleSlashes(path: string): string {
   return path.replace(/\/{2,}/g, "/");
 }

@@ -60,7 +60,6 @@ export function toSlug(name: string): string {
   return plain || randomBase62(8).toLowerCase();
 }
 
-/** Another slug, for a name whose slug exists. */
 export function otherSlug(slug: string): string {
   return `${slug.slice(0, slugCharsMax - 5)}-${randomBase62(4).toLowerCase()}`;
 }

@@ -46,7 +46,6 @@ export const personalKeyModel = model("PersonalAPIKey", {
   }),
 });
 
-/** A key just issued: the only reply with the key itself. */
 export const issuedKeyModel = model("IssuedPersonalAPIKey", {
   ...personalKeyModel.properties,
   value: Type.String({ description: "The key. Shown now and never again." }),

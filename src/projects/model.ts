@@ -67,5 +67,4 @@ export type Project = Static<typeof projectModel>;
 
 export const projectBody = field.strictWritable(projectModel);
 
-export type ProjectInput = field.CreateInput<typeof projectBody>;
 export type ProjectUpdate = field.UpdateInput<typeof projectBody>;

@@ -4,7 +4,7 @@ import type { Access, AccessOrganization, AccessProject, Gate } from "../access/
 import { insufficient, membershipLevels, requireLevel } from "../access/people/levels.ts";
 import { refuseRestrictedToProjects } from "../access/scope.ts";
 import { currentOrganization } from "../access/store.ts";
-import { Fault } from "../core/fault.ts";
+import { Fault, refuseInput } from "../core/fault.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
 import { pageParameters } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
@@ -129,7 +129,7 @@ function refuseStatefulMode({ cookieless_server_hash_mode: mode }: ProjectUpdate
   const detail =
     "Mode 2 (stateful) does not exist here. Choose 1 (stateless), which gives each visitor an id of the day, or 0, " +
     "which ignores events without a cookie.";
-  throw new Fault("invalid_choice", detail, { attr: "cookieless_server_hash_mode" });
+  refuseInput(detail, "cookieless_server_hash_mode", "invalid_choice");
 }
 
 function refuseLongerRetention(
@@ -138,10 +138,9 @@ function refuseLongerRetention(
 ): void {
   if (days === null || eventRetentionDays === undefined || days <= eventRetentionDays) return;
   const detail = `Ensure this value is less than or equal to ${eventRetentionDays}, the server's own retention.`;
-  throw new Fault("max_value", detail, { attr: "event_retention_days" });
+  refuseInput(detail, "event_retention_days", "max_value");
 }
 
-/** The organization a new project goes to. */
 async function findHome(
   sql: Postgres,
   access: Access,
@@ -159,9 +158,8 @@ async function checkTestAccountFilters(clickhouse: ClickHouse, value: unknown): 
   if (value === undefined) return;
   const filters = checkPropertyFilters(value, attr, filtersOfQueries);
   const max = projectLimits.testAccountFiltersBytesMax;
-  if (Buffer.byteLength(JSON.stringify(value)) > max) {
-    throw new Fault("max_length", `Ensure these filters have no more than ${max} bytes as JSON.`, { attr });
-  }
+  if (Buffer.byteLength(JSON.stringify(value)) > max)
+    refuseInput(`Ensure these filters have no more than ${max} bytes as JSON.`, attr, "max_length");
   const reason = await whyNoPattern(clickhouse, patternsIn(filters));
-  if (reason !== undefined) throw new Fault("invalid_input", reason, { attr });
+  if (reason !== undefined) refuseInput(reason, attr);
 }

@@ -1,14 +1,14 @@
 // The table of projects. Users see the projects of organizations that they are members of.
 
 import { type KeyHolder, withinReach } from "../access/store.ts";
-import { Fault } from "../core/fault.ts";
+import { Fault, refuseInput } from "../core/fault.ts";
 import { newProjectKey, newUuid } from "../core/id.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import { checkFits, type Page } from "../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { type Counted, countedPage } from "../storage/postgres/rows.ts";
 import { projectLimits } from "./limits.ts";
-import type { Project, ProjectInput, ProjectUpdate } from "./model.ts";
+import type { Project, ProjectUpdate } from "./model.ts";
 import { type KeptSettings, shownSettings, splitSettings, withoutDefaults } from "./settings/model.ts";
 
 /** Projects of one organization: every reply about it lists them all. */
@@ -42,15 +42,13 @@ export async function listProjects(
   page: Page,
 ): Promise<Counted<Project>> {
   const { scoped_teams, scoped_organizations } = key;
-  const ofTeams = scoped_teams.length > 0 ? sql`AND p.id = ANY(${scoped_teams}::integer[])` : sql``;
-  const ofOrganizations =
-    scoped_organizations.length > 0
-      ? sql`AND p.organization_id = ANY(${scoped_organizations}::uuid[])`
-      : sql``;
+  const inTeams = sql`AND p.id = ANY(${scoped_teams}::integer[])`;
+  const inOrganizations = sql`AND p.organization_id = ANY(${scoped_organizations}::uuid[])`;
   const from = sql`
     FROM projects p
     JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = ${user.id}
-    WHERE true ${ofTeams} ${ofOrganizations} ${withinReach(sql, key)}`;
+    WHERE true ${scoped_teams.length > 0 ? inTeams : sql``}
+      ${scoped_organizations.length > 0 ? inOrganizations : sql``} ${withinReach(sql, key)}`;
   const listing = { columns: columns(sql), from, order: sql`p.id`, page };
   const check = page.limit > projectLimits.uncheckedRowsMax ? { check: checkFits } : {};
   return await countedPage(sql, { ...listing, ...check, show: toProject });
@@ -67,22 +65,17 @@ export async function getProject(sql: Postgres, id: number): Promise<Project | u
   return row && toProject(row);
 }
 
-/** A project to create; every field but the name is optional. */
-type NewProject = Partial<ProjectInput> & {
-  organization_id: string;
-  name: string;
-  /** The user whose current project the new one becomes. */
-  maker_id?: number;
-  /** The project's key; by default a new one. */
-  api_token?: string;
-};
-
 /**
  * Creates a project.
+ * @param founding its fields, all but the name optional; `maker_id`: the user whose current project it becomes;
+ *   `api_token`: its key, by default a new one.
  * @throws Fault conflict when another project has the key; does_not_exist when the organization is gone; invalid_input
  * when it has projectsPerOrganizationMax projects.
  */
-export async function createProject(sql: Postgres, founding: NewProject): Promise<Project> {
+export async function createProject(
+  sql: Postgres,
+  founding: ProjectUpdate & { organization_id: string; name: string; maker_id?: number; api_token?: string },
+): Promise<Project> {
   const { organization_id, name, maker_id = null, api_token = newProjectKey() } = founding;
   const { timezone = "UTC", session_recording_opt_in = false, allowed_group_types = null } = founding;
   const { event_retention_days = null, cookieless_server_hash_mode = 1 } = founding;
@@ -111,13 +104,11 @@ export async function createProject(sql: Postgres, founding: NewProject): Promis
     SELECT ${columns(sql)} FROM project p`;
   if (row) return toProject(row);
   const [taken] = await sql`SELECT 1 FROM projects WHERE api_token = ${api_token}`;
-  if (taken) throw new Fault("conflict", "Another project has this API key.", { attr: "api_token" });
+  if (taken) refuseInput("Another project has this API key.", "api_token", "conflict");
   const [full] = await sql`SELECT 1 FROM organizations WHERE id = ${organization_id}`;
-  if (full) {
-    const detail = `An organization can have at most ${projectsPerOrganizationMax} projects.`;
-    throw new Fault("invalid_input", detail);
-  }
-  throw new Fault("does_not_exist", "The organization does not exist.", { attr: "organization" });
+  if (!full) refuseInput("The organization does not exist.", "organization", "does_not_exist");
+  const detail = `An organization can have at most ${projectsPerOrganizationMax} projects.`;
+  throw new Fault("invalid_input", detail);
 }
 
 /** @throws Fault max_length for settings that are too long together. */

@@ -42,7 +42,6 @@ export function remoteConfig(records: boolean) {
   return records ? { ...withoutRecordings, sessionRecording } : withoutRecordings;
 }
 
-/** The configuration of the project with this key. */
 export function namedConfig(token: string, records: boolean) {
   return { token, ...remoteConfig(records) };
 }

@@ -89,12 +89,10 @@ export class Semaphore {
 
   #isLineFull(owner: Owner, person: Owner | undefined): boolean {
     const free = this.#waitingMax - this.#line.all.size;
-    if (free <= 0) return true;
-    if (this.#freeMultiple === Number.POSITIVE_INFINITY) return false;
+    if (free <= 0 || this.#freeMultiple === Number.POSITIVE_INFINITY) return free <= 0;
     const left = free - this.#line.countWaiting(owner);
-    return (
-      left <= 0 || (person !== undefined && this.#line.countWaiting(personKey({ owner, person })) >= left)
-    );
+    if (left <= 0 || person === undefined) return left <= 0;
+    return this.#line.countWaiting(personKey({ owner, person })) >= left;
   }
 
   /** One free permit may admit several: the shares of all owners grow with it. */

@@ -10,25 +10,21 @@ import { email, loggedInModel, password, sessionModel } from "../sign_in/model.t
 /** Open invitations of one organization; further ones are refused. */
 export const invitesMax = 100;
 
-const level = (description: string) =>
-  Type.Enum(Object.values(membershipLevels), {
-    type: "integer",
-    default: membershipLevels.member,
-    description,
-  });
-
 export const inviteModel = model("OrganizationInvite", {
   id: readOnly(uuid()),
   target_email: email(),
   first_name: line({ maxLength: 30, blank: true, default: "" }),
-  level: level("1 member, 8 admin, 15 owner; at most the inviting user's level."),
+  level: Type.Enum(Object.values(membershipLevels), {
+    type: "integer",
+    default: membershipLevels.member,
+    description: "1 member, 8 admin, 15 owner; at most the inviting user's level.",
+  }),
   created_by: readOnly(userModel),
   created_at: readOnly(moment()),
   expires_at: readOnly(moment({ description: "Three days later." })),
   emailing_attempt_made: readOnly(Type.Boolean({ description: "Always false: send the link yourself." })),
 });
 
-/** An invitation just made: the only reply that holds its link. */
 export const madeInviteModel = model("MadeOrganizationInvite", {
   ...inviteModel.properties,
   link: Type.String({ format: "uri", description: "Opens the invitation, once. Shown now and never again." }),

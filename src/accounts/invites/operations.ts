@@ -2,7 +2,7 @@
 
 import { keyInHeader } from "../../access/gate.ts";
 import { insufficient, type Level, requireLevel } from "../../access/people/levels.ts";
-import { Fault } from "../../core/fault.ts";
+import { Fault, refuseInput } from "../../core/fault.ts";
 import { isUuid } from "../../core/id.ts";
 import { refusal } from "../../http/docs/document.ts";
 import { notFound, parseUuid } from "../../http/fields/field_fault.ts";
@@ -21,7 +21,6 @@ import {
   inviteModel,
   invitesMax,
   madeInviteModel,
-  type ShownInvite,
   shownInviteModel,
   signupBody,
 } from "./model.ts";
@@ -60,9 +59,7 @@ export function inviteOperations(signing: Signing) {
           organization_id: organization.id,
           created_by_id: access.user.id,
         });
-        if (typeof made === "string") {
-          throw new Fault("invalid_input", refusals[made], { attr: "target_email" });
-        }
+        if (typeof made === "string") refuseInput(refusals[made], "target_email");
         const { invite, token } = made;
         const shown = { ...invite, link: new URL(`/#invite=${invite.id}.${token}`, url).href };
         return Response.json(shown, { status: 201, headers: { "cache-control": "no-store" } });
@@ -128,19 +125,15 @@ function signupOperations(signing: Signing) {
 const ownedShown = { limit: 100, offset: 0 };
 
 /** @throws Fault authentication_failed when the link is not valid, for whatever reason. */
-async function requireInvite(
-  { sql }: Signing,
-  request: Request,
-  id: string,
-): Promise<{ invite: ShownInvite; id: string; token: string }> {
+async function requireInvite({ sql }: Signing, request: Request, id: string) {
   const token = keyInHeader(request.headers.get("authorization"))?.key ?? "";
   const invite = isUuid(id) ? await findInvite(sql, id, token) : undefined;
   if (!invite) throw notValid();
   return { invite, id, token };
 }
 
-function notValid(): Fault {
-  const detail =
-    "This invitation is not valid any more: it was used or revoked, or is older than three days.";
-  return new Fault("authentication_failed", detail);
-}
+const notValid = () =>
+  new Fault(
+    "authentication_failed",
+    "This invitation is not valid any more: it was used or revoked, or is older than three days.",
+  );

@@ -2,7 +2,7 @@
 // that the time does not show which accounts exist.
 
 import { type Clock, sleep } from "../../core/clock.ts";
-import { Fault, unavailable } from "../../core/fault.ts";
+import { refuseInput, unavailable } from "../../core/fault.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { signInLimits } from "./limits.ts";
 
@@ -64,14 +64,11 @@ function openQueues(clock: Clock) {
 function checkedPassword(password: string, attr: string): string {
   const { passwordCharsMin: least, passwordCharsMax: most, passwordBytesMax } = signInLimits;
   const chars = [...password].length;
-  if (chars < least) {
-    const detail = `This password is too short. It must contain at least ${least} characters.`;
-    throw new Fault("invalid_input", detail, { attr });
-  }
+  if (chars < least)
+    refuseInput(`This password is too short. It must contain at least ${least} characters.`, attr);
   const text = password.normalize("NFKC");
-  if (chars > most || Buffer.byteLength(text) > passwordBytesMax) {
-    throw new Fault("max_length", `Ensure this field has no more than ${most} characters.`, { attr });
-  }
+  if (chars > most || Buffer.byteLength(text) > passwordBytesMax)
+    refuseInput(`Ensure this field has no more than ${most} characters.`, attr, "max_length");
   return text;
 }
 

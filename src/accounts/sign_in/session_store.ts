@@ -58,7 +58,6 @@ async function lockSigner(tx: PostgresTransaction, signer: Signer): Promise<bool
   return keys.length > 0;
 }
 
-/** Ends the session that is stored as `secure_value`, if there is one. */
 export async function endSession(sql: Postgres, secure_value: string): Promise<void> {
   await sql`DELETE FROM user_sessions WHERE secure_value = ${secure_value}`;
 }

@@ -5,7 +5,7 @@ import { openCookie, type SessionCookie } from "../../access/people/session.ts";
 import { openRateLimit } from "../../access/rate.ts";
 import type { Secrets } from "../../access/secret.ts";
 import type { Clock } from "../../core/clock.ts";
-import { Fault } from "../../core/fault.ts";
+import { Fault, refuseInput } from "../../core/fault.ts";
 import { randomBase62 } from "../../core/id.ts";
 import type { Uses } from "../../storage/services.ts";
 import { signInLimits } from "./limits.ts";
@@ -16,9 +16,7 @@ import { findSigningUser } from "./user_store.ts";
 export interface SigningOptions extends Uses<"sql" | "clock"> {
   sessions: SessionCookie;
   secrets: Secrets;
-  /** SITE_URL. */
   siteUrl: string | undefined;
-  /** The address of a request's client. */
   readAddress: (request: Request) => string | undefined;
 }
 
@@ -64,9 +62,7 @@ export function openSigning(options: SigningOptions) {
   };
 }
 
-function invalidPassword(): Fault {
-  return new Fault("invalid_credentials", "Invalid email or password.");
-}
+const invalidPassword = () => new Fault("invalid_credentials", "Invalid email or password.");
 
 export function invalidKey(): Fault {
   const detail = "This personal API key is not valid. It may be mistyped, expired or revoked.";
@@ -150,5 +146,5 @@ export function checkedEmail(email: string, attr = "email"): string {
   const address = normalizedEmail(email);
   const fits = [...address].length <= signInLimits.emailCharsMax && /^[^\s@<>"]+@[^\s@<>"]+$/.test(address);
   if (fits && !address.includes("\0")) return address;
-  throw new Fault("invalid_input", "Enter a valid email address.", { attr });
+  return refuseInput("Enter a valid email address.", attr);
 }

@@ -10,7 +10,6 @@ export function toMembers(value: unknown): Record<string, unknown> {
   return isDictionary(value) ? value : {};
 }
 
-/** A JSON value with each text and name in it changed. */
 export function mapTexts(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === "string") return change(value);
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));

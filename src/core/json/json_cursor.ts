@@ -18,7 +18,6 @@ const atValue = 2;
 const inValue = 3;
 
 export class JsonCursor {
-  /** The offset of the next byte. */
   at = 0;
   /** Set after the closing bracket. */
   ended = false;

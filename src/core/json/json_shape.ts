@@ -27,9 +27,8 @@ export function shapeFault(bytes: Uint8Array): string | undefined {
     } else continue;
     if (commas > limits.managementPartsMax) return `more than ${limits.managementPartsMax} elements`;
     if (depth > limits.managementDepthMax) return `nested deeper than ${limits.managementDepthMax} levels`;
-    if (parts > limits.managementPartsMax) {
+    if (parts > limits.managementPartsMax)
       return `more than ${limits.managementPartsMax} members, objects and arrays`;
-    }
   }
   return undefined;
 }

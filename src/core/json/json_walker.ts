@@ -38,7 +38,6 @@ export class JsonWalker {
   /** Where the last key's bytes lie, without its quotes. */
   keyFrom = 0;
   keyTo = 0;
-  /** Escapes in the last key. */
   escapes = 0;
   #key: number = noKey;
   #state: number = atValue;

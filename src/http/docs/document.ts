@@ -70,7 +70,6 @@ const refusalExamples: Readonly<Record<Refusal, readonly [code: FaultCode, detai
 
 type Refusal = keyof typeof refusals;
 
-/** A reference to a shared refusal, for an operation's `responses`. */
 export function refusal(status: Refusal): { $ref: string } {
   return { $ref: `#/components/responses/${refusals[status][0]}` };
 }
@@ -124,7 +123,6 @@ function completeOperation(method: string, path: string, operation: ApiOperation
   if (required) describeScopes(path, operation, required);
 }
 
-/** Describes the scopes that a key needs, and adds the refusals. */
 function describeScopes(path: string, operation: ApiOperation, required: string[]): void {
   const named = required.map((scope) => `\`${scope}\``).join(", ");
   const requirement =

@@ -43,9 +43,10 @@ export function makeExample(schema: JsonSchema, models: Record<string, JsonSchem
   return examplesByType[type ?? ""]?.(schema, inner) ?? null;
 }
 
-type ExampleMaker = (schema: JsonSchema, inner: (schema: JsonSchema) => unknown) => unknown;
-
-const examplesByType: Record<string, ExampleMaker> = {
+const examplesByType: Record<
+  string,
+  (schema: JsonSchema, inner: (schema: JsonSchema) => unknown) => unknown
+> = {
   object: ({ properties = {} }, inner) =>
     Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, inner(property)])),
   array: ({ items, minItems }, inner) => (items ? Array(minItems ?? 1).fill(inner(items)) : []),

@@ -51,18 +51,12 @@ function withInner(schema: JsonSchema, models: Models): JsonSchema {
  * generators of clients, and a reference in one becomes a type of its own in others.
  */
 export function plainNullable(schema: JsonSchema): JsonSchema {
-  const { anyOf, ...rest } = schema;
-  const item = orNull(anyOf);
-  if (!item) return schema;
+  const { anyOf = [], ...rest } = schema;
+  const [item, other, ...more] = anyOf;
+  if (!item || more.length > 0 || other?.type !== "null") return schema;
   if (item.$ref !== undefined) return { ...rest, oneOf: [item, { type: "null" }] };
   // Anything: null too.
   if (typeof item.type !== "string") return { ...item, ...rest };
   const both = { ...item, ...rest, type: [item.type, "null"] };
   return item.enum ? { ...both, enum: [...item.enum, null] } : both;
-}
-
-/** What may be null, in a union of it and null. */
-function orNull(anyOf: JsonSchema[] | undefined): JsonSchema | undefined {
-  const [item, other, ...more] = anyOf ?? [];
-  return more.length === 0 && other?.type === "null" ? item : undefined;
 }

@@ -91,7 +91,7 @@ function checkValue(rule: Rule, value: unknown, path: FieldPath, purpose: Purpos
   if (plain["x-reference"]) return checkReference(value, path);
   switch (plain.type) {
     case "string":
-      return checkString(plain, value, path);
+      return checksByFormat[plain.format ?? ""]?.(value, path) ?? checkText(plain, value, path);
     case "integer":
       return checkInteger(plain, value, path);
     case "number":
@@ -107,30 +107,25 @@ function checkValue(rule: Rule, value: unknown, path: FieldPath, purpose: Purpos
   }
 }
 
-function checkString(rule: Rule, value: unknown, path: FieldPath): string {
-  if (rule.format === "date-time") return checkMoment(value, path);
-  if (rule.format === "uuid") return checkUuid(value, path);
-  if (rule.format === "iana-timezone") return checkTimezone(value, path);
-  return checkText(rule, value, path);
-}
+const checksByFormat: Record<string, (value: unknown, path: FieldPath) => string> = {
+  "date-time": checkMoment,
+  uuid: checkUuid,
+  "iana-timezone": checkTimezone,
+};
 
 function checkList(rule: Rule, value: unknown, path: FieldPath, purpose: Purpose): unknown[] {
-  if (!Array.isArray(value)) {
+  if (!Array.isArray(value))
     throw fieldFault("not_a_list", `Expected a list of items but got type "${nameType(value)}".`, path);
-  }
   const { minItems = 0, maxItems = Infinity, items = {} } = rule;
   if (value.length < minItems) throw fieldFault("empty", "This list may not be empty.", path);
-  if (value.length > maxItems) {
+  if (value.length > maxItems)
     throw fieldFault("max_length", `Ensure this field has no more than ${maxItems} elements.`, path);
-  }
   return value.map((item: unknown, i) => checkValue(items, item, [...path, String(i)], purpose));
 }
 
 function checkDictionary(value: unknown, path: FieldPath): unknown {
-  if (!isDictionary(value)) {
-    const detail = `Expected a dictionary of items but got type "${nameType(value)}".`;
-    throw fieldFault("not_a_dict", detail, path);
-  }
+  if (!isDictionary(value))
+    throw fieldFault("not_a_dict", `Expected a dictionary of items but got type "${nameType(value)}".`, path);
   return checkJson(value, path);
 }
 
@@ -144,7 +139,6 @@ export function plainRule(rule: Rule): { rule: Rule; isNullable: boolean } {
   return { rule: { enum: others.map((other) => other.const) }, isNullable };
 }
 
-/** Whether any JSON value is valid. */
 export function acceptsAny(rule: Rule): boolean {
   return rule.type === undefined && rule.enum === undefined;
 }

@@ -17,7 +17,6 @@ export function missingReference(attr: string, id: number | string): Fault {
   return new Fault("does_not_exist", `Invalid pk "${id}" - object does not exist.`, { attr });
 }
 
-/** The type of a value, in the API's words. */
 export function nameType(value: unknown): string {
   if (value === null) return "NoneType";
   if (Array.isArray(value)) return "list";
@@ -35,19 +34,15 @@ export function excerpt(value: unknown): string {
 
 function quoted(value: unknown, depthMax: number): string {
   if (value === null) return "None";
-  if (value === true) return "True";
-  if (value === false) return "False";
+  if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value === "string") return `'${value}'`;
   if (typeof value !== "object") return String(value);
   if (depthMax === 0) return "...";
   // More members than this are cut from the text anyway.
-  if (Array.isArray(value))
-    return `[${value
-      .slice(0, 100)
-      .map((item) => quoted(item, depthMax - 1))
-      .join(", ")}]`;
   const members = Object.entries(value).slice(0, 100);
-  return `{${members.map(([name, item]) => `'${name}': ${quoted(item, depthMax - 1)}`).join(", ")}}`;
+  const texts = members.map(([name, item]) => [`'${name}'`, quoted(item, depthMax - 1)]);
+  if (Array.isArray(value)) return `[${texts.map(([, text]) => text).join(", ")}]`;
+  return `{${texts.map((pair) => pair.join(": ")).join(", ")}}`;
 }
 
 export function notFound(detail = "Not found."): Fault {

@@ -59,9 +59,8 @@ export function checkText(rule: Rule, value: unknown, path: FieldPath): string {
   // A text has no more code points than UTF-16 units: they are counted only past the bound.
   const length = text.length > maxLength || minLength > 1 ? [...text].length : text.length;
   if (length > maxLength) throw tooLong(maxLength, path);
-  if (length < minLength) {
+  if (length < minLength)
     throw fieldFault("min_length", `Ensure this field has at least ${minLength} characters.`, path);
-  }
   refuseUnstorable(text, path);
   return text;
 }
@@ -86,17 +85,21 @@ export function refuseUnstorable(text: string, path: FieldPath): void {
 }
 
 const numberCharsMax = 1000;
-const digits = /^[+-]?[\d_]+$/;
+/** Every underscore has a digit on each side. */
+const digits = /^[+-]?\d+(?:_\d+)*$/;
 
 /** @throws Fault for what is no whole number, or is out of the rule's bounds. */
 export function checkInteger(rule: Rule, value: unknown, path: FieldPath): number {
-  if (typeof value === "string" && value.length > numberCharsMax) {
-    throw fieldFault("max_string_length", "String value too large.", path);
-  }
+  refuseLongNumber(value, path);
   const number = integerIn(value);
   if (number === undefined) throw fieldFault("invalid_input", "A valid integer is required.", path);
   const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = rule;
   return withinBounds(number, minimum, maximum, path);
+}
+
+function refuseLongNumber(value: unknown, path: FieldPath): void {
+  if (typeof value === "string" && value.length > numberCharsMax)
+    throw fieldFault("max_string_length", "String value too large.", path);
 }
 
 function integerIn(value: unknown): number | undefined {
@@ -107,44 +110,35 @@ function integerIn(value: unknown): number | undefined {
   const text = value.trim();
   const whole = text.includes(".") ? withoutLast(text, "0") : `${text}.`;
   const number = whole.slice(0, -1);
-  if (!whole.endsWith(".") || !digits.test(number) || !hasPlainUnderscores(number)) return undefined;
+  if (!whole.endsWith(".") || !digits.test(number)) return undefined;
   return Number(number.replaceAll("_", "")) + 0;
 }
 
-/** Whether every underscore has a digit on each side. */
-function hasPlainUnderscores(number: string): boolean {
-  const first = number.startsWith("+") || number.startsWith("-") ? 1 : 0;
-  return number[first] !== "_" && !number.endsWith("_") && !number.includes("__");
-}
-
 function withinBounds(number: number, minimum: number, maximum: number, path: FieldPath): number {
-  if (number < minimum) {
+  if (number < minimum)
     throw fieldFault("min_value", `Ensure this value is greater than or equal to ${minimum}.`, path);
-  }
-  if (number > maximum) {
+  if (number > maximum)
     throw fieldFault("max_value", `Ensure this value is less than or equal to ${maximum}.`, path);
-  }
   return number;
 }
 
 /** A number out of range is refused as a missing reference. */
 export function checkReference(value: unknown, path: FieldPath): number {
   const number = typeof value === "string" && value.length > numberCharsMax ? undefined : integerIn(value);
-  if (number === undefined) {
-    const detail = `Incorrect type. Expected pk value, received ${nameType(value)}.`;
-    throw fieldFault("incorrect_type", detail, path);
-  }
-  if (number < 1 || number > 2_147_483_647) {
+  if (number === undefined)
+    throw fieldFault(
+      "incorrect_type",
+      `Incorrect type. Expected pk value, received ${nameType(value)}.`,
+      path,
+    );
+  if (number < 1 || number > 2_147_483_647)
     throw fieldFault("does_not_exist", `Invalid pk "${excerpt(value)}" - object does not exist.`, path);
-  }
   return number;
 }
 
 /** @throws Fault for what is no finite number, or is out of the rule's bounds. */
 export function checkNumber(rule: Rule, value: unknown, path: FieldPath): number {
-  if (typeof value === "string" && value.length > numberCharsMax) {
-    throw fieldFault("max_string_length", "String value too large.", path);
-  }
+  refuseLongNumber(value, path);
   const number = typeof value === "string" && /^\s*[+-]?[\d.]/.test(value) ? Number(value) : value;
   if (typeof number !== "number" || !Number.isFinite(number)) {
     throw fieldFault("invalid_input", "A valid number is required.", path);
@@ -179,9 +173,7 @@ export function checkMoment(value: unknown, path: FieldPath): string {
 /** The UUID in small letters. @throws Fault */
 export function checkUuid(value: unknown, path: FieldPath): string {
   const uuid = typeof value === "string" ? readUuid(value) : undefined;
-  if (uuid === undefined) {
-    throw fieldFault("invalid_input", `“${excerpt(value)}” is not a valid UUID.`, path);
-  }
+  if (uuid === undefined) throw fieldFault("invalid_input", `“${excerpt(value)}” is not a valid UUID.`, path);
   return uuid;
 }
 
@@ -223,9 +215,8 @@ export function checkJson(value: unknown, path: FieldPath): unknown {
     const { value: member, depth } = next;
     if (typeof member === "string") refuseUnstorable(member, path);
     if (typeof member !== "object" || member === null) continue;
-    if (depth >= limits.jsonDepthMax) {
+    if (depth >= limits.jsonDepthMax)
       throw fieldFault("invalid_input", `Value is nested deeper than ${limits.jsonDepthMax} levels.`, path);
-    }
     if (!Array.isArray(member)) for (const name of Object.keys(member)) refuseUnstorable(name, path);
     for (const child of Object.values(member)) pending.push({ value: child, depth: depth + 1 });
   }

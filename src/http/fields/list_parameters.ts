@@ -11,17 +11,12 @@ export function referencesParameter(description: string, itemsMax: number): Para
 }
 
 /** Texts, `["a","b"]`, one of them, or several parameters. */
-export function namesParameter(
-  description: string,
-  itemsMax: number,
-  rule: Rule,
-): Parameter<string[] | undefined> {
+export function namesParameter(description: string, itemsMax: number, rule: Rule) {
   const check = (value: unknown, path: string[]) => checkText(rule, value, path);
-  return {
-    ...listParameter(`${description} A JSON list, one of them, or several parameters.`, itemsMax, check),
-    repeats: true,
-  };
+  return { ...listParameter(`${description} ${listForms}`, itemsMax, check), repeats: true };
 }
+
+const listForms = "A JSON list, one of them, or several parameters.";
 
 /** As namesParameter(), for texts that must not be trimmed. A wrong one is named by its index. */
 export function textsParameter(
@@ -32,16 +27,12 @@ export function textsParameter(
     const given = query.getAll(name);
     const items = given.flatMap((text) => jsonListIn(text.trim(), name) ?? [text]);
     if (items.length > maxItems) throw tooMany(maxItems, name);
-    if (given.length > 0 && items.length < minItems) {
+    if (given.length > 0 && items.length < minItems)
       throw fieldFault("blank", "This list may not be empty.", [name]);
-    }
     const rule = { minLength: 1, maxLength, "x-exact": true };
     return items.map((item, i) => checkText(rule, item, [`${name}__${i}`]));
   };
-  return {
-    ...parameter(`${description} A JSON list, one of them, or several parameters.`, read),
-    repeats: true,
-  };
+  return { ...parameter(`${description} ${listForms}`, read), repeats: true };
 }
 
 /** An empty list, or an empty text, does not filter. */
@@ -51,7 +42,8 @@ function listParameter<Item>(
   check: (value: unknown, path: string[]) => Item,
 ): Parameter<Item[] | undefined> {
   const read = (query: URLSearchParams, name: string) => {
-    const items = query.getAll(name).flatMap((text) => itemsIn(text, name));
+    const texts = query.getAll(name).filter((text) => text !== "");
+    const items = texts.flatMap((text) => jsonListIn(text, name) ?? [text]);
     if (items.length > itemsMax) throw tooMany(itemsMax, name);
     return items.length === 0 ? undefined : items.map((item) => check(item, [name]));
   };
@@ -60,11 +52,6 @@ function listParameter<Item>(
 
 function tooMany(itemsMax: number, name: string) {
   return fieldFault("max_length", `Ensure this field has no more than ${itemsMax} elements.`, [name]);
-}
-
-function itemsIn(text: string, name: string): unknown[] {
-  if (text === "") return [];
-  return jsonListIn(text, name) ?? [text];
 }
 
 /** The items of a JSON list; undefined for a text that begins no list or object. @throws Fault for other JSON. */

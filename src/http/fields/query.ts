@@ -24,13 +24,11 @@ type QuerySchema = {
 export interface Parameter<Value> {
   description: string;
   schema: QuerySchema;
-  /** It may be given several times. */
   repeats?: boolean;
   /** Why it is refused; it is not in the API's description. */
   refused?: string;
   /** It works, but is not in the API's description. */
   hidden?: boolean;
-  /** Read only where it is given. */
   optional?: true;
   /** @throws Fault with `name` as its attr, where a wrong value is refused. */
   read(query: URLSearchParams, name: string): Value;
@@ -74,7 +72,6 @@ function acceptedParameters(parameters: Query): [name: string, Parameter<unknown
   return Object.entries(parameters).filter(([, { refused }]) => refused === undefined);
 }
 
-/** The parameters as the API's description lists them. */
 export function describedQuery(parameters: Query) {
   return acceptedParameters(parameters).flatMap(([name, { hidden, description, schema }]) =>
     hidden ? [] : [{ name, in: "query", required: false, description, schema }],
@@ -111,7 +108,6 @@ export function searchParameter(description: string): Parameter<string | undefin
   });
 }
 
-/** One of these texts. */
 export function choiceParameter<const Choice extends string>(
   description: string,
   choices: readonly Choice[],
@@ -161,12 +157,10 @@ export function flagParameter(description: string): Parameter<boolean | undefine
   return checkedParameter(description, { type: "boolean" }, check);
 }
 
-/** The id of another thing. */
 export function referenceParameter(description: string): Parameter<number | undefined> {
   return integerParameter(description, { minimum: 0, maximum: 2_147_483_647 });
 }
 
-/** A whole number within bounds, if any. */
 export function integerParameter(description: string, bounds: { minimum?: number; maximum?: number }) {
   const check = (text: string, path: string[]) => checkInteger(bounds, text, path);
   return checkedParameter(description, { type: "integer", ...bounds }, check);
@@ -183,7 +177,6 @@ export function pageParameters(rows: string, rowsDefault?: number) {
   return { limit: limitParameter(rows, rowsDefault), offset: numberParameter(`${rows} to skip.`, bounds) };
 }
 
-/** A whole number within bounds. */
 export function numberParameter(
   description: string,
   bounds: { minimum: number; maximum: number; default: number },

@@ -30,7 +30,6 @@ export function numberedListSchema<Result extends TSchema>(result: Result, title
   return Type.Object({ ...listSchema(result).properties, total_count }, { title });
 }
 
-/** The name of the envelope of a list of these. */
 export function listTitle(result: TSchema): { title?: string } {
   const { title } = result as { title?: string };
   return title === undefined ? {} : { title: `Paginated${title}List` };
@@ -54,12 +53,10 @@ export function orEmpty<Schema extends TSchema>({ description, content }: Reply<
   return { description, content: contents };
 }
 
-/** A reply of orEmpty() that has no body. */
 export function emptyReply(): Response {
   return new Response(null, { headers: { "content-type": "text/plain" } });
 }
 
-/** The answer of most deletions. */
 export const gone = { 204: { description: "It is deleted." } } as const;
 
 /** A pattern for every name: TypeBox writes a record with it, client generators expect `additionalProperties`. */

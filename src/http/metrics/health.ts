@@ -25,7 +25,6 @@ export interface HealthOptions extends Uses<"clock" | "log"> {
   captureChecks: readonly string[];
   /** Every event accepted before this time, in ms since 1970, can be read. */
   storedUntil(): Promise<number>;
-  /** What `/metrics` shows. */
   metrics(): string | Promise<string>;
   /** The bearer token that `/metrics` requires; undefined opens it to anybody. */
   metricsToken?: string | undefined;

@@ -29,7 +29,6 @@ export class Histogram {
   }
 }
 
-/** One counter for each value of a label. */
 export class Counters<Value extends string> {
   readonly label: string;
   readonly byValue = new Map<string, Counter>();
@@ -137,7 +136,6 @@ export class Registry {
   }
 }
 
-/** Where every room registers its own metrics. */
 export interface Metrics {
   registry: Registry;
 }

@@ -28,23 +28,21 @@ export function wantsCsv(request: Request, format: "json" | "csv" | undefined): 
 const csvTypes = { csv: ["text/csv"] };
 
 /** A list's rows as JSON objects in whole chunks, each object with a comma before it. */
-interface Rows {
-  count: number;
-  rows: AsyncGenerator<Uint8Array, void>;
-}
+type Rows = AsyncGenerator<Uint8Array, void>;
 
-interface CsvPage {
+/**
+ * @param list `name`: the file's, without its extension.
+ * @throws Fault with attr `format` for too many columns, and what `read` throws.
+ */
+export async function csvReply(list: {
   url: URL;
-  /** The file's name, without its extension. */
   name: string;
   model: TObject;
   page: Page;
-  read: (page: Page) => Promise<Rows>;
-}
-
-/** @throws Fault with attr `format` for too many columns, and what `read` throws. */
-export async function csvReply({ url, name, model, page: requested, read }: CsvPage): Promise<Response> {
-  const page = tablePage(url, requested);
+  read: (page: Page) => Promise<{ count: number; rows: Rows }>;
+}): Promise<Response> {
+  const { url, name, model, read } = list;
+  const page = tablePage(url, list.page);
   const fixed = Object.keys(model.properties).filter((column) => column !== "properties");
   const named = await propertyNames((await read(page)).rows);
   const { count, rows } = await read(page);
@@ -69,7 +67,7 @@ export function linkHeader(url: URL, page: Page, count: number): { link?: string
   return links.length > 0 ? { link: links.join(", ") } : {};
 }
 
-async function propertyNames(rows: Rows["rows"]): Promise<string[]> {
+async function propertyNames(rows: Rows): Promise<string[]> {
   const names = new Set<string>();
   for await (const { properties } of rowsIn(rows)) {
     for (const name of properties.keys()) names.add(name);
@@ -82,7 +80,7 @@ async function propertyNames(rows: Rows["rows"]): Promise<string[]> {
   return [...names].toSorted();
 }
 
-async function* formatLines(rows: Rows["rows"], fixed: readonly string[], named: readonly string[]) {
+async function* formatLines(rows: Rows, fixed: readonly string[], named: readonly string[]) {
   const columns = new Set(named);
   let text = "";
   for await (const { members, properties } of rowsIn(rows)) {
@@ -103,7 +101,7 @@ interface CsvRow {
   properties: Map<string, string>;
 }
 
-async function* rowsIn(chunks: Rows["rows"]): AsyncGenerator<CsvRow, void> {
+async function* rowsIn(chunks: Rows): AsyncGenerator<CsvRow, void> {
   let read = 0;
   for await (const chunk of chunks) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);

@@ -43,7 +43,6 @@ export class HeldReply {
     this.#all.bytesOf.add(owner, this.bytes);
   }
 
-  /** Counts bytes that are no longer in memory. */
   free(bytes: number): void {
     this.#change(-bytes);
     this.#read += bytes;
@@ -84,7 +83,6 @@ export class HeldReplies {
     this.#clock = clock;
   }
 
-  /** Bytes of all, or of one owner's. */
   heldBy(owner?: Owner): number {
     return owner === undefined ? this.bytes : this.bytesOf.of(owner);
   }
@@ -103,20 +101,15 @@ export class HeldReplies {
   endSome(bytes: number, only?: Owner): void {
     if (bytes <= 0) return;
     const now = this.#clock.elapsed();
-    const byOwner = new Map<Owner, { reply: HeldReply; rate: number }[]>();
-    for (const reply of this.replies) {
-      const rate = reply.rateAt(now);
-      const { owner } = reply;
-      if (rate === undefined || owner === undefined || (only !== undefined && owner !== only)) continue;
-      byOwner.getOrInsertComputed(owner, () => []).push({ reply, rate });
-    }
-    for (const replies of byOwner.values()) replies.sort((a, b) => b.rate - a.rate);
+    const slow = [...this.replies]
+      .map((reply) => ({ reply, owner: reply.owner!, rate: reply.rateAt(now)! }))
+      .filter(({ owner, rate }) => rate !== undefined && (only === undefined || owner === only))
+      .toSorted((a, b) => b.rate - a.rate);
+    const byOwner = Map.groupBy(slow, ({ owner }) => owner);
     const end = this.bytes - bytes;
     while (this.bytes > end) {
-      let most: Owner | undefined;
-      for (const owner of byOwner.keys())
-        if (most === undefined || this.heldBy(owner) > this.heldBy(most)) most = owner;
-      if (most === undefined) throw tooManyHeld();
+      if (byOwner.size === 0) throw tooManyHeld();
+      const most = byOwner.keys().reduce((a, b) => (this.heldBy(b) > this.heldBy(a) ? b : a));
       const replies = byOwner.get(most)!;
       replies.pop()!.reply.end();
       if (replies.length === 0) byOwner.delete(most);

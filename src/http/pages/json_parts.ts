@@ -42,7 +42,6 @@ function* writeMembers(value: Readonly<Record<string, unknown>>, levels: number)
   yield before === "{" ? "{}" : "}";
 }
 
-/** Whether JSON shows the object's own members. */
 function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !("toJSON" in value);
 }

@@ -64,7 +64,6 @@ export async function streamedPage(
   );
 }
 
-/** Results in chunks, without the comma that precedes the first. */
 async function* withoutComma(chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void> {
   let isFirst = true;
   for await (const chunk of chunks) {
@@ -127,7 +126,6 @@ export function numberedPage({ limit, offset, page }: Page & { page: number }): 
   return { limit, offset: Math.max(offset, (page - 1) * limit) };
 }
 
-/** The reply, whose links have offsets. */
 export function numberedReply<Row>(url: URL, at: Page, counted: Counted<Row>) {
   const link = new URL(url);
   link.searchParams.delete("page");

@@ -25,7 +25,6 @@ export const memberOrders = ["-joined_at", "joined_at"] as const;
 
 export type Member = Static<typeof memberModel>;
 
-/** The fields of a membership that the rules below need. */
 export interface Membership {
   user_id: number;
   level: number;

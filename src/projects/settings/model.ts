@@ -3,7 +3,7 @@
 // collected about people, have the one value that is true here; any other is refused with the reason.
 
 import Type, { type Static, type TSchema } from "typebox";
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
 import { flag, integer, nullable, text } from "../../http/fields/field.ts";
 import { projectLimits } from "../limits.ts";
@@ -55,7 +55,6 @@ export const keptSettings = {
   ...each(ownInteger)("default_data_theme primary_dashboard session_recording_minimum_duration_milliseconds"),
 };
 
-/** A separate field for each of the names. */
 function each<Field>(field: () => Field) {
   return <const Names extends string>(names: Names) =>
     Object.fromEntries(wordsIn(names).map((name) => [name, field()])) as Record<
@@ -163,7 +162,6 @@ export function withoutDefaults(kept: Partial<KeptSettings>): Partial<KeptSettin
   return Object.fromEntries(changing);
 }
 
-/** Splits the fields of a request into the settings to store and the others. */
 export function splitSettings<Fields extends object>(fields: Fields) {
   const kept: Partial<KeptSettings> = {};
   const others: Record<string, unknown> = {};
@@ -181,9 +179,7 @@ export function checkSettings(fields: object): void {
   for (const [name, { values, why }] of Object.entries<Fact>(facts)) {
     if (sent[name] === undefined) continue;
     const isTrue = values.some((value) => JSON.stringify(value) === JSON.stringify(sent[name]));
-    if (!isTrue) {
-      const detail = `Only ${JSON.stringify(values[0])} is accepted: it would have no effect. ${why}`;
-      throw new Fault("invalid_input", detail, { attr: name });
-    }
+    if (!isTrue)
+      refuseInput(`Only ${JSON.stringify(values[0])} is accepted: it would have no effect. ${why}`, name);
   }
 }

@@ -37,7 +37,6 @@ export class MemoryBudget {
   readonly clock: Pick<Clock, "elapsed">;
   /** Bodies whose sender is waited for. */
   readonly arriving = new Set<MemoryLease>();
-  /** Bodies that have a claim. */
   readonly claiming = new Set<MemoryLease>();
   /** All bodies that are being received: late ones are refused. */
   readonly receiving = new PolledSet(uploadLimits.pollMs, uploadLimits.lateAtOnceMax);
@@ -287,7 +286,6 @@ export class MemoryLease {
     this.unclaim();
   }
 
-  /** Returns so many bytes, which were freed. */
   release(bytes: number): void {
     if (bytes > this.bytes) throw new Error(`${bytes} bytes are released of ${this.bytes}`);
     this.#count(-bytes);
