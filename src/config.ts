@@ -69,21 +69,16 @@ export function readConfig(environment: Environment, terminal = false) {
     logLevel: read.choice("LOG_LEVEL", logLevels) ?? "info",
     logFormat: read.choice("LOG_FORMAT", ["pretty", "json"] as const) ?? (terminal ? "pretty" : "json"),
   };
-  if (config.clickhouseCluster && !config.clickhouseUrl) {
+  if (config.clickhouseCluster && !config.clickhouseUrl)
     read.wrong("CLICKHOUSE_CLUSTER: needs CLICKHOUSE_URL, the address of a server of the cluster");
-  }
-  if (config.databaseUrl && !config.secretKey) {
+  if (config.databaseUrl && !config.secretKey)
     read.wrong("SECRET_KEY: must be set when DATABASE_URL is, so that every process can read stored secrets");
-  }
-  if (config.secretKeyBefore && !config.secretKey) {
+  if (config.secretKeyBefore && !config.secretKey)
     read.wrong("SECRET_KEY_BEFORE: needs SECRET_KEY, the key that replaces it");
-  }
-  for (const name of ["QUERY_SECONDS_MAX", "QUERY_THREADS_MAX"]) {
+  for (const name of ["QUERY_SECONDS_MAX", "QUERY_THREADS_MAX"])
     if (read.text(name)) read.wrong(`${name}: replaced by QUERY_CPU_SECONDS_MAX, what one question may cost`);
-  }
-  if (/[*?{}]/.test(config.exportFileDir ?? "")) {
+  if (/[*?{}]/.test(config.exportFileDir ?? ""))
     read.wrong("EXPORT_FILE_DIR: must not contain * ? { }, which ClickHouse reads as a pattern of names");
-  }
   read.finish();
   return { ...config, misspelt: read.misspelt() };
 }

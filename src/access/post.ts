@@ -6,12 +6,8 @@ import { request as secure } from "node:https";
 import { isIP } from "node:net";
 import { toReason } from "../core/log.ts";
 
-export interface ForeignAnswer {
-  status: number;
-  /** The beginning of the body. */
-  text: string;
-  header: (name: string) => string | undefined;
-}
+/** `text`: the beginning of the body. */
+export type ForeignAnswer = { status: number; text: string; header: (name: string) => string | undefined };
 
 /** Whether the same request may be accepted later. */
 export function isPassing({ status }: ForeignAnswer): boolean {

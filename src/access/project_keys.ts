@@ -22,23 +22,23 @@ export interface CookielessSetting {
   timezone: string;
 }
 
-interface ProjectKeysOptions extends Uses<"sql" | "clock" | "log"> {
-  /**
-   * The id of the database whose keys these are; undefined while it is not known. Keys of another database are not
-   * used, since its projects have the same numbers.
-   */
-  database(): string | undefined;
+/**
+ * Opens the table: the saved one first, then Postgres's if it answers within `accessLimits.keysReadMsMax`.
+ * @param options `database`: the id of the database whose keys these are; undefined while it is not known. Keys of
+ *   another database are not used, since its projects have the same numbers.
+ */
+export function openProjectKeys({
+  sql,
+  database,
+  ...options
+}: Omit<KeyTableOptions, "source"> & Uses<"sql"> & { database(): string | undefined }): Promise<ProjectKeys> {
+  return openKeyTable({ source: projectKeySource(sql, database), ...options });
+}
+
+export interface KeyTableOptions extends Uses<"clock" | "log"> {
+  source: ProjectKeySource;
   /** Where the table is saved, so that capture starts while Postgres is unavailable. */
   path: string;
-}
-
-/** Opens the table: the saved one first, then Postgres's if it answers within `accessLimits.keysReadMsMax`. */
-export function openProjectKeys({ sql, database, ...rest }: ProjectKeysOptions): Promise<ProjectKeys> {
-  return openKeyTable({ source: projectKeySource(sql, database), ...rest });
-}
-
-export interface KeyTableOptions extends Omit<ProjectKeysOptions, "sql" | "database"> {
-  source: ProjectKeySource;
   /** Half of the age that the table may reach, in ms: a read that fails is repeated once before that. */
   refreshMs?: number;
   readMsMax?: number;

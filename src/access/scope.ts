@@ -34,9 +34,8 @@ export function covers(granted: readonly string[], required: Scope): boolean {
 /** @throws Fault permission_denied naming the first of `required` that the `held` scopes do not cover. */
 export function requireScopes(granted: readonly string[], required: readonly Scope[]): void {
   const missing = required.find((scope) => !covers(granted, scope));
-  if (missing !== undefined) {
+  if (missing !== undefined)
     throw new Fault("permission_denied", `API key missing required scope '${missing}'`);
-  }
 }
 
 /** The holder of the request's key, on a route with `scope`. */
@@ -52,10 +51,8 @@ export function admitProject(access: Access, id: string, project: ReachedProject
   const number = projectNumber(id);
   if (scoped_teams.length > 0 && id !== "@current" && !scoped_teams.includes(number)) {
     if (Number.isNaN(number)) throw new Fault("not_found", "Project not found.");
-    throw new Fault(
-      "permission_denied",
-      `API key does not have access to the requested project: ID ${number}.`,
-    );
+    const detail = `API key does not have access to the requested project: ID ${number}.`;
+    throw new Fault("permission_denied", detail);
   }
   if (!project) throw new Fault("not_found", "Project not found.");
   refuseOrganization(scoped_organizations, project.organization_id);
@@ -84,13 +81,11 @@ export function admitOrganization(
   refuseRestrictedToProjects(access);
   const current = id === "@current";
   if (!current && isUuid(id)) refuseOrganization(access.key.scoped_organizations, id.toLowerCase());
-  if (!organization) {
+  if (!organization)
     throw new Fault("not_found", current ? "Current organization not found." : "Organization not found.");
-  }
   const { membership_level } = organization;
-  if (membership_level === null) {
+  if (membership_level === null)
     throw new Fault("permission_denied", "You do not have permission to perform this operation.");
-  }
   return { ...organization, membership_level };
 }
 
@@ -107,12 +102,10 @@ export function findOwn(
   id: string,
   organization: ReachedOrganization | undefined,
 ): AccessOrganization {
-  const { scoped_organizations } = access.key;
-  const isExcluded =
-    scoped_organizations.length > 0 && !scoped_organizations.includes(organization?.id ?? "");
-  if (!organization || organization.membership_level === null || isExcluded) {
+  const { scoped_organizations: scoped } = access.key;
+  const isExcluded = scoped.length > 0 && !scoped.includes(organization?.id ?? "");
+  if (!organization || organization.membership_level === null || isExcluded)
     throw new Fault("not_found", id === "@current" ? "Current organization not found." : "Not found.");
-  }
   return { ...organization, membership_level: organization.membership_level };
 }
 

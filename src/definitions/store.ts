@@ -1,10 +1,21 @@
 // Queries in ClickHouse for the names of events and properties. Capture writes them.
 
+import { wordsIn } from "../core/words.ts";
 import type { Page } from "../http/pages/page.ts";
 import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
 import type { Counted } from "../storage/postgres/rows.ts";
-import { coreProperties, hiddenProperties } from "./core_properties.ts";
 import { definitionQueryLimits } from "./limits.ts";
+
+/** Properties that PostHog's SDKs set, besides those that begin with `$`: advertising parameters, and a few more. */
+export const coreProperties = wordsIn(`
+  utm_source utm_medium utm_campaign utm_content utm_name utm_term gclid gad_source gclsrc dclid gbraid wbraid fbclid
+  msclkid twclid li_fat_id mc_cid igshid ttclid rdt_cid epik qclid sccid irclid _kx distinct_id token title
+`);
+
+/** Members of `properties` with another meaning: not shown as properties, as in PostHog. */
+export const hiddenProperties = wordsIn(`
+  distinct_id $set $set_once $unset $groups $group_type $group_key $group_set $group_0 $group_1 $group_2 $group_3 $group_4
+`);
 
 /** As in `definitions.kind`. */
 const kinds = { event: 1, person: 2, group: 3 } as const;

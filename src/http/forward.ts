@@ -37,18 +37,16 @@ export function forwardTo(
         // The environment's proxy must not be used within this machine.
         proxy: false,
       });
-      const body = isShort(reply, method) ? await reply.arrayBuffer() : reply.body;
+      const bytes = Number(reply.headers.get("content-length") ?? 0);
+      // A stream would lose its content-length.
+      const isShort = bytes > 0 && bytes <= limits.replySliceBytes;
+      const isWhole = isShort && method !== "HEAD" && reply.status !== notModified;
+      const body = isWhole ? await reply.arrayBuffer() : reply.body;
       return new Response(body, { status: reply.status, headers: carried(reply.headers) });
     } catch {
       return problemFor(request, unavailable("This cannot be answered right now. Ask again later.", 1));
     }
   };
-}
-
-/** Whether the body is short enough to send whole; a stream would lose its content-length. */
-function isShort({ headers, status }: Response, method: string): boolean {
-  const bytes = Number(headers.get("content-length") ?? 0);
-  return bytes > 0 && bytes <= limits.replySliceBytes && method !== "HEAD" && status !== notModified;
 }
 
 const notModified = 304;

@@ -37,10 +37,5 @@ function findReceived(request: Request): Request {
 export const requestIds = new WeakMap<Request, string>();
 
 export function readRequestId(request: Request): string {
-  const received = findReceived(request);
-  const given = requestIds.get(received);
-  if (given !== undefined) return given;
-  const id = crypto.randomUUID();
-  requestIds.set(received, id);
-  return id;
+  return requestIds.getOrInsertComputed(findReceived(request), () => crypto.randomUUID());
 }

@@ -98,11 +98,8 @@ export function openProblems(parts: ProblemParts) {
       return problemFor(request, expected);
     }
     const unavailable = storeFault(error);
-    const about = {
-      path: new URL(request.url).pathname,
-      request_id: readRequestId(request),
-      reason: toReason(error),
-    };
+    const path = new URL(request.url).pathname;
+    const about = { path, request_id: readRequestId(request), reason: toReason(error) };
     if (unavailable) {
       // The client has left, which ended its statement: nobody reads the answer, and no store is at fault.
       if (request.signal.aborted) log.debug("a client left before its answer", about);
@@ -148,9 +145,7 @@ function unknownEndpoint(request: Request, { routes, absent }: ProblemParts): Fa
   return new Fault("method_not_allowed", `Method "${request.method}" not allowed.`, { allow });
 }
 
-function splitPath(path: string): string[] {
-  return path.replace(/\/$/, "").split("/");
-}
+const splitPath = (path: string) => path.replace(/\/$/, "").split("/");
 
 function matches(pattern: readonly string[], requested: readonly string[]): boolean {
   const rest = pattern.at(-1) === "*" ? pattern.length - 1 : undefined;
@@ -162,17 +157,14 @@ function matches(pattern: readonly string[], requested: readonly string[]): bool
 
 /** A fault for a store that is unreachable or too slow: neither our error nor the client's. */
 export function storeFault(error: unknown): Fault | undefined {
-  if (error instanceof ClickHouseError) {
-    // No Retry-After: the same request would be refused again, at rest, too.
-    if (isTooHeavy(error))
-      return new Fault("invalid_input", `The query ${describeExcess(error)}. ${narrower}`);
-    const detail = clickhouseUnavailable.get(error.type);
-    return detail === undefined ? undefined : unavailable(detail);
-  }
-  if (postgresUnavailable.has(toCode(error))) {
-    return unavailable("The account store cannot be reached. Please retry.");
-  }
-  return undefined;
+  if (!(error instanceof ClickHouseError))
+    return postgresUnavailable.has(toCode(error))
+      ? unavailable("The account store cannot be reached. Please retry.")
+      : undefined;
+  // No Retry-After: the same request would be refused again, at rest, too.
+  if (isTooHeavy(error)) return new Fault("invalid_input", `The query ${describeExcess(error)}. ${narrower}`);
+  const detail = clickhouseUnavailable.get(error.type);
+  return detail === undefined ? undefined : unavailable(detail);
 }
 
 /** Whether our queue, or the engine's, was full, or others left no time for the statement. */

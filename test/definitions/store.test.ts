@@ -1,11 +1,12 @@
 // Statements for names: how a page is counted, which volumes are read, and which conditions a filter becomes.
 
 import { expect, test } from "bun:test";
-import { coreProperties, hiddenProperties } from "../../src/definitions/core_properties.ts";
 import { definitionQueryLimits } from "../../src/definitions/limits.ts";
 import {
+  coreProperties,
   type EventNameFilter,
   type EventOrder,
+  hiddenProperties,
   listEventNames,
   listPropertyNames,
   type PropertyNameFilter,

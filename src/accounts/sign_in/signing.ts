@@ -76,9 +76,14 @@ export function invalidKey(): Fault {
 function openKnownBrowsers(secrets: Secrets, siteUrl: string | undefined) {
   const { text, valueIn } = openCookie("sluice_browser", siteUrl);
   const readId = (request: Request, email: string): string | undefined => {
-    const value = valueIn(request);
-    const known = value === undefined ? undefined : unseal(secrets, value);
-    return known?.["email"] === email && typeof known["browser"] === "string" ? known["browser"] : undefined;
+    const value = valueIn(request) ?? "";
+    if (value === "" || value.length > signInLimits.browserCookieCharsMax) return undefined;
+    try {
+      const known = secrets.open(Buffer.from(value, "base64url"));
+      return known["email"] === email && typeof known["browser"] === "string" ? known["browser"] : undefined;
+    } catch {
+      return undefined;
+    }
   };
   return {
     /** The Set-Cookie of a browser in which the account of a normalized address signs in. Its id stays the same. */
@@ -89,15 +94,6 @@ function openKnownBrowsers(secrets: Secrets, siteUrl: string | undefined) {
     /** The id of the request's browser; undefined when the account of the address has not signed in there. */
     readId,
   };
-}
-
-function unseal(secrets: Secrets, value: string): Record<string, unknown> | undefined {
-  if (value.length > signInLimits.browserCookieCharsMax) return undefined;
-  try {
-    return secrets.open(Buffer.from(value, "base64url"));
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -70,7 +70,7 @@ const anyName = "^.*$";
 function plainSchema(schema: TSchema): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema), (_, value: unknown) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-    if (isVariants(value)) return variantsSchema(value);
+    if ("anyOf" in value && "discriminator" in value) return variantsSchema(value as Variants);
     const described = value as Record<string, unknown>;
     const { patternProperties, "x-shown": shown } = described;
     for (const name of checkedOnly) delete described[name];
@@ -88,10 +88,6 @@ const checkedOnly = ["x-shown", "x-empty", "x-dropped", "x-also"] as const;
 interface Variants {
   anyOf: { title: string; properties: Record<string, { enum: string[] }> }[];
   discriminator: { propertyName: string };
-}
-
-function isVariants(value: object): value is Variants {
-  return "anyOf" in value && "discriminator" in value;
 }
 
 function variantsSchema({ anyOf, discriminator: { propertyName }, ...rest }: Variants) {

@@ -96,12 +96,7 @@ async function* formatLines(rows: Rows, fixed: readonly string[], named: readonl
   if (text !== "") yield toBytes(text);
 }
 
-interface CsvRow {
-  members: Map<string, string>;
-  properties: Map<string, string>;
-}
-
-async function* rowsIn(chunks: Rows): AsyncGenerator<CsvRow, void> {
+async function* rowsIn(chunks: Rows) {
   let read = 0;
   for await (const chunk of chunks) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
@@ -117,33 +112,18 @@ async function* rowsIn(chunks: Rows): AsyncGenerator<CsvRow, void> {
   }
 }
 
-function rowAt(bytes: Buffer, from: number): CsvRow {
-  const members = new Map<string, string>();
-  let properties = new Map<string, string>();
-  for (const { name, value, end } of listMembers(bytes, from)) {
-    if (name === "properties") {
-      properties = new Map(
-        listMembers(bytes, value).map((item) => [item.name, cellAt(bytes, item.value, item.end)]),
-      );
-    } else {
-      members.set(name, cellAt(bytes, value, end));
+function rowAt(bytes: Buffer, from: number) {
+  const row = { members: new Map<string, string>(), properties: new Map<string, string>() };
+  const add = (cells: Map<string, string>, at: number): void => {
+    const members = new JsonCursor(bytes, at);
+    while (members.next()) {
+      const name = JSON.parse(bytes.toString("utf8", members.key - 1, members.keyEnd + 1)) as string;
+      if (cells === row.members && name === "properties") add(row.properties, members.value);
+      else cells.set(name, formatCell(bytes.toString("utf8", members.value, members.end)));
     }
-  }
-  return { members, properties };
-}
-
-function listMembers(bytes: Buffer, from: number): { name: string; value: number; end: number }[] {
-  const found = [];
-  const members = new JsonCursor(bytes, from);
-  while (members.next()) {
-    const name = JSON.parse(bytes.toString("utf8", members.key - 1, members.keyEnd + 1)) as string;
-    found.push({ name, value: members.value, end: members.end });
-  }
-  return found;
-}
-
-function cellAt(bytes: Buffer, from: number, end: number): string {
-  return formatCell(bytes.toString("utf8", from, end));
+  };
+  add(row.members, from);
+  return row;
 }
 
 /** A cell from JSON: a text as it is, null as "", anything else as its JSON, so that numbers keep all their digits. */

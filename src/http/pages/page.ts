@@ -56,12 +56,8 @@ export async function streamedPage(
   count: number,
   results: AsyncGenerator<Uint8Array, void>,
 ): Promise<Response> {
-  const head = JSON.stringify({ count, ...pageLinks(url, page, count) });
-  return await streamedReply(
-    toBytes(`${head.slice(0, -1)},"results":[`),
-    withoutComma(results),
-    toBytes("]}"),
-  );
+  const head = JSON.stringify({ count, ...pageLinks(url, page, count) }).slice(0, -1);
+  return await streamedReply(toBytes(`${head},"results":[`), withoutComma(results), toBytes("]}"));
 }
 
 async function* withoutComma(chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void> {

@@ -33,21 +33,17 @@ export interface Membership {
 /** @throws Fault when `actor` may not give the member `level`. */
 export function requireMayChange(actor: Membership, member: Membership, level: number): void {
   requireLevel(actor.level, membershipLevels.admin);
-  if (actor.user_id === member.user_id) {
+  if (actor.user_id === member.user_id)
     throw new Fault("permission_denied", "You can't change your own access level.");
-  }
-  if (Math.max(member.level, level) > actor.level) {
+  if (Math.max(member.level, level) > actor.level)
     throw new Fault("permission_denied", "You can only change levels that are not above your own.");
-  }
 }
 
 /** @param owners how many the organization has. @throws Fault when `actor` may not remove the member. */
 export function requireMayRemove(actor: Membership, member: Membership, owners: number): void {
   const isSelf = actor.user_id === member.user_id;
-  if (!isSelf && (actor.level < membershipLevels.admin || actor.level < member.level)) {
+  if (!isSelf && (actor.level < membershipLevels.admin || actor.level < member.level))
     throw new Fault("permission_denied", insufficient.organization);
-  }
-  if (member.level === membershipLevels.owner && owners <= 1) {
+  if (member.level === membershipLevels.owner && owners <= 1)
     throw new Fault("permission_denied", "An organization's only owner cannot leave it; delete it instead.");
-  }
 }

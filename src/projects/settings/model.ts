@@ -4,10 +4,11 @@
 
 import Type, { type Static, type TSchema } from "typebox";
 import { refuseInput } from "../../core/fault.ts";
+import { isPublicHost, loadHostsMax } from "../../core/public_host.ts";
 import { wordsIn } from "../../core/words.ts";
 import { flag, integer, nullable, text } from "../../http/fields/field.ts";
+import { fieldFault } from "../../http/fields/field_fault.ts";
 import { projectLimits } from "../limits.ts";
-import { checkLoadHosts, loadHostsNotes } from "./load_hosts.ts";
 
 const noEffect = "Stored and shown, without effect.";
 
@@ -34,7 +35,14 @@ export const keptSettings = {
     default: 0,
     description: "The day on which weeks of queries begin: 0 for Sunday, 1 for Monday.",
   }),
-  session_recording_load_hosts: { ...texts(), ...loadHostsNotes },
+  session_recording_load_hosts: {
+    ...texts(),
+    default: [],
+    maxItems: loadHostsMax,
+    description:
+      "Hosts whose images and style sheets are loaded, over https and without credentials, when a recording is " +
+      "played in the console: whoever has the project API key can send a recording that names them. By default none.",
+  },
   ...each(ownTexts)(`
     autocapture_exceptions_errors_to_ignore autocapture_web_vitals_allowed_metrics live_events_columns
     person_display_name_properties
@@ -175,7 +183,12 @@ export function splitSettings<Fields extends object>(fields: Fields) {
 /** @throws Fault for a setting with another value than the true one, and for an invalid host. */
 export function checkSettings(fields: object): void {
   const sent = fields as Record<string, unknown>;
-  checkLoadHosts((fields as Partial<KeptSettings>).session_recording_load_hosts);
+  const { session_recording_load_hosts: hosts = [] } = fields as Partial<KeptSettings>;
+  const wrong = hosts.findIndex((text) => !isPublicHost(text));
+  if (wrong >= 0) {
+    const detail = "Expected the name of a host on the internet in lower case, like cdn.example.com.";
+    throw fieldFault("invalid_input", detail, ["session_recording_load_hosts", String(wrong)]);
+  }
   for (const [name, { values, why }] of Object.entries<Fact>(facts)) {
     if (sent[name] === undefined) continue;
     const isTrue = values.some((value) => JSON.stringify(value) === JSON.stringify(sent[name]));
