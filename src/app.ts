@@ -1,7 +1,8 @@
 // Opens and connects the parts of the server, and closes them in reverse order.
 
 import { resolve } from "node:path";
-import { absentFault, absentResourceRoutes } from "./absent_resources/operations.ts";
+import { absentFault } from "./absent_resources/model.ts";
+import { absentResourceRoutes } from "./absent_resources/operations.ts";
 import { openClientAddress, openProxies } from "./access/client_address.ts";
 import { openGate } from "./access/gate.ts";
 import { sessionCookieFor } from "./access/people/session.ts";

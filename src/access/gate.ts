@@ -96,11 +96,7 @@ export function openGate(options: GateOptions) {
         parse: unread,
         // OpenAPI 3.1 lets any scheme name what it requires.
         detail: { security: [{ personal_api_key: required }] },
-        // Empties this server's cache at once, so that its next answer is right; others are notified by Postgres.
-        ...(recent &&
-          changesAccess(required) && {
-            afterHandle: ({ request }: GateContext) => void (isRead(request) || recent.forget()),
-          }),
+        ...(recent && changesAccess(required) && { afterHandle: forgetAfterChange(recent) }),
         resolve: async (context: GateContext) => {
           const keys = recent && isRead(context.request) ? recent : uncached;
           const params = context.params ?? {};
@@ -131,15 +127,7 @@ export function openGate(options: GateOptions) {
     };
   };
   return new Elysia({ name: "gate" }).macro({
-    console: () => ({
-      parse: unread,
-      detail: { security: [] },
-      resolve: ({ request }: GateContext) => {
-        if (!isFromConsole(request)) throw new Fault("permission_denied", forConsole);
-        if (options.memory) chargeWrite(request, options.memory);
-        return {};
-      },
-    }),
+    console: () => consoleOption(options),
     scope: option(({ holder: access }) => ({ access })),
     project_scope: option(({ holder: access, project }, { project_id = "" }) => ({
       access,
@@ -162,6 +150,18 @@ export function openGate(options: GateOptions) {
   });
 }
 
+function consoleOption({ memory }: GateOptions) {
+  return {
+    parse: unread,
+    detail: { security: [] },
+    resolve: ({ request }: GateContext) => {
+      if (!isFromConsole(request)) throw new Fault("permission_denied", forConsole);
+      if (memory) chargeWrite(request, memory);
+      return {};
+    },
+  };
+}
+
 const forConsole =
   "Only the console signs people in: open this server's address in a browser, over https or on localhost, since " +
   "browsers tell the origin of a request only there. Programs send a personal API key.";
@@ -173,6 +173,11 @@ function chargeWrite(request: Request, memory: MemoryBudget, owner?: string): vo
 
 function isRead({ method }: Request): boolean {
   return method === "GET" || method === "HEAD";
+}
+
+/** Empties this server's cache at once, so that its next answer is right; other servers are notified by Postgres. */
+function forgetAfterChange(recent: Pick<KeyCache, "forget">) {
+  return ({ request }: GateContext) => void (isRead(request) || recent.forget());
 }
 
 /** Whether a route may change access rights, judged by the first scope it requires. */

@@ -14,7 +14,8 @@ export const coreProperties = wordsIn(`
 
 /** Members of `properties` with another meaning: not shown as properties, as in PostHog. */
 export const hiddenProperties = wordsIn(`
-  distinct_id $set $set_once $unset $groups $group_type $group_key $group_set $group_0 $group_1 $group_2 $group_3 $group_4
+  distinct_id $set $set_once $unset $groups $group_type $group_key $group_set
+  $group_0 $group_1 $group_2 $group_3 $group_4
 `);
 
 /** As in `definitions.kind`. */

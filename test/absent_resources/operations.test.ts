@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { absentResources } from "../../src/absent_resources/operations.ts";
+import { absentResources } from "../../src/absent_resources/model.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { addAccount, ask, problemOf } from "../support/ask.ts";

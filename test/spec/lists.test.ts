@@ -2,7 +2,7 @@
 // makes no sense.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { absentResources } from "../../src/absent_resources/operations.ts";
+import { absentResources } from "../../src/absent_resources/model.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";

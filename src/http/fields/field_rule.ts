@@ -85,8 +85,9 @@ export function refuseUnstorable(text: string, path: FieldPath): void {
 }
 
 const numberCharsMax = 1000;
-/** Every underscore has a digit on each side. */
-const digits = /^[+-]?\d+(?:_\d+)*$/;
+const digits = /^[+-]?[\d_]+$/;
+/** An underscore that has no digit on one of its sides. */
+const looseUnderscore = /^[+-]?_|__|_$/;
 
 /** @throws Fault for what is no whole number, or is out of the rule's bounds. */
 export function checkInteger(rule: Rule, value: unknown, path: FieldPath): number {
@@ -110,7 +111,7 @@ function integerIn(value: unknown): number | undefined {
   const text = value.trim();
   const whole = text.includes(".") ? withoutLast(text, "0") : `${text}.`;
   const number = whole.slice(0, -1);
-  if (!whole.endsWith(".") || !digits.test(number)) return undefined;
+  if (!whole.endsWith(".") || !digits.test(number) || looseUnderscore.test(number)) return undefined;
   return Number(number.replaceAll("_", "")) + 0;
 }
 
