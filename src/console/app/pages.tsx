@@ -33,7 +33,7 @@ function lazy(title: string, scope: string, load: () => Promise<Page>, ids = 0):
   return { name: title.toLowerCase(), title, scope, page, ids };
 }
 
-export interface PageEntry {
+interface PageEntry {
   name: string;
   title: string;
   /** Keys without it do not see the page. */

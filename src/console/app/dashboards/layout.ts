@@ -2,7 +2,7 @@
 // PostHog does, in a grid of twelve columns.
 
 /** Columns and rows of the grid. */
-export interface GridArea {
+interface GridArea {
   x: number;
   y: number;
   w: number;

@@ -101,7 +101,7 @@ interface WarningRow {
 const examplesMax = 3;
 
 /** @param seen changes when there may be new ones. */
-export function WarningCard({ seen }: { seen: number }) {
+function WarningCard({ seen }: { seen: number }) {
   const loaded = useGet<
     ListReply<WarningRow> & { types: { type: string; count: number; last_seen: string }[] }
   >("ingestion_warnings/", { limit: 100, after: "-7d" }, seen);

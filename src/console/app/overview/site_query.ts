@@ -58,7 +58,7 @@ export const subjects = new Map(
   [...Object.values(cards).flat(), byZone].map((subject) => [subject.by, subject]),
 );
 
-export interface SiteFilter {
+interface SiteFilter {
   by: string;
   value: string;
 }

@@ -3,7 +3,7 @@
 import { type Fields, toFields, toList, toNumber, toText } from "../values.ts";
 import type { Windows } from "./snapshots.ts";
 
-export interface LogLine {
+interface LogLine {
   /** Milliseconds since 1970. */
   at: number;
   level: string;

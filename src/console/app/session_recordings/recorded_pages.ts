@@ -4,7 +4,7 @@ import { type Fields, toFields, toList, toText } from "../values.ts";
 import type { RecordedEvent } from "./snapshots.ts";
 
 /** Resources of another host that the recorder did not record: how many addresses of each kind. */
-export interface ExternalResources {
+interface ExternalResources {
   host: string;
   images: number;
   styles: number;

@@ -9,7 +9,7 @@ export const displays = [
 ] as const;
 
 /** A saved query in SQL: its whole node, and its text. */
-export interface SavedSql {
+interface SavedSql {
   node: Fields;
   text: string;
   display: string;
