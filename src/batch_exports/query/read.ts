@@ -119,8 +119,6 @@ class ExpressionCheck {
         if (node.value_type && /^-?\d{20}/.test(String(node.value)))
           refuseUnsupported("a number is too large.");
         return [];
-      case "Field":
-        return [];
       case "Call":
         return this.#call(node.name, node.args);
       case "CompareOperation":
@@ -128,25 +126,13 @@ class ExpressionCheck {
         return node.right.node === "Tuple" || node.right.node === "Array"
           ? [node.left, ...node.right.exprs]
           : [node.left, node.right];
-      case "ArithmeticOperation":
-        return [node.left, node.right];
-      case "And":
-      case "Or":
-        return node.exprs;
-      case "Not":
-        return [node.expr];
-      case "BetweenExpr":
-        return [node.expr, node.low, node.high];
-      case "ArrayAccess":
-        return [node.array, node.property];
-      case "TupleAccess":
-        return [node.tuple];
       case "SelectQuery":
       case "SelectSetQuery":
         return refuseInner();
-      default:
-        return refuseUnsupported(`${node.node} is not supported.`);
     }
+    if (!plainNodes.has(node.node)) refuseUnsupported(`${node.node} is not supported.`);
+    const members = Object.values(node).flat() as (ExpressionNode | null | undefined)[];
+    return members.filter((member) => member?.node !== undefined) as ExpressionNode[];
   }
 
   #call(name: string, args: readonly ExpressionNode[]): readonly ExpressionNode[] {
@@ -158,6 +144,11 @@ class ExpressionCheck {
     return args;
   }
 }
+
+/** Nodes of which every member may be part of an expression. */
+const plainNodes = new Set<string>(
+  wordsIn("Field ArithmeticOperation And Or Not BetweenExpr ArrayAccess TupleAccess"),
+);
 
 /** The list after IN. */
 function checkList(node: ExpressionNode): void {

@@ -17,13 +17,7 @@ import { reserve } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
 import { attachStores, type Stores } from "../../storage/stores.ts";
 import { BackupBucket, type BucketAccess, readBucketAddress } from "./backup_bucket.ts";
-import {
-  type BackupCollection,
-  backupName,
-  bucketCollection,
-  folderCollection,
-  removeOlder,
-} from "./backup_collection.ts";
+import * as collections from "./backup_collection.ts";
 import { copyFile, filesBelow, readChunks } from "./backup_files.ts";
 import { freeze, frozenParts, listPartTables, stagingFolder, thaw } from "./clickhouse_parts_store.ts";
 import { FileList } from "./file_list.ts";
@@ -55,23 +49,28 @@ export async function writeBackup(options: BackupOptions) {
   await postgresRows.lockBackups(connection);
   const id = await readPostgresId(connection);
   if (id === undefined) throw new UserError("the database has no identity: start the server on it first");
-  const name = kept === undefined ? "" : backupName(clock.now(), id);
+  const name = kept === undefined ? "" : collections.backupName(clock.now(), id);
   const manifest = await write({ dataDir, stores, connection, clock }, collection.target(name));
   const location = name === "" ? target : `${target.replace(/\/$/, "")}/${name}`;
   if (kept === undefined) return { manifest, location, removed: 0 };
-  const removed = await removeOlder(collection, name, kept).catch((thrown: unknown) => {
+  const removed = await collections.removeOlder(collection, name, kept).catch((thrown: unknown) => {
     throw new UserError(`${location} is complete, but older ones could not be removed: ${toReason(thrown)}`);
   });
   return { manifest, location, removed };
 }
 
-function openCollection(dataDir: string, target: string, settings: BucketAccess): BackupCollection {
+function openCollection(
+  dataDir: string,
+  target: string,
+  settings: BucketAccess,
+): collections.BackupCollection {
   const address = readBucketAddress(target);
-  if (address) return bucketCollection(new BackupBucket(address, settings), stagingFolder(dataDir));
+  if (address)
+    return collections.bucketCollection(new BackupBucket(address, settings), stagingFolder(dataDir));
   const folder = resolve(target);
   if (`${folder}${sep}`.startsWith(`${dataDir}${sep}`))
     throw new UserError(`the backup must not be within DATA_DIR ${dataDir}`);
-  return folderCollection(folder);
+  return collections.folderCollection(folder);
 }
 
 /** @throws UserError when there are no embedded stores. */

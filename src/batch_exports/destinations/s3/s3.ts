@@ -100,17 +100,11 @@ export function s3Host(config: S3Config): string {
   return new URL(buildAddress(config).root).hostname;
 }
 
-interface Address {
-  /** The URL before the keys. */
-  root: string;
-  needsFolder: boolean;
-}
-
 /**
- * ClickHouse reads any address but Amazon's own as path-style. With the bucket in the host, the key's first folder then
- * looks like the bucket, which results in the same request.
+ * The URL before the keys. ClickHouse reads any address but Amazon's own as path-style. With the bucket in the host, the
+ * key's first folder then looks like the bucket, which results in the same request.
  */
-function buildAddress(config: S3Config): Address {
+function buildAddress(config: S3Config) {
   const { bucket_name, region, endpoint_url, use_virtual_style_addressing: virtual } = config;
   const suffix = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
   const endpoint = new URL(endpoint_url ?? `https://s3.${region}.${suffix}`);
@@ -127,7 +121,7 @@ function buildAddress(config: S3Config): Address {
  * The URL with the checked address in place of the name: the engine signs the host that it connects to, so a Host
  * header would break the signature.
  */
-function withCheckedHost(config: S3Config, checked: string | undefined): Address {
+function withCheckedHost(config: S3Config, checked: string | undefined): ReturnType<typeof buildAddress> {
   const address = buildAddress(config);
   const url = new URL(address.root);
   if (checked === undefined || url.protocol !== "http:") return address;
@@ -138,10 +132,7 @@ function withCheckedHost(config: S3Config, checked: string | undefined): Address
   return { ...address, root: url.href };
 }
 
-function encryptionHeaders({ encryption, kms_key_id }: S3Config): {
-  text: string;
-  params: Record<string, string>;
-} {
+function encryptionHeaders({ encryption, kms_key_id }: S3Config) {
   if (encryption === null) return { text: "", params: {} };
   const key = encryption === "aws:kms" ? kms_key_id : null;
   const kms = key === null ? "" : ", 'x-amz-server-side-encryption-aws-kms-key-id' = {kms_key:String}";

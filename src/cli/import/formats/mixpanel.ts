@@ -2,14 +2,7 @@
 
 import { wordsIn } from "../../../core/words.ts";
 import * as raw from "../reading/raw_fields.ts";
-import {
-  type JsonRecord,
-  type RecordOutcome,
-  rejected,
-  toBatchItem,
-  type TranslatedEvent,
-  uuidFrom,
-} from "./record.ts";
+import * as outcome from "./record.ts";
 import { importTimestamp, type TimeRules } from "./timestamp.ts";
 
 /** Properties that are read elsewhere, or that mean nothing outside Mixpanel. */
@@ -26,16 +19,16 @@ const renamed = {
 const countries = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
 
 /** @param rules how its times are read. */
-export function mapMixpanel(record: JsonRecord, rules: TimeRules): RecordOutcome {
+export function mapMixpanel(record: outcome.JsonRecord, rules: TimeRules): outcome.RecordOutcome {
   const { event } = record.value;
-  if (typeof event !== "string" || event === "") return rejected("no event name");
+  if (typeof event !== "string" || event === "") return outcome.rejected("no event name");
   const properties = raw.objectField(raw.parseRawFields(record.text), "properties");
   const rawTime = properties.get("time");
   const time = importTimestamp([rawTime === undefined ? undefined : JSON.parse(rawTime)], rules);
   if ("is" in time) return time;
   const distinct_id = distinctId(properties);
   const insertId = raw.fieldId(properties, "$insert_id");
-  const uuid = uuidFrom(record, ["mixpanel", event, distinct_id ?? ""], insertId);
+  const uuid = outcome.uuidFrom(record, ["mixpanel", event, distinct_id ?? ""], insertId);
   for (const name of dropped) properties.delete(name);
   raw.renameFields(properties, renamed);
   raw.putField(
@@ -44,7 +37,7 @@ export function mapMixpanel(record: JsonRecord, rules: TimeRules): RecordOutcome
     countryName(raw.fieldText(properties, "$geoip_country_code")),
   );
   raw.putField(properties, "analytics_source", '"mixpanel"');
-  return toBatchItem(withIdentity({ uuid, event, distinct_id, timestamp: time.text, properties }));
+  return outcome.toBatchItem(withIdentity({ uuid, event, distinct_id, timestamp: time.text, properties }));
 }
 
 /**
@@ -64,7 +57,7 @@ function distinctId(properties: raw.RawFields): string | undefined {
 }
 
 /** Renames Mixpanel's own events; those that connect ids get the properties this API reads. */
-function withIdentity(translated: TranslatedEvent): TranslatedEvent {
+function withIdentity(translated: outcome.TranslatedEvent): outcome.TranslatedEvent {
   const { event, properties } = translated;
   if (event === "$mp_web_page_view") return { ...translated, event: "$pageview" };
   if (event === "$identify") {

@@ -2,14 +2,7 @@
 // only, as at Segment: later calls of the same user do not inherit it.
 
 import * as raw from "../reading/raw_fields.ts";
-import {
-  type JsonRecord,
-  type RecordOutcome,
-  rejected,
-  toBatchItem,
-  type TranslatedEvent,
-  uuidFrom,
-} from "./record.ts";
+import * as outcome from "./record.ts";
 import { importTimestamp, type TimeRules } from "./timestamp.ts";
 
 /** The group type that PostHog's own Segment destination uses. */
@@ -44,12 +37,12 @@ const ofContext: Readonly<Record<string, string | Readonly<Record<string, string
 export const segmentTypes = ["track", "identify", "page", "screen", "group", "alias"] as const;
 
 /** @param rules how its times are read. */
-export function mapSegment(record: JsonRecord, rules: TimeRules): RecordOutcome {
+export function mapSegment(record: outcome.JsonRecord, rules: TimeRules): outcome.RecordOutcome {
   const { value } = record;
   const type = segmentTypes.find((known) => known === value["type"]);
   if (type === undefined) {
     const shown = JSON.stringify(value["type"])?.slice(0, 40) ?? "missing";
-    return rejected(`not a Segment call: type is ${shown}`);
+    return outcome.rejected(`not a Segment call: type is ${shown}`);
   }
   const times = [value["timestamp"], value["originalTimestamp"], value["sentAt"], value["receivedAt"]];
   const time = importTimestamp(times, rules);
@@ -60,19 +53,22 @@ export function mapSegment(record: JsonRecord, rules: TimeRules): RecordOutcome 
   const distinct_id = raw.fieldId(call, "userId") ?? raw.fieldId(call, "anonymousId");
   const translated = translate(type, { distinct_id, timestamp: time.text, properties }, call, context);
   if (translated === undefined)
-    return rejected(`a ${type} call without ${type === "track" ? "event" : "its ids"}`);
+    return outcome.rejected(`a ${type} call without ${type === "track" ? "event" : "its ids"}`);
   putContext(context, properties);
   raw.putField(properties, "analytics_source", '"segment"');
   const of = ["segment", translated.event, translated.distinct_id ?? ""];
-  return toBatchItem({ ...translated, uuid: uuidFrom(record, of, raw.fieldId(call, "messageId")) });
+  return outcome.toBatchItem({
+    ...translated,
+    uuid: outcome.uuidFrom(record, of, raw.fieldId(call, "messageId")),
+  });
 }
 
 function translate(
   type: (typeof segmentTypes)[number],
-  outline: Omit<TranslatedEvent, "uuid" | "event">,
+  outline: Omit<outcome.TranslatedEvent, "uuid" | "event">,
   call: raw.RawFields,
   context: raw.RawFields,
-): Omit<TranslatedEvent, "uuid"> | undefined {
+): Omit<outcome.TranslatedEvent, "uuid"> | undefined {
   const { properties } = outline;
   switch (type) {
     case "track": {
