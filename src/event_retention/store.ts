@@ -129,10 +129,7 @@ export class ExpiredRows {
 }
 
 /** The condition of expired rows by their timestamp column, compared as numbers: see findEvents(). */
-function buildCondition(
-  { before, projects }: Expiry,
-  column: "timestamp" | "end_time",
-): { text: string; params: Record<string, unknown> } {
+function buildCondition({ before, projects }: Expiry, column: "timestamp" | "end_time") {
   const moment = `toUnixTimestamp64Micro(${column})`;
   if (!projects) return { text: `${moment} < {before:Int64}`, params: { before } };
   const { ids, before: own } = projects;

@@ -82,11 +82,7 @@ export async function expireEvents(options: PassOptions, masked_since: Date | nu
 }
 
 /** Deletes expired rows; resolves to their numbers. */
-async function deleteExpired(
-  options: PassOptions,
-  rows: store.ExpiredRows,
-  now: number,
-): Promise<{ events: number; sessions: number }> {
+async function deleteExpired(options: PassOptions, rows: store.ExpiredRows, now: number) {
   const { sql, retentionDays, expired, stopping } = options;
   const deleted = { events: 0, sessions: 0 };
   const mayDelete = async (): Promise<void> => {
@@ -121,11 +117,7 @@ async function deleteExpired(
  * Rewrites the files in which many rows are deleted, or all with deleted rows once some are old. Resolves to their
  * number.
  */
-async function removeGathered(
-  options: PassOptions,
-  rows: store.ExpiredRows,
-  masked_since: number,
-): Promise<number> {
+async function removeGathered(options: PassOptions, rows: store.ExpiredRows, masked_since: number) {
   const { sql, clock, stopping } = options;
   const isOld = masked_since <= clock.now() - retentionLimits.expiryMaskedMsMax;
   let [rewritten, left] = [0, 0];
@@ -144,11 +136,7 @@ async function removeGathered(
 }
 
 /** The new files exist beside the old ones for a while. A rewrite without space would block further deletions. */
-function hasDiskFor(
-  { log }: PassOptions,
-  { partition, bytes_left }: store.MaskedPartition,
-  free: number,
-): boolean {
+function hasDiskFor({ log }: PassOptions, { partition, bytes_left }: store.MaskedPartition, free: number) {
   if (bytes_left * retentionLimits.expiryRoomFactor <= free) return true;
   const bytes = { free_bytes: free, new_bytes: bytes_left };
   log.warn("not enough disk space to rewrite files without expired events; they stay deleted", {

@@ -2,6 +2,7 @@
 
 import { sleep } from "../../core/clock.ts";
 import { Fault, refuseInput } from "../../core/fault.ts";
+import { nilUuid } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
 import { missingReference, notFound } from "../../http/fields/field_fault.ts";
 import { toIso } from "../../http/fields/field_time.ts";
@@ -10,7 +11,6 @@ import { gone, listSchema, reply } from "../../http/fields/schema.ts";
 import { projectOperation, toOperations } from "../../http/operation.ts";
 import { streamedPage } from "../../http/pages/page.ts";
 import { primedTexts } from "../../http/pages/sliced.ts";
-import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { SplitDestination } from "../destinations/check.ts";
 import { openDestination } from "../destinations/destinations.ts";
@@ -109,15 +109,16 @@ async function create(
   const now = new Date(clock.now());
   const founding = { ...fields, project_id, created_by: request.access.user.id, now };
   if (isDry) {
-    if (
-      !(await exportStore.withOwnPath(sql, founding, undefined, (tx) => exportStore.canCreate(tx, founding)))
-    )
-      throw tooMany();
-    const reason = await probe(parts, fields, destination, project_id);
+    const canCreate = await exportStore.withOwnPath(sql, founding, undefined, (tx) =>
+      exportStore.canCreate(tx, founding),
+    );
+    if (!canCreate) throw tooMany();
+    const reason = await probe(parts, founding, destination);
     if (reason !== undefined) refuseInput(`The destination does not work: ${reason}`, "destination");
-    return Response.json(await shownExport(parse, { ...wouldBe(now), ...fields, project_id }));
+    const moments = { created_at: now, last_updated_at: now };
+    return Response.json(await shownExport(parse, { ...founding, ...moments, id: nilUuid, latest_runs: [] }));
   }
-  await refuseTable(parts, fields, destination, project_id);
+  await refuseTable(parts, founding, destination);
   const made = await exportStore.withOwnPath(sql, founding, undefined, (tx, own_names) =>
     exportStore.createExport(tx, { ...founding, own_names }),
   );
@@ -125,16 +126,11 @@ async function create(
   return await shownExport(parse, { ...made, latest_runs: [] });
 }
 
-async function probe(
-  parts: ExportParts,
-  { model, native_query }: exportStore.ExportFields,
-  { type, config, secrets }: SplitDestination,
-  project_id: number,
-): Promise<string | undefined> {
-  const columns =
-    native_query === null
-      ? undefined
-      : await writtenColumns(parts.parse, native_query, { model, project_id });
+type OwnedFields = exportStore.ExportFields & { project_id: number };
+
+async function probe(parts: ExportParts, owned: OwnedFields, { type, config, secrets }: SplitDestination) {
+  const { model, native_query: query, project_id } = owned;
+  const columns = query === null ? undefined : await writtenColumns(parts.parse, query, owned);
   const rows = { model, selected: columns?.map(({ alias }) => alias) };
   return await parts.probe({ ...openDestination(type, config, secrets), rows }, project_id);
 }
@@ -143,33 +139,15 @@ async function probe(
  * Refuses a table without the columns that an export needs. A Postgres that does not answer in time is accepted: its
  * runs report it.
  */
-async function refuseTable(
-  parts: ExportParts,
-  ...probed: [exportStore.ExportFields, SplitDestination, number]
-): Promise<void> {
-  if (probed[1].type !== "Postgres") return;
-  const reason = await Promise.race([
-    probe(parts, ...probed).catch(() => undefined),
-    sleep(exportLimits.tableMsMax),
-  ]);
+async function refuseTable(parts: ExportParts, owned: OwnedFields, destination: SplitDestination) {
+  if (destination.type !== "Postgres") return;
+  const probed = probe(parts, owned, destination).catch(() => undefined);
+  const reason = await Promise.race([probed, sleep(exportLimits.tableMsMax)]);
   if (reason?.startsWith(tableProblem)) refuseInput(`${reason}.`, "destination__config__table_name");
 }
 
 function tooMany(): Fault {
   return new Fault("invalid_input", "This project has as many batch exports as it can have.");
-}
-
-/** The fields of an export that a dry run makes up, since nothing is created. */
-function wouldBe(now: Date) {
-  return {
-    id: "00000000-0000-0000-0000-000000000000",
-    created_at: now,
-    last_updated_at: now,
-    scheduled_until: null,
-    own_names: false,
-    revision: "",
-    latest_runs: [],
-  };
 }
 
 async function projectFor(
@@ -213,20 +191,17 @@ function changeOperations(parts: ExportParts) {
 const attemptsMax = 5;
 
 /** Repeats the change when another request changed the export meanwhile, so that no change is lost. */
-async function change(
-  parts: ExportParts,
-  request: OneExportRequest,
-  changes: shapes.ExportUpdate,
-): Promise<shapes.BatchExport> {
+async function change(parts: ExportParts, request: OneExportRequest, changes: shapes.ExportUpdate) {
   const { sql, clock, parse } = parts;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const stored = await requireExport(sql, request);
     if (Object.keys(changes).length === 0) return await toShown(sql, parse, stored);
     const { project_id } = stored;
     const { fields, destination } = await checkExport({ ...parts, project_id }, changes, stored);
-    if (changes.destination) await refuseTable(parts, fields, destination, project_id);
+    const owned = { ...fields, project_id };
+    if (changes.destination) await refuseTable(parts, owned, destination);
     const now = new Date(clock.now());
-    const changed = await exportStore.withOwnPath(sql, { ...fields, project_id }, stored, (tx, own_names) =>
+    const changed = await exportStore.withOwnPath(sql, owned, stored, (tx, own_names) =>
       exportStore.updateExport(tx, stored, { ...fields, own_names }, now),
     );
     if (changed) return await toShown(sql, parse, changed);
@@ -235,20 +210,16 @@ async function change(
   throw new Fault("conflict", "The export was changed by another request at the same time. Please retry.");
 }
 
-async function toShown(
-  sql: Postgres,
-  parse: Checks["parse"],
-  stored: exportStore.StoredExport,
-): Promise<shapes.BatchExport> {
+async function toShown(sql: Postgres, parse: Checks["parse"], stored: exportStore.StoredExport) {
   const [shown] = await exportStore.withRuns(sql, [stored]);
   return await shownExport(parse, shown!);
 }
 
+type Shown = OwnedFields &
+  Pick<exportStore.ShownExport, "id" | "created_at" | "last_updated_at" | "latest_runs">;
+
 /** @throws Fault unavailable when its query cannot be read now. */
-async function shownExport(
-  parse: SqlParser["parse"],
-  stored: Omit<exportStore.ShownExport, "destination_secrets">,
-): Promise<shapes.BatchExport> {
+async function shownExport(parse: Checks["parse"], stored: Shown): Promise<shapes.BatchExport> {
   return {
     id: stored.id,
     team_id: stored.project_id,
@@ -274,13 +245,11 @@ async function shownExport(
 }
 
 /** The columns of its query, as the owner wrote them. */
-async function describeSchema(
-  parse: SqlParser["parse"],
-  { native_query, model, project_id }: Pick<exportStore.ShownExport, "native_query" | "model" | "project_id">,
-): Promise<shapes.BatchExport["schema"]> {
+async function describeSchema(parse: Checks["parse"], stored: Shown): Promise<shapes.BatchExport["schema"]> {
+  const { native_query } = stored;
   if (native_query === null) return null;
   try {
-    const fields = await writtenColumns(parse, native_query, { model, project_id });
+    const fields = await writtenColumns(parse, native_query, stored);
     return { fields, values: {}, hogql_query: native_query };
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code !== "invalid_input") throw thrown;

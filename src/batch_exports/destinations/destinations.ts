@@ -41,9 +41,7 @@ export function openDestination(type: DestinationType, stored: Settings, encrypt
 }
 
 /** The types that this process cannot write to. */
-export function unsupportedTypes(
-  services: Pick<ExportServices, "clickhouse" | "exportFileDir">,
-): DestinationType[] {
+export function unsupportedTypes(services: Pick<ExportServices, "clickhouse" | "exportFileDir">) {
   return destinationTypes.filter((type) => destinations[type].problem?.(services) !== undefined);
 }
 

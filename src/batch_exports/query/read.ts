@@ -83,11 +83,7 @@ function refuseOthers(node: object, known: ReadonlySet<string>): void {
 }
 
 /** A star is every column. */
-function selectColumns(
-  node: ExpressionNode,
-  characters: readonly string[],
-  model: ExportModel,
-): SelectedColumn[] {
+function selectColumns(node: ExpressionNode, characters: readonly string[], model: ExportModel) {
   if (node.node === "Field" && node.chain.length === 1 && node.chain[0] === "*") {
     return exportTables[model].star.map((name) => ({
       node: { ...node, chain: [name] },

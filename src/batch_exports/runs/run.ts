@@ -41,25 +41,23 @@ export interface RunServices extends statements.ExportServices, Uses<"sql" | "lo
   counts: RunCounts;
 }
 
+type Attempt = RunServices & { run: runStore.ClaimedRun };
+
 /** One attempt at a claimed run. An error of a step ends the attempt. */
-export async function attemptRun(
-  run: runStore.ClaimedRun,
-  services: RunServices,
-  lease: Lease,
-): Promise<void> {
+export async function attemptRun(run: runStore.ClaimedRun, services: RunServices, lease: Lease) {
   const { signal: abort } = lease;
   if (abort.aborted) return;
-  const { clock } = services;
-  const began = clock.elapsed();
+  const attempt = { ...services, run };
+  const began = services.clock.elapsed();
   let secrets: readonly string[] = [];
   let result: runStore.AttemptResult;
   try {
     const tag = `sluice export run ${run.id}`;
-    await begin(run, services, tag);
+    await begin(attempt, tag);
     const storedSecrets = services.secrets.open(run.destination_secrets);
     const destination = openDestination(run.destination_type, run.destination_config, storedSecrets);
     secrets = destination.secrets;
-    const source = await buildSource(run, destination, services);
+    const source = await buildSource(attempt, destination);
     const refused: statements.ExportWork["refused"] = { count: 0, named: [] };
     const place = readPlace(run);
     let written: readonly string[] = [];
@@ -70,36 +68,32 @@ export async function attemptRun(
     const rows = await withRows({ ...services, source, tag, abort, refused, record }, async (work) =>
       work.rows === 0 ? 0 : await destination.kind.write(await convert(work), destination.config),
     );
-    await removeStale(run, destination, { ...services, tag, abort }, place, written);
-    await writeRefused(run, services, refused);
-    result = {
-      status: "Completed",
-      attempts: run.attempts,
-      rows: { completed: rows, failed: refused.count },
-    };
+    await removeStale({ ...attempt, tag, abort }, destination, place, written);
+    await writeRefused(attempt, refused);
+    const counts = { completed: rows, failed: refused.count };
+    result = { status: "Completed", attempts: run.attempts, rows: counts };
   } catch (thrown) {
-    result = failedResult(run, shownFailure(thrown, secrets), clock.now());
+    result = failedResult(run, shownFailure(thrown, secrets), services.clock.now());
   }
-  if (!abort.aborted) await record(run, services, lease, result, began);
+  if (!abort.aborted) await record(attempt, lease, result, began);
 }
 
-async function begin(run: runStore.ClaimedRun, services: RunServices, tag: string): Promise<void> {
+async function begin(attempt: Attempt, tag: string): Promise<void> {
+  const { run } = attempt;
   if (run.attempts >= exportLimits.attemptsMax) {
     throw new ExportError(`Stopped after ${run.attempts} attempts: each failed, or its process ended`, true);
   }
-  await writeLine(run, services, "INFO", `Starting batch export for range ${rangeText(run)}`);
+  await writeLine(attempt, "INFO", `Starting batch export for range ${rangeText(run)}`);
   if (!run.taken_over) return;
-  await writeLine(run, services, "WARNING", "The process ended; another one restarts the run");
-  await statements.killStatements(services.clickhouse, tag).catch(() => {});
+  await writeLine(attempt, "WARNING", "The process ended; another one restarts the run");
+  await statements.killStatements(attempt.clickhouse, tag).catch(() => {});
 }
 
-async function buildSource(
-  run: runStore.ClaimedRun,
-  destination: Destination,
-  { sql, clock, parse, clickhouse: { zones } }: RunServices,
-): Promise<rowSource.ExportSource> {
+async function buildSource(attempt: Attempt, destination: Destination): Promise<rowSource.ExportSource> {
+  const { run, sql, clock, parse, clickhouse } = attempt;
   const { project_id, model, native_query, filters, by_timestamp } = run;
-  const compiled = native_query === null ? undefined : await compileQuery(parse, native_query, run, zones);
+  const compiled =
+    native_query === null ? undefined : await compileQuery(parse, native_query, run, clickhouse.zones);
   return {
     project_id,
     model,
@@ -109,20 +103,16 @@ async function buildSource(
     exported: model === "persons" ? await runStore.readExported(sql, run) : undefined,
     moment: rowSource.chooseMoment(model, by_timestamp),
     events: destination.events,
-    conditions: filters === null ? [] : [compileFilter(filters, run, clock.now())],
+    conditions: filters === null ? [] : [compileFilter(run, clock.now())],
     columns: compiled ? ownColumns(compiled) : model === "persons" ? personColumns : destination.kind.columns,
     compiled,
   };
 }
 
 /** Filters were checked when they were stored. */
-function compileFilter(
-  filters: unknown,
-  { model: rows, project_id, timezone: zone }: runStore.ClaimedRun,
-  now: number,
-): rowSource.ExportStatement {
+function compileFilter({ filters, model, project_id, timezone }: runStore.ClaimedRun, now: number) {
   const params: Record<string, unknown> = { project_id };
-  const options = { rows, now, timezone: readStoredZone(zone) };
+  const options = { rows: model, now, timezone: readStoredZone(timezone) };
   const text = compilePropertyFilters(checkPropertyFilters(filters, "filters"), params, "f", options);
   return { text, params };
 }
@@ -145,14 +135,11 @@ async function withRows(
 }
 
 async function withRowCount(work: statements.UncountedWork): Promise<statements.ExportWork> {
-  const days = (await statements.queryRows<{ day: string }>(work, rowSource.selectDays(work.source))).map(
-    ({ day }) => day,
-  );
+  const found = await statements.queryRows<{ day: string }>(work, rowSource.selectDays(work.source));
+  const days = found.map(({ day }) => day);
   if (days.length === 0) return { ...work, days, rows: 0 };
-  const [counted] = await statements.queryRows<{ rows: string }>(
-    work,
-    rowSource.countExported(work.source, days),
-  );
+  const count = rowSource.countExported(work.source, days);
+  const [counted] = await statements.queryRows<{ rows: string }>(work, count);
   return { ...work, days, rows: Number(counted?.rows ?? 0) };
 }
 
@@ -164,18 +151,14 @@ async function convert(work: statements.ExportWork): Promise<statements.ExportWo
   return { ...work, source: { ...source, columns } };
 }
 
-function failedResult(
-  run: runStore.ClaimedRun,
-  { message, final }: ReturnType<typeof shownFailure>,
-  now: number,
-): runStore.AttemptResult {
-  const attempts = Math.min(exportLimits.attemptsMax, run.attempts + 1);
-  return {
-    status: final || attempts >= exportLimits.attemptsMax ? "Failed" : "FailedRetryable",
-    attempts,
-    latest_error: message,
-    next_attempt_at: now + backoffMs(attempts, exportLimits.retryMsMin, exportLimits.retryMsMax),
-  };
+type Failure = ReturnType<typeof shownFailure>;
+
+function failedResult(run: runStore.ClaimedRun, failure: Failure, now: number): runStore.AttemptResult {
+  const { attemptsMax, retryMsMin, retryMsMax } = exportLimits;
+  const attempts = Math.min(attemptsMax, run.attempts + 1);
+  const status = failure.final || attempts >= attemptsMax ? "Failed" : "FailedRetryable";
+  const next_attempt_at = now + backoffMs(attempts, retryMsMin, retryMsMax);
+  return { status, attempts, latest_error: failure.message, next_attempt_at };
 }
 
 /** The pause after the nth failed attempt, in ms: doubles each time, up to `lastMs`. */
@@ -184,21 +167,13 @@ export function backoffMs(failures: number, firstMs: number, lastMs: number): nu
 }
 
 /** Stores nothing when the claim was lost. An export that keeps failing is paused. */
-async function record(
-  run: runStore.ClaimedRun,
-  services: RunServices,
-  lease: Lease,
-  result: runStore.AttemptResult,
-  began: number,
-): Promise<void> {
-  const { sql, clock, counts, log } = services;
+async function record(attempt: Attempt, lease: Lease, result: runStore.AttemptResult, began: number) {
+  const { run, sql, clock, counts, log } = attempt;
   const { status, latest_error: error, rows: { completed: rows } = { completed: 0 } } = result;
   const why = "The run failed, and why could not be stored";
   const bare = error === undefined ? result : { ...result, latest_error: why };
-  const isRecorded = await lease.end((isBare) =>
-    runStore.endRun(sql, run, isBare ? bare : result, clock.now()),
-  );
-  if (!isRecorded) return;
+  const end = (isBare: boolean) => runStore.endRun(sql, run, isBare ? bare : result, clock.now());
+  if (!(await lease.end(end))) return;
   counts.ended(status);
   counts.rows(rows);
   counts.seconds((clock.elapsed() - began) / 1000);
@@ -206,19 +181,19 @@ async function record(
   const subject = `Batch export for range ${range}`;
   if (status === "Completed") {
     const noRows = "Batch export will finish early as there is no data matching specified filters in range";
-    if (rows === 0) await writeLine(run, services, "INFO", `${noRows} ${range}`);
-    await writeLine(run, services, "INFO", `${subject} finished successfully with ${rows} records exported`);
+    if (rows === 0) await writeLine(attempt, "INFO", `${noRows} ${range}`);
+    await writeLine(attempt, "INFO", `${subject} finished successfully with ${rows} records exported`);
   } else if (status === "FailedRetryable") {
     const seconds = Math.round(((result.next_attempt_at ?? 0) - clock.now()) / 1000);
     const retry = `attempt ${result.attempts} failed; the next one begins in ${seconds} s`;
-    await writeLine(run, services, "WARNING", `${subject}: ${retry}: ${error}`);
+    await writeLine(attempt, "WARNING", `${subject}: ${retry}: ${error}`);
   } else {
-    await writeLine(run, services, "ERROR", `${subject} failed with a non-recoverable error: ${error}`);
+    await writeLine(attempt, "ERROR", `${subject} failed with a non-recoverable error: ${error}`);
     log.warn("a batch export's run failed", { batch_export: run.batch_export_id, run: run.id });
     const { failuresMax, failuresAmong } = exportLimits;
     const paused = `Batch export paused: ${failuresMax} of its last ${failuresAmong} runs failed`;
     if (await runStore.pauseFailing(sql, run.batch_export_id, clock.now()))
-      await writeLine(run, services, "ERROR", paused);
+      await writeLine(attempt, "ERROR", paused);
   }
 }
 
@@ -227,23 +202,22 @@ async function record(
  * reported in the run's log, and tried again by the interval's next run.
  */
 async function removeStale(
-  run: runStore.ClaimedRun,
+  attempt: Attempt & statements.Writing,
   { kind, config }: Destination,
-  services: RunServices & statements.Writing,
   place: string,
   written: readonly string[],
 ): Promise<void> {
-  const { sql, abort } = services;
+  const { run, sql, abort } = attempt;
   if (!kind.remove || abort.aborted) return;
   const stale = await runStore.readStale(sql, run, place, written);
   if (stale.length === 0) return;
   try {
-    await kind.remove(services, config, stale);
+    await kind.remove(attempt, config, stale);
     await runStore.forgetFiles(sql, run, written.length > 0);
   } catch (thrown) {
     if (abort.aborted) throw thrown;
     const what = `Files of an earlier attempt could not be removed (${stale.length}, the first is ${stale[0]})`;
-    await writeLine(run, services, "WARNING", `${what}: ${toReason(thrown)}`);
+    await writeLine(attempt, "WARNING", `${what}: ${toReason(thrown)}`);
   }
 }
 
@@ -253,19 +227,15 @@ function readPlace({ destination_config: config, model, own_names }: runStore.Cl
   return JSON.stringify([model, own_names, ...names.map((name) => config[name] ?? "")]);
 }
 
-async function writeRefused(
-  run: runStore.ClaimedRun,
-  services: RunServices,
-  refused: statements.ExportWork["refused"],
-): Promise<void> {
+async function writeRefused(attempt: Attempt, refused: statements.ExportWork["refused"]): Promise<void> {
   for (const [reason, rows] of Map.groupBy(refused.named, (row) => row.reason)) {
     for (let from = 0; from < rows.length; from += uuidsPerLine) {
       const uuids = rows.slice(from, from + uuidsPerLine).map(({ uuid }) => uuid.slice(0, uuidChars));
-      await writeLine(run, services, "WARNING", `Refused because of ${reason}: ${uuids.join(", ")}`);
+      await writeLine(attempt, "WARNING", `Refused because of ${reason}: ${uuids.join(", ")}`);
     }
   }
   const unnamed = refused.count - refused.named.length;
-  if (unnamed > 0) await writeLine(run, services, "WARNING", `Refused, and not named here: ${unnamed} more`);
+  if (unnamed > 0) await writeLine(attempt, "WARNING", `Refused, and not named here: ${unnamed} more`);
 }
 
 const uuidChars = 36;
@@ -273,12 +243,7 @@ const uuidChars = 36;
 const uuidsPerLine = 40;
 
 /** A log line that cannot be written does not fail the run. */
-async function writeLine(
-  run: runStore.ClaimedRun,
-  { sql, clock, log }: RunServices,
-  level: LogEntryLevel,
-  message: string,
-): Promise<void> {
+async function writeLine({ run, sql, clock, log }: Attempt, level: LogEntryLevel, message: string) {
   const subject = { batch_export_id: run.batch_export_id, run_id: run.id };
   await runStore.writeLog(sql, clock.now(), subject, level, message).catch((thrown: unknown) => {
     log.debug("a line of an export's log was lost", { message, reason: toReason(thrown) });

@@ -95,11 +95,7 @@ export function leasedRuns(sql: Postgres, { now, watermark, unsupported }: Due):
  * Marks runs that have been due for untakenMsMax and that no process seems able to serve. They stay due.
  * @returns those that were not marked before.
  */
-export async function markUnservable(
-  sql: Postgres,
-  { now, watermark, unsupported }: Due,
-  reason: string,
-): Promise<{ id: string; batch_export_id: string }[]> {
+export async function markUnservable(sql: Postgres, { now, watermark, unsupported }: Due, reason: string) {
   const at = new Date(now);
   return await sql<{ id: string; batch_export_id: string }[]>`
     UPDATE batch_export_runs SET latest_error = ${reason}, last_updated_at = ${at}
@@ -144,10 +140,7 @@ export async function endRun(
 }
 
 /** The span of what an export's runs covered that completed before this interval's end, in ms since 1970. */
-export async function readExported(
-  sql: Postgres,
-  { batch_export_id, data_interval_end }: ClaimedRun,
-): Promise<{ from: number; until: number } | undefined> {
+export async function readExported(sql: Postgres, { batch_export_id, data_interval_end }: ClaimedRun) {
   const [span] = await sql<{ from: Date; until: Date | null }[]>`
     SELECT min(coalesce(data_interval_start, 'epoch')) AS from, max(data_interval_end) AS until
     FROM batch_export_runs WHERE batch_export_id = ${batch_export_id} AND status = 'Completed'
@@ -156,12 +149,7 @@ export async function readExported(
 }
 
 /** Stores the keys of an attempt's files, before it writes them. In another place, equal keys are other files. */
-export async function recordFiles(
-  sql: Postgres,
-  { id }: ClaimedRun,
-  place: string,
-  keys: readonly string[],
-): Promise<void> {
+export async function recordFiles(sql: Postgres, { id }: ClaimedRun, place: string, keys: readonly string[]) {
   const added = sql.json([{ place, keys }] as never);
   await sql`UPDATE batch_export_runs SET files = coalesce(files, '[]') || ${added}::jsonb WHERE id = ${id}`;
 }
@@ -173,12 +161,7 @@ const replaced = (sql: Postgres, run: ClaimedRun) => sql`
   AND (id = ${run.id} OR status <> ALL(${[...openStatuses]}))`;
 
 /** The keys that attempts at a run's interval recorded, without those that it wrote. */
-export async function readStale(
-  sql: Postgres,
-  run: ClaimedRun,
-  place: string,
-  written: readonly string[],
-): Promise<string[]> {
+export async function readStale(sql: Postgres, run: ClaimedRun, place: string, written: readonly string[]) {
   const rows = await sql<{ key: string }[]>`
     SELECT DISTINCT jsonb_array_elements_text(recorded -> 'keys') AS key
     FROM batch_export_runs, jsonb_array_elements(files) AS recorded

@@ -134,11 +134,7 @@ export async function advanceBackfill(
  * Completes a backfill without a further interval. @returns how its runs ended; undefined when another process
  * completed it.
  */
-export async function completeBackfill(
-  sql: Postgres,
-  id: string,
-  now: number,
-): Promise<{ runs: number; failed: number } | undefined> {
+export async function completeBackfill(sql: Postgres, id: string, now: number) {
   const [ended] = await sql<{ runs: number; failed: number }[]>`
     UPDATE batch_export_backfills SET status = 'Completed', finished_at = ${new Date(now)},
       last_updated_at = ${new Date(now)}

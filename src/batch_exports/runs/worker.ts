@@ -122,10 +122,7 @@ export class ExportWorker extends LeaseQueue<runStore.ClaimedRun> {
   }
 
   /** The interval boundary before the project's first data; undefined when there is none. */
-  async #firstMoment(
-    { project_id, model, by_timestamp }: schedule.OpenBackfill,
-    grid: Grid,
-  ): Promise<number | undefined> {
+  async #firstMoment({ project_id, model, by_timestamp }: schedule.OpenBackfill, grid: Grid) {
     const { clickhouse } = this.#services;
     const first = await readFirstMoment(clickhouse, project_id, chooseMoment(model, by_timestamp));
     return first === undefined ? undefined : grid.before(first);

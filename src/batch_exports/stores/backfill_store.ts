@@ -57,11 +57,7 @@ export async function listBackfills(
   return await mapInSlices(rows, (row) => ({ ...toBackfill(row), order_key: row.order_key }));
 }
 
-export async function getBackfill(
-  sql: Postgres,
-  batch_export_id: string,
-  id: string,
-): Promise<Backfill | undefined> {
+export async function getBackfill(sql: Postgres, batch_export_id: string, id: string) {
   const [row] = await sql<BackfillRow[]>`
     SELECT ${columns(sql)}
     FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id

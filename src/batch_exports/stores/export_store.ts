@@ -6,7 +6,7 @@ import { newUuid } from "../../core/id.ts";
 import { wordsIn } from "../../core/words.ts";
 import { checkFits, type Page } from "../../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
-import { type Counted, countedPage, exactMoment } from "../../storage/postgres/rows.ts";
+import { countedPage, exactMoment } from "../../storage/postgres/rows.ts";
 import type { DestinationType } from "../destinations/destinations.ts";
 import type { Settings } from "../destinations/fields.ts";
 import { type FilePlace, readPattern, writeSameNames } from "../destinations/file/path_pattern.ts";
@@ -53,11 +53,7 @@ export type ShownExport = StoredExport & { latest_runs: Run[] };
  * A page of the exports, newest first, and the count of all.
  * @throws Fault with `limit` as its attr when the page is longer than httpLimits.pageBytesMax.
  */
-export async function listExports(
-  sql: Postgres,
-  scope: ExportScope,
-  page: Page,
-): Promise<Counted<StoredExport>> {
+export async function listExports(sql: Postgres, scope: ExportScope, page: Page) {
   const from = sql`FROM batch_exports e WHERE NOT e.deleted AND ${within(sql, scope)}`;
   const listing = { columns: columns(sql), from, order: sql`e.created_at DESC, e.id DESC`, page };
   return await countedPage(sql, { ...listing, check: checkFits, show: (row: StoredExport) => row });
@@ -70,11 +66,7 @@ export async function withRuns(sql: Postgres, rows: readonly StoredExport[]): Pr
   return rows.map((row) => ({ ...row, latest_runs: latest.get(row.id) ?? [] }));
 }
 
-export async function getExport(
-  sql: Postgres,
-  scope: ExportScope,
-  id: string,
-): Promise<StoredExport | undefined> {
+export async function getExport(sql: Postgres, scope: ExportScope, id: string) {
   const [row] = await sql<StoredExport[]>`
     SELECT ${columns(sql)} FROM batch_exports e WHERE e.id = ${id} AND NOT e.deleted AND ${within(sql, scope)}`;
   return row;
@@ -177,10 +169,7 @@ function toColumns(sql: Postgres | PostgresTransaction, fields: ExportFields) {
 }
 
 /** Whether `createExport` would create another one. */
-export async function canCreate(
-  sql: Postgres | PostgresTransaction,
-  { project_id }: { project_id: number },
-): Promise<boolean> {
+export async function canCreate(sql: Postgres | PostgresTransaction, { project_id }: { project_id: number }) {
   const rows = await sql`SELECT p.id FROM projects p WHERE p.id = ${project_id} AND ${isBelowLimit(sql)}`;
   return rows.length > 0;
 }
@@ -215,12 +204,7 @@ export async function updateExport(
 }
 
 /** Pauses or resumes; undefined, and nothing is written, when it already is. */
-export async function setPaused(
-  sql: Postgres,
-  id: string,
-  paused: boolean,
-  now: Date,
-): Promise<StoredExport | undefined> {
+export async function setPaused(sql: Postgres, id: string, paused: boolean, now: Date) {
   const [row] = await sql<StoredExport[]>`
     UPDATE batch_exports e SET
       paused = ${paused},
@@ -233,12 +217,7 @@ export async function setPaused(
 }
 
 /** Deletes an export: its runs are cancelled, its secrets erased. False when it was deleted already. */
-export async function removeExport(
-  sql: Postgres,
-  scope: ExportScope,
-  id: string,
-  now: Date,
-): Promise<boolean> {
+export async function removeExport(sql: Postgres, scope: ExportScope, id: string, now: Date) {
   const rows = await sql`
     WITH removed AS (
       UPDATE batch_exports e SET deleted = true, destination_secrets = '', last_updated_at = ${now}

@@ -80,11 +80,7 @@ export class BackupBucket {
    * @param check throws when they are wrong: then they are read again, since a transfer may have ended early.
    * @throws UserError when there are more bytes than `bytesMax`.
    */
-  async get(
-    path: string,
-    bytesMax: number,
-    check: (bytes: Uint8Array) => void = () => {},
-  ): Promise<Uint8Array | undefined> {
+  async get(path: string, bytesMax: number, check: (bytes: Uint8Array) => void = () => {}) {
     const key = this.#prefix + path;
     return await this.#retried(key, async () => {
       const bytes = await this.#read(key, bytesMax).catch((thrown: unknown) => {

@@ -144,9 +144,7 @@ async function readBackupMigrations(folder: string, store: "postgres" | "clickho
   return storeFolder;
 }
 
-async function* readTables(
-  folder: string,
-): AsyncGenerator<{ table: string; chunks: AsyncIterable<Uint8Array> }> {
+async function* readTables(folder: string) {
   const tables = new Map<string, string[]>();
   for await (const { path, file } of listedFiles(folder, "postgres/")) {
     tables.set(file, [...(tables.get(file) ?? []), join(folder, path)]);

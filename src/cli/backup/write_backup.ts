@@ -59,11 +59,7 @@ export async function writeBackup(options: BackupOptions) {
   return { manifest, location, removed };
 }
 
-function openCollection(
-  dataDir: string,
-  target: string,
-  settings: BucketAccess,
-): collections.BackupCollection {
+function openCollection(dataDir: string, target: string, settings: BucketAccess) {
   const address = readBucketAddress(target);
   if (address)
     return collections.bucketCollection(new BackupBucket(address, settings), stagingFolder(dataDir));

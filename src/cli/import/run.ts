@@ -174,12 +174,7 @@ class Import {
   }
 
   /** Appends a record to the open body; returns the previous body when that one was full. */
-  #appendOne(
-    record: FileRecord,
-    outcome: RecordOutcome,
-    converter: Converter,
-    file: number,
-  ): Body | undefined {
+  #appendOne(record: FileRecord, outcome: RecordOutcome, converter: Converter, file: number) {
     this.#records++;
     if (outcome.is === "rejected") {
       this.#unsent.rejected++;

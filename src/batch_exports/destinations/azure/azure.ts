@@ -110,10 +110,7 @@ function readFile(
 }
 
 /** Compresses off the event loop, at the reader's speed, with the levels of the engine's own files. */
-async function* compressed(
-  chunks: AsyncIterable<Uint8Array>,
-  compression: string,
-): AsyncGenerator<Uint8Array> {
+async function* compressed(chunks: AsyncIterable<Uint8Array>, compression: string) {
   if (compression === "none") return yield* chunks;
   const packer =
     compression === "gzip"
@@ -138,11 +135,7 @@ const parquetMagic = Buffer.from("PAR1");
  * The chunks of a file.
  * @param format LineAsString, CSVWithNames or Parquet. @throws ExportError at its end when rows are missing.
  */
-export async function* countRows(
-  chunks: AsyncIterable<Uint8Array>,
-  format: string,
-  expected: number,
-): AsyncGenerator<Uint8Array> {
+export async function* countRows(chunks: AsyncIterable<Uint8Array>, format: string, expected: number) {
   const isCsv = format === "CSVWithNames";
   const isParquet = format === "Parquet";
   // The first row of CSV has the names.

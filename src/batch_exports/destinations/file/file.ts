@@ -79,9 +79,7 @@ function fileStore(config: FileConfig, { clickhouse, exportFileDir, tag }: Writi
 }
 
 /** Why this process cannot write files; undefined when it can. */
-function fileExportProblem(
-  services: Pick<ExportServices, "clickhouse" | "exportFileDir">,
-): string | undefined {
+function fileExportProblem(services: Pick<ExportServices, "clickhouse" | "exportFileDir">) {
   if (services.exportFileDir === undefined)
     return "File destinations are switched off: EXPORT_FILE_DIR is not set";
   if (services.clickhouse.embedded) return undefined;

@@ -76,12 +76,7 @@ function readRefusal(thrown: unknown, line: Uint8Array): { uuid: string; reason:
   return { uuid: String(uuid), reason: `the answer ${thrown.status}` };
 }
 
-async function sendBatch(
-  work: ExportWork,
-  url: URL,
-  config: HttpConfig,
-  lines: readonly Uint8Array[],
-): Promise<void> {
+async function sendBatch(work: ExportWork, url: URL, config: HttpConfig, lines: readonly Uint8Array[]) {
   const body = buildBody(config.token, lines.map(boundNumbers));
   // A key names the same rows in every attempt at the run.
   const digest = new Bun.CryptoHasher("sha256").update(body).digest("hex");

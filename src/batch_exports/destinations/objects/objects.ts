@@ -85,11 +85,7 @@ export async function deliverObjects(
 const findFolder = (key: string): string => key.slice(0, key.lastIndexOf("/") + 1);
 
 /** Removes files of one folder that earlier attempts wrote. @throws ExportError */
-export async function removeObjects(
-  work: Writing,
-  store: ObjectStore,
-  keys: readonly string[],
-): Promise<void> {
+export async function removeObjects(work: Writing, store: ObjectStore, keys: readonly string[]) {
   try {
     store.open?.(findFolder(keys[0] ?? ""));
     for (const key of keys) {
@@ -104,11 +100,7 @@ export async function removeObjects(
 }
 
 /** Writes a small text file. @throws ExportError */
-export async function probeObjects(
-  work: Writing,
-  store: ObjectStore,
-  { prefix }: { prefix: string },
-): Promise<void> {
+export async function probeObjects(work: Writing, store: ObjectStore, { prefix }: { prefix: string }) {
   try {
     await store.writeText(work, objectKeys.checkKey(prefix), "This file may be removed.");
   } catch (thrown) {
@@ -142,11 +134,7 @@ async function writeSplit(
  * The number of files of about the requested size; undefined without one. Rows are distributed by hash, so that files
  * have similar sizes.
  */
-async function filesNeeded(
-  work: ExportWork,
-  selection: Selection,
-  config: FileChoice,
-): Promise<number | undefined> {
+async function filesNeeded(work: ExportWork, selection: Selection, config: FileChoice) {
   if (config.max_file_size_mb === null) return undefined;
   const bytesMax = config.max_file_size_mb * 1024 * 1024;
   const [size] = await queryRows<{ rows: string; bytes: string }>(work, countBytes(selection));

@@ -72,11 +72,7 @@ async function readColumns(sql: Postgres, { schema, table_name }: TargetTable): 
 export const tableProblem = "The table ";
 
 /** Why the table cannot hold the rows; undefined when it can, or will be created. */
-export async function findProblem(
-  sql: Postgres,
-  table: TargetTable,
-  { model, selected }: ExportedRows,
-): Promise<string | undefined> {
+export async function findProblem(sql: Postgres, table: TargetTable, { model, selected }: ExportedRows) {
   const known = await readColumns(sql, table);
   const name = `${tableProblem}${quoteName(table)}`;
   if (known.size === 0)

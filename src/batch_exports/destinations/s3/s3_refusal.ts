@@ -108,10 +108,7 @@ const regionShape = /^[a-z0-9-]{1,32}$/;
  * The server's answer to a write with a wrong checksum, which stores nothing even when it is allowed.
  * @returns undefined where the request of ClickHouse cannot be repeated here.
  */
-async function repeatWrite(
-  config: S3Config,
-  { addresses, abort }: Pick<ExportWork, "addresses" | "abort">,
-): Promise<ForeignAnswer | undefined> {
+async function repeatWrite(config: S3Config, { addresses, abort }: Pick<ExportWork, "addresses" | "abort">) {
   const { endpoint_url, region, encryption } = config;
   const usedRegion = endpoint_url === null ? region : usualRegion;
   const address = presign(config, usedRegion, checkKey(config.prefix), "PUT");
@@ -122,12 +119,7 @@ async function repeatWrite(
 }
 
 /** The signed address of an object; undefined where requests are not signed. */
-export function presign(
-  config: S3Config,
-  region: string,
-  key: string,
-  method: "PUT" | "DELETE",
-): string | undefined {
+export function presign(config: S3Config, region: string, key: string, method: "PUT" | "DELETE") {
   const { aws_access_key_id, aws_secret_access_key, endpoint_url, bucket_name } = config;
   if (aws_access_key_id === null || aws_secret_access_key === null) return undefined;
   const client = new Bun.S3Client({
