@@ -159,11 +159,7 @@ export async function recordUnmasked(sql: Postgres): Promise<void> {
 }
 
 /** Projects that keep events for fewer days than `days`, the server's own retention; a page of them, after `last`. */
-export async function listOwnRetentions(
-  sql: Postgres,
-  days: number | undefined,
-  last: OwnRetention = { id: 0, days: 0 },
-): Promise<OwnRetention[]> {
+export async function listOwnRetentions(sql: Postgres, days: number | undefined, last = { id: 0, days: 0 }) {
   return await sql<OwnRetention[]>`
     SELECT id, event_retention_days AS days FROM projects
     WHERE (event_retention_days, id) > (${last.days}, ${last.id})

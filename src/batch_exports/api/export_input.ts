@@ -64,11 +64,8 @@ export async function checkExport(
 }
 
 /** Checks an export's own fields, which are reported before its destination's. */
-async function checkOwnPart(
-  { clickhouse, parse, project_id }: Checks,
-  changes: ExportUpdate,
-  stored: StoredExport | undefined,
-): Promise<Omit<ExportFields, "destination_type" | "destination_config" | "destination_secrets">> {
+async function checkOwnPart(checks: Checks, changes: ExportUpdate, stored?: StoredExport) {
+  const { clickhouse, parse, project_id } = checks;
   const model = changes.model === undefined && stored ? stored.model : checkModel(changes.model);
   const interval =
     changes.interval === undefined && stored ? stored.interval : checkInterval(changes.interval);
@@ -102,11 +99,9 @@ async function checkOwnPart(
   };
 }
 
-async function checkDestinationPart(
-  { secrets, addresses, clickhouse, exportFileDir }: Checks,
-  { destination: input }: ExportUpdate,
-  stored: StoredExport | undefined,
-): Promise<SplitDestination & { sealed: Uint8Array }> {
+async function checkDestinationPart(checks: Checks, changes: ExportUpdate, stored?: StoredExport) {
+  const { secrets, addresses, clickhouse, exportFileDir } = checks;
+  const input = changes.destination;
   if (input === undefined && stored) {
     const { destination_type, destination_config, destination_secrets } = stored;
     return { type: destination_type, config: destination_config, secrets: {}, sealed: destination_secrets };
@@ -125,11 +120,8 @@ async function checkDestinationPart(
  * The stored destination with its secrets. If they were encrypted with a lost key, the request must contain all of
  * them.
  */
-function openStored(
-  secrets: Secrets,
-  { destination_type: type, destination_config: config, destination_secrets }: StoredExport,
-  input: ExportUpdate["destination"],
-): SplitDestination {
+function openStored(secrets: Secrets, stored: StoredExport, input: ExportUpdate["destination"]) {
+  const { destination_type: type, destination_config: config, destination_secrets } = stored;
   try {
     return { type, config, secrets: secrets.open(destination_secrets) };
   } catch (thrown) {

@@ -35,7 +35,8 @@ export function exportOperations(parts: ExportParts) {
 
 const shownOne = { 200: reply("The export.", shapes.exportModel) };
 
-function readOperations({ sql, parse }: ExportParts) {
+function readOperations(parts: ExportParts) {
+  const { sql, parse } = parts;
   return [
     exportOperation("GET /batch_exports/", "batch_export:read", {
       summary: "List batch exports, newest first",
@@ -44,7 +45,7 @@ function readOperations({ sql, parse }: ExportParts) {
       answer: async (request) => {
         const { query, url } = request;
         const { count, rows } = await exportStore.listExports(sql, toScope(request), query);
-        const shown = await primedTexts(shownBlocks(sql, parse, rows), (item) => JSON.stringify(item));
+        const shown = await primedTexts(shownBlocks(parts, rows), (item) => JSON.stringify(item));
         return await streamedPage(url, query, count, shown);
       },
     }),
@@ -58,11 +59,7 @@ function readOperations({ sql, parse }: ExportParts) {
 }
 
 /** With their runs, exports are ten times as many rows: they are read while others are sent. */
-async function* shownBlocks(
-  sql: Postgres,
-  parse: Checks["parse"],
-  exports: readonly exportStore.StoredExport[],
-): AsyncGenerator<shapes.BatchExport[], void> {
+async function* shownBlocks({ sql, parse }: ExportParts, exports: readonly exportStore.StoredExport[]) {
   for (let at = 0; at < exports.length; at += limits.rowsShownAtOnceMax) {
     const page = await exportStore.withRuns(sql, exports.slice(at, at + limits.rowsShownAtOnceMax));
     const shown: shapes.BatchExport[] = [];
@@ -150,11 +147,7 @@ function tooMany(): Fault {
   return new Fault("invalid_input", "This project has as many batch exports as it can have.");
 }
 
-async function projectFor(
-  sql: Postgres,
-  { project, organization, access }: ExportRequest,
-  named: number | undefined,
-): Promise<number> {
+async function projectFor(sql: Postgres, { project, organization, access }: ExportRequest, named?: number) {
   if (project) return project.id;
   const found = await exportStore.homeProject(sql, organization.id, named, access.user.current_project_id);
   if (found !== undefined) return found;

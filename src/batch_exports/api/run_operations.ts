@@ -114,7 +114,7 @@ async function runAgain(sql: Postgres, stored: StoredExport, run: shapes.Run, no
 async function requireRun(
   sql: Postgres,
   request: ExportRequest & { params: { id: string; run_id: string } },
-): Promise<{ stored: StoredExport; run: shapes.Run }> {
+) {
   const stored = await requireExport(sql, request);
   return { stored, run: present(await getRun(sql, stored.id, parseUuid(request.params.run_id))) };
 }

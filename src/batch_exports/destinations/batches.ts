@@ -4,15 +4,14 @@ import { ExportError } from "../failure.ts";
 import { exportLimits } from "../limits.ts";
 import type { ExportWork, RefusedRow } from "../source/statements.ts";
 
+const { postBytesMax, postRowsMax, refusedNamedMax, refusedTriesMax } = exportLimits;
+
 /** An incomplete last line is dropped, which the count reveals. */
-export async function* readLineBatches(
-  chunks: AsyncIterable<Uint8Array>,
-  bytesMax = exportLimits.postBytesMax,
-): AsyncGenerator<Uint8Array[]> {
+export async function* readLineBatches(chunks: AsyncIterable<Uint8Array>, bytesMax = postBytesMax) {
   let lines: Uint8Array[] = [];
   let bytes = 0;
   for await (const line of readLines(chunks)) {
-    if (lines.length >= exportLimits.postRowsMax || (lines.length > 0 && bytes + line.length > bytesMax)) {
+    if (lines.length >= postRowsMax || (lines.length > 0 && bytes + line.length > bytesMax)) {
       yield lines;
       lines = [];
       bytes = 0;
@@ -58,7 +57,6 @@ export async function sendBatches(
     bytesMax?: number;
   },
 ): Promise<number> {
-  const { refusedNamedMax, refusedTriesMax } = exportLimits;
   let accepted = 0;
   let tries = 0;
   const sendHalving = async (lines: readonly Uint8Array[]): Promise<void> => {

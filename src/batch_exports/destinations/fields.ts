@@ -53,7 +53,7 @@ type ValueOf<F extends Field> = Kinds[F["kind"]] | (F extends { otherwise: null 
 export type ValuesOf<Fields extends Record<string, Field>> = {
   [Name in keyof Fields]: Name extends "file_format" ? FileFormat : ValueOf<Fields[Name]>;
 };
-export type FileChoice = ValuesOf<typeof files>;
+export type FileChoice = ValuesOf<typeof files> & { prefix: string };
 
 export type Settings = Record<string, unknown>;
 

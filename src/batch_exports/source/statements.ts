@@ -100,11 +100,7 @@ export function rowStream(
  * Runs a statement that writes, to its end. On abort it is killed, and this waits for its end: a retry must not run
  * beside it.
  */
-export async function runInsert(
-  work: Pick<ExportWork, "clickhouse" | "abort" | "tag">,
-  { text, params }: ExportStatement,
-  settings: Settings,
-): Promise<void> {
+export async function runInsert(work: Writing, { text, params }: ExportStatement, settings: Settings) {
   const { clickhouse, abort, tag } = work;
   abort.throwIfAborted();
   const abortStatement = new AbortController();

@@ -4,8 +4,8 @@
 import { UserError } from "../../core/fault.ts";
 import { hashKey } from "../../core/id.ts";
 import { toReason } from "../../core/log.ts";
-import { Bodies, type Body } from "./body.ts";
-import { Checkpoint, type ImportInputs } from "./checkpoint.ts";
+import { Bodies, type Body, type BodyLimits } from "./body.ts";
+import { Checkpoint } from "./checkpoint.ts";
 import { addCounts, type ImportCounts, noCounts, sumCounts } from "./counts.ts";
 import { Converter } from "./formats/convert.ts";
 import { chooseReader, detectFileKind } from "./formats/detect.ts";
@@ -33,7 +33,7 @@ export interface ImportEnd {
  */
 export async function runImport(options: ImportOptions, parts: ImportParts): Promise<ImportEnd> {
   const sizes = await Promise.all(options.files.map(measureFile));
-  const inputs = await readInputs(options, sizes, parts);
+  const inputs = await readInputs(options, sizes, parts.bodyLimits);
   const path = options.dryRun ? undefined : options.state;
   const checkpoint = await Checkpoint.open(path, inputs, parts.clock.now());
   const bytesTotal = sizes.includes(undefined)
@@ -48,8 +48,8 @@ export async function runImport(options: ImportOptions, parts: ImportParts): Pro
 async function readInputs(
   options: ImportOptions,
   sizes: readonly (number | undefined)[],
-  { bodyLimits }: ImportParts,
-): Promise<ImportInputs> {
+  limits: BodyLimits,
+) {
   const files = options.files.map(async (path, index) => {
     const size = sizes[index] ?? null;
     if (size === null) return { path, size, head: "" };
@@ -64,8 +64,8 @@ async function readInputs(
     key: hashKey(options.apiKey),
     format: options.format,
     dates: options.dates,
-    bytes_max: bodyLimits.bytesMax,
-    rows_max: bodyLimits.rowsMax,
+    bytes_max: limits.bytesMax,
+    rows_max: limits.rowsMax,
   };
 }
 

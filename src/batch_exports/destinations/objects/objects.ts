@@ -43,11 +43,7 @@ export interface FileRows {
 const wholeFile: Readonly<Record<string, string>> = { gzip: "gzip", brotli: "br" };
 
 /** Resolves to the number of rows written: all of them. @throws ExportError */
-export async function deliverObjects(
-  work: ExportWork,
-  store: ObjectStore,
-  config: FileChoice & { prefix: string },
-): Promise<number> {
+export async function deliverObjects(work: ExportWork, store: ObjectStore, config: FileChoice) {
   try {
     const { format, layout } = objectKeys.fileFormats[config.file_format];
     const isEscaped = layout === "texts" && config.escape_formulas;

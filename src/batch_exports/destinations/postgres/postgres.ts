@@ -1,13 +1,12 @@
 // A Postgres destination. Rows stream through this process into one transaction: ClickHouse's postgresql() commits by
 // itself and cannot undo a part of an earlier attempt.
 
-import type { Addresses } from "../../../access/address.ts";
 import { toCode, toReason } from "../../../core/log.ts";
 import { openForeignPostgres } from "../../../storage/postgres/foreign_postgres.ts";
 import type { Postgres } from "../../../storage/postgres/postgres.ts";
 import { ExportError, exportError } from "../../failure.ts";
 import { tableColumns } from "../../source/columns.ts";
-import { checkHost, type ExportWork, rowStream } from "../../source/statements.ts";
+import { checkHost, type ExportWork, rowStream, type Writing } from "../../source/statements.ts";
 import { toSelection } from "../../source/store.ts";
 import { destinationKind } from "../destination.ts";
 import { events, required, type ValuesOf } from "../fields.ts";
@@ -33,15 +32,15 @@ export const postgres = destinationKind({
   findHost: ({ host }) => ({ field: "host", host: String(host) }),
   columns: tableColumns,
   write,
-  probe: async ({ addresses, abort }, config, rows = { model: "events", selected: undefined }) => {
-    const problem = await connected(config, addresses, abort, (sql) => table.findProblem(sql, config, rows));
+  probe: async (work, config, rows = { model: "events", selected: undefined }) => {
+    const problem = await connected(config, work, (sql) => table.findProblem(sql, config, rows));
     if (problem !== undefined) throw new ExportError(problem, true);
   },
 });
 
 /** @returns the number of rows of the interval in the table. */
 async function write(work: ExportWork, config: PostgresConfig): Promise<number> {
-  return await connected(config, work.addresses, work.abort, async (sql) => {
+  return await connected(config, work, async (sql) => {
     const { source, days, rows } = work;
     const { model, compiled } = source;
     const identity = table.created[model].identity.filter((name) => !compiled || name !== "team_id");
@@ -65,12 +64,8 @@ async function write(work: ExportWork, config: PostgresConfig): Promise<number> 
   });
 }
 
-async function connected<T>(
-  config: PostgresConfig,
-  addresses: Addresses,
-  abort: AbortSignal,
-  use: (sql: Postgres) => Promise<T>,
-): Promise<T> {
+async function connected<T>(config: PostgresConfig, work: Writing, use: (sql: Postgres) => Promise<T>) {
+  const { addresses, abort } = work;
   const { host, port, user, password, database, has_self_signed_cert: selfSigned } = config;
   await checkHost(addresses, host);
   let sql: Postgres | undefined;

@@ -6,7 +6,7 @@ import { jsonIn } from "../../../core/json/dictionary.ts";
 import { splitFields } from "../reading/csv.ts";
 import { jsonObject, withFields } from "../reading/raw_fields.ts";
 import { usableUuid } from "./posthog.ts";
-import { type RecordOutcome, rejected, toBatchItem } from "./record.ts";
+import { rejected, toBatchItem } from "./record.ts";
 import { importTimestamp, type TimeRules } from "./timestamp.ts";
 
 const eventColumns = ["event", "distinct_id", "timestamp", "uuid", "properties"] as const;
@@ -53,7 +53,7 @@ export function mapCsvRow(
   text: string,
   ownUuid: (text: string) => string,
   rules: TimeRules,
-): RecordOutcome {
+) {
   const fields = splitFields(text, table.separator);
   if (fields === undefined) return rejected("something follows a closing quote");
   if (fields.length !== table.names.length) {
