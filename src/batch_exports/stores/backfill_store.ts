@@ -6,7 +6,7 @@ import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { mapInSlices } from "../../work/slices.ts";
 import type { Cadence } from "../interval.ts";
 import type { Backfill } from "../model.ts";
-import { type Cursor, fromCursor, type Ordered } from "./cursor.ts";
+import { type CursorPage, fromCursor } from "./cursor.ts";
 
 type BackfillRow = Stored<
   Omit<Backfill, "progress"> & Omit<Backfill["progress"], "progress">,
@@ -43,11 +43,7 @@ export async function createBackfill(
 }
 
 /** A page, newest first, from the cursor on, and one row more when there are more. */
-export async function listBackfills(
-  sql: Postgres,
-  batch_export_id: string,
-  { limit, cursor }: { limit: number; cursor: Cursor | undefined },
-): Promise<Ordered<Backfill>> {
+export async function listBackfills(sql: Postgres, batch_export_id: string, { limit, cursor }: CursorPage) {
   const { beyond, order } = fromCursor(sql, [sql`b.created_at`, sql`b.id`], true, cursor);
   const rows = await sql<(BackfillRow & { order_key: string })[]>`
     SELECT ${columns(sql)}, b.created_at::text AS order_key

@@ -12,6 +12,8 @@ export interface Cursor {
   backwards: boolean;
 }
 
+export type CursorPage = { limit: number; cursor: Cursor | undefined };
+
 /** Up to one row more than a page, read from the cursor on, with their positions exactly as in Postgres. */
 export type Ordered<Row> = (Row & { order_key: string })[];
 
@@ -45,11 +47,8 @@ export function fromCursor(
 }
 
 /** @param rows in reverse order when the cursor points backwards. */
-export function cursorPage<Row extends { id: string }>(
-  url: URL,
-  rows: Ordered<Row>,
-  { limit, cursor }: { limit: number; cursor: Cursor | undefined },
-) {
+export function cursorPage<Row extends { id: string }>(url: URL, rows: Ordered<Row>, page: CursorPage) {
+  const { limit, cursor } = page;
   const more = rows.length > limit;
   const shown = rows.slice(0, limit);
   const backwards = cursor?.backwards ?? false;

@@ -6,7 +6,7 @@ import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { containing, type Counted, countedPage } from "../../storage/postgres/rows.ts";
 import { mapInSlices } from "../../work/slices.ts";
 import type { LogEntry, LogEntryLevel, Run } from "../model.ts";
-import { type Cursor, fromCursor, type Ordered } from "./cursor.ts";
+import { type CursorPage, fromCursor, type Ordered } from "./cursor.ts";
 
 type RunRow = Stored<
   Omit<Run, "records_failed">,
@@ -59,7 +59,7 @@ export async function listRuns(
   sql: Postgres,
   batch_export_id: string,
   filter: { [Name in "after" | "before" | "start" | "end"]?: string | undefined } & { ordering: string },
-  { limit, cursor }: { limit: number; cursor: Cursor | undefined },
+  { limit, cursor }: CursorPage,
 ): Promise<Ordered<Run>> {
   const { after = null, before = null, start = null, end = null, ordering } = filter;
   const key = ordering.endsWith("created_at")

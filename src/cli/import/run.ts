@@ -45,11 +45,7 @@ export async function runImport(options: ImportOptions, parts: ImportParts): Pro
   return await new Import(options, parts, checkpoint, reporter).run();
 }
 
-async function readInputs(
-  options: ImportOptions,
-  sizes: readonly (number | undefined)[],
-  limits: BodyLimits,
-) {
+async function readInputs(options: ImportOptions, sizes: (number | undefined)[], limits: BodyLimits) {
   const files = options.files.map(async (path, index) => {
     const size = sizes[index] ?? null;
     if (size === null) return { path, size, head: "" };
