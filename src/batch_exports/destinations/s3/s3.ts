@@ -101,8 +101,8 @@ export function s3Host(config: S3Config): string {
 }
 
 /**
- * The URL before the keys. ClickHouse reads any address but Amazon's own as path-style. With the bucket in the host, the
- * key's first folder then looks like the bucket, which results in the same request.
+ * The URL before the keys. ClickHouse reads any address but Amazon's own as path-style. With the bucket in the host,
+ * the key's first folder then looks like the bucket, which results in the same request.
  */
 function buildAddress(config: S3Config) {
   const { bucket_name, region, endpoint_url, use_virtual_style_addressing: virtual } = config;
