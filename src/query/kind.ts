@@ -83,7 +83,10 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
       const checked = check(checkKindFields(schema, value, attr), attr);
       const prepare = async (context: QueryContext, more: readonly PropertyFilter[]) => {
         const withMore = { ...checked, filters: [...checked.filters, ...more] };
-        await refuseUnset(context.run, context.project_id, listPersonKeys(withMore), attr);
+        // The properties of persons that it is filtered and broken down by.
+        const parts = checked.breakdown?.parts.filter(({ type }) => type === "person") ?? [];
+        const keys = [...personKeysIn(filtersWithin(withMore)), ...parts.map(({ property }) => property)];
+        await refuseUnset(context.run, context.project_id, keys, attr);
         return [await withExpressions(context, listExpressions(withMore), attr), withMore] as const;
       };
       return {
@@ -120,12 +123,6 @@ function listExpressions(checked: CheckedQuery): QueryExpression[] {
     ...maths,
     ...parts.map(({ property: text, attr }) => ({ text, attr })),
   ];
-}
-
-/** The properties of persons that it is filtered and broken down by. */
-function listPersonKeys(checked: CheckedQuery): string[] {
-  const parts = checked.breakdown?.parts.filter(({ type }) => type === "person") ?? [];
-  return [...personKeysIn(filtersWithin(checked)), ...parts.map(({ property }) => property)];
 }
 
 /** @throws Fault for what has no fields. */

@@ -48,16 +48,14 @@ export function breakdownRows(draft: Draft, rows: string, { parts }: Breakdown) 
   // An empty text counts as none, as in PostHog.
   const named = values.map((name, i) => {
     const value = `nullIf(${name}, '')`;
-    return rangeText(draft, i, parts[i]!, parts[i]!.isNormalized ? addressText(value) : value);
+    // An address without a slash, ? or # at its end; the root is a slash.
+    const address = `if(match(${value}, '^[/?#]+$'), '/', replaceRegexpOne(${value}, '[/?#]+$', ''))`;
+    return rangeText(draft, i, parts[i]!, parts[i]!.isNormalized ? address : value);
   });
   const value = named.length === 1 ? named[0]! : `toJSONString([${named.join(", ")}])`;
   if (joins.length === 0) return { from: rows, value };
   return { from: `(SELECT *${keys.join("")} FROM ${rows}) AS e ${joins.join(" ")} WHERE 1`, value };
 }
-
-/** An address without a slash, ? or # at its end; the root is a slash. */
-const addressText = (value: string): string =>
-  `if(match(${value}, '^[/?#]+$'), '/', replaceRegexpOne(${value}, '[/?#]+$', ''))`;
 
 /** The name of the range that a number is in, where there are some; null for what is no number. */
 function rangeText(draft: Draft, i: number, { bins, ranges }: Breakdown["parts"][number], value: string) {

@@ -97,10 +97,7 @@ interface Filtered {
 }
 
 /** Filters of a query or of one of its parts; those of its days of the week too. */
-export function readNodeFilters(
-  { properties, fixedProperties, dateRange }: Filtered,
-  attr: string,
-): PropertyFilter[] {
+export function readNodeFilters({ properties, fixedProperties, dateRange }: Filtered, attr: string) {
   const days = [...new Set(dateRange?.daysOfWeek)];
   const ofDays = { type: "hogql", key: `toDayOfWeek(timestamp) in (${days.join(", ")})` };
   return [

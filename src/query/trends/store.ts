@@ -101,11 +101,8 @@ function unlessHeavy(thrown: unknown): undefined {
 /** Whether the first events that are read have few values: then few states are needed. */
 async function hasFewValues(scope: TrendScope, breakdown: Breakdown): Promise<boolean> {
   const draft = new Draft(scope.context);
-  const { from, value } = breakdownRows(
-    draft,
-    selectRows(draft, withoutPersons(scope), breakdown),
-    breakdown,
-  );
+  const events = selectRows(draft, withoutPersons(scope), breakdown);
+  const { from, value } = breakdownRows(draft, events, breakdown);
   const [{ few } = { few: 0 }] = await draft.run<{ few: number }>(`
     SELECT uniqExact(value) <= ${queryLimits.breakdownValuesHeldMax} AS few
     FROM (SELECT ${value} AS value FROM ${from} LIMIT ${queryLimits.breakdownEventsSeen})`);

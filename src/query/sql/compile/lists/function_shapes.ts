@@ -63,19 +63,15 @@ const shifted =
     return of(`(${moment.sql} ${sign} ${interval})`, moment.type, two!.nullable || three.nullable);
   };
 
-/** Properties of several types have their text in common. */
-function propertiesType(values: readonly Sql[]): SqlType {
-  const [first] = values;
-  return values.every((item) => item.type === first?.type) ? (first?.type ?? "unknown") : "string";
-}
-
 /** Functions that return one of their values: properties beside numbers are numbers. */
 const alike =
   (name: string, first: number, step = 1): Shape["sql"] =>
   (_, args) => {
     const isValue = (i: number): boolean => i >= first && ((i - first) % step === 0 || i === args.length - 1);
     const values = args.filter((arg, i) => isValue(i) && arg.constant !== null);
-    const type = values.find((entry) => entry.text === undefined)?.type ?? propertiesType(values);
+    // Properties of several types have their text in common.
+    const common = values.every((item) => item.type === values[0]?.type) ? values[0]?.type : "string";
+    const type = values.find((entry) => entry.text === undefined)?.type ?? common ?? "unknown";
     const same = args.map((arg, i) => (isValue(i) ? asType(arg, type) : arg));
     const nullable =
       name === "ifNull" || name === "coalesce" ? same.every((entry) => entry.nullable) : anyNull(same);
