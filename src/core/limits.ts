@@ -127,6 +127,8 @@ export const limits = {
   chunkBytesMin: 64 * 1024,
   /** Insights on one dashboard: reading it with results runs them all. */
   insightsPerDashboardMax: 100,
+  /** Dashboards that show one insight. */
+  dashboardsOfInsightMax: 100,
   /** Tags of an insight or a dashboard. */
   tagsMax: 50,
   /** Memory of one small read in ClickHouse, in bytes: see storage/clickhouse/limits.ts. */

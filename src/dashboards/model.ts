@@ -83,9 +83,7 @@ const refused = {
   filters: field.unsupported(ofOwn),
   variables: field.unsupported(ofOwn),
   use_template: field.unsupported("Templates are not supported."),
-  use_dashboard: field.unsupported("Dashboards cannot be copied."),
-  duplicate_tiles: field.unsupported("Tiles cannot be copied."),
-  delete_insights: field.unsupported("Insights are deleted by themselves: send them deleted: true."),
+  duplicate_tiles: field.unsupported("A copy shows the same insights."),
   quick_filter_ids: field.unsupported(ofOwn),
   restriction_level: field.unsupported(
     "Whoever may write dashboards may change all: only 21 is accepted.",
@@ -93,15 +91,18 @@ const refused = {
   ),
 };
 
-function bodyWith<Tiles extends TSchema>(title: string, tiles: Tiles) {
+function bodyWith<Further extends Record<string, TSchema>>(title: string, further: Further) {
   const { properties: own } = field.writable(dashboardModel);
-  return field.strictModel(title, { ...own, ...refused, tiles }, dashboardModel);
+  return field.strictModel(title, { ...own, ...refused, ...further }, dashboardModel);
 }
 
-export const dashboardBody = bodyWith(
-  "DashboardRequest",
-  field.unsupported("Tiles are made when there is a dashboard: send them in a PATCH."),
-);
+export const dashboardBody = bodyWith("DashboardRequest", {
+  use_dashboard: Type.Optional(
+    field.nullable(field.reference({ description: "The dashboard whose tiles are copied." })),
+  ),
+  delete_insights: field.unsupported("Insights are deleted with their dashboard: send it in a PATCH."),
+  tiles: field.unsupported("Tiles are made when there is a dashboard: send them in a PATCH."),
+});
 
 /** PostHog's clients send whole tiles back: the other fields of a tile are ignored. */
 const tileBody = field.strictModel(
@@ -136,15 +137,20 @@ const tileBody = field.strictModel(
 );
 
 /** A change may change tiles, too; which insights are shown is set by the insights' `dashboards`. */
-export const dashboardChangeBody = bodyWith(
-  "DashboardChangeRequest",
-  Type.Optional(
+export const dashboardChangeBody = bodyWith("DashboardChangeRequest", {
+  use_dashboard: field.unsupported("A dashboard is copied when one is made: send it in a POST."),
+  delete_insights: Type.Optional(
+    field.nullable(field.flag(), {
+      description: "With `deleted`: also insights that no other dashboard shows; scope `insight:write`.",
+    }),
+  ),
+  tiles: Type.Optional(
     Type.Array(tileBody, {
       description: "Tiles to create, change or remove. Other tiles stay as they are.",
       maxItems: dashboardLimits.tilesMax,
     }),
   ),
-);
+});
 
 export type DashboardInput = field.CreateInput<typeof dashboardBody>;
 export type DashboardUpdate = field.UpdateInput<typeof dashboardChangeBody>;

@@ -71,7 +71,7 @@ function listOperations(parts: DashboardParts) {
     }),
     projectOperation("POST /dashboards/", "dashboard:write", {
       summary: "Create a dashboard",
-      description: "Insights are added by their `dashboards`.",
+      description: "Insights are added by their `dashboards`, or copied from `use_dashboard`.",
       body: model.dashboardBody,
       replies: { 201: shownOne },
       answer: async ({ access, project, body }) => {
@@ -115,6 +115,7 @@ function oneOperations(parts: DashboardParts) {
       answer: async ({ access, project, found, body }) => {
         if (found.deleted && body.deleted !== false) throw notFound();
         checkWhole(body.tiles);
+        if (body.delete_insights) requireScopes(access.key.scopes, ["insight:write"]);
         const named = { project_id: project.id, id: found.id, user_id: access.user.id };
         await updateDashboard(sql, named, body);
         return await show(parts, project.id, found.id);

@@ -7,7 +7,7 @@ import type { Postgres } from "../storage/postgres/postgres.ts";
 import { containing, countedPage, userJson } from "../storage/postgres/rows.ts";
 import { dashboardLimits } from "./limits.ts";
 import type { Dashboard, DashboardInput, DashboardUpdate } from "./model.ts";
-import { changeTiles } from "./tile_store.ts";
+import { changeTiles, copyTiles, deleteInsights } from "./tile_store.ts";
 
 const { dashboardsPerProjectMax } = dashboardLimits;
 
@@ -61,21 +61,25 @@ export async function getDashboard(sql: Postgres, project_id: number, id: number
 
 /**
  * Resolves to the new dashboard's id.
- * @throws Fault invalid_input when the project has dashboardsPerProjectMax dashboards.
+ * @throws Fault invalid_input when the project has dashboardsPerProjectMax dashboards, and as copyTiles.
  */
 export async function createDashboard(
   sql: Postgres,
-  { name, description, pinned, tags, deleted }: DashboardInput,
+  { name, description, pinned, tags, deleted, use_dashboard: original }: DashboardInput,
   { project_id, user_id }: { project_id: number; user_id: number },
 ): Promise<number> {
-  const [made] = await sql<{ id: number }[]>`
-    INSERT INTO dashboards (project_id, name, description, pinned, tags, deleted, created_by)
-    SELECT ${project_id}, ${name}, ${description}, ${pinned}, ${tags}, ${deleted}, ${user_id}
-    WHERE (SELECT count(*) FROM dashboards WHERE project_id = ${project_id} AND NOT deleted)
-      < ${dashboardsPerProjectMax}
-    RETURNING id`;
-  if (made) return made.id;
-  throw new Fault("invalid_input", `A project can have at most ${dashboardsPerProjectMax} dashboards.`);
+  return await sql.begin(async (tx) => {
+    const [made] = await tx<{ id: number }[]>`
+      INSERT INTO dashboards (project_id, name, description, pinned, tags, deleted, created_by)
+      SELECT ${project_id}, ${name}, ${description}, ${pinned}, ${tags}, ${deleted}, ${user_id}
+      WHERE (SELECT count(*) FROM dashboards WHERE project_id = ${project_id} AND NOT deleted)
+        < ${dashboardsPerProjectMax}
+      RETURNING id`;
+    if (!made)
+      throw new Fault("invalid_input", `A project can have at most ${dashboardsPerProjectMax} dashboards.`);
+    if (original) await copyTiles(tx, { original, id: made.id, project_id, user_id });
+    return made.id;
+  });
 }
 
 /**
@@ -85,10 +89,11 @@ export async function createDashboard(
 export async function updateDashboard(
   sql: Postgres,
   { project_id, id, user_id }: { project_id: number; id: number; user_id: number },
-  { tiles = [], ...changes }: DashboardUpdate,
+  { tiles = [], delete_insights, ...changes }: DashboardUpdate,
 ): Promise<void> {
   if (Object.keys(changes).length === 0 && tiles.length === 0) return;
   await sql.begin(async (tx) => {
+    if (changes.deleted && delete_insights) await deleteInsights(tx, { id, user_id });
     const set = { ...changes, updated_at: tx`now()` };
     await tx`UPDATE dashboards SET ${tx(set as never)} WHERE id = ${id} AND project_id = ${project_id}`;
     await changeTiles(tx, { id, user_id }, tiles);

@@ -1,6 +1,7 @@
 // The tiles of dashboards: insights, and texts beside them; the changes of a request to them.
 
 import { refuseInput } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
 import { fieldFault, missingReference } from "../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
@@ -31,6 +32,46 @@ export async function listTiles(sql: Postgres, dashboard_id: number) {
     text:
       body === null ? null : shownRow({ id: tile.id, body, created_by, last_modified_by, last_modified_at }),
   }));
+}
+
+/**
+ * Copies the tiles of another dashboard: the same insights, and texts by the user.
+ * @throws Fault for a dashboard that the project does not have, or an insight that too many dashboards show.
+ */
+export async function copyTiles(
+  sql: PostgresTransaction,
+  copy: { original: number; id: number; project_id: number; user_id: number },
+): Promise<void> {
+  const { original, id, project_id, user_id } = copy;
+  const found = await sql`
+    SELECT FROM dashboards WHERE id = ${original} AND project_id = ${project_id} AND NOT deleted`;
+  if (found.length === 0) throw missingReference("use_dashboard", original);
+  await sql`
+    INSERT INTO dashboard_tiles
+      (dashboard_id, insight_id, layouts, color, show_description, text_body, text_created_by, text_modified_at)
+    SELECT ${id}, t.insight_id, t.layouts, t.color, t.show_description, t.text_body,
+      CASE WHEN t.text_body IS NOT NULL THEN ${user_id}::integer END, CASE WHEN t.text_body IS NOT NULL THEN now() END
+    FROM dashboard_tiles t LEFT JOIN insights i ON i.id = t.insight_id
+    WHERE t.dashboard_id = ${original} AND (t.insight_id IS NULL OR NOT i.deleted) ORDER BY t.id`;
+  const most = limits.dashboardsOfInsightMax;
+  const [full] = await sql`
+    SELECT insight_id FROM dashboard_tiles JOIN dashboards d ON d.id = dashboard_id AND NOT d.deleted
+    WHERE insight_id IN (SELECT insight_id FROM dashboard_tiles WHERE dashboard_id = ${id})
+    GROUP BY insight_id HAVING count(*) > ${most}`;
+  if (full) refuseInput(`An insight can be on at most ${most} dashboards.`, "use_dashboard");
+}
+
+/** Marks insights as deleted that only this dashboard shows. */
+export async function deleteInsights(
+  sql: PostgresTransaction,
+  { id, user_id }: { id: number; user_id: number },
+): Promise<void> {
+  await sql`
+    UPDATE insights i SET deleted = true, updated_at = now(), last_modified_at = now(), last_modified_by = ${user_id}
+    FROM dashboard_tiles t WHERE t.dashboard_id = ${id} AND t.insight_id = i.id AND NOT i.deleted
+    AND NOT EXISTS (
+      SELECT FROM dashboard_tiles o JOIN dashboards d ON d.id = o.dashboard_id AND NOT d.deleted
+      WHERE o.insight_id = i.id AND d.id <> ${id})`;
 }
 
 /**

@@ -6,7 +6,6 @@ import { modelNamed } from "../http/docs/models.ts";
 import * as field from "../http/fields/field.ts";
 import { userModel } from "../http/fields/user.ts";
 import { queryDescription, resultType } from "../query/model.ts";
-import { insightLimits } from "./limits.ts";
 
 const exampleQuery = {
   kind: "InsightVizNode",
@@ -46,7 +45,7 @@ export const insightModel = field.model("Insight", {
   deleted: field.flag({ default: false }),
   dashboards: Type.Array(field.reference(), {
     default: [],
-    maxItems: insightLimits.dashboardsOfInsightMax,
+    maxItems: limits.dashboardsOfInsightMax,
     description: "The dashboards that show it, all of them.",
   }),
   dashboard_tiles: field.readOnly(Type.Array(tileModel)),

@@ -51,6 +51,7 @@ export const subscriptionModel = field.model("Subscription", {
   created_at: field.readOnly(field.moment()),
   created_by: field.readOnly(field.nullable(userModel)),
   deleted: field.flag({ default: false }),
+  enabled: field.flag({ default: true, description: "false: nothing is sent." }),
   title: field.nullable(field.line({ maxLength: 100, blank: true }), none),
   summary: field.readOnly(Type.String({ description: "The schedule in words." })),
   next_delivery_date: field.readOnly(field.nullable(field.moment())),
@@ -74,7 +75,6 @@ export const subscriptionBody = field.strictModel(
     ...field.writable(subscriptionModel).properties,
     content_type: field.unsupported("Only an insight or a dashboard is sent.", ["insight", "dashboard"]),
     dashboard_export_insights: field.unsupported("All insights of a dashboard are sent: leave it empty."),
-    enabled: field.unsupported("A subscription cannot be paused: delete it, and restore it later.", [true]),
     integration_id: field.unsupported(
       "There is no connection to Slack: send the URL of an incoming webhook.",
     ),

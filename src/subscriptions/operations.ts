@@ -97,7 +97,9 @@ function oneOperations(parts: SubscriptionParts) {
     }),
     projectOperation("PATCH /subscriptions/:id/", "subscription:write", {
       summary: "Change or delete a subscription",
-      description: '`{"deleted": true}` deletes it. A change enables one that was disabled after failures.',
+      description:
+        '`{"deleted": true}` deletes it, `{"enabled": false}` pauses it. ' +
+        "A change enables one that was disabled after failures.",
       put: "Change a subscription; fields without a default are required",
       find: (request) => store.requireSubscription(sql, request),
       body: model.subscriptionBody,

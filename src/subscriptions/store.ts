@@ -24,7 +24,7 @@ function columns(sql: Postgres | PostgresTransaction) {
     s.frequency, s.interval, s.byweekday, s.bysetpos, s.count,
     ${exactMoment(sql, "s", "start_date")}, ${exactMoment(sql, "s", "until_date")},
     s.created_at, ${userJson(sql, "u")} AS created_by, s.deleted, s.title, '' AS summary, s.next_delivery_date,
-    s.invite_message, s.timezone, s.disabled_at`;
+    s.invite_message, s.timezone, s.disabled_at, s.disabled_at IS NULL AS enabled`;
 }
 
 const orderKeys = {
@@ -129,13 +129,13 @@ export async function createSubscription(
     INSERT INTO subscriptions (
       project_id, dashboard_id, insight_id, target_type, target_value, frequency, interval, byweekday, bysetpos,
       count, start_date, until_date, timezone, title, invite_message, deleted, created_by, created_at,
-      next_delivery_date)
+      next_delivery_date, disabled_at)
     SELECT ${input.project_id}, ${input.dashboard}::integer, ${input.insight}::integer, ${input.target_type},
       ${input.target_value}, ${input.frequency}, ${input.interval}::integer, ${byweekday}::text[],
       ${input.bysetpos}::integer, ${input.count}::integer, ${input.start_date}::text::timestamptz,
       ${input.until_date}::text::timestamptz, ${input.timezone}, ${input.title}, ${input.invite_message},
       ${input.deleted}::boolean, ${input.user_id}::integer, ${input.created_at}::timestamptz,
-      ${input.next_delivery_date}::timestamptz
+      ${input.next_delivery_date}::timestamptz, ${input.enabled ? null : input.created_at}::timestamptz
     WHERE (SELECT count(*) FROM subscriptions WHERE project_id = ${input.project_id})
       < ${subscriptionLimits.subscriptionsPerProjectMax}
     RETURNING id`;
@@ -147,7 +147,8 @@ type Revision = { changes: SubscriptionUpdate; next?: Date | null };
 
 /**
  * Reads a subscription, and stores the changes that `decide` returns, in one transaction with a lock; `next` is set
- * only when the next date changes. A change also enables a disabled subscription again. Undefined when there is none.
+ * only when the next date changes. A change also enables a subscription again that was disabled after failures, and has
+ * some. Undefined when there is none.
  */
 export async function reviseSubscription(
   sql: Postgres,
@@ -161,11 +162,13 @@ export async function reviseSubscription(
     if (!now) return undefined;
     const { changes, next } = await decide(now);
     if (Object.keys(changes).length === 0) return toSubscription(now);
-    const { dashboard, insight, ...others } = changes;
+    const { dashboard, insight, enabled, ...others } = changes;
     const set = { ...others, dashboard_id: dashboard, insight_id: insight, next_delivery_date: next };
     const known = Object.entries(set).filter(([, value]) => value !== undefined);
+    const kept = enabled ? tx`NULL` : tx`CASE WHEN failures = 0 THEN disabled_at END`;
+    const disabled = enabled === false ? tx`coalesce(disabled_at, now())` : kept;
     await tx`
-      UPDATE subscriptions SET ${tx(Object.fromEntries(known) as never)}, failures = 0, disabled_at = NULL
+      UPDATE subscriptions SET ${tx({ ...Object.fromEntries(known), failures: 0 } as never)}, disabled_at = ${disabled}
       WHERE id = ${id}`;
     const changed = await findSubscription(tx, project_id, id);
     return changed && toSubscription(changed);

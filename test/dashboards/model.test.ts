@@ -35,14 +35,7 @@ test("texts and tags have their lengths, up to which they are read", () => {
 });
 
 test("what has no effect here is refused by its name, unless its value means nothing", () => {
-  for (const name of [
-    "filters",
-    "variables",
-    "use_template",
-    "use_dashboard",
-    "duplicate_tiles",
-    "delete_insights",
-  ]) {
+  for (const name of ["filters", "variables", "use_template", "use_dashboard", "duplicate_tiles"]) {
     expect(read({ [name]: { a: 1 } })).toBe(`invalid_input ${name}`);
     expect(read({ [name]: null })).toEqual({});
   }

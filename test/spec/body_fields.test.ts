@@ -198,13 +198,12 @@ test("what PostHog shows beside it may be sent back too, and changes nothing", a
 
 test("a field of PostHog's that would have an effect is refused by name, unless it says none", async () => {
   const refused: [kind: string, body: Record<string, unknown>][] = [
-    ["subscriptions", { enabled: false }],
     ["subscriptions", { content_type: "ai_prompt" }],
     ["subscriptions", { prompt: "all of it" }],
     ["subscriptions", { summary_enabled: true }],
     ["subscriptions", { dashboard_export_insights: [1] }],
     ["subscriptions", { integration_id: 4 }],
-    ["dashboards", { delete_insights: true }],
+    ["dashboards", { use_dashboard: 1 }],
     ["dashboards", { quick_filter_ids: ["a"] }],
     ["dashboards", { duplicate_tiles: [{ id: 1 }] }],
     ["insights", { filters: { events: [{ id: "seen" }] } }],

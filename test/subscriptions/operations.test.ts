@@ -46,6 +46,7 @@ const shownFields = [
   "next_delivery_date",
   "invite_message",
   "timezone",
+  "enabled",
 ];
 
 async function makeOne(fields: Record<string, unknown> = {}): Promise<Record<string, unknown>> {
@@ -84,6 +85,7 @@ test("a created subscription has every field, omitted ones with their default", 
     until_date: null,
     created_at: deskTime,
     deleted: false,
+    enabled: true,
     title: null,
     summary: "sent every week",
     next_delivery_date: "2024-01-22T09:00:00Z",

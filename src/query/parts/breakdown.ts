@@ -81,7 +81,7 @@ export function readBreakdown(
   });
   return {
     parts,
-    limit: filter.breakdown_limit ?? limit,
+    limit: Math.min(filter.breakdown_limit ?? limit, Math.max(limit, queryLimits.breakdownValuesMax)),
     other: filter.breakdown_hide_other_aggregation !== true,
   };
 }

@@ -146,7 +146,9 @@ export const breakdownFilter = maybe(
   field.strictModel("BreakdownFilter", {
     breakdown: anything(),
     breakdown_type: maybe(field.choice(breakdownTypes)),
-    breakdown_limit: maybe(field.integer({ minimum: 1, maximum: queryLimits.breakdownValuesMax })),
+    breakdown_limit: maybe(
+      field.integer({ minimum: 1, description: `Beyond ${queryLimits.breakdownValuesMax} it means that.` }),
+    ),
     breakdown_hide_other_aggregation: maybe(field.flag()),
     breakdowns: maybe(Type.Array(breakdown)),
     breakdown_histogram_bin_count: binCount,
