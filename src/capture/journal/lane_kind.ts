@@ -90,41 +90,46 @@ export function byLane<T>({ lanes }: JournalSetup, make: (lane: LaneKind) => T):
   return new Map(lanes.map((lane) => [lane, make(lane)]));
 }
 
-/** Appends a row's values to the columns; returns about how many bytes they take. */
-type Put<Row, Name extends string> = (columns: Readonly<Record<Name, Pieces>>, row: Row) => number;
+/** The columns of a table: each with its type, and how a row's value is written. */
+export type TableColumns<Row> = readonly (readonly [
+  name: string,
+  type: string,
+  write: (out: Pieces, row: Row) => void,
+])[];
 
-export class TableBlock<Row extends LaneRow, Name extends string> implements LaneBlock<Row> {
+export class TableBlock<Row extends LaneRow> implements LaneBlock<Row> {
   readonly changes = 0;
   partition = 0;
   rows = 0;
   oldest = 0;
-  readonly #types: [name: Name, type: string][];
-  readonly #columns: Readonly<Record<Name, Pieces>>;
-  readonly #put: Put<Row, Name>;
+  readonly #columns: TableColumns<Row>;
+  readonly #outs: readonly Pieces[];
+  readonly #measure: (row: Row) => number;
 
-  constructor(types: Readonly<Record<Name, string>>, put: Put<Row, Name>) {
-    this.#types = Object.entries(types) as [Name, string][];
-    const columns = this.#types.map(([name]) => [name, new Pieces()]);
-    this.#columns = Object.fromEntries(columns) as Record<Name, Pieces>;
-    this.#put = put;
+  /** @param measure about how many bytes a row takes. */
+  constructor(columns: TableColumns<Row>, measure: (row: Row) => number) {
+    this.#columns = columns;
+    this.#outs = columns.map(() => new Pieces());
+    this.#measure = measure;
   }
 
   append(row: Row): number {
     if (this.rows++ === 0) this.oldest = row.timestamp;
-    return this.#put(this.#columns, row);
+    for (let i = 0; i < this.#columns.length; i++) this.#columns[i]![2](this.#outs[i]!, row);
+    return this.#measure(row);
   }
 
   encode(out: ByteColumn, batch: bigint, firstRow: number): void {
-    writeBlockHead(out, this.#types.length + 2, this.rows);
-    for (const [name, type] of this.#types) {
+    writeBlockHead(out, this.#columns.length + 2, this.rows);
+    for (const [i, [name, type]] of this.#columns.entries()) {
       writeColumnHead(out, name, type);
-      this.#columns[name].writeTo(out);
+      this.#outs[i]!.writeTo(out);
     }
     writeRowKeys(out, this.rows, batch, firstRow);
   }
 
   clear(): void {
     this.rows = 0;
-    for (const [name] of this.#types) this.#columns[name].clear();
+    for (const out of this.#outs) out.clear();
   }
 }

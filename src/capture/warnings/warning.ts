@@ -1,6 +1,7 @@
 // A warning as a row, and the columns of such rows until they are sealed into a frame.
 
-import { type LaneKind, plainLane, TableBlock } from "../journal/lane_kind.ts";
+import { microsType } from "../../storage/native/native.ts";
+import { type LaneKind, plainLane, TableBlock, type TableColumns } from "../journal/lane_kind.ts";
 import { toMonth } from "../journal/segments/partition.ts";
 import { warningLimits } from "./limits.ts";
 
@@ -19,15 +20,15 @@ export interface WarningRow {
   timestamp: number;
 }
 
-const columnTypes = {
-  project_id: "UInt32",
-  type: "String",
-  details: "String",
-  event: "String",
-  distinct_id: "String",
-  count: "UInt64",
-  timestamp: "DateTime64(6, 'UTC')",
-} as const;
+const columns: TableColumns<WarningRow> = [
+  ["project_id", "UInt32", (out, row) => out.u32(row.project_id)],
+  ["type", "String", (out, row) => out.text(row.type)],
+  ["details", "String", (out, row) => out.text(row.details)],
+  ["event", "String", (out, row) => out.text(row.event)],
+  ["distinct_id", "String", (out, row) => out.text(row.distinct_id)],
+  ["count", "UInt64", (out, row) => out.u64(BigInt(row.count))],
+  ["timestamp", microsType, (out, row) => out.i64(row.timestamp)],
+];
 
 export const warningLane: LaneKind<ReturnType<typeof warningBlock>> = {
   ...plainLane,
@@ -39,17 +40,9 @@ export const warningLane: LaneKind<ReturnType<typeof warningBlock>> = {
 };
 
 function warningBlock() {
-  return new TableBlock<WarningRow, keyof typeof columnTypes>(columnTypes, (columns, row) => {
-    const { type, details, event, distinct_id } = row;
-    columns.project_id.u32(row.project_id);
-    columns.type.text(type);
-    columns.details.text(details);
-    columns.event.text(event);
-    columns.distinct_id.text(distinct_id);
-    columns.count.u64(BigInt(row.count));
-    columns.timestamp.i64(row.timestamp);
-    return fixedBytes + type.length + details.length + event.length + distinct_id.length;
-  });
+  const measure = ({ type, details, event, distinct_id }: WarningRow) =>
+    fixedBytes + type.length + details.length + event.length + distinct_id.length;
+  return new TableBlock(columns, measure);
 }
 
 /** Bytes of a row in the columns of numbers. */

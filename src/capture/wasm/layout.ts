@@ -2,6 +2,7 @@
 // change run `bun run build:wasm`.
 
 import { limits } from "../../core/limits.ts";
+import { wordsIn } from "../../core/words.ts";
 import { captureLimits } from "../limits.ts";
 
 /** The longest name that is indexed, in bytes. */
@@ -46,24 +47,20 @@ const rows = captureLimits.sliceRowsMax;
 const textBytes = (texts: number): number =>
   captureLimits.sliceBytesMax + limits.eventBytesMax + texts * 4 + 1024;
 
+/** Single numbers: results of the last scan, judgement and columns. */
+const cells = wordsIn(`
+  COUNT EXPECTS SLOW LACKING WARNED YEARS NAMES_USED OUT_IDS_LENGTH OUT_PROPERTIES_LENGTH KEYS_USED IDENTITY_ANY
+  OUT_CHANGES OUT_GROUPS OUT_VALUES_LENGTH OUT_GROUP_KEYS_LENGTH
+`);
+const cellSizes = Object.fromEntries(cells.map((name) => [name, 4])) as Record<
+  (typeof cells)[number],
+  number
+>;
+
 /** Sizes in the order in which they lie, each on a multiple of 64. */
 const sizes = {
   NOTHING: 64,
-  COUNT: 4,
-  EXPECTS: 4,
-  SLOW: 4,
-  LACKING: 4,
-  WARNED: 4,
-  YEARS: 4,
-  NAMES_USED: 4,
-  OUT_IDS_LENGTH: 4,
-  OUT_PROPERTIES_LENGTH: 4,
-  KEYS_USED: 4,
-  IDENTITY_ANY: 4,
-  OUT_CHANGES: 4,
-  OUT_GROUPS: 4,
-  OUT_VALUES_LENGTH: 4,
-  OUT_GROUP_KEYS_LENGTH: 4,
+  ...cellSizes,
   NESTING: limits.jsonDepthMax,
   TRAIT_KINDS: 64,
   ITEM_KEYS: tableBytes,

@@ -24,10 +24,7 @@ interface VisitRow {
 }
 
 const visitBlock = () =>
-  new TableBlock<VisitRow, "project_id">({ project_id: "UInt32" }, (columns, { project_id }) => {
-    columns.project_id.u32(project_id);
-    return 4;
-  });
+  new TableBlock<VisitRow>([["project_id", "UInt32", (out, row) => out.u32(row.project_id)]], () => 4);
 
 /** All that a new lane is. */
 const visitLane: LaneKind<ReturnType<typeof visitBlock>> = {
