@@ -6,7 +6,6 @@ import { readResults, type RowsReply } from "../explore/results.ts";
 import { toChartRows } from "../explore/rows/cells.ts";
 import { Saving } from "../explore/saving.tsx";
 import { useProjectNames } from "../filters/property_names.tsx";
-import type { InsightRow } from "../insights/insight_row.tsx";
 import { readReply, toMessage } from "../session/api.ts";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
@@ -22,11 +21,15 @@ where timestamp >= now() - interval 14 day
 group by day
 order by day`;
 
+interface Saved {
+  query: unknown;
+}
+
 export function Sql({ route }: { route: Route }) {
   const insight = Number(route.query.get("insight"));
   const saved = useRead(
     async (api, signal) =>
-      insight > 0 ? await api.get<InsightRow>(`insights/${insight}/`, { refresh: "false" }, signal) : null,
+      insight > 0 ? await api.get<Saved>(`insights/${insight}/`, { refresh: "false" }, signal) : null,
     [insight],
   );
   return (
@@ -39,7 +42,7 @@ export function Sql({ route }: { route: Route }) {
   );
 }
 
-function Workbench({ route, insight, row }: { route: Route; insight: number; row: InsightRow | null }) {
+function Workbench({ route, insight, row }: { route: Route; insight: number; row: Saved | null }) {
   const hrefOf = useHref();
   const saved = row ? readSavedSql(row.query) : undefined;
   const given = route.query.get("query") ?? saved?.text ?? "";
