@@ -17,11 +17,7 @@ import type { StoredExport } from "../stores/export_store.ts";
  * @throws Fault, in PostHog's words, for a text that is not a moment, has no offset, or an end before the start or in
  *   the future.
  */
-export function readRange(
-  body: { start_at?: unknown; end_at?: unknown },
-  of: Cadence,
-  now: Date,
-): BackfillRange {
+export function readRange(body: { start_at?: unknown; end_at?: unknown }, of: Cadence, now: Date) {
   const grid = openGrid(of);
   const start = readMoment(body.start_at, grid, of);
   const end = readMoment(body.end_at, grid, of);

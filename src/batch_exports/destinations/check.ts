@@ -20,10 +20,7 @@ export interface SplitDestination {
  * @throws Fault with PostHog's words for a wrong field, and `required` for a secret that must be given again because
  *   the data would go elsewhere.
  */
-export function readDestination(
-  input: { type?: string; config?: Settings },
-  stored?: SplitDestination,
-): SplitDestination {
+export function readDestination(input: { type?: string; config?: Settings }, stored?: SplitDestination) {
   const type = input.type === undefined && stored ? stored.type : checkType(input.type);
   const present = stored?.type === type ? stored : undefined;
   const kind: DestinationKind = destinations[type];

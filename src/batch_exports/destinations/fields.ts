@@ -58,10 +58,9 @@ export type FileChoice = ValuesOf<typeof files> & { prefix: string };
 export type Settings = Record<string, unknown>;
 
 /** The host of the URL in a field. */
-export function readUrlHost(
-  field: string,
-): (settings: Settings) => { field: string; host: string } | undefined {
-  return ({ [field]: url }) => (typeof url === "string" ? { field, host: new URL(url).hostname } : undefined);
+export function readUrlHost(field: string) {
+  return ({ [field]: url }: Settings) =>
+    typeof url === "string" ? { field, host: new URL(url).hostname } : undefined;
 }
 
 export function wrong(detail: string, attr = "destination__non_field_errors"): Fault {

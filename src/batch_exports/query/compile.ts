@@ -51,11 +51,7 @@ export async function compileQuery(
 }
 
 /** The columns of a stored query as the owner wrote them. @throws Fault as compileQuery, when it is not a query. */
-export async function writtenColumns(
-  parse: SqlParser["parse"],
-  text: string,
-  owner: QueryOwner,
-): Promise<{ expression: string; alias: string }[]> {
+export async function writtenColumns(parse: SqlParser["parse"], text: string, owner: QueryOwner) {
   const { selected } = await readNativeQuery(parse, text, owner);
   return nameColumns(selected).map((alias, i) => ({ expression: selected[i]!.text, alias }));
 }
