@@ -7,10 +7,6 @@ import type { Clock } from "../core/clock.ts";
 export class Tally<Owner> {
   readonly #numbers = new Map<Owner, number>();
 
-  get size(): number {
-    return this.#numbers.size;
-  }
-
   of(owner: Owner): number {
     return this.#numbers.get(owner) ?? 0;
   }

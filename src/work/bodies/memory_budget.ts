@@ -5,7 +5,6 @@ import { type Clock, PolledSet, systemClock } from "../../core/clock.ts";
 import { type Fault, unavailable } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import type { Owner } from "../fair_share.ts";
-import { Tally } from "../maps.ts";
 import { Semaphore, WaitingLine } from "../semaphore.ts";
 import { uploadLimits } from "./limits.ts";
 
@@ -51,7 +50,7 @@ export class MemoryBudget {
   /** Bodies that wait for memory, until their attempts to get what they need succeed. */
   readonly waiting = new WaitingLine<() => boolean>();
   #isRetryDue = false;
-  readonly #shares = new Tally<Owner>();
+  readonly #shares = new Map<Owner, number>();
   held = 0;
   /** Bytes of short bodies that are received unseen, and of longer ones. */
   readonly #unseen: [number, number] = [0, 0];
@@ -68,7 +67,7 @@ export class MemoryBudget {
 
   /** Bytes that the bodies of one owner hold now; without an owner, those whose owner is not known. */
   heldBy(owner: Owner = unknownOwner): number {
-    return this.#shares.of(owner);
+    return this.#shares.get(owner) ?? 0;
   }
 
   /**
@@ -98,7 +97,9 @@ export class MemoryBudget {
   /** For leases: counts so many bytes more, or fewer, of an owner. */
   count(owner: Owner, bytes: number): void {
     this.held += bytes;
-    this.#shares.add(owner, bytes);
+    const share = this.heldBy(owner) + bytes;
+    if (share > 0) this.#shares.set(owner, share);
+    else this.#shares.delete(owner);
     if (bytes < 0) this.retry();
   }
 
