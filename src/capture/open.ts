@@ -21,7 +21,7 @@ import type { Unrecorded } from "./definitions/known_names.ts";
 import { type MergeAppender, typeRow } from "./event/merge_row.ts";
 import { Flush, type FlushCounts } from "./flush/flush.ts";
 import { MergeFlush } from "./flush/merges.ts";
-import { DiskReserve } from "./journal/disk_reserve.ts";
+import { DiskReserve } from "./journal/quota.ts";
 import { type JournalOwnership, openOwnership } from "./journal/identity/ownership.ts";
 import { Quarantine } from "./journal/quarantine.ts";
 import { adoptOrphans } from "./journal/recovery/orphan_journals.ts";

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { countUnreadable } from "../access/reseal_store.ts";
 import { lostKeyRemedy, openSecrets } from "../access/secret.ts";
 import { captureSetup, readKnownStores } from "../capture/capture_journal.ts";
-import { computeReserve } from "../capture/journal/disk_reserve.ts";
+import { computeReserve } from "../capture/journal/quota.ts";
 import { Quarantine } from "../capture/journal/quarantine.ts";
 import { leftBehind } from "../capture/workers/worker_pool.ts";
 import type { Config } from "../config.ts";

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import type { CaptureResult } from "../../src/capture/capture_options.ts";
 import { entryLength } from "../../src/capture/fields/event_fields.ts";
-import { DiskFullError, DiskReserve } from "../../src/capture/journal/disk_reserve.ts";
+import { DiskFullError, DiskReserve } from "../../src/capture/journal/quota.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { capture } from "../../src/capture/pipeline.ts";
 import { ArenaPool, ReceivedBody } from "../../src/capture/receive/received_body.ts";

@@ -7,7 +7,7 @@ import { CaptureJournal, captureSetup } from "../../src/capture/capture_journal.
 import { Salts } from "../../src/capture/cookieless/day.ts";
 import { DailyQuotas } from "../../src/capture/daily_quota/daily_quotas.ts";
 import type { DailyCountSource } from "../../src/capture/daily_quota/store.ts";
-import type { DiskReserve } from "../../src/capture/journal/disk_reserve.ts";
+import type { DiskReserve } from "../../src/capture/journal/quota.ts";
 import { readSegment } from "../../src/capture/journal/segments/segment_reader.ts";
 import type { AnswerOptions } from "../../src/capture/receive/single_event.ts";
 import { captureRoutes } from "../../src/capture/route.ts";

@@ -4,7 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
 import { openRepeatedLog, type RepeatedLog } from "../../work/repeated_log.ts";
 import { Wakeup } from "../../work/wakeup.ts";
-import type { DiskReserve } from "./disk_reserve.ts";
+import type { DiskReserve } from "./quota.ts";
 import { type JournalIo, syncFolder } from "./journal_io.ts";
 import { Lane } from "./lane.ts";
 import type { LaneBlock, LaneKind, LaneRow } from "./lane_kind.ts";
@@ -301,13 +301,14 @@ export class Journal {
 
   #openLane(kind: LaneKind): Lane<LaneRow> {
     const { folder, reserve } = this.#options;
-    const { segmentBytesMax } = kind;
+    const { segmentBytesMax, batchBytesMax } = kind;
     return new Lane({
       setup: this.#options,
       kind,
       folder,
       log: this.#log,
       segmentBytesMax: Math.min(segmentBytesMax, reserve?.segmentBytesMax ?? segmentBytesMax),
+      batchBytesMax,
       nextId: () => this.nextId(),
       acquireRecycled: () => this.#recycler.acquire(kind),
       acquireSpace: (bytes) => reserve?.acquire(bytes),

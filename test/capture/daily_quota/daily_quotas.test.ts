@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { DailyQuotas } from "../../../src/capture/daily_quota/daily_quotas.ts";
 import type { DailyCount, DailyCountSource } from "../../../src/capture/daily_quota/store.ts";
-import { DiskFullError, DiskReserve } from "../../../src/capture/journal/disk_reserve.ts";
+import { DiskFullError, DiskReserve } from "../../../src/capture/journal/quota.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { silentLog } from "../../../src/core/log.ts";

@@ -15,7 +15,7 @@ import fc from "fast-check";
 import { CaptureJournal, captureSetup } from "../../../src/capture/capture_journal.ts";
 import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
 import { emptyRow } from "../../../src/capture/fields/row.ts";
-import { computeReserve, DiskReserve } from "../../../src/capture/journal/disk_reserve.ts";
+import { computeReserve, DiskReserve } from "../../../src/capture/journal/quota.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
 import { segmentName } from "../../../src/capture/journal/segments/segment.ts";
 import { readSegment } from "../../../src/capture/journal/segments/segment_reader.ts";

@@ -9,7 +9,7 @@ import {
   computeReserve,
   DiskReserve,
   type VolumeFigures,
-} from "../../../src/capture/journal/disk_reserve.ts";
+} from "../../../src/capture/journal/quota.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
 import { openMetrics } from "../../../src/capture/metrics.ts";
 import type { OpenedCapture } from "../../../src/capture/open.ts";

@@ -112,11 +112,3 @@ export function readSegmentName({ lanes }: JournalSetup, name: string): KnownSeg
   const lane = lanes.find((laneKind) => laneKind.name === word);
   return lane && id ? { id: BigInt(`0x${id}`), lane } : undefined;
 }
-
-/** Counts a frame that was written into its batch and segment. */
-export function countFrame(segment: Segment, batch: Batch, frame: Frame): void {
-  batch.frames.push(frame);
-  batch.rows += frame.rows;
-  batch.bytes += frame.length;
-  segment.rows += frame.rows;
-}

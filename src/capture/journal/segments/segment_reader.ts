@@ -8,7 +8,6 @@ import { batchAt, type FoundFrame, nextFrame, readFrame } from "./frame.ts";
 import { nativeBatchAt, nextNativeFrame, readNativeFrame } from "./native_frame.ts";
 import {
   batchId,
-  countFrame,
   type Frame,
   readSegmentHead,
   readSegmentName,
@@ -16,6 +15,7 @@ import {
   segmentHeadBytes,
   toSegment,
 } from "./segment.ts";
+import { countFrame } from "./segment_writer.ts";
 
 /** A range of a file that belongs to no sound frame. */
 export interface BadRange {

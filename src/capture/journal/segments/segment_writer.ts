@@ -4,17 +4,18 @@ import { nextTurn } from "../../../core/clock.ts";
 import { toReason } from "../../../core/log.ts";
 import { Pieces } from "../../../storage/native/native.ts";
 import { captureLimits } from "../../limits.ts";
-import { DiskFullError } from "../disk_reserve.ts";
+import { DiskFullError } from "../quota.ts";
 import type { JournalFile, JournalIo } from "../journal_io.ts";
 import type { FrameBlock } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
 import { writeFrame } from "./frame.ts";
 import { writeNativeFrame } from "./native_frame.ts";
-import { type Batch, batchId, countFrame, type Frame, type Segment } from "./segment.ts";
+import { type Batch, batchId, type Frame, type Segment } from "./segment.ts";
 import { SegmentFiles, type SegmentFilesOptions } from "./segment_files.ts";
 
 export interface SegmentWriterOptions extends SegmentFilesOptions {
   segmentBytesMax: number;
+  batchBytesMax: number;
   /** Called when a segment is synced up to its `bytes`, before the requests are answered; must be quick. */
   onSynced(segment: Segment): void;
   onSealed(segment: Segment): void;
@@ -74,7 +75,7 @@ export class SegmentWriter {
     for (const [i, block] of blocks.entries()) {
       // Nothing else is written meanwhile: the group is closed, and there is one writer.
       if (i % journalLimits.framesAtOnceMax === journalLimits.framesAtOnceMax - 1) await nextTurn();
-      const batch = batchFor(segment, block);
+      const batch = batchFor(segment, block, this.#options.batchBytesMax);
       if (!batch) break;
       const { rows, partition, oldest, changes } = block;
       const head = { batch: batch.id, partition, rows, oldest, synced: segment.bytes, before: rowsBefore };
@@ -181,10 +182,9 @@ function withoutFirst(chunks: Uint8Array[], bytes: number): Uint8Array[] {
  * The batch for a block's rows: the partition's last one, or a new one when that is full. Undefined when the segment is
  * full, or should end here.
  */
-function batchFor(segment: Segment, block: FrameBlock): Batch | undefined {
+function batchFor(segment: Segment, block: FrameBlock, batchBytesMax: number): Batch | undefined {
   const open = segment.batches.findLast(({ partition }) => partition === block.partition);
-  const hasSpace =
-    open && open.rows + block.rows <= segment.lane.batchRowsMax && open.bytes < segment.lane.batchBytesMax;
+  const hasSpace = open && open.rows + block.rows <= segment.lane.batchRowsMax && open.bytes < batchBytesMax;
   const changes = (open?.changes ?? 0) + block.changes;
   if (hasSpace && (changes <= captureLimits.batchChangesMax || open.rows === 0)) return open;
   // The engine reads the file of a segment with one batch as it is: a second batch goes to the next segment.
@@ -194,4 +194,12 @@ function batchFor(segment: Segment, block: FrameBlock): Batch | undefined {
   const batch: Batch = { id, partition: block.partition, rows: 0, bytes: 0, frames: [] };
   segment.batches.push(batch);
   return batch;
+}
+
+/** Counts a frame that was written into its batch and segment. */
+export function countFrame(segment: Segment, batch: Batch, frame: Frame): void {
+  batch.frames.push(frame);
+  batch.rows += frame.rows;
+  batch.bytes += frame.length;
+  segment.rows += frame.rows;
 }

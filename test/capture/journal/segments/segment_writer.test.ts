@@ -3,7 +3,7 @@
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { captureSetup } from "../../../../src/capture/capture_journal.ts";
-import { DiskFullError } from "../../../../src/capture/journal/disk_reserve.ts";
+import { DiskFullError } from "../../../../src/capture/journal/quota.ts";
 import { type JournalFile, type JournalIo, systemIo } from "../../../../src/capture/journal/journal_io.ts";
 import type { FrameBlock } from "../../../../src/capture/journal/lane_kind.ts";
 import { journalLimits } from "../../../../src/capture/journal/limits.ts";
@@ -58,6 +58,7 @@ function openWriter(disk: Disk = {}) {
     },
     hasSpace: () => true,
     segmentBytesMax: disk.segmentBytesMax ?? 1 << 20,
+    batchBytesMax: captureLimits.batchBytesMax,
     onSynced: ({ rows }) => void synced.push(rows),
     onSealed: (segment) => void sealed.push(segment),
   });
