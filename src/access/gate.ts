@@ -110,7 +110,7 @@ export function openGate(options: GateOptions) {
             return given;
           };
           // From now on reading a body that was read ahead charges it to the sender.
-          const lookup = await find().finally(() => releaseAhead(context.request));
+          const lookup = await find().finally(() => isRead(context.request) || releaseAhead(context.request));
           const key_id = lookup.holder.key.id;
           if (options.memory) chargeWrite(context.request, options.memory, `key ${key_id}`);
           recordUse(options, lookup.holder);

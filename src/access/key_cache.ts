@@ -2,7 +2,6 @@
 
 import { type Clock, withinMs } from "../core/clock.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { putNewest } from "../work/maps.ts";
 import { accessLimits } from "./limits.ts";
 import { findKeyHolder, listenTo, type Lookup, type Named } from "./store.ts";
 
@@ -44,9 +43,10 @@ export function cachedKeys(uncached: CachedKey, clock: Clock) {
       if (cached && startedAt - cached.startedAt < accessLimits.foundAgeMsMax) return cached.lookup;
       const changesBefore = changes;
       const lookup = await uncached.findHolder(secure_value, named);
-      if (lookup && isMember(lookup, named) && changes === changesBefore)
-        putNewest(entries, cacheKey, { lookup, startedAt }, accessLimits.foundMax);
-      else entries.delete(cacheKey);
+      entries.delete(cacheKey);
+      if (!lookup || !isMember(lookup, named) || changes !== changesBefore) return lookup;
+      if (entries.size >= accessLimits.foundMax) entries.delete(entries.keys().next().value!);
+      entries.set(cacheKey, { lookup, startedAt });
       return lookup;
     },
     /** To be called after a change of access: later look-ups read Postgres. */

@@ -5,12 +5,8 @@ import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import type { CaptureJournal, CaptureJournalOptions } from "../../../src/capture/capture_journal.ts";
 import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
 import { refusalCounts } from "../../../src/capture/counts.ts";
-import {
-  computeReserve,
-  DiskReserve,
-  type VolumeFigures,
-} from "../../../src/capture/journal/quota.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
+import { computeReserve, DiskReserve, type VolumeFigures } from "../../../src/capture/journal/quota.ts";
 import { openMetrics } from "../../../src/capture/metrics.ts";
 import type { OpenedCapture } from "../../../src/capture/open.ts";
 import { openLog } from "../../../src/core/log.ts";

@@ -3,10 +3,10 @@
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { captureSetup } from "../../../../src/capture/capture_journal.ts";
-import { DiskFullError } from "../../../../src/capture/journal/quota.ts";
 import { type JournalFile, type JournalIo, systemIo } from "../../../../src/capture/journal/journal_io.ts";
 import type { FrameBlock } from "../../../../src/capture/journal/lane_kind.ts";
 import { journalLimits } from "../../../../src/capture/journal/limits.ts";
+import { DiskFullError } from "../../../../src/capture/journal/quota.ts";
 import { type Segment, segmentId } from "../../../../src/capture/journal/segments/segment.ts";
 import { readSegment } from "../../../../src/capture/journal/segments/segment_reader.ts";
 import { SegmentWriter } from "../../../../src/capture/journal/segments/segment_writer.ts";
