@@ -382,7 +382,7 @@ describe("a query is refused", () => {
       "invalid_input",
       "query__trendsFilter__formula",
     ],
-    ["by minute", { ...trend, interval: "minute" }, "invalid_choice", "query__interval"],
+    ["by decade", { ...trend, interval: "decade" }, "invalid_choice", "query__interval"],
     [
       "with a date that is none",
       { ...trend, dateRange: { date_from: "2024-02-30" } },
@@ -476,7 +476,7 @@ describe("a query is refused", () => {
     ],
     [
       "inside a node",
-      { kind: "InsightVizNode", source: { ...trend, interval: "minute" } },
+      { kind: "InsightVizNode", source: { ...trend, interval: "decade" } },
       "invalid_choice",
       "query__source__interval",
     ],
