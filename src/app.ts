@@ -158,7 +158,7 @@ async function openParts(starting: Starting, closers: Closers) {
      * caller shows it to a person: there is no code before the call.
      */
     signInUrl: () => key && `${home}/#code=${consoleRoom.signIn.offer(key)}`,
-    /** To be called after the keys are shown: later starts do not show keys. */
+    /** Must be called after the keys are shown: later starts do not show keys. */
     shown: async () => void (bootstrapped && (await markServed(stores.sql))),
     /** Resolves to the reason when the server must stop. */
     broken: capture.broken,

@@ -33,7 +33,7 @@ export function readConfig(environment: Environment, terminal = false) {
     flushIntervalMs: read.integer("FLUSH_INTERVAL_MS", 1000, 10, 3_600_000),
     workers: read.optionalInteger("WORKERS", 1, 256),
     managementRateLimit: read.optionalInteger("MANAGEMENT_RATE_LIMIT", 1, 1_000_000),
-    /** By default as many as the cores of the store allow. */
+    /** Default: as many as the cores of the store allow. */
     queryCpuSecondsMax: read.optionalInteger("QUERY_CPU_SECONDS_MAX", 1, 1_000_000),
     exportFileDir: read.text("EXPORT_FILE_DIR"),
     idleTimeoutSeconds: read.integer("IDLE_TIMEOUT_SECONDS", httpLimits.idleSecondsUsual, 5, 240),
@@ -51,7 +51,7 @@ export function readConfig(environment: Environment, terminal = false) {
     emailFrom: read.matching("EMAIL_FROM", senderShape, "an e-mail address, or a name and <an address>"),
     /** The language model's server; undefined without its URL and without a key. */
     modelServer: readModelServer(read),
-    /** For backups: an S3-compatible store, with the variable names of Amazon's own tools. */
+    /** Access for backups: an S3-compatible store, with the variable names of Amazon's own tools. */
     bucketAccess: {
       accessKeyId: read.text("AWS_ACCESS_KEY_ID"),
       secretAccessKey: read.text("AWS_SECRET_ACCESS_KEY"),

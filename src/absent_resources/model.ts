@@ -16,7 +16,7 @@ const absent = (called: string, scope: Scope, filters: string) => ({
   filters: wordsIn(filters),
 });
 
-/** By the segment of their path. PostHog documents `order` for some; Estuary's extractor sends it with each. */
+/** Keyed by the segment of their path. PostHog documents `order` for some; Estuary's extractor sends it with each. */
 export const absentResources: Readonly<Record<string, ReturnType<typeof absent>>> = {
   actions: absent("Actions", "action:read", "search tags"),
   annotations: absent(

@@ -1,4 +1,4 @@
-// Which hosts the server may connect to on a user's behalf.
+// Decides which hosts the server may connect to on a user's behalf.
 
 import { lookup } from "node:dns/promises";
 import ipaddr from "ipaddr.js";
@@ -59,8 +59,8 @@ export function openAddresses({
      */
     lookedAt: async (host: string) => (allowPrivate ? undefined : await connectable(host)),
     /**
-     * As findRefusal(), with the name resolved; one that does not resolve within accessLimits.resolveMsMax passes. For
-     * a request that stores the host: `connectable` checks again when it is used.
+     * Variant of findRefusal(), with the name resolved; one that does not resolve within accessLimits.resolveMsMax
+     * passes. For a request that stores the host: `connectable` checks again when it is used.
      */
     findResolvedRefusal: async (host: string) => {
       const refused = findRefusal(host);

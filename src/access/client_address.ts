@@ -32,7 +32,7 @@ export function openClientAddress({ trustedProxies, log }: { trustedProxies: rea
       warn(client.toString());
       return client.toString();
     }
-    // From right to left.
+    // Reads from right to left.
     for (const entry of forwarded.split(",").slice(-accessLimits.forwardedEntriesMax).toReversed()) {
       const before = parseAddress(entry);
       if (!before) break;

@@ -38,7 +38,7 @@ export type Readmit<Given = object> = () => Promise<Given | undefined>;
 export interface GateOptions extends Uses<"sql" | "clock" | "log"> {
   /** Cached look-ups for reads; without a cache, and for all other requests, Postgres is read each time. */
   recent?: Pick<KeyCache, keyof CachedKey | "forget"> | undefined;
-  /** Where a session is, when no key is presented; by default as without SITE_URL. */
+  /** The cookie of a session, read when no key is presented; by default as without SITE_URL. */
   sessions?: SessionCookie | undefined;
   /** Requests of one personal key in any 60 seconds; unlimited by default. */
   requestsPerMinute?: number | undefined;
@@ -46,14 +46,14 @@ export interface GateOptions extends Uses<"sql" | "clock" | "log"> {
   memory?: MemoryBudget | undefined;
 }
 
-/** Where routes about one project are mounted: PostHog's older and newer spelling. */
+/** Paths under which routes about one project are mounted: PostHog's older and newer spelling. */
 export const projectHomes = ["/api/projects/:project_id", "/api/environments/:project_id"] as const;
 
 export type Gate = ReturnType<typeof openGate>;
 
 /**
- * What a route requires of a key: a scope, all of several scopes, or none; with `level`, also more than a member's
- * level of its user.
+ * The requirement of a route on its key: a scope, all of several scopes, or none; with `level`, also more than a
+ * member's level of its user.
  */
 type Needed = NeededScope | { scope: NeededScope; level: Level };
 export type NeededScope = Scope | null | readonly [Scope, ...Scope[]];
@@ -273,7 +273,7 @@ async function keyInBody(request: Request): Promise<PresentedKey | undefined> {
   const isForm = type.startsWith("application/x-www-form-urlencoded");
   if (!isForm && !type.startsWith("application/json")) return undefined;
   const body = await receiveAhead(request, limits.keyBodyBytesMax);
-  // Of many long texts that arrive at once, each turn of the event loop reads one.
+  // Each turn of the event loop reads one of many long texts that arrive at once.
   if (body.length > limits.parseAtOnceCharsMax) await yieldToEventLoop();
   return (isForm ? keyInForm : keyInJson)(new TextDecoder().decode(body));
 }

@@ -49,7 +49,7 @@ export function cachedKeys(uncached: CachedKey, clock: Clock) {
       entries.set(cacheKey, { lookup, startedAt });
       return lookup;
     },
-    /** To be called after a change of access: later look-ups read Postgres. */
+    /** Must be called after a change of access: later look-ups read Postgres. */
     forget: () => {
       changes++;
       entries.clear();

@@ -37,7 +37,7 @@ export function openProjectKeys({
 
 export interface KeyTableOptions extends Uses<"clock" | "log"> {
   source: ProjectKeySource;
-  /** Where the table is saved, so that capture starts while Postgres is unavailable. */
+  /** File into which the table is saved, so that capture starts while Postgres is unavailable. */
   path: string;
   /** Half of the age that the table may reach, in ms: a read that fails is repeated once before that. */
   refreshMs?: number;
@@ -71,7 +71,7 @@ export function wrongProjectKey(key: string): string | undefined {
 class KeyTable {
   readonly #options: Required<KeyTableOptions>;
   #keys = new Map<string, KeyEntry>();
-  /** By project. */
+  /** Keyed by project. */
   #settings: ReadonlyMap<number, ReturnType<typeof toSetting>> = new Map();
   /** Reads follow each other, so that an older answer never overwrites a newer one. */
   #reads: Promise<void> = Promise.resolve();

@@ -1,4 +1,4 @@
-// What a personal key allows: scopes and what each of them covers, and the projects and organizations it may access.
+// A personal key's rights: scopes and what each of them covers, and the projects and organizations it may access.
 
 import { Fault } from "../core/fault.ts";
 import { isUuid } from "../core/id.ts";

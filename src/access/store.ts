@@ -40,8 +40,8 @@ export interface ReachedOrganization {
 }
 
 /**
- * What a request names besides its key. `@current` means the user's current one if the key may access it, else the
- * oldest that it may.
+ * The project or organization that a request names. `@current` means the user's current one if the key may access it,
+ * else the oldest that it may.
  */
 export interface Named {
   project_id?: number | "@current" | undefined;

@@ -12,7 +12,7 @@ import { createFirstAccounts, reissueFirstKey } from "./store.ts";
 export interface Bootstrapped {
   organization_id: string;
   project_id: number;
-  /** To be shown once, like the personal key; undefined when the operator gave it. */
+  /** Must be shown once, like the personal key; undefined when the operator gave it. */
   projectApiKey: string | undefined;
   personalApiKey: string | undefined;
 }
@@ -23,7 +23,7 @@ export type BootstrapInput = Pick<
   "bootstrapProjectApiKey" | "bootstrapPersonalApiKey" | "bootstrapEmail"
 >;
 
-/** In a reserved domain, where no mail is delivered. */
+/** An address in a reserved domain, where no mail is delivered. */
 const firstEmail = "admin@example.com";
 
 /**

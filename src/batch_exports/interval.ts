@@ -152,7 +152,7 @@ function isWithinOne(start: number, end: number, grid: Grid): boolean {
   return end - start <= grid.after(start) - grid.before(start);
 }
 
-/** In Python's spelling: 2025-01-07T00:00:00+00:00, with microseconds only where there are some. */
+/** Python's spelling: 2025-01-07T00:00:00+00:00, with microseconds only where there are some. */
 export function isoText(ms: number): string {
   const text = new Date(ms).toISOString();
   const fraction = text.slice(20, 23) === "000" ? "" : `.${text.slice(20, 23)}000`;

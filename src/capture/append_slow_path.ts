@@ -64,7 +64,7 @@ export function appendSlice(first: number, created: number, progress: AppendProg
   return { entryCount: at - first, rows };
 }
 
-/** As appendOne(); a piece of a recording is read in slices. */
+/** Variant of appendOne(); a piece of a recording is read in slices. */
 export async function appendLong(
   at: EntryOffset,
   created: number,

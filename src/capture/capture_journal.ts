@@ -21,12 +21,12 @@ import { warningLane } from "./warnings/warning.ts";
 /** Their order is part of the journal's format: a new lane comes last. */
 export const captureLanes = [liveLane, historicalLane, warningLane, mergeLane, recordingLane];
 
-/** What reads or copies the files of a journal on this machine. */
+/** Reads and copies the files of a journal on this machine. */
 export const captureSetup: JournalSetup = { io: systemIo, lanes: captureLanes };
 
 export interface CaptureJournalOptions
   extends Omit<JournalOptions, keyof JournalSetup>, Partial<JournalSetup> {
-  /** Where merges are appended instead of this journal's own lane. */
+  /** Takes merges instead of this journal's own lane. */
   mergesTo?: MergeAppender;
 }
 
@@ -36,7 +36,7 @@ export class CaptureJournal extends Journal {
   readonly warnings = this.getLane(warningLane);
   readonly merges = this.getLane(mergeLane);
   readonly recordings = this.getLane(recordingLane);
-  /** Where merges go: their lane, or another process's. */
+  /** Takes merges: their lane, or another process's. */
   readonly merging: MergeAppender;
   readonly quota: CaptureQuota<EventLane>;
   /** Reused for every event that is read; its values are valid until the next await. */

@@ -1,4 +1,4 @@
-// What bodies are captured with, and what became of one.
+// Options of capture, and the outcome of a body.
 
 import type { ProjectKeys } from "../access/project_keys.ts";
 import type { Clock } from "../core/clock.ts";
@@ -28,7 +28,7 @@ export interface CaptureOptions {
   definitions: Pick<DefinitionBook, "shapes" | "read" | "record">;
   /** The salts of the days whose cookieless events are accepted. */
   salts: Salts;
-  /** What projects with a quota have had of it today. */
+  /** Counts of today of projects with a quota. */
   dailyQuotas: Pick<DailyQuotas, "acquire" | "release">;
   /** When an answer may be sent: rows on disk, in ClickHouse, or only in memory. */
   ack: "journal" | "stored" | "memory";

@@ -1,4 +1,4 @@
-// What capture counts, as the operator's metrics.
+// Counts of capture, as the operator's metrics.
 
 import type { FaultCode } from "../core/fault.ts";
 import type { MemoryBudget } from "../work/bodies/memory_budget.ts";
@@ -65,7 +65,7 @@ export function followJournal({ registry }: CaptureMetrics, { journal }: OpenedC
   gauge("sluice_sessions_pending_events", underived, () => journal.underivedEvents);
 }
 
-/** What all journals of a server share, to be followed once: the disk, and sessions that wait in Postgres. */
+/** Follows once what all journals of a server share: the disk, and sessions that wait in Postgres. */
 export function followShared(
   { registry }: CaptureMetrics,
   { freeBytes, sessionBacklog }: OpenedCapture,

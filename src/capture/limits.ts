@@ -21,7 +21,7 @@ export const captureLimits = {
   importBatchRowsMax: 1_000_000,
   /** Native bytes of one INSERT, which takes four times as much memory of the engine: as read, squashed and sorted. */
   batchBytesMax: 48 * 1024 * 1024,
-  /** Those of an import where the engine has memory: larger parts are merged less often. */
+  /** Bytes of an import's INSERT where the engine has memory: larger parts are merged less often. */
   importBatchBytesMax: 112 * 1024 * 1024,
   /** The part of the engine's memory for imports' INSERTs under way. */
   importMemoryFraction: 1 / 14,

@@ -37,9 +37,9 @@ export interface OpenCaptureOptions extends Uses<"clock" | "log"> {
   ownDir?: string;
   /** Folders of workers that are no longer started: this process adopts their journals. */
   orphanDirs?: readonly string[];
-  /** Where Postgres is: host:port/name, without user and password; by default embedded. */
+  /** Address of Postgres: host:port/name, without user and password; by default embedded. */
   postgres?: string;
-  /** In a worker: worker 1, which decides what must be decided for all. */
+  /** Books of worker 1, in another worker: which decides what must be decided for all. */
   shared?: SharedBook & { merges: MergeAppender };
   flushIntervalMs: number;
   journalBytesMax: number;

@@ -27,7 +27,7 @@ import { readBodyKey, readEarlyKey } from "./scan/event_index.ts";
 import { answerV1 } from "./v1/answer.ts";
 import { v1Operation } from "./v1/model.ts";
 
-/** What all requests share. */
+/** Parts that all requests share. */
 interface CaptureContext extends SingleEventContext {
   arenas: ArenaPool;
   /** Announced bodies of fewer bytes are received whole and appended in one turn. */
@@ -114,7 +114,7 @@ async function answerAny(
       const admit = (chunk: Uint8Array) => admitByFirstKey(chunk, { options, arenas }, lease);
       const wire = inQuery ? undefined : short?.body.bytes;
       await body.receive({ request, query, options, admit, wire }, lease);
-      // Of many long bodies that arrive in one turn of the event loop, each further turn scans one.
+      // Each further turn of the event loop scans one of many long bodies that arrive in one turn.
       if (body.bytes.length > captureLimits.slowSliceBytesMax) await yieldToEventLoop();
     }
     const sent_at = readSentAt(body.sent_at ?? query.get("sent_at") ?? query.get("_"));
@@ -183,7 +183,7 @@ function keyIn(scanner: BodyScanner): string | undefined {
 /** Bytes after which the key may be known: most bodies begin with it. */
 const searchBytes = 4096;
 
-/** As readPath(), for every POST: its URL has a host, put there by the server. */
+/** Variant of readPath(), for every POST: its URL has a host, put there by the server. */
 function readAbsolutePath(url: string): string {
   const from = url.indexOf("/", 8);
   const to = url.indexOf("?", from);

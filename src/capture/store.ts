@@ -66,7 +66,7 @@ const feedColumns =
   "uuid, project_id, event, distinct_id, properties, timestamp, created_at, historical_migration, " +
   "person_mode, pk, pw, pv, gt, gk, rank";
 
-/** By table: how what is derived from its rows is derived again. */
+/** Keyed by table: how what is derived from its rows is derived again. */
 const derivations: Readonly<Record<string, string>> = {
   event_rows: `INSERT INTO event_feed (${feedColumns})
     SELECT ${feedColumns.replaceAll(/(\w+)/g, "e.$1")}
@@ -84,7 +84,7 @@ const derivations: Readonly<Record<string, string>> = {
     GROUP BY c.project_id, day, c.session_hash, c.distinct_id`,
 };
 
-/** Of so many parts, into which the numbers of rows in their batches divide these, one. */
+/** One of the parts into which the numbers of rows in their batches divide these. */
 export interface BatchPart {
   parts: number;
   part: number;

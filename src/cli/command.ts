@@ -14,7 +14,7 @@ export interface Command {
   name: string;
   /** One line for the list of commands. */
   summary: string;
-  /** What `--help` prints: usage, every option, one example. */
+  /** The text of `--help`: usage, every option, one example. */
   help: string;
   /**
    * `args`: the arguments after the command's name; main handles `--help`. Resolves to the exit code: 0 done,

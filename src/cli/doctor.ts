@@ -162,7 +162,7 @@ async function readReadiness(url: string): Promise<string | undefined> {
 /** With limits.healthMsMax for each attempt, some 10 s. */
 const attemptsMax = 5;
 
-/** What the server answers; undefined when it does not. */
+/** Reads what the server answers; undefined when it does not. */
 async function textAt(url: string, headers: Record<string, string> = {}): Promise<string | undefined> {
   const signal = AbortSignal.timeout(attemptsMax * limits.healthMsMax);
   return await fetch(url, { headers, signal, proxy: false })

@@ -36,7 +36,7 @@ export class Fault extends Error {
   readonly attr: string | null;
   /** Sent as Retry-After, in whole seconds. */
   readonly retryAfterSeconds: number | undefined;
-  /** For method_not_allowed: the Allow header. */
+  /** The Allow header of method_not_allowed. */
   readonly allow: string | undefined;
 
   constructor(

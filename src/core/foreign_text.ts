@@ -93,7 +93,7 @@ function listSpellings(secret: string): string[] {
   return [...new Set(all)].filter(({ length }) => length >= secretCharsMin);
 }
 
-/** What the base64 of any text contains if the bytes are in it, for each of the three alignments. */
+/** Lists what the base64 of any text contains if the bytes are in it, for each of the three alignments. */
 function listBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes])

@@ -17,7 +17,7 @@ export function newPersonalKey(): string {
   return `phx_${randomBase62(47)}`;
 }
 
-/** What is wrong with a key that a person chose; undefined when nothing is. Lengths are in characters. */
+/** Finds what is wrong with a key that a person chose; undefined when nothing is. Lengths are in characters. */
 export function wrongKey(key: string, charsMin = 8, charsMax = 64): string | undefined {
   const fits = key.length >= charsMin && key.length <= charsMax && /^[!-~]+$/.test(key);
   return fits ? undefined : `must be ${charsMin} to ${charsMax} visible ASCII characters`;

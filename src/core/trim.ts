@@ -17,7 +17,7 @@ export function withoutEnds(text: string, chars: string): string {
   return withoutFirst(withoutLast(text, chars), chars);
 }
 
-/** Without blanks at its ends, as Python finds them: not the byte order mark, but the separators of ASCII. */
+/** Removes blanks at its ends, as Python finds them: not the byte order mark, but the separators of ASCII. */
 export function trimmed(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && isBlank(text, start)) start++;

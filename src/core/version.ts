@@ -1,4 +1,4 @@
-// What runs: the version of the program, its commit, and the files of packages that it serves as they are.
+// Tells what runs: the version of the program, its commit, and the files of packages that it serves as they are.
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -32,12 +32,12 @@ export function servedFolder(name: string): string | undefined {
   }
 }
 
-/** What to do with data that a version from before the first release made. */
+/** The remedy for data that a version from before the first release made. */
 export const unreleasedRemedy =
   "no released version reads it; write its events there with a File export " +
   '(src/docs/changelog.md, "From an unreleased version"), and read them here: bun run sluice import FILE';
 
-/** What to do with data that a newer version has upgraded. */
+/** The remedy for data that a newer version has upgraded. */
 export const newerRemedy =
   "run that one, or restore a backup from before: DATA_DIR=NEW bun run sluice restore BACKUP";
 
@@ -48,7 +48,7 @@ export function readBuild(): string {
   return commit === "" ? readVersion() : `${readVersion()} (${commit})`;
 }
 
-/** Of the checkout: empty without git, and in a folder of another repository. */
+/** Reads the commit of the checkout: empty without git, and in a folder of another repository. */
 export function gitCommit(): string {
   if (!existsSync(join(root, ".git"))) return "";
   const git = ["git", "-C", root, "log", "-1", "--format=%h of %cs"];

@@ -18,7 +18,7 @@ export const hiddenProperties = wordsIn(`
   $group_0 $group_1 $group_2 $group_3 $group_4
 `);
 
-/** As in `definitions.kind`. */
+/** Same as in `definitions.kind`. */
 const kinds = { event: 1, person: 2, group: 3 } as const;
 
 /** The id of a definition, computed like the ids of persons. */

@@ -1,4 +1,4 @@
-// Which events have expired: whole days (UTC), by project; and whether the clock is reliable.
+// Decides which events have expired: whole days (UTC), by project; and whether the clock is reliable.
 
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
@@ -23,12 +23,12 @@ export function keptFrom(now: number, days: number): number {
   return (Math.floor(now / limits.dayMs) - days) * limits.dayMs;
 }
 
-/** What expires in all projects. Those with their own retention keep less, so they need not be excluded. */
+/** Computes what expires in all projects. Those with their own retention keep less, so they need not be excluded. */
 export function computeExpiry(now: number, days: number): Expiry {
   return { before: keptFrom(now, days) * 1000, projects: undefined };
 }
 
-/** What expires in projects that keep less than the server; at least one of them. */
+/** Computes what expires in projects that keep less than the server; at least one of them. */
 export function computeOwnExpiry(now: number, retentions: readonly OwnRetention[]): Expiry {
   const before = retentions.map(({ days }) => keptFrom(now, days) * 1000);
   return { before: Math.max(...before), projects: { ids: retentions.map(({ id }) => id), before } };

@@ -52,7 +52,7 @@ export function openEventRetention({
 }
 
 export interface PassOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
-  /** After how many days all events expire; a project may have fewer. Undefined: only projects with their own. */
+  /** Days after which all events expire; a project may have fewer. Undefined: only projects with their own. */
   retentionDays: number | undefined;
   expired(events: number): void;
   /** Stops the pass before its next statement; the engine finishes the present one. */

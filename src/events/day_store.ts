@@ -55,7 +55,7 @@ export async function countDays(
   }));
 }
 
-/** As countDays(), in one statement over a view of final rows. */
+/** Variant of countDays(), in one statement over a view of final rows. */
 export async function countFinalDays(
   reads: ProjectReads,
   view: "events" | "stored_events",

@@ -4,7 +4,7 @@ import { toMembers } from "../core/json/dictionary.ts";
 import { eventLimits } from "./limits.ts";
 import type { ShownElement } from "./model.ts";
 
-/** Of `$elements`: a list of objects with `tag_name`, `$el_text`, `classes`, `nth_child` and `attr__…`. */
+/** Parses `$elements`: a list of objects with `tag_name`, `$el_text`, `classes`, `nth_child` and `attr__…`. */
 export function parseElementList(json: string): ShownElement[] {
   const list: unknown = json === "" ? [] : JSON.parse(json);
   if (!Array.isArray(list)) return [];
@@ -26,7 +26,7 @@ export function parseElementList(json: string): ShownElement[] {
   });
 }
 
-/** Of `$elements_chain`: `tag.class.class:name="value"name="value";tag…`, with quotes in values escaped. */
+/** Parses `$elements_chain`: `tag.class.class:name="value"name="value";tag…`, with quotes in values escaped. */
 export function parseElementChain(chain: string): ShownElement[] {
   const scanned = chain.slice(0, eventLimits.chainCharsMax);
   const elements: ShownElement[] = [];
@@ -53,7 +53,7 @@ export function parseElementChain(chain: string): ShownElement[] {
   return elements;
 }
 
-/** Where tag and classes end: at a `;`, or at the colon before the first `name="`. */
+/** Finds where tag and classes end: at a `;`, or at the colon before the first `name="`. */
 function headEnd(chain: string, from: number): number {
   for (let at = from; at < chain.length; at++) {
     if (chain[at] === ";" || (chain[at] === ":" && nameEnd(chain, at + 1) > 0)) return at;
@@ -61,7 +61,7 @@ function headEnd(chain: string, from: number): number {
   return chain.length;
 }
 
-/** Where a name before `="` ends; 0 when none begins here. */
+/** Finds where a name before `="` ends; 0 when none begins here. */
 function nameEnd(chain: string, from: number): number {
   let at = from;
   while (/[\w$-]/.test(chain[at] ?? "")) at++;

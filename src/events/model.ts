@@ -17,7 +17,7 @@ export const eventModel = model("Event", {
   historical_migration: Type.Boolean(),
 });
 
-/** In lists. */
+/** Fields of an event in lists. */
 export const listedEventModel = Type.Object(
   {
     ...eventModel.properties,

@@ -11,7 +11,7 @@ export interface FoundEvent {
   /** The event's JSON, with a comma before it. */
   text: string;
   distinct_id: string;
-  /** Of its properties: JSON text and text, empty where it has none. */
+  /** JSON text and text of its properties, empty where it has none. */
   elements: string;
   chain: string;
 }

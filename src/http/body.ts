@@ -27,7 +27,7 @@ export async function readFields<Schema extends TObject, For extends Purpose = "
   const lease = leaseFor(request);
   try {
     const bytes = await receive(request, lease);
-    // Of many long bodies that arrive at once, each turn of the event loop reads one.
+    // Each turn of the event loop reads one of many long bodies that arrive at once.
     if (bytes.length > limits.parseAtOnceCharsMax) await yieldToEventLoop();
     const body = bytes.length === 0 ? {} : await readAs(request, schema as Rule, bytes);
     return checkFields(schema, body, purpose);

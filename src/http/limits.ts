@@ -43,11 +43,11 @@ export const httpLimits = {
   longReplyMsMax: 600_000,
   /** Unread bytes of long replies in memory, total. */
   heldRepliesBytesMax: memoryShares.replies,
-  /** Of them, those of one owner, and of one reply: twice what a read of ClickHouse returns, as JSON. */
+  /** The bytes of one owner, and of one reply: twice what a read of ClickHouse returns, as JSON. */
   heldReplyBytesMax,
   /** Younger replies are never ended for others, in ms. */
   heldReplyAgeMsMin: 2000,
-  /** After how long a request whose reply found no memory may be sent again, in seconds. */
+  /** Seconds after which a request whose reply found no memory may be sent again. */
   heldRetrySeconds: 5,
   /** Different properties of the rows of a CSV page, each a column: what a spreadsheet shows. */
   csvPropertiesMax: 2000,

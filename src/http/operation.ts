@@ -33,7 +33,7 @@ interface AllParts extends Services {
 /** The services of a room's operations. */
 export type RoomParts<Names extends keyof AllParts> = Pick<AllParts, Names>;
 
-/** Where operations are mounted, and the gate's option for them. */
+/** Paths at which operations are mounted, and the gate's option for them. */
 const homes = {
   project: { gate: "project_scope", paths: projectHomes },
   /** A project as `project` has it, named below its organization. */
@@ -50,7 +50,7 @@ const homes = {
   organizations: { gate: "account_scope", paths: ["/api/organizations"] },
   keys: { gate: "scope", paths: ["/api/personal_api_keys"] },
   users: { gate: "scope", paths: ["/api/users"] },
-  /** For people without a key, by the console's own script. */
+  /** Serves people without a key, by the console's own script. */
   sign_in: { gate: "console", paths: ["/api"] },
 } as const;
 
@@ -84,7 +84,7 @@ type Bodies<R extends Replies> = {
 type Input<M extends Method, B extends TObject> = M extends "POST" ? CreateInput<B> : UpdateInput<B>;
 
 export type OperationRequest<H extends Home, P extends string = string> = Admitted[H] & {
-  /** For work that outlives its request. */
+  /** Admits again work that outlives its request. */
   readmit: Readmit<Admitted[H]>;
   request: Request;
   /** The URL as its client sees it; links begin with it. */
@@ -103,7 +103,7 @@ interface OperationRecord<
   Put extends string | undefined,
 > {
   summary: string;
-  /** For a PATCH: the summary of a PUT that does the same, with a body that has every field without a default. */
+  /** The summary, beside a PATCH, of a PUT that does the same, with a body that has every field without a default. */
   put?: Put;
   description?: string;
   deprecated?: boolean;
@@ -217,7 +217,7 @@ type MountedElysia<Routes extends Record<string, unknown>> =
     ? Elysia<Base, S, D, M, Routes>
     : never;
 
-/** What the gate has resolved; undefined for an operation of another home. */
+/** Facts that the gate has resolved; undefined for an operation of another home. */
 type Context = Record<"access" | "project" | "organization" | "own", unknown> & {
   readmit: Readmit;
   services: Uses<"sql" | "clock" | "log">;

@@ -33,7 +33,7 @@ export const problems = Object.fromEntries(
   ),
 ) as Readonly<Record<FaultCode, { status: number; type: FaultType }>>;
 
-/** On every reply: browsers must not guess a type from a client's text in it. */
+/** Set on every reply: browsers must not guess a type from a client's text in it. */
 export const plainHeaders = { "x-content-type-options": "nosniff" } as const;
 
 /**

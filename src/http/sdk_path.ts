@@ -3,9 +3,9 @@
 import { wordsIn } from "../core/words.ts";
 
 /**
- * Where events are captured, and how such a body is read: without names, or all of it as a batch. Browsers send
- * recordings to /s, and SDKs' wrappers of language models send events to /i/v0/ai/batch. Whether a body holds events or
- * recordings follows from the body, not from the path.
+ * Paths at which events are captured, and how such a body is read: without names, or all of it as a batch. Browsers
+ * send recordings to /s, and SDKs' wrappers of language models send events to /i/v0/ai/batch. Whether a body holds
+ * events or recordings follows from the body, not from the path.
  */
 export const capturePaths: Readonly<Record<string, { allowsNameless?: true; isForBatches?: true }>> = {
   "/capture": {},
@@ -18,7 +18,7 @@ export const capturePaths: Readonly<Record<string, { allowsNameless?: true; isFo
   "/s": {},
 };
 
-/** Where PostHog's v1 protocol captures: SDKs send events of language models to the second, in the same format. */
+/** Paths of PostHog's v1 protocol: SDKs send events of language models to the second, in the same format. */
 export const v1Paths = ["/i/v1/analytics/events", "/i/v1/ai/events"];
 
 /** First segments of SDKs' paths: events, and recordings, configuration, flags, scripts. */

@@ -1,4 +1,4 @@
-// Where requests enter: refuses those whose target could be read in two ways (dot segments, backslashes, two Host
+// Refuses, where requests enter, those whose target could be read in two ways (dot segments, backslashes, two Host
 // headers), and gives every answer an X-Request-Id.
 
 import { Fault } from "../core/fault.ts";
@@ -16,7 +16,7 @@ type RoutedRequest = Request & { params: Record<string, string> };
 
 const idHeader = "x-request-id";
 
-/** What a proxy's id may be, so that it is safe in a log line and in a header; any other is replaced. */
+/** The ids of a proxy that are safe in a log line and in a header; any other is replaced. */
 const adoptable = /^[\w.:+/=@-]{1,128}$/;
 
 /**

@@ -259,7 +259,7 @@ function insightConditions(sql: Postgres, filter: InsightFilter, user_id: number
   );
 }
 
-/** By the kind of the query itself, without the nodes around it. */
+/** Selects by the kind of the query itself, without the nodes around it. */
 function isOfType(sql: Postgres, type: NonNullable<InsightFilter["insight"]>): PostgresFragment {
   const kind = sql`coalesce(i.query->'source'->'source'->>'kind', i.query->'source'->>'kind', i.query->>'kind', '')`;
   if (type === "JSON") return sql`NOT ${kind} = ANY(${Object.values(kindsByType)}::text[])`;

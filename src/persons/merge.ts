@@ -42,7 +42,7 @@ interface Node extends AddedId {
   stored: boolean;
   identified: boolean;
   parent: Node | undefined;
-  /** Of the merge that put it under its parent or made it a main id. */
+  /** Time of the merge that put it under its parent or made it a main id. */
   at: number;
   created_at: number;
 }

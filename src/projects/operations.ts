@@ -28,7 +28,7 @@ import {
 } from "./store.ts";
 
 interface ProjectParts extends Uses<"sql" | "clickhouse"> {
-  /** After how many days all events expire; a project may set fewer. Undefined: events are kept. */
+  /** Days after which all events expire; a project may set fewer. Undefined: events are kept. */
   eventRetentionDays?: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-// What one question may cost in the measure of its store: CPU-seconds, and threads by the store's cores.
+// Bounds what one question may cost in the measure of its store: CPU-seconds, and threads by the store's cores.
 
 import { Fault } from "../core/fault.ts";
 import {
@@ -22,7 +22,7 @@ export interface QueryBounds {
   work: Work;
   /** How long it may take, whatever it costs. */
   seconds: number;
-  /** Those of its next statement. */
+  /** Threads of its next statement. */
   threads: () => number;
   /** @throws Fault invalid_input when the statement cannot be run with so many CPU-seconds. */
   check: (text: string, params: Record<string, unknown>) => Promise<void>;

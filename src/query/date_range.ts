@@ -16,7 +16,7 @@ export interface DateSpan {
 }
 
 interface Today {
-  /** In ms since 1970. */
+  /** Milliseconds since 1970. */
   now: number;
   timezone: string;
   /** The day on which weeks begin, from 0 for Sunday on. */
@@ -75,7 +75,7 @@ function endInterval(interval: Interval, at: Moment): Moment {
   return interval === "second" ? start : addIntervals(interval, start, 1);
 }
 
-/** From the first interval that is whole, until the one of now; the span itself where that leaves nothing. */
+/** The span from the first interval that is whole, until the one of now; the span itself where that leaves nothing. */
 function wholeIntervals(span: DateSpan, interval: Interval, today: Today): DateSpan {
   const floor = (at: Moment) => floorToInterval(interval, at, today.weekStart);
   const start = floor(span.from);

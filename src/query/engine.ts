@@ -35,13 +35,13 @@ export interface EngineOptions extends Uses<"sql" | "clickhouse" | "clock"> {
   results?: ResultCache;
   /** QUERY_CPU_SECONDS_MAX; by default it follows from the store's cores. */
   cpuSecondsMax?: number | undefined;
-  /** What is known of the store; by default it is asked. */
+  /** Facts about the store; by default it is queried. */
   store?: QueryStore;
   /** Counts the bytes of queries that wait or run; one of its own by default. */
   texts?: MemoryBudget;
 }
 
-/** What a request has besides the query. */
+/** Fields of a request besides the query. */
 interface AnswerOptions extends QueryCaller {
   /** Whether a result of the last minutes is accepted. */
   mayBeCached: boolean;

@@ -1,4 +1,4 @@
-// What a kind of query is. Each has a folder and a line in kinds.ts.
+// The definition of a kind of query. Each has a folder and a line in kinds.ts.
 
 import { Fault } from "../core/fault.ts";
 import { isDictionary } from "../core/json/dictionary.ts";
@@ -16,7 +16,7 @@ import type { QueryAnswer, QueryContext } from "./store.ts";
 export type QuerySchema = Parameters<typeof checkFields>[0];
 export type Fields = Record<string, unknown>;
 
-/** What a kind's check returns, with whatever else its answer needs. */
+/** The result of a kind's check, with whatever else its answer needs. */
 export interface CheckedQuery {
   /** The name of the query in a fault. */
   attr: string;
@@ -46,7 +46,7 @@ interface KindParts<Schema extends QuerySchema, Type extends ResultType, Checked
    * @throws Fault for what is wrong in one, named by it.
    */
   read?: (reader: TextReader, checked: Checked) => Promise<unknown>;
-  /** For kinds that count persons. */
+  /** Lists persons, of kinds that count them. */
   persons?: PersonsBehind<QueryContext, Checked>;
 }
 

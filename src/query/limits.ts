@@ -68,7 +68,7 @@ export const queryLimits = {
   backgroundWaitMsMax: 600_000,
   /** How often the keys of those that run are checked, in ms: one that is revoked ends its queries within 5 s. */
   backgroundCheckMs: 1000,
-  /** Those that have ended and are not forgotten yet, in all and of one project; their results count above. */
+  /** Queries that have ended and are not forgotten yet, in all and of one project; their results count above. */
   backgroundKeptMax: 2_000,
   backgroundKeptOfProjectMax: 100,
   /** Characters of a query's id; PostHog's own have 32 or 36. */
@@ -96,7 +96,7 @@ export const queryLimits = {
   /** Values of a breakdown that get a line of their own: the default, and the most that can be requested. */
   breakdownValuesDefault: 25,
   breakdownValuesMax: 200,
-  /** On a map of the world: one for each country. */
+  /** Values on a map of the world: one for each country. */
   breakdownMapValues: 300,
   /** A breakdown is read in one pass if the first 100,000 events have at most 500 values. */
   breakdownEventsSeen: 100_000,

@@ -4,7 +4,7 @@
 /** The members of `results`, by type. */
 export interface ResultShapes {
   series: TrendLine;
-  /** With a breakdown, the steps of each value. */
+  /** Steps; with a breakdown those of each value. */
   steps: FunnelStep | FunnelStep[];
   conversions: FunnelTrend;
   times: FunnelTimes;
@@ -30,7 +30,7 @@ export interface TrendLine {
     math?: string | null;
     math_property?: string | null;
   } | null;
-  /** Of a formula: its index. */
+  /** Index of a formula. */
   order?: number;
   label: string;
   /** The sum of `data`. */
@@ -39,15 +39,18 @@ export interface TrendLine {
   labels: string[];
   /** The starts of the intervals; of stickiness how many intervals they are. */
   days: (string | number)[];
-  /** Of a lifecycle: new, returning, resurrecting or dormant. */
+  /** Lifecycle only: new, returning, resurrecting or dormant. */
   status?: string;
   /** When the display shows one number. */
   aggregated_value?: number;
-  /** Of several properties: a value of each. */
+  /** Values of several properties, one of each. */
   breakdown_value?: string | string[];
   compare?: true;
   compare_label?: "current" | "previous";
-  /** Of the time before one that has not ended: its numbers as far from its start as now is from the current one's. */
+  /**
+   * Numbers of the time before one that has not ended: its numbers as far from its start as now is from the current
+   * one's.
+   */
   until?: { date_to: string; data: number[]; count: number; aggregated_value?: number };
   filter: { date_from: string; date_to: string };
 }
@@ -73,9 +76,9 @@ export interface FunnelStep {
   breakdown_value?: string[];
 }
 
-/** Of the persons who began a funnel in each interval, how many finished it, in percent with two decimals. */
+/** The share of persons who began a funnel in each interval and finished it, in percent with two decimals. */
 export interface FunnelTrend {
-  /** Of the intervals. */
+  /** Number of the intervals. */
   count: number;
   data: number[];
   labels: string[];
@@ -87,7 +90,7 @@ export interface FunnelTrend {
 export interface FunnelTimes {
   /** The seconds at which each begins, and its persons. */
   bins: [seconds: number, persons: number][];
-  /** In seconds; null when nobody finished. */
+  /** Seconds; null when nobody finished. */
   average_conversion_time: number | null;
 }
 
@@ -114,11 +117,11 @@ export interface WebFigure {
   kind: "unit" | "duration_s" | "percentage";
   /** null: of no visits. */
   value: number | null;
-  /** Of the time before; null where nothing is compared, too. */
+  /** Figure of the time before; null where nothing is compared, too. */
   previous: number | null;
   changeFromPreviousPct: number | null;
   isIncreaseBad: boolean | null;
-  /** Of the time before, as far as now; only where the current time has not ended. */
+  /** Figure of the time before, as far as now; only where the current time has not ended. */
   until?: { date_to: string; value: number | null };
 }
 

@@ -155,7 +155,7 @@ function tooBusy(): Fault {
   return unavailable(detail, queryLimits.busyRetrySeconds);
 }
 
-/** What a result depends on besides events. */
+/** Facts on which a result depends besides events. */
 export interface QueriedProject {
   timezone: string;
   /** The day on which its weeks begin, from 0 for Sunday on. */
@@ -198,7 +198,7 @@ interface RowExpressions {
   columns: readonly string[];
   params: Readonly<Record<string, unknown>>;
   condition: (text: string) => string;
-  /** As text; null where it is null. */
+  /** Value as text; null where it is null. */
   value: (text: string) => string;
   /** Null where it is no finite number. */
   number: (text: string) => string;
@@ -234,7 +234,7 @@ export interface QueryTiming {
 
 /** A kind's answer: results of its type, in PostHog's format. */
 export interface QueryAnswer<Result = unknown> {
-  /** For kinds that have intervals. */
+  /** The interval, of kinds that have some. */
   interval?: Interval;
   /** undefined: without a definite time range. */
   span?: DateSpan;
@@ -264,7 +264,7 @@ export interface ShownTable {
   hasMore: boolean;
   limit: number;
   offset: number;
-  /** Of SQL: the query as sent, the statement (for keys with all scopes), and the durations of its steps. */
+  /** SQL only: the query as sent, the statement (for keys with all scopes), and the durations of its steps. */
   hogql?: string;
   clickhouse?: string;
   timings?: QueryTiming[];

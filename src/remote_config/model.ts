@@ -72,7 +72,7 @@ export const noFlagDefinitions = { flags: [], group_type_mapping: {}, cohorts: {
 /** The payload of any flag, as of a flag without one: posthog-node would return the body of a 404 as the payload. */
 export const noPayload = null;
 
-/** By path: data that SDKs send and this server does not store. */
+/** Paths of data that SDKs send and this server does not store. */
 export const notKept = {
   "/i/v1/logs": "Logs",
   "/i/v1/metrics": "Metrics",
@@ -81,7 +81,7 @@ export const notKept = {
   "/i/v0/ai": "Events of language models with files",
 } as const;
 
-/** By path: the replies of a project without surveys, experiments, early access features and tours. */
+/** Keyed by path: the replies of a project without surveys, experiments, early access features and tours. */
 export const emptyLists = {
   "/api/surveys": { surveys: [] },
   "/api/web_experiments": { experiments: [] },

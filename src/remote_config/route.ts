@@ -1,5 +1,5 @@
-// What SDKs request when they start: configuration, flags, surveys. The replies are public, so they show only whether
-// the project's key exists and whether it wants recordings.
+// Answers what SDKs request when they start: configuration, flags, surveys. The replies are public, so they show only
+// whether the project's key exists and whether it wants recordings.
 
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
@@ -94,7 +94,7 @@ export function remoteConfigRoutes(
 
 /** A configuration's script followed by posthog-js, which must not change. */
 function openScripts(): (config: string, library: Uint8Array) => Asset {
-  /** By the configuration's script, least recently used first. */
+  /** Keyed by the configuration's script, least recently used first. */
   const scripts = new Map<string, Asset>();
   return (config, library) => {
     const whole = async () => Buffer.concat([Buffer.from(config), library]);
@@ -110,7 +110,7 @@ const definitionQuery = {
   send_cohorts: parameter("With the cohorts of the flags.", (query, name) => query.get(name)),
 };
 
-/** For server SDKs: flag definitions, at the new path and the old one, and the payload of one flag. */
+/** Mounts, for server SDKs, flag definitions, at the new path and the old one, and the payload of one flag. */
 function definitionRoutes(gate: Gate) {
   const app = new Elysia({ name: "flag_definitions" }).use(gate);
   const answerWith =

@@ -39,7 +39,7 @@ export const sessionRecordingLimits = {
   /** How often deleted recordings are hidden in ClickHouse, in ms. */
   recordingHideMs: 5000,
   /**
-   * After how long without a piece a recording that shows no page is listed as a warning, in ms: posthog-js's idle
+   * Milliseconds without a piece after which a recording that shows no page is listed as a warning: posthog-js's idle
    * limit, after which a session does not go on. Older ones than the second number are not.
    */
   recordingRestedMs: 1_800_000,

@@ -3,7 +3,7 @@
 import Type, { type Static } from "typebox";
 import { flag, model, moment, nullable, readOnly, strictModel, unsupported } from "../http/fields/field.ts";
 
-/** What a link may show. */
+/** Kinds of things that a link may show. */
 export type SharedKind = "recording" | "insight" | "dashboard";
 
 /** How a thing is shared: whoever has the token may see it. */

@@ -14,14 +14,14 @@ import { openRecent, SizedCache } from "../work/maps.ts";
 import { sharingLimits } from "./limits.ts";
 import { claimResult, getComputedAt, getResult, type SharedLink, storeResult } from "./store.ts";
 
-/** What a link shows now, besides results: each tile is an insight or a text. */
+/** Content of a link, besides results: each tile is an insight or a text. */
 export interface SharedContent {
   name: string;
   description: string;
   tiles: { insight_id: number | null; text: string | null; layouts: object }[];
 }
 
-/** What the rooms of insights and dashboards provide. */
+/** Readers that the rooms of insights and dashboards provide. */
 export interface BoardReader {
   /** Undefined when the shared thing is deleted. */
   current(link: SharedLink): Promise<SharedContent | undefined>;
@@ -116,7 +116,7 @@ export interface SharedInsight {
   insight_id: number;
   name: string;
   description: string;
-  /** Which kind of results they are; none with an error. */
+  /** The kind of results; none with an error. */
   type?: string;
   /** Only those that its chart needs; empty with an error. */
   results: unknown[];
@@ -133,11 +133,11 @@ export interface SharedBoard {
 /** The board as JSON, which is never parsed whole: a link's results may have 8 MiB. */
 interface WrittenBoard {
   timezone: string;
-  /** By id: an insight's object without `insight_id` and its first bracket, in chunks. */
+  /** Keyed by id: an insight's object without `insight_id` and its first bracket, in chunks. */
   insights: ReadonlyMap<number, readonly Uint8Array[]>;
 }
 
-/** Where not all results fit, those of the last insights are left out. */
+/** If not all results fit, those of the last insights are left out. */
 async function writeBoard({ timezone, insights }: SharedBoard): Promise<WrittenBoard> {
   const written = new Map<number, readonly Uint8Array[]>();
   let left = sharingLimits.resultBytesMax;

@@ -1,4 +1,4 @@
-// What a link opens: a page for browsers, and its content as JSON for the page itself and for programs.
+// Opens a link: a page for browsers, and its content as JSON for the page itself and for programs.
 
 import { Elysia } from "elysia";
 import { openRateLimit } from "../access/rate.ts";
@@ -19,7 +19,7 @@ export function openSharing(parts: Omit<SharingParts, "links">): SharingParts {
 
 interface SharedRouteOptions extends ResultOptions {
   links: LinkCache;
-  /** What a link to a recording shows. */
+  /** Shows the recording of a link. */
   recording: (link: SharedLink) => Promise<object>;
   /** The page of a kind, or the one for an invalid token; undefined for a program's request. */
   page: (request: Request, kind: SharedKind | undefined) => Promise<Response> | undefined;
@@ -107,7 +107,7 @@ function openObject(members: object): string {
   return JSON.stringify(members).slice(0, -1);
 }
 
-/** In the form of WrittenBoard's insights. */
+/** An insight in the form of WrittenBoard's. */
 const notComputed = JSON.stringify({
   name: "Insight",
   description: "",

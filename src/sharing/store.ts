@@ -9,7 +9,7 @@ export interface SharedThing {
   target: string;
 }
 
-/** What a token opens. */
+/** The thing that a token opens. */
 export interface SharedLink extends SharedThing {
   id: number;
 }

@@ -13,7 +13,7 @@ import { sharingLimits } from "./limits.ts";
 import type { Sharing } from "./model.ts";
 import { findLinks, type SharedLink, type SharedThing, storeSealed, upsertSharing } from "./store.ts";
 
-/** As many random bits as an API key, since the token alone opens the thing. */
+/** The random bits of an API key, since the token alone opens the thing. */
 const tokenChars = 43;
 
 export interface SharingParts extends Uses<"sql" | "clock"> {

@@ -9,7 +9,7 @@ import { storageLimits } from "./limits.ts";
 import { isStoreLocked } from "./postgres/store_locks.ts";
 import type { Uses } from "./services.ts";
 
-/** For how long, in ms, a flush has had no success; 0 without trouble. */
+/** Milliseconds for which a flush has had no success; 0 without trouble. */
 export interface FlushTrouble {
   /** Nothing was stored. */
   failingMs: number;

@@ -13,10 +13,10 @@ import { embeddedAddress } from "./embedded/connection.ts";
 import { storageLimits } from "./limits.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 
-/** What the journal in DATA_DIR knows of the stores it was used with. */
+/** Facts that the journal in DATA_DIR has of the stores it was used with. */
 export interface KnownStores {
   database: string;
-  /** Where Postgres was, as nameDatabase() returns it. */
+  /** Address of Postgres, as nameDatabase() returns it. */
   postgres: string;
   /** Whether rows of it were stored, and none waits. */
   hasSent: boolean;
@@ -159,7 +159,9 @@ const identityTable = `
   CREATE TABLE IF NOT EXISTS store_identity (id UUID, life UInt64) ENGINE = MergeTree ORDER BY life
   SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1`;
 
-/** What Postgres knows of the events of its projects: the last numbers that it issued, and when it was made, in s. */
+/**
+ * Reads what Postgres knows of the events of its projects: the last numbers that it issued, and when it was made, in s.
+ */
 async function readTraces(sql: Postgres) {
   const last = (sequence: string) =>
     sql`coalesce((SELECT max(last_value) FROM pg_sequences WHERE sequencename = ${sequence}), 0)::integer`;

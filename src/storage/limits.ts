@@ -26,7 +26,7 @@ export const storageLimits = {
   olderSeenMsMax: 1000 * limits.serverSilentSecondsMax,
   /** Older servers named in one line: enough to see which kind they are. */
   serversShownMax: 10,
-  /** After how many idle seconds a Postgres connection is closed: long enough to stay open between requests. */
+  /** Idle seconds after which a Postgres connection is closed: long enough to stay open between requests. */
   postgresIdleSecondsMax: 120,
   /**
    * Attempts to store the end of an attempt while Postgres fails, and the first pause in ms: together less than any
@@ -36,7 +36,7 @@ export const storageLimits = {
   leaseEndRetryMs: 500,
   /** A lease that ends later than this from now, in ms, counts as free: the clock that wrote it was fast. */
   leaseAheadMsMax: 3_600_000,
-  /** After how long a pass whose process is gone is made by another one, and how often a claim is renewed, in ms. */
+  /** Milliseconds after which a pass whose process is gone is made by another one, and how often a claim is renewed. */
   passLeaseMs: 30_000,
   passBeatMs: 5000,
   /** Statements the embedded engine runs at once; exports may hold several for minutes. */
@@ -47,7 +47,7 @@ export const storageLimits = {
   flushSilentMsMax: 60_000,
   /** How long flushes may be refused for all of the engine's memory, in ms: statements free theirs within that time. */
   flushMemoryMsMax: 30_000,
-  /** For how long a statement may outlive its limit, in ms: the engine checks it between two blocks. */
+  /** Milliseconds for which a statement may outlive its limit: the engine checks it between two blocks. */
   statementOverdueMsMax: 10_000,
   /**
    * An engine that gets less than so many cores while its threads wait for as many may take so many times as long. At
@@ -55,7 +55,7 @@ export const storageLimits = {
    */
   engineStarvedCores: 0.25,
   engineStarvedFactor: 5,
-  /** For how long at least it is watched before it counts as stuck, in ms. */
+  /** Milliseconds for which at least it is watched before it counts as stuck. */
   engineWatchedMsMin: 4000,
   /** The pause after a restart before the next one, in ms: doubled each time, up to the second. */
   engineRestartPauseMsMin: 60_000,

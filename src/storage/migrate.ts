@@ -100,7 +100,7 @@ export function listMigrationFiles(store: StoreName, applied: AppliedMigration[]
 }
 
 /**
- * What migrate() would apply, by store. Nothing is changed.
+ * Lists what migrate() would apply, by store. Nothing is changed.
  * @throws UserError as migrate() does.
  */
 export async function pendingMigrations({ sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">, log: Log) {

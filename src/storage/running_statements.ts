@@ -1,4 +1,4 @@
-// What this process waits for in ClickHouse, as far as a restart of the engine depends on it.
+// Counts what this process waits for in ClickHouse, as far as a restart of the engine depends on it.
 
 import { systemClock } from "../core/clock.ts";
 
@@ -7,7 +7,7 @@ export class RunningStatements {
   /** When the limit of each statement that is being killed was over, by systemClock.elapsed(). */
   readonly killed = new Map<string, number>();
 
-  /** For how long a statement that is being killed outlives its limit, in ms: the longest; 0 without one. */
+  /** Milliseconds for which a statement that is being killed outlives its limit: the longest; 0 without one. */
   get overdueMs(): number {
     return Math.max(0, ...[...this.killed.values()].map((limitMs) => systemClock.elapsed() - limitMs));
   }

@@ -31,7 +31,7 @@ export interface Stores extends AsyncDisposable {
 
 interface StoreOptions {
   dataDir: string;
-  /** By default the embedded one. */
+  /** Default: the embedded one. */
   databaseUrl?: string | undefined;
   clickhouseUrl?: string | undefined;
   /** The name of the cluster that a remote ClickHouse is of. */
@@ -70,8 +70,8 @@ export async function openStores(options: StoreOptions): Promise<Stores> {
 }
 
 /**
- * For a command beside a server: uses the embedded stores of the process that owns this DATA_DIR, or starts its own and
- * owns the folder until they are closed.
+ * Attaches a command beside a server: uses the embedded stores of the process that owns this DATA_DIR, or starts its
+ * own and owns the folder until they are closed.
  * @throws UserError when a store does not answer.
  */
 export async function attachStores(options: StoreOptions): Promise<Stores> {
@@ -119,9 +119,7 @@ function requireData(dataDir: string): void {
   throw new UserError(`no server has ever started on DATA_DIR ${folder}: ${remedy}`);
 }
 
-/**
- * For a process that uses the stores of another one, which owns them; `embedded`: whether the ClickHouse is embedded.
- */
+/** Joins a process to the stores of another one, which owns them; `embedded`: whether the ClickHouse is embedded. */
 export function joinStores(
   connection: Required<Pick<Connection, "database_url" | "clickhouse_url">> & {
     embedded: boolean;

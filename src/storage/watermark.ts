@@ -22,16 +22,16 @@ export async function readWatermarks(sql: Postgres, now: number) {
     FROM known`;
   const living = rows.filter(({ seen }) => seen);
   return {
-    /** Of events, merges included. */
+    /** Watermark of events, merges included. */
     through: Math.min(now, ...living.map(({ stored }) => stored.getTime())),
-    /** Of pieces of recordings. */
+    /** Watermark of pieces of recordings. */
     recordings: Math.min(now, ...living.map(({ recordings }) => recordings.getTime())),
     /** Journals not seen for storageLimits.journalUnseenMsMax. */
     unseen: rows.filter(({ seen }) => !seen).map(({ name }) => name),
   };
 }
 
-/** By the name of each journal, the seconds since its server last reported. @param now ms since 1970. */
+/** Keyed by the name of each journal, the seconds since its server last reported. @param now ms since 1970. */
 export async function readSilences(
   sql: Postgres,
   now: number,

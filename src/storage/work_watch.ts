@@ -15,7 +15,7 @@ export interface Work {
 }
 
 /**
- * What the engine counts of one running statement: `rows` are those that it will read, as far as it knows by now;
+ * The engine's counters of one running statement: `rows` are those that it will read, as far as it knows by now;
  * `threads` are the system's ids of those that have worked for it.
  */
 export type CountedWork = Record<"tag" | "micros" | "rows_read" | "rows", string> & { threads: string[] };

@@ -103,7 +103,7 @@ export const deliveryModel = field.model("SubscriptionDelivery", {
 
 export type Delivery = Static<typeof deliveryModel>;
 
-/** What is wrong with a target; undefined when its value is one of its type. */
+/** Finds what is wrong with a target; undefined when its value is one of its type. */
 export function wrongTarget(type: TargetType, value: string): string | undefined {
   if (type === "email") {
     const addresses = addressesIn(value);

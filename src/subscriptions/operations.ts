@@ -134,7 +134,7 @@ async function checkInput(
     refuseInput("Ensure this value is between 1 and 366, or between -366 and -1.", "bysetpos");
 }
 
-/** With the project's zone where it has none of its own. */
+/** Fills in the project's zone where it has none of its own. */
 function withZone<Zoned extends { timezone: string | null }>(schedule: Zoned, { timezone }: AccessProject) {
   return { ...schedule, timezone: schedule.timezone ?? timezone };
 }

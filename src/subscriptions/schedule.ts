@@ -13,7 +13,7 @@ export interface Schedule {
   /** The number of days, weeks, months or years from one period to the next; at least 1. */
   interval: number;
   byweekday: readonly (typeof weekdays)[number][] | null;
-  /** Which of a period's days: from its start, or from its end when negative; ignored without byweekday. */
+  /** Days of a period: from its start, or from its end when negative; ignored without byweekday. */
   bysetpos: number | null;
   /** The number of occurrences from the start; null: unlimited. */
   count: number | null;

@@ -97,7 +97,7 @@ export async function requireSubscription(
   return present(await findSubscription(sql, project.id, parseRowId(params.id)));
 }
 
-/** Which reference is missing or deleted in the project; undefined when both exist. */
+/** Finds which reference is missing or deleted in the project; undefined when both exist. */
 export async function findMissing(
   sql: Postgres,
   project_id: number,

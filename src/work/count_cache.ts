@@ -20,7 +20,7 @@ interface ProjectCounts {
  */
 export class CountCache {
   readonly #clock: Clock;
-  /** By project, the most recently used last. */
+  /** Keyed by project, the most recently used last. */
   readonly #projects = new Map<number, ProjectCounts>();
 
   constructor(clock: Clock) {

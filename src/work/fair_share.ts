@@ -14,7 +14,7 @@ export type Owner = number | string;
 export class FairShare {
   #free: number;
   readonly #freeMultiple: number;
-  /** By owner, and by person of an owner. */
+  /** Keyed by owner, and by person of an owner. */
   readonly #held = new Tally<Owner>();
   /**
    * Owners that had a permit, the latest last: of two owners with as many permits, the one served longer ago is first.

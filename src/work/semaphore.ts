@@ -108,7 +108,7 @@ export class Semaphore {
 const never = new AbortController().signal;
 
 export interface Waiting<Need> extends FairWaiter {
-  /** What it waits for. */
+  /** The need that it waits for. */
   readonly need: Need;
   readonly begin: () => void;
 }

@@ -14,7 +14,7 @@ export function hashSession(token: string): string {
   return `session$${new Bun.CryptoHasher("sha256").update(token).digest("hex")}`;
 }
 
-/** In s: the longest life of a session, as the table has it. */
+/** Seconds: the longest life of a session, as the table has it. */
 const sessionSecondsMax = (30 * limits.dayMs) / 1000;
 
 /** @param siteUrl SITE_URL. With https, browsers send the cookie over TLS only, and accept it from no other host. */
@@ -45,7 +45,7 @@ export function openCookie(bareName: string, siteUrl: string | undefined) {
   };
 }
 
-/** Where sessions are accepted. SDKs' paths below /api have no gate. */
+/** Paths on which sessions are accepted. SDKs' paths below /api have no gate. */
 const forPeople = /^\/(api|console)\//;
 
 /**

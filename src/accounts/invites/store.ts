@@ -93,7 +93,7 @@ export async function revokeInvite(sql: Postgres, organization_id: string, id: s
   return rows.length > 0;
 }
 
-/** What the link of an invitation shows; undefined when it is not valid. */
+/** Finds what the link of an invitation shows; undefined when it is not valid. */
 export async function findInvite(sql: Postgres, id: string, token: string): Promise<ShownInvite | undefined> {
   const [row] = await sql<Stored<ShownInvite, "expires_at">[]>`
     SELECT o.name AS organization_name, i.target_email, i.first_name, i.expires_at

@@ -26,7 +26,7 @@ export const loginBody = strictModel("LoginRequest", {
   ),
 });
 
-/** What the console's own operations may refuse. */
+/** Refusals of the console's own operations. */
 export const consoleRefusals = { 400: refusal(400), 403: refusal(403), 429: refusal(429), 503: refusal(503) };
 
 export const loggedInModel = model("LoggedIn", { success: Type.Boolean() });

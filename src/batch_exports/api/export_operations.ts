@@ -58,7 +58,7 @@ function readOperations(parts: ExportParts) {
   ];
 }
 
-/** With their runs, exports are ten times as many rows: they are read while others are sent. */
+/** Exports with their runs are ten times as many rows: they are read while others are sent. */
 async function* shownBlocks({ sql, parse }: ExportParts, exports: readonly exportStore.StoredExport[]) {
   for (let at = 0; at < exports.length; at += limits.rowsShownAtOnceMax) {
     const page = await exportStore.withRuns(sql, exports.slice(at, at + limits.rowsShownAtOnceMax));

@@ -4,7 +4,7 @@
 import { exportLimits } from "../limits.ts";
 import { prefixFault, readsAsPattern } from "./objects/object_key.ts";
 
-/** What is wrong with a value; undefined when it is right. */
+/** Returns the fault of a value; undefined when it is right. */
 export type ValueRule = (value: unknown) => string | undefined;
 
 function shape(pattern: RegExp, expected: string): ValueRule {

@@ -8,7 +8,7 @@ import { type EngineZones, tooManyZones } from "../../storage/clickhouse/zones.t
 import { readNativeQuery, refuseProblem, refuseUnsupported, type SelectedColumn } from "./read.ts";
 import { type ExportModel, exportTables } from "./tables.ts";
 
-/** For rows of the model's table, already limited to project and interval. */
+/** Selects rows of the model's table, already limited to project and interval. */
 export interface CompiledQuery {
   /**
    * `alias`: 1 to 64 letters, digits, `_` and `$`, all different. It may be the name of another column, so the

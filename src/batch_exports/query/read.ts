@@ -13,7 +13,7 @@ import { type ExportModel, exportTables } from "./tables.ts";
 export interface SelectedColumn {
   node: ExpressionNode;
   alias: string | undefined;
-  /** As written. */
+  /** Written text. */
   text: string;
 }
 

@@ -7,7 +7,7 @@ import { sqlColumns, type SqlTable } from "../../query/sql/compile/lists/table.t
 export const exportModels = ["events", "persons"] as const;
 export type ExportModel = (typeof exportModels)[number];
 
-/** In UTC, as they are stored. */
+/** Moments in UTC, as they are stored. */
 const moments = (names: string): SqlTable["columns"] =>
   Object.fromEntries(wordsIn(names).map((name) => [name, { sql: name, type: "datetime" }]));
 

@@ -221,7 +221,7 @@ async function removeStale(
   }
 }
 
-/** Where the names of an export's files depend on the interval alone. */
+/** Reads the place whose names depend on the interval alone. */
 function readPlace({ destination_config: config, model, own_names }: runStore.ClaimedRun): string {
   const names = ["endpoint_url", "bucket_name", "account_name", "container_name", "path", "prefix"];
   return JSON.stringify([model, own_names, ...names.map((name) => config[name] ?? "")]);
@@ -239,7 +239,7 @@ async function writeRefused(attempt: Attempt, refused: statements.ExportWork["re
 }
 
 const uuidChars = 36;
-/** As many as fit in a line of the log. */
+/** The number that fits in a line of the log. */
 const uuidsPerLine = 40;
 
 /** A log line that cannot be written does not fail the run. */

@@ -116,7 +116,7 @@ export interface AttemptResult {
   /** Rows that the destination accepted, and those that it refused; unknown of a failed attempt. */
   rows?: { completed: number; failed: number };
   latest_error?: string;
-  /** For FailedRetryable: when it is retried. */
+  /** The next try of a FailedRetryable run. */
   next_attempt_at?: number;
 }
 

@@ -5,11 +5,11 @@ import type { CompiledQuery } from "../query/compile.ts";
 /** One column: its expression, its type, and its form in JSON. */
 export interface ExportColumn {
   name: string;
-  /** For CSV and Parquet. */
+  /** SQL for CSV and Parquet. */
   sql: string;
-  /** As the engine declares it; undefined before its answer. */
+  /** The type that the engine declares; undefined before its answer. */
   type: string | undefined;
-  /** For JSON lines: the text of a JSON value. */
+  /** SQL for JSON lines: the text of a JSON value. */
   json: string;
 }
 

@@ -133,7 +133,7 @@ export function sampleStatement({ select }: Selection, rows: number): ExportStat
   return wrapStatement(select, text, { sample_rows: rows });
 }
 
-/** Which of `files` files have rows, and how many. */
+/** Selects which of `files` files have rows, and how many. */
 export function selectFiles({ select, identity }: Selection, files: number): ExportStatement {
   const file = `${identity} % {files:UInt64} AS file`;
   const text = (rows: string) => `SELECT ${file}, count() AS rows FROM (${rows}) GROUP BY file ORDER BY file`;

@@ -81,7 +81,7 @@ export class Salts {
   readonly #options: SaltsOptions;
   days: SaltsByDay = new Map();
   readonly zones = new Zones();
-  /** From when until when there is a salt for every day whose events are accepted, in milliseconds since 1970. */
+  /** First and last moment with a salt for every day whose events are accepted, in milliseconds since 1970. */
   wholeFrom = 0;
   wholeUntil = 0;
   #ticking: IntervalTask | undefined;
@@ -137,7 +137,7 @@ export class Salts {
   }
 }
 
-/** As many as SHA-256 has. */
+/** Bytes of a SHA-256. */
 const saltBytes = 32;
 
 export async function openSalts(sql: Postgres, clock: Clock, log: Log): Promise<Salts> {

@@ -6,8 +6,8 @@ export const cookielessLimits = {
   /** When a day begins in the first zone (UTC+14), from its beginning in UTC, in ms. */
   cookielessDayBeginsMs: -14 * hourMs,
   /**
-   * Until when a day's events are accepted, from its beginning in UTC, in ms: 36 hours until it is over in the last
-   * zone (UTC-12), and 50 more for events that a client kept while offline. The same as PostHog's.
+   * The end of the time in which a day's events are accepted, from its beginning in UTC, in ms: 36 hours until it is
+   * over in the last zone (UTC-12), and 50 more for events that a client kept while offline. The same as PostHog's.
    */
   cookielessDayEndsMs: (36 + 50) * hourMs,
   /** How long before a day begins anywhere its salt is made, in ms, so that every process has it in time. */

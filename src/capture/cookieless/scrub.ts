@@ -33,7 +33,7 @@ const droppedOfSets: ReadonlySet<number> = new Set([...secret, ...initial]);
 const replaced: ReadonlySet<number> = new Set([part.$distinct_id, part.$device_id, part.$session_id]);
 
 const factNames = ["$ip", "$raw_user_agent", "$cookieless_extra", "$host", "$timezone"] as const;
-/** What of an event identifies its visitor; absent where it is no text. */
+/** Facts of an event that identify its visitor; absent where it is no text. */
 type VisitorFacts = Partial<Record<(typeof factNames)[number], string>>;
 
 /** Reads these members of the valid object at `from`; of two with the same name the last counts. */
@@ -58,7 +58,7 @@ export function readVisitorFacts(bytes: Uint8Array, from: number): VisitorFacts 
 export function scrub(bytes: Uint8Array, from: number, visitor: Visitor | undefined): Uint8Array {
   const out = new ByteColumn(pastValue(bytes, from) - from + addedBytes);
   const added = visitor && { distinct_id: visitor.distinct_id };
-  // In an array: a single object could be read as a batch.
+  // An array, since a single object could be read as a batch.
   out.u8(0x5b);
   const change = (slot: number, value: number) => {
     if (slot === field.distinct_id && visitor) return true;

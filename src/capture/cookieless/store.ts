@@ -2,7 +2,7 @@
 
 import { arrayText, type Postgres } from "../../storage/postgres/postgres.ts";
 
-/** Where all processes get their salts. */
+/** The source of all processes' salts. */
 export type SaltSource = ReturnType<typeof saltSource>;
 
 export function saltSource(sql: Postgres) {

@@ -21,7 +21,7 @@ import { cookielessLimits } from "./limits.ts";
 import { readVisitorFacts, scrub } from "./scrub.ts";
 import { distinctIdPrefix, hashVisitor, toSite } from "./visitor.ts";
 
-/** What all cookieless events of a request share. */
+/** Facts that all cookieless events of a request share. */
 export interface CookielessContext {
   /** Whether the project accepts them. */
   enabled: boolean;

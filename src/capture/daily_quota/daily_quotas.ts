@@ -19,9 +19,9 @@ type DailyQuotasOptions = Uses<"clock" | "log"> & { source: DailyCountSource };
 
 export class DailyQuotas {
   readonly #options: DailyQuotasOptions;
-  /** Since 1970. */
+  /** Counted from 1970. */
   #day = 0;
-  /** By project: what this process has counted, and what the others had when they were last read. */
+  /** Keyed by project: what this process has counted, and what the others had when they were last read. */
   #own = new Map<number, number>();
   #others = new Map<number, number>();
   #changed = new Set<number>();

@@ -8,7 +8,7 @@ export interface DailyCount {
   events: number;
 }
 
-/** Where the processes of all servers learn each other's counts. */
+/** Lets the processes of all servers read each other's counts. */
 export type DailyCountSource = ReturnType<typeof dailyCountSource>;
 
 /** @param process_id a uuid of this process; an earlier one of the same server counts among the others. */
@@ -25,7 +25,7 @@ export function dailyCountSource(sql: Postgres, process_id: string) {
         ON CONFLICT (day, project_id, process_id) DO UPDATE SET events = greatest(c.events, excluded.events)`;
       await sql`DELETE FROM daily_event_counts WHERE day < ${day}::text::date - 1`;
     },
-    /** What all other processes have counted on a day: of these projects, or of all. */
+    /** Reads the counts of all other processes on a day: of these projects, or of all. */
     readOthers: async (day: string, project_ids: readonly number[] | undefined): Promise<DailyCount[]> => {
       const ids = project_ids ? arrayText(project_ids) : null;
       return await sql<DailyCount[]>`

@@ -182,7 +182,7 @@ export function looksLikeJson(bytes: Uint8Array): boolean {
   return bytes[at] === 0x7b || bytes[at] === 0x5b;
 }
 
-/** Without a limited amount of white space around it. */
+/** Removes a limited amount of white space around it. */
 function trimmed(bytes: Uint8Array): Uint8Array {
   let [from, to] = [0, bytes.length];
   while (from < to && bytes[from]! <= 0x20 && from < decodeLimits.blanksBytesMax) from++;

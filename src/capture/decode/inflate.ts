@@ -114,7 +114,7 @@ function inflateSmall(
   }
 }
 
-/** What the first bytes of a gzip body hold; none when they are no such body, or far more than usual ones hold. */
+/** Inflates the first bytes of a gzip body; none when they are no such body, or far more than usual ones hold. */
 export function gunzipStart(bytes: Uint8Array): Uint8Array {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes.subarray(0, 0);
   const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: inlineInflatedBytesMax };

@@ -1,4 +1,4 @@
-// What is UTF-8 in bytes that may not be, and the surrogates that CESU-8 has in it.
+// Finds UTF-8 in bytes that may not be, and the surrogates that CESU-8 has in it.
 
 /** The length of the character at `at`, in bytes; 0 when it is not UTF-8. `at` is not ASCII. */
 export function soundLength(bytes: Uint8Array, at: number): number {

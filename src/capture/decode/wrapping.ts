@@ -2,7 +2,7 @@
 
 import type { Method } from "./inflate.ts";
 
-/** What came with the body. */
+/** Facts that came with the body. */
 export interface Sent {
   request: Pick<Request, "headers">;
   query: URLSearchParams;

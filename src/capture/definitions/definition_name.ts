@@ -1,4 +1,4 @@
-// What a process knows a definition's name by: a text, and a number of its bytes.
+// The keys of a definition's name within a process: a text, and a number of its bytes.
 
 import { toBytes } from "../../core/bytes.ts";
 import { wordsIn } from "../../core/words.ts";

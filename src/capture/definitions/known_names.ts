@@ -26,7 +26,7 @@ export type ProjectNames = ReturnType<typeof noNames>;
 export class KnownNames {
   readonly #options: KnownNamesOptions;
   readonly #projects = new Map<number, ProjectNames>();
-  /** To be written. */
+  /** Definitions that are to be written. */
   #definitions: Definition[] = [];
   #pairs: EventProperty[] = [];
   #settling: Promise<void> = Promise.resolve();
@@ -129,9 +129,9 @@ const bounds = { events: definitionLimits.eventsMax, properties: definitionLimit
 
 function noNames() {
   return {
-    /** By nameKey(): whether the type is known. */
+    /** Keyed by nameKey(): whether the type is known. */
     names: new Map<string, boolean>(),
-    /** By nameNumber(), names of properties: one that is not here is not in `names` either. */
+    /** Keyed by nameNumber(), names of properties: one that is not here is not in `names` either. */
     numbers: new Set(passedOverNumbers),
     pairs: new Set<number>(),
     events: 0,

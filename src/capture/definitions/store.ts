@@ -8,7 +8,7 @@ import type { NamedEvent } from "./event_shape.ts";
 import { definitionLimits } from "./limits.ts";
 import type { DetectedType } from "./property_type.ts";
 
-/** As in `definitions.kind`. */
+/** Same as in `definitions.kind`. */
 export const definitionKind = { event: 0, eventProperty: 1, personProperty: 2, groupProperty: 3 } as const;
 
 export interface Definition {

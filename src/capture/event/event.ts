@@ -41,7 +41,7 @@ export interface EventContext {
   received: number;
   /** How far the client's clock is ahead of ours, in microseconds; 0 when unknown or too little to matter. */
   skew: number;
-  /** Which group types the project may have; any when absent. */
+  /** Group types that the project may have; any when absent. */
   groupTypes?: GroupTypes;
   /** Events without a name are `$identify` calls (/engage). */
   allowsNameless?: boolean;

@@ -24,7 +24,7 @@ export type MergeAppender = RowAppender<MergeRow>;
 export const mergeLane: LaneKind<MergeBlock> = {
   ...plainLane,
   name: "merges",
-  // In which they are applied in order.
+  // The store in which they are applied in order.
   sink: "postgres",
   table: "merged_ids",
   toPartition: () => 0,

@@ -67,7 +67,7 @@ function isObject({ bytes, entries }: Indexed, at: EntryOffset, slot: number): b
   return entries[at + slot + 1]! > 0 && bytes[entries[at + slot]!] === 0x7b;
 }
 
-/** As rewrite(), without reading what names no key twice. */
+/** Variant of rewrite(), without reading what names no key twice. */
 function textOnce(bytes: Uint8Array, from: number, keys: RepeatedKeys | undefined): string | undefined {
   return keys?.mayRepeat(bytes, from) ? rewrite(bytes, from)[0] : undefined;
 }

@@ -12,7 +12,7 @@ import { appendText, type ByteRange, emptyRange, sameBytes } from "./raw_value.t
 export const changeKind = { set: 0, once: 1, unset: 2, group: 3 } as const;
 
 const noBytes: Uint8Array = new Uint8Array(0);
-/** By op: a set and an unset of one key are one change, the later. */
+/** Keyed by op: a set and an unset of one key are one change, the later. */
 const kindOf = [0, 1, 0, 2];
 const kinds = 3;
 
@@ -108,7 +108,7 @@ export class EventChanges {
   }
 }
 
-/** Which types of groups a project may have. */
+/** Types of groups that a project may have. */
 export type GroupTypes = Pick<KnownGroupTypes, "admit" | "isForbidden" | "assigned">;
 
 /** An event's groups, each type once; reused for every event. */

@@ -1,4 +1,4 @@
-// Which members of a body are indexed, and where the scan records them.
+// Members of a body that are indexed, and the numbers under which the scan records them.
 
 import { toBytes } from "../../core/bytes.ts";
 import type { JsonWalker } from "../../core/json/json_walker.ts";
@@ -51,7 +51,7 @@ export const alteration = { characters: 1, repeatedKey: 2 } as const;
 /** The numbers of an entry: a multiple of four, as the fast scan clears sixteen bytes at a time. */
 export const entryLength = 48;
 
-/** Where an entry begins in the index's numbers. The brand distinguishes it from an entry's number, counted from 0. */
+/** Start of an entry in the index's numbers. The brand distinguishes it from an entry's number, counted from 0. */
 export type EntryOffset = number & { readonly entryOffset: true };
 
 export function toOffset(which: number): EntryOffset {
@@ -92,7 +92,7 @@ export const grade = {
 /** Slots from here on are traits. */
 export const firstTrait = 64;
 
-/** What a member must be. */
+/** Kinds of values that a member may require. */
 export const valueKind = { text: 0, object: 1, flag: 2, text_or_number: 3 } as const;
 
 export const valueKindOf = new Uint8Array(Object.keys(trait).length).fill(valueKind.text);

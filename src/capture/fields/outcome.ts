@@ -16,7 +16,7 @@ export const reasons = wordsIn(`
 `);
 export type Reason = (typeof reasons)[number];
 
-/** What is unusual about an accepted event: it was altered, or it lacks what its kind needs. */
+/** Warnings about an accepted event: it was altered, or it lacks what its kind needs. */
 export const warnings = wordsIn(`
   distinct_id_truncated ignored_invalid_timestamp event_timestamp_in_future invalid_event_uuid
   unstorable_characters_replaced invalid_process_person_profile missing_alias missing_group_type missing_group_key

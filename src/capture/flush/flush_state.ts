@@ -8,7 +8,7 @@ import { flushLimits } from "./limits.ts";
 
 export class FlushState {
   readonly #clock: Clock;
-  /** Since when, by clock.elapsed(): nothing was stored, there was no answer, the engine lacks memory. */
+  /** Moments of clock.elapsed() since which: nothing was stored, there was no answer, the engine lacks memory. */
   #failing: number | undefined;
   #silent: number | undefined;
   #refused: number | undefined;

@@ -14,15 +14,15 @@ export const flushLimits = {
   firstColumnsSentBytes: 16 * 1024 * 1024,
   /** Bytes of folded sessions, and of events that are unread, in one INSERT: past it what there is is sent. */
   foldedSentBytes: 16 * 1024 * 1024,
-  /** After how long without use the memory of the fold is freed, in ms: up to 35 MB. */
+  /** Milliseconds without use after which the memory of the fold is freed: up to 35 MB. */
   foldIdleMs: 30_000,
   /** Segments whose days are derived at once: an INSERT costs the engine 15 ms, however small it is. */
   daysSegmentsMax: 16,
   /** Rows in quarantine: past this, a refused batch waits for an operator instead of being bisected. */
   quarantineRowsMax: 10_000,
   /**
-   * For how long a flush of a server that stops may have no answer, in ms, and how often that is checked: a stop beside
-   * a hung engine leaves the events in the journal, and ends in time.
+   * Milliseconds for which a flush of a server that stops may have no answer, and how often that is checked: a stop
+   * beside a hung engine leaves the events in the journal, and ends in time.
    */
   drainSilentMsMax: 8000,
   drainPollMs: 100,

@@ -1,6 +1,6 @@
-// What follows a segment's INSERT, when nobody waits: the names of its events are written, its sessions are derived by
-// folding its blocks, and the days of its events by sending their first columns, of several segments at once. A
-// segment's file stays in the journal until then, so that after a crash the next start does it.
+// Derives what follows a segment's INSERT, when nobody waits: the names of its events are written, its sessions are
+// derived by folding its blocks, and the days of its events by sending their first columns, of several segments at
+// once. A segment's file stays in the journal until then, so that after a crash the next start does it.
 
 import { toReason } from "../../core/log.ts";
 import type { Uses } from "../../storage/services.ts";
@@ -23,7 +23,7 @@ interface SessionDeriverOptions extends Uses<"clickhouse" | "clock" | "log"> {
   days: Pick<BatchSender, "sendFirstColumns" | "releaseIdle" | "abandon">;
   /** The names of events, which are written first. */
   definitions: Pick<DefinitionBook, "recover" | "settle">;
-  /** Where batches wait that cannot be derived; without it they are tried until they can. */
+  /** Keeps batches that cannot be derived; without it they are tried until they can. */
   backlog?: SessionBacklog | undefined;
   stopping: AbortSignal;
 }
@@ -200,7 +200,7 @@ export class SessionDeriver {
   }
 }
 
-/** Of the columns of which days are derived, the one that comes last in a block. */
+/** The last column, in a block, of those of which days are derived. */
 const lastDayColumn = "timestamp";
 
 /** How often the deriver checks whether events wait to be stored, in ms. */

@@ -27,7 +27,7 @@ export class SessionSender {
   readonly #options: SessionSenderOptions;
   /** The fold of the last segment: the next one needs no new memory. */
   #spare: SessionFold | undefined;
-  /** In ms of Clock.elapsed(). */
+  /** Milliseconds of Clock.elapsed(). */
   #usedAt = 0;
 
   constructor(options: SessionSenderOptions) {

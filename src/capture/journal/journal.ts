@@ -59,7 +59,7 @@ export class Journal {
   readonly #busyAt = new Map<LaneKind, number>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #cleaning: Promise<void> = Promise.resolve();
-  /** For failures that may repeat with each group. */
+  /** Logs failures that may repeat with each group. */
   readonly #log: RepeatedLog;
   #failedAtMs = Number.NEGATIVE_INFINITY;
 

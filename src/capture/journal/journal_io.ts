@@ -1,5 +1,5 @@
-// What a journal asks of its machine: files, chance, and which boot of the system this is. It is handed to every part
-// of a journal, so that a simulated machine can stand in for the real one.
+// A journal's access to its machine: files, chance, and which boot of the system this is. It is handed to every part of
+// a journal, so that a simulated machine can stand in for the real one.
 
 import fs from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";

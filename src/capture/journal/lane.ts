@@ -109,7 +109,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     return this.#scheduleGroup().promise;
   }
 
-  /** As commit(), with a waiter instead of a promise. */
+  /** Variant of commit(), with a waiter instead of a promise. */
   join(waiter: CommitWaiter): void {
     this.#scheduleGroup().add(waiter);
   }
@@ -279,8 +279,8 @@ export class CommitGroups {
 type SizeByProject = Map<number, PendingSize>;
 
 /**
- * What is pending in a lane, by project: bytes, and changes of persons and groups, from the open block until their
- * segment is flushed.
+ * Counts what is pending in a lane, by project: bytes, and changes of persons and groups, from the open block until
+ * their segment is flushed.
  */
 export class PendingByProject {
   readonly total = noSize();

@@ -10,11 +10,11 @@ import {
 import { captureLimits } from "../limits.ts";
 import type { JournalIo } from "./journal_io.ts";
 
-/** What a project has in a lane. */
+/** Sizes of what a project has in a lane. */
 export interface PendingSize {
-  /** As blocks estimate them; for segments found at the start, as in the file. */
+  /** Estimates of blocks; for segments found at the start, as in the file. */
   bytes: number;
-  /** Of persons and groups; each becomes a row when stored. Unknown, and 0, for segments found at the start. */
+  /** Changes of persons and groups; each becomes a row when stored. Unknown, and 0, for segments found at the start. */
   changes: number;
 }
 

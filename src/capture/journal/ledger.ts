@@ -12,8 +12,8 @@ import { type Extent, SyncedMarks } from "./segments/synced_marks.ts";
 
 export interface Expected extends Extent {
   /**
-   * What sound frames after these bytes are: refused in a segment that was `sealed`; never acknowledged where the mark
-   * is exact (`synced`); possibly acknowledged where it may be old (`least`).
+   * The meaning of sound frames after these bytes: refused in a segment that was `sealed`; never acknowledged where the
+   * mark is exact (`synced`); possibly acknowledged where it may be old (`least`).
    */
   tail: "sealed" | "synced" | "least";
 }

@@ -37,21 +37,21 @@ export const journalLimits = {
   /** Journals with different numbers in batch numbers; a power of two likewise. */
   journalsCountMax: 2 ** 12,
   /**
-   * What the journal leaves free of its volume for the stores: an eighth; at least two files of Postgres's log (16 MiB:
-   * the next is made before one is full) and a small segment, so that Postgres goes on when captures have stopped; at
-   * most four of the largest segments, and not more than a quarter.
+   * The part of its volume that the journal leaves free for the stores: an eighth; at least two files of Postgres's log
+   * (16 MiB: the next is made before one is full) and a small segment, so that Postgres goes on when captures have
+   * stopped; at most four of the largest segments, and not more than a quarter.
    */
   diskReserveFraction: 1 / 8,
   diskReserveBytesMin: 48 * 1024 * 1024,
   diskReserveBytesMax: 4 * captureLimits.historicalSegmentBytesMax,
   diskReserveFractionMax: 1 / 4,
-  /** What must be free above the reserve before captures resume, as a part of the reserve. */
+  /** Space that must be free above the reserve before captures resume, as a part of the reserve. */
   diskBackFraction: 1 / 8,
   /** Bytes that a health check writes to the journal's disk: a page, so that it needs a free block. */
   journalProbeBytes: 4096,
   /** How long the server is unready after a failed write, in ms: the Retry-After of these requests. */
   journalFailingMs: 5000,
-  /** After how long without use kept files are deleted, in ms. */
+  /** Milliseconds without use after which kept files are deleted. */
   recycledIdleMs: 600_000,
   /** Groups up to so many bytes are written synchronously, which takes less than waking another thread. */
   writeNowBytesMax: 64 * 1024,
@@ -73,7 +73,7 @@ export const journalLimits = {
   /** A project that holds at most JOURNAL_BYTES_MAX divided by this may continue while there is any space. */
   journalFloorDivisor: 1024,
   /**
-   * What a change of a person or group counts besides its bytes, in bytes: it becomes one or two rows, which cost the
+   * The weight of a change of a person or group besides its bytes, in bytes: it becomes one or two rows, which cost the
    * engine one or two microseconds, as 128 bytes of events do.
    */
   changeWeightBytes: 128,

@@ -36,7 +36,7 @@ export class DiskReserve {
     this.#options = options;
   }
 
-  /** As of the last poll(); undefined when none has succeeded. */
+  /** The figure of the last poll(); undefined when none has succeeded. */
   get freeBytes(): number | undefined {
     return Number.isFinite(this.#figures.freeBytes) ? this.#figures.freeBytes : undefined;
   }

@@ -163,7 +163,7 @@ export class ArenaPool {
     return this.#free.pop() ?? new ScanArena(this.#bodyBytesMax);
   }
 
-  /** At most one: each takes 130 MB. */
+  /** Acquires one at most: each takes 130 MB. */
   #acquireLong(bytes: number): ScanArena | undefined {
     if (this.#isLongInUse) return undefined;
     this.#isLongInUse = true;

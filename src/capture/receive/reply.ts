@@ -22,8 +22,8 @@ export function captureReply(request: Request, result: CaptureResult): Response 
 }
 
 /**
- * As captureReply(), with a list of ignored events and warnings (`?verbose=1`) where there is memory for another reply:
- * the events are accepted, and must not be sent again.
+ * Variant of captureReply(), with a list of ignored events and warnings (`?verbose=1`) where there is memory for
+ * another reply: the events are accepted, and must not be sent again.
  */
 export async function verboseReply(request: Request, result: CaptureResult): Promise<Response> {
   try {

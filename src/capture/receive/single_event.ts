@@ -28,7 +28,7 @@ export interface AnswerOptions extends CaptureOptions, RefusalOptions {
   observeSeconds(value: number): void;
 }
 
-/** What all requests share. */
+/** Parts that all requests share. */
 export interface SingleEventContext {
   options: AnswerOptions;
   singles: SingleEventWriter;
@@ -130,7 +130,7 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
   readonly announced: number;
   /** Has the bytes of the body from its arrival until it is answered. */
   readonly lease: MemoryLease;
-  /** By the clock's elapsed(). */
+  /** Moment of the clock's elapsed(). */
   readonly started: number;
   readonly #context: SingleEventContext;
   readonly #answer: (response: Response | Promise<Response>) => void;

@@ -28,7 +28,7 @@ export class Recorder {
   /** Whether snapshots were ignored because the project records no sessions: their sender may stop. */
   unwanted = false;
   readonly #options: RecorderOptions;
-  /** For short snapshots. */
+  /** Reads short snapshots. */
   #reader: SnapshotReader | undefined;
 
   constructor(options: RecorderOptions) {

@@ -128,7 +128,7 @@ function* copyAndHash(row: SnapshotRow, hasUuid: boolean): Slices<void> {
   const { source, from, to } = row.data;
   const seed = Bun.hash.xxHash64(`${row.session_id}\n${row.window_id}`);
   row.window_id = row.window_id.slice(0, limits.sessionIdCharsMax);
-  // In fixed slices, so that the hash does not depend on how the piece was read.
+  // Fixed slices, so that the hash does not depend on how the piece was read.
   const sliceMax = recordingLimits.snapshotSliceBytesMax;
   const copy = to - from > sliceMax ? Buffer.allocUnsafeSlow(to - from) : undefined;
   if (hasUuid && !copy) return;

@@ -153,7 +153,7 @@ export class FactsCollector {
     if (begins === undefined || Number.isNaN(facts.first)) return;
     const [earliest, latest] = [begins - slackMillis, begins + dayMillis];
     const isOutside = facts.last < earliest || facts.first > latest;
-    // Where the id's moment is none of the piece's, somebody else made the id, or the clock was set.
+    // If the id's moment is none of the piece's, somebody else made the id, or the clock was set.
     if (isOutside && this.#areNear) return;
     if (isOutside) facts.first = facts.last = Number.NaN;
     if (facts.first < earliest) facts.first = begins;

@@ -51,7 +51,7 @@ export class SnapshotWalker {
   #isSkipping = false;
   /** Whether the data is one event, without an array around it. */
   #single = false;
-  /** Where the open event begins. */
+  /** Start of the open event. */
   #eventFrom = 0;
 
   /** Starts with the object at `from`; `latest`: the latest plausible time, in milliseconds since 1970. */

@@ -58,7 +58,7 @@ export class BodyScanner {
   #slot: number = noSlot;
   #envelopeSlot: number = noSlot;
   #from = 0;
-  /** Where the value of the open `properties` begins, and its level. */
+  /** Start of the value of the open `properties`, and its level. */
   #propertiesFrom = 0;
   #propertiesLevel: number = level.body;
 
@@ -158,7 +158,7 @@ export class BodyScanner {
         this.#step = step.done;
       }
     }
-    // Where one item is unusual, the next ones are likely to be.
+    // If one item is unusual, the next ones are likely to be.
     if (found > 0) this.#backoff = 0;
     else if (this.#at < goal) this.#backoff = Math.min(slowItemsMax, this.#backoff * 2 + 1);
     this.#slowItemsLeft = this.#backoff;
@@ -169,7 +169,7 @@ export class BodyScanner {
   #endsPlain(fast: ScanArena): boolean {
     const { index } = this;
     const isBatch = index.shape === "batch";
-    // What open() writes uses the space of two entries.
+    // The entries that open() writes use the space of two.
     if (index.isSecondPass || index.isPartial || index.count + 2 > index.capacity) return false;
     if (!fast.endsPlain(this.#at, index.count, isBatch)) return false;
     if (isBatch) index.readEnvelope(index.count);

@@ -83,7 +83,7 @@ function monthNumber(word: string): number {
   return month < 0 ? (word === "sept" ? 9 : Number.NaN) : month + 1;
 }
 
-/** As chrono and RFC 822's successors read years of two digits. */
+/** Reads years of two digits as chrono and RFC 822's successors do. */
 function fullYear(text: string): number {
   const year = Number(text);
   return text.length > 2 ? year : year + (year < 69 ? 2000 : 1900);

@@ -84,7 +84,7 @@ async function captureBatch(
   if (body.bytes.buffer !== bytes.buffer) free(bytes, true);
   lease.resize(body.bytes.length + likelyIndexBytes(body.bytes.length) + uuidBytes);
   const address = () => options.readAddress(request);
-  // By the client's own clock, in microseconds since 1970; NaN when it is unknown.
+  // Measured by the client's own clock, in microseconds since 1970; NaN when it is unknown.
   const sentText = toBytes(request.headers.get("posthog-request-timestamp") ?? "");
   const sent_at = readIso(sentText, 0, sentText.length);
   const sent = { body, sent_at, allowsNameless: false, isVerbose: true, address, lease, refused, warnings };

@@ -61,7 +61,7 @@ function header(name: string, description: string) {
   return { name, in: "header", required: false, description, schema: { type: "string" as const } };
 }
 
-/** For POST on the first of v1Paths. */
+/** Operation of POST on the first of v1Paths. */
 export const v1Operation = {
   tags: ["Capture"],
   security: [],

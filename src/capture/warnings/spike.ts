@@ -16,7 +16,7 @@ export interface Spike {
 }
 
 export interface SeededMinute {
-  /** Since 1970. */
+  /** Counted from 1970. */
   minute: number;
   events: number;
   /** When the first of them arrived, in ms since 1970. */
@@ -28,7 +28,7 @@ interface Watched {
   minutes: Float64Array;
   sum: number;
   now: number;
-  /** From when on its events are counted, in minutes since 1970: a fraction where its first event is known. */
+  /** Start of its counting, in minutes since 1970: a fraction where its first event is known. */
   since: number;
   spike: Spike | undefined;
 }

@@ -1,6 +1,6 @@
-// What makes an event plain: it is stored as it was sent, with nothing altered or merged; the only warning that it may
-// get is that it lacks what its name needs. The fast scan
-// makes columns of plain events; all others go the slow way.
+// Rules that make an event plain: it is stored as it was sent, with nothing altered or merged; the only warning that it
+// may get is that it lacks what its name needs. The fast scan makes columns of plain events; all others go the slow
+// way.
 
 import { firstTrait, trait } from "../fields/event_fields.ts";
 import { rulesByName } from "../fields/event_rules.ts";

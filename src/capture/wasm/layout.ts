@@ -1,5 +1,5 @@
-// Where things lie in the memory of the fast scan, and its bounds. The module is built with these numbers: after a
-// change run `bun run build:wasm`.
+// Layout and bounds of the memory of the fast scan. The module is built with these numbers: after a change run `bun run
+// build:wasm`.
 
 import { limits } from "../../core/limits.ts";
 import { wordsIn } from "../../core/words.ts";
@@ -43,7 +43,7 @@ export const singleNumbers = singleKey + 2;
 
 const tableBytes = (keyLengthMax + 1) * 256;
 const rows = captureLimits.sliceRowsMax;
-/** Of one column of texts: what a slice's events hold, and the lengths of `texts` of them. */
+/** Bytes of one column of texts: what a slice's events hold, and the lengths of `texts` of them. */
 const textBytes = (texts: number): number =>
   captureLimits.sliceBytesMax + limits.eventBytesMax + texts * 4 + 1024;
 
@@ -123,7 +123,7 @@ export const paddingBytes = 64;
 /** Space for the index of a body's events: so many times the body's bytes, which is what the shortest ones need. */
 export const indexMultiple = 7;
 
-/** Where the index of events lies in a memory for bodies of up to so many bytes: after the body. */
+/** Offset of the index of events in a memory for bodies of up to so many bytes: after the body. */
 export function entriesAt(bodyBytesMax: number): number {
   return Math.ceil((layout.BODY + bodyBytesMax + paddingBytes) / 64) * 64;
 }

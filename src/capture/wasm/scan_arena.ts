@@ -48,9 +48,9 @@ export type IdentityBatch = ReturnType<typeof identityIn>;
 
 /** The part of a request that classify() needs. */
 interface ClassifyContext {
-  /** In microseconds since 1970. */
+  /** Microseconds since 1970. */
   received: number;
-  /** In microseconds. */
+  /** Microseconds. */
   skew: number;
   project_id: number;
   groupTypes?: Pick<GroupTypes, "assigned"> | undefined;
@@ -66,7 +66,7 @@ let compiled: WebAssembly.Module | undefined;
 const unusualKeys = knownKeys(unusualNames);
 
 export class ScanArena {
-  /** Where a body is put: at the beginning, followed by padding. */
+  /** Space for a body: at the beginning, followed by padding. */
   readonly body: Uint8Array;
   /** The index the fast scan writes. */
   readonly entries: Int32Array;
@@ -88,7 +88,7 @@ export class ScanArena {
   /** Several requests use it, each within one turn: see EventIndex.detach(). */
   readonly isShared: boolean;
 
-  /** For bodies of up to `bodyBytesMax` bytes; pages that are never touched take no memory. */
+  /** Holds bodies of up to `bodyBytesMax` bytes; pages that are never touched take no memory. */
   constructor(bodyBytesMax: number, isShared = false) {
     this.isShared = isShared;
     compiled ??= new WebAssembly.Module(readFileSync(new URL("./fast.wasm", import.meta.url)));

@@ -47,13 +47,13 @@ const wanted = [
   "created_at",
 ] as const;
 
-/** What `counted` has of an event beside its hash: the same numbers as src/storage/events/sessions.ts has. */
+/** Kinds that `counted` has of an event beside its hash: the same numbers as src/storage/events/sessions.ts has. */
 const kinds = ["$pageview", "$autocapture", "$screen"].map(toBytes);
 
 let compiled: WebAssembly.Module | undefined;
 
 export class SessionFold {
-  /** Where a block is put before add(): anywhere in it, or several side by side. */
+  /** Space for a block before add(): anywhere in it, or several side by side. */
   readonly input: Uint8Array;
   /** Native blocks of rows that are folded, for the structure of sessionsOfFolds, and their bytes. */
   #folded: Uint8Array[] = [];
@@ -160,7 +160,7 @@ export class SessionFold {
     return strays;
   }
 
-  /** What is folded so far, as Native blocks; the fold begins anew. */
+  /** Returns what is folded so far, as Native blocks; the fold begins anew. */
   drainFolded(): Uint8Array[] {
     this.#write();
     const folded = this.#folded;

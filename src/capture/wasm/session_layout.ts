@@ -1,12 +1,12 @@
-// Where things lie in the memory in which sessions are folded, and its bounds: after the tables of names of layout.ts,
-// which are used here as well. The module is built with these numbers: after a change run `bun run build:wasm`.
+// Layout and bounds of the memory in which sessions are folded: after the tables of names of layout.ts, which are used
+// here as well. The module is built with these numbers: after a change run `bun run build:wasm`.
 
 import { limits } from "../../core/limits.ts";
 import { adNames } from "../../storage/events/session_property.ts";
 import { sessionNames } from "../../storage/events/sessions.ts";
 import { assignAddresses, layout, paddingBytes } from "./layout.ts";
 
-/** What is read of an event's properties; the index of a name is its slot. */
+/** Names that are read of an event's properties; the index of a name is its slot. */
 export const foldedNames: readonly string[] = [...sessionNames, ...adNames];
 export const lcpSlot = sessionNames.length - 1;
 

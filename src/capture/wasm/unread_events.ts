@@ -9,7 +9,7 @@ import {
   writeColumnHead,
 } from "../../storage/native/native.ts";
 
-/** Where the values of an event lie; of texts also how long they are. */
+/** Ranges of an event's values; of texts also how long they are. */
 export interface ListedEvent {
   uuid: number;
   project: number;
@@ -17,7 +17,7 @@ export interface ListedEvent {
   timestamp: number;
   created: number;
   id: [from: number, length: number];
-  /** Of its properties; of a stray, of its session's id. */
+  /** The text of its properties; for a stray, of its session's id. */
   text: [from: number, length: number];
 }
 

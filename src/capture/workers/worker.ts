@@ -34,7 +34,7 @@ export interface WorkerConfig {
   dataDir: string;
   ownDir: string;
   databaseUrl: string;
-  /** Where that is, without user and password, or "embedded". */
+  /** Address of that, without user and password, or "embedded". */
   postgres: string;
   clickhouseUrl: string;
   clickhouseCluster: string | undefined;
@@ -42,7 +42,7 @@ export interface WorkerConfig {
   embedded: boolean;
   host: string;
   port: number;
-  /** Where worker 1 answers all but captures: http://127.0.0.1:PORT. */
+  /** Address at which worker 1 answers all but captures: http://127.0.0.1:PORT. */
   inside: string;
   captureAck: "journal" | "stored" | "memory";
   flushIntervalMs: number;

@@ -7,7 +7,7 @@ import { backupLimits } from "./limits.ts";
 
 export const listName = "files";
 
-/** What was written of one file, or one object. */
+/** Length and hash of one file, or one object. */
 export interface Written {
   bytes: number;
   sum: string;

@@ -59,7 +59,7 @@ export async function frozenParts(dataDir: string, { folder }: PartTable) {
   return (await readdir(frozen)).map((part) => ({ part, path: join(frozen, part) }));
 }
 
-/** For files that a backup into a bucket cannot send directly; thaw() also removes those of a killed backup. */
+/** Holds files that a backup into a bucket cannot send directly; thaw() also removes those of a killed backup. */
 export function stagingFolder(dataDir: string): string {
   return join(dataDir, frozenBelow, "sluice_backup_files");
 }

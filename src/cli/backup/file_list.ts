@@ -14,7 +14,7 @@ export interface FileTotals extends Written {
   files: number;
 }
 
-/** What was written of a file: all of it, or its parts in their order. */
+/** Parts that were written of a file: all of it, or its parts in their order. */
 export type WrittenParts = AsyncIterable<[path: string, written: Written]>;
 
 /** The list of a backup that is being written, in a folder of this machine. */

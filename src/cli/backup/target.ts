@@ -1,4 +1,4 @@
-// Where a backup is written. Both kinds write the manifest last: until then there is no backup.
+// Targets of a backup. Both kinds write the manifest last: until then there is no backup.
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, rename, rm, rmdir, writeFile } from "node:fs/promises";

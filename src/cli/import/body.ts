@@ -18,7 +18,7 @@ const tail = Buffer.from("]}");
 
 /** One body, with the position and the origin of each row. */
 export class Body {
-  /** From 0, in the order in which bodies are full. */
+  /** Counted from 0, in the order in which bodies are full. */
   number = 0;
   /** Whether it has merges, which are decided in the order of the files: it is sent after the one before it. */
   isOrdered = false;
@@ -28,7 +28,7 @@ export class Body {
   readonly #head: Buffer;
   #bytes: Buffer;
   #length: number;
-  /** Where each row ends; the next begins after one comma. */
+  /** Ends of rows; the next begins after one comma. */
   #ends: number[] = [];
   #lines: number[] = [];
   #files: number[] = [];
@@ -66,7 +66,7 @@ export class Body {
     this.#length += this.#bytes.write(text, this.#length, "utf8");
   }
 
-  /** To be called after a row's bytes, with its file's index and its line. */
+  /** Must be called after a row's bytes, with its file's index and its line. */
   endRow(file: number, line: number): void {
     this.#ends.push(this.#length);
     this.#files.push(file);

@@ -1,4 +1,4 @@
-// Which bodies of an import the server has answered, in a file, so that the same command can resume. The file
+// Records which bodies of an import the server has answered, in a file, so that the same command can resume. The file
 // names its inputs, and a resumed import compares the rows read again by their digest.
 
 import { rm } from "node:fs/promises";
@@ -10,7 +10,7 @@ import type { Body } from "./body.ts";
 import { addCounts, type ImportCounts, noCounts } from "./counts.ts";
 import type { TimeRules } from "./formats/timestamp.ts";
 
-/** What must be equal for a checkpoint to be valid. Paths are as given. */
+/** Inputs that must be equal for a checkpoint to be valid. Paths are as given. */
 export interface ImportInputs {
   files: { path: string; size: number | null; head: string }[];
   host: string;

@@ -30,7 +30,7 @@ export function sumCounts(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** With separators: 1,234,567. */
+/** Writes separators: 1,234,567. */
 export function formatCount(count: number): string {
   return count.toLocaleString("en");
 }

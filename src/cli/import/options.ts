@@ -13,7 +13,7 @@ import { standardInput } from "./reading/source.ts";
 
 export type ImportOptions = ReturnType<typeof readImportOptions>;
 
-/** What an import uses from outside; tests replace it. */
+/** Parts that an import uses from outside; tests replace it. */
 export interface ImportParts {
   clock: Clock;
   signal: AbortSignal;
@@ -23,7 +23,7 @@ export interface ImportParts {
   draw(text: string): void;
   /** Resolves after `ms`, or as soon as the signal fires. */
   pause(ms: number, stop: AbortSignal): Promise<void>;
-  /** In [0, 1). */
+  /** A number in [0, 1). */
   random(): number;
   input(): ReadableStream<Uint8Array>;
   bodyLimits: BodyLimits;

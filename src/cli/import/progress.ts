@@ -100,7 +100,7 @@ export class Reporter {
   #findPart(progress: Progress): number | undefined {
     const total = this.#options.bytesTotal;
     if (total === undefined || total === 0) return undefined;
-    // Of the bytes read, the part whose records have an outcome: 100 % means that all is sent.
+    // The part of the bytes read whose records have an outcome: 100 % means that all is sent.
     const { bytes, records, settled } = progress;
     return Math.min(1, bytes / total) * (records === 0 ? 0 : Math.min(1, settled / records));
   }

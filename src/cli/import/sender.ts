@@ -114,7 +114,7 @@ function isUnreachable(thrown: unknown): boolean {
 
 export type ReplyVerdict =
   | { is: "taken"; counts: ImportCounts; ignored: IgnoredRow[] }
-  /** To be sent again, after `waitMs` at the earliest. */
+  /** Must be sent again, after `waitMs` at the earliest. */
   | { is: "later"; reason: string; waitMs: number }
   | { is: "too large"; reason: string }
   /** Sent again, the bytes would be refused again. */

@@ -63,7 +63,7 @@ function beginsValue(bytes: Uint8Array, from: number): boolean {
   return bytes[before - 1] === 0x5c && (byte === 0x6e || byte === 0x72 || byte === 0x74);
 }
 
-/** What the number becomes; undefined for one that stays, or is none. */
+/** Bounds the number; undefined for one that stays, or is none. */
 function boundNumber(bytes: Uint8Array, from: number, end: number): string | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString("latin1");
   const value = Number(text);

@@ -21,10 +21,10 @@ export class JsonCursor {
   at = 0;
   /** Set after the closing bracket. */
   ended = false;
-  /** Where the key's bytes lie, without its quotes. */
+  /** Start of the key's bytes, without its quotes. */
   key = 0;
   keyEnd = 0;
-  /** Where the raw value lies. */
+  /** Start of the raw value. */
   value = 0;
   end = 0;
   #bytes: Uint8Array;

@@ -29,13 +29,13 @@ export const stopped = -2;
 export class JsonWalker {
   readonly bytes: Uint8Array;
   at = 0;
-  /** Where to stop, a few bytes further at the most; the end of the bytes by default. */
+  /** The offset at which to stop, a few bytes further at the most; the end of the bytes by default. */
   goal: number;
   /** Set to 1 when an escape was passed that cannot be stored: NUL, or half of a surrogate pair. */
   altered = 0;
   /** Set when a container was nested deeper than limits.jsonDepthMax. */
   isDeep = false;
-  /** Where the last key's bytes lie, without its quotes. */
+  /** Start of the last key's bytes, without its quotes. */
   keyFrom = 0;
   keyTo = 0;
   escapes = 0;
@@ -43,7 +43,7 @@ export class JsonWalker {
   #state: number = atValue;
   #depth = 0;
   #outer = 0;
-  /** What a number has had so far: 0 digits, 1 a fraction, 2 an exponent. */
+  /** Parts that a number has had so far: 0 digits, 1 a fraction, 2 an exponent. */
   #parts = 0;
   /** The opening bytes of the containers around the current value; it grows up to depthMax. */
   #nesting: Uint8Array;
@@ -218,7 +218,7 @@ export class JsonWalker {
     return false;
   }
 
-  /** Within a text, from `from` to its closing quote, or to the goal. */
+  /** Walks a text from `from` to its closing quote, or to the goal. */
   #pastText(from: number): number {
     const { bytes, goal } = this;
     let at = from;

@@ -12,7 +12,7 @@ import { type ApiDocument, completeDocument } from "./document.ts";
 export interface DescribedRoute {
   method: string;
   path: string;
-  /** With the scopes that the gate requires, e.g. `[{ personal_api_key: ["project:read"] }]`. */
+  /** Hooks with the scopes that the gate requires, e.g. `[{ personal_api_key: ["project:read"] }]`. */
   hooks: { detail?: { hide?: boolean; security?: Record<string, string[]>[] } };
 }
 

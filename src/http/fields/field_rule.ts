@@ -107,7 +107,7 @@ function integerIn(value: unknown): number | undefined {
   // Minus zero is zero.
   if (typeof value === "number" && Number.isInteger(value)) return value + 0;
   if (typeof value !== "string") return undefined;
-  // As Python reads one: single underscores between digits, and a fraction of zeros.
+  // Reads one as Python does: single underscores between digits, and a fraction of zeros.
   const text = value.trim();
   const whole = text.includes(".") ? withoutLast(text, "0") : `${text}.`;
   const number = whole.slice(0, -1);

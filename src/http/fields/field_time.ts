@@ -57,7 +57,7 @@ export function isoWithFraction(moment: string): string {
   return `${moment.replace(" ", "T")}Z`;
 }
 
-/** As isoWithFraction(), without a fraction of zero. */
+/** Variant of isoWithFraction(), without a fraction of zero. */
 export function formatStored(moment: string): string {
   const point = moment.indexOf(".");
   const isZero = point >= 0 && point < moment.length - 1 && withoutLast(moment, "0").length === point + 1;

@@ -18,7 +18,7 @@ export function namesParameter(description: string, itemsMax: number, rule: Rule
 
 const listForms = "A JSON list, one of them, or several parameters.";
 
-/** As namesParameter(), for texts that must not be trimmed. A wrong one is named by its index. */
+/** Variant of namesParameter(), for texts that must not be trimmed. A wrong one is named by its index. */
 export function textsParameter(
   description: string,
   { minItems = 0, maxItems, maxLength }: { minItems?: number; maxItems: number; maxLength: number },

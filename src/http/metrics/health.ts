@@ -21,14 +21,14 @@ type HealthCheck = () => Promise<string | undefined | void>;
 export interface HealthOptions extends Uses<"clock" | "log"> {
   /** The checks by the name that replies show, in that order. */
   checks: Readonly<Record<string, HealthCheck>>;
-  /** Those of them without which no capture is acknowledged. */
+  /** The checks without which no capture is acknowledged. */
   captureChecks: readonly string[];
   /** Every event accepted before this time, in ms since 1970, can be read. */
   storedUntil(): Promise<number>;
   metrics(): string | Promise<string>;
   /** The bearer token that `/metrics` requires; undefined opens it to anybody. */
   metricsToken?: string | undefined;
-  /** Where the readiness of each part is registered as a metric. */
+  /** The registry of the readiness of each part. */
   registry: Registry;
   checkMsMax?: number;
 }

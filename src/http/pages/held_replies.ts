@@ -59,7 +59,7 @@ export class HeldReply {
     this.#end.abort();
   }
 
-  /** To be called when it was read to its end, or will not be. */
+  /** Must be called when it was read to its end, or will not be. */
   close(): void {
     this.#change(-this.bytes);
     this.#all.replies.delete(this);
@@ -125,5 +125,5 @@ function tooLong(): Fault {
 const tooManyHeld = () =>
   unavailable("Too many long replies are being read. Please retry.", httpLimits.heldRetrySeconds);
 
-/** Those of this process, whose memory they share. */
+/** The replies of this process, whose memory they share. */
 export const heldReplies = new HeldReplies();

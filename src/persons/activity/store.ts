@@ -36,7 +36,7 @@ export async function recordChange(sql: Postgres, changed: Changed, activity: Pe
 export interface ActivityRow extends Pick<PersonActivity, "id" | "activity" | "user"> {
   person_id: string;
   created_at: Date;
-  /** Of a deletion: whether nothing is left, and no journal can restore anything. */
+  /** Whether nothing is left of a deletion, and no journal can restore anything. */
   is_erased: boolean | null;
 }
 

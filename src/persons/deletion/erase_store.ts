@@ -15,7 +15,7 @@ export interface DeletionScope {
 /** Persons of one project that are deleted together; their distinct ids are in person_deletion_ids. */
 export interface Erasure extends DeletionScope {
   project_id: number;
-  /** Of the stored orders, one for each person. */
+  /** Ids of the stored orders, one for each person. */
   ids: string[];
   /** Rows that arrived until then are deleted; microseconds since 1970. */
   ordered_at: number;

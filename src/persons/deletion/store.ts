@@ -64,7 +64,7 @@ async function hide(sql: Postgres, clickhouse: ClickHouse, erasure: Erasure): Pr
 }
 
 const orderedAt = (sql: Postgres) => sql`to_timestamp(ordered_at / 1e6)`;
-/** Until when the keys of a deleted project may have worked. */
+/** The last moment at which the keys of a deleted project may have worked. */
 const keysEnd = (sql: Postgres) => sql`ordered_at + make_interval(secs => ${personLimits.goneKeySeconds})`;
 
 const dueOrders = (sql: Postgres) => sql`
@@ -159,7 +159,7 @@ export async function hideOrdered(sql: Postgres, clickhouse: ClickHouse): Promis
   return orders.length <= personLimits.hiddenOrdersMax;
 }
 
-/** By table, the rows that a deletion will remove: those that had arrived by its order. */
+/** Keyed by table, the rows that a deletion will remove: those that had arrived by its order. */
 function hiddenRows(project_id: number, orders: readonly Ordered[]): HiddenRows {
   const rows: HiddenRows = {};
   for (const { isErased, tables } of erasedTables) {

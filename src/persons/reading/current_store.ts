@@ -1,6 +1,6 @@
-// Which changes of a property count, as in the view person_properties; and persons by the current values of their
-// properties. Stored changes are searched first: a current value is one of them. Only the persons found by them are
-// folded, since folding all of a project takes twenty times as long.
+// Selects which changes of a property count, as in the view person_properties; and persons by the current values of
+// their properties. Stored changes are searched first: a current value is one of them. Only the persons found by them
+// are folded, since folding all of a project takes twenty times as long.
 
 import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
 import { frequentValues } from "../../storage/events/frequent_values.ts";

@@ -34,14 +34,14 @@ const changes = rankedChanges(
 /** Only the latest changed keys of a person, since a reply shows no more. */
 const latestKeys = `GROUP BY main, key ORDER BY main, max(abs(at)) DESC LIMIT ${personLimits.personKeysMax} BY main`;
 
-/** For each person and key: the latest set or unset, else the first set_once. */
+/** Selects for each person and key the latest set or unset, else the first set_once. */
 const decisive = `SELECT main, key, if(lasts > 0, last, first) AS one, lasts > 0 AND last_op = 2 AS is_unset FROM (
     SELECT main, key, argMaxIf((at, text), rank, kind = 0) AS last, argMaxIf(op, rank, kind = 0) AS last_op,
       argMinIf((at, text), entry, kind > 0) AS first, countIf(kind = 0) AS lasts
     FROM (${changes}) ${latestKeys}
   )`;
 
-/** For each key whose latest change is an unset: the first set_once after it. */
+/** Selects the first set_once after it for each key whose latest change is an unset. */
 const afterUnsets = `SELECT main, key, argMin((at, text), entry) AS one, 0 AS is_unset
   FROM (${changes}) AS c
   INNER JOIN (

@@ -25,7 +25,7 @@ export interface Reading {
   idsEachMax?: number;
   /** Merged ids of all persons together. */
   idsMax?: number;
-  /** Of the statement that reads their properties. */
+  /** Options of the statement that reads their properties. */
   options?: QueryOptions;
 }
 

@@ -22,7 +22,7 @@ interface Split {
   id: string;
   project_id: number;
   main_id: string;
-  /** Of the transaction that undid the merges last: later merges have higher ones. */
+  /** Version of the transaction that undid the merges last: later merges have higher ones. */
   version: string;
   /** Merges that arrived up to this moment are undone; microseconds since 1970. */
   split_at: number;

@@ -23,7 +23,7 @@ export interface ListedEvents {
   properties: readonly PropertyFilter[];
 }
 
-/** What all lists of events have in common. */
+/** Parts that all lists of events have in common. */
 export const eventList = {
   table: "events",
   made: {

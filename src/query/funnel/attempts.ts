@@ -18,7 +18,7 @@ export interface FunnelScope {
   order: FunnelOrder;
   exclusions: readonly Exclusion[];
   walk: Walk;
-  /** Which of a person's events with a value of the breakdown the person counts for; all: a funnel for each value. */
+  /** The person's event whose value of the breakdown counts; all: a funnel for each value. */
   touch: "first" | "last" | "all";
   /** Whether sessions go through it instead of persons; events without one do not. */
   isBySession: boolean;

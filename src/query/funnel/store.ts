@@ -18,9 +18,9 @@ import {
   stepRows,
 } from "./attempts.ts";
 
-/** By step: the persons who reached it, and their seconds since the step before. */
+/** Keyed by step: the persons who reached it, and their seconds since the step before. */
 export interface FunnelRow {
-  /** In a breakdown the index of its value; the number of values stands for all others. */
+  /** The index of its value in a breakdown; the number of values stands for all others. */
   line: number;
   persons: (string | number)[];
   average_seconds: (number | null)[];
@@ -119,7 +119,7 @@ export interface TimesRow {
   /** The bin, counted from 0, and its persons. */
   bin: number;
   persons: string | number;
-  /** For all bins: where the first begins, the length of each in seconds, and their number. */
+  /** Start of the first bin, the length of each in seconds, and their number. */
   low: string | number;
   width: string | number;
   bins: string | number;

@@ -24,7 +24,7 @@ export interface Walk {
   columns: string[];
   /** Names of arrays with an element for each event, by the names that the expressions below have for it. */
   arrays: Record<string, string>;
-  /** Of the funnel that an event begins, when it was at each step: `never` where it was not, in the order of time. */
+  /** Times at each step of the funnel that an event begins: `never` where it was not, in the order of time. */
   times: string[];
   /** Whether an event with `mask` begins a funnel. */
   begins: string;
@@ -69,7 +69,7 @@ export function planWalk(
     : inOrder(steps.length, exclusions, order === "strict");
 }
 
-/** From each event of the first step on, each next step as soon as it follows; of a strict funnel, at once. */
+/** Walks from each event of the first step to each next step as soon as it follows; of a strict funnel, at once. */
 function inOrder(count: number, exclusions: readonly Exclusion[], isStrict: boolean): Walk {
   const columns: string[] = [];
   const next = isStrict ? nextAlone : following;
@@ -98,10 +98,10 @@ function inOrder(count: number, exclusions: readonly Exclusion[], isStrict: bool
 }
 
 /**
- * From each event on, the most steps that each have an event of their own. Steps with equal conditions take as many of
- * their events. Of steps that are different and may be of one event, the number that have one is the least, over all
- * sets of them, of how many are not in the set plus how many events are of a step in it (Hall's theorem).
- * An event that is excluded before all of them are done leaves nothing of what began in time before it.
+ * Counts from each event on the most steps that each have an event of their own. Steps with equal conditions take as
+ * many of their events. Of steps that are different and may be of one event, the number that have one is the least,
+ * over all sets of them, of how many are not in the set plus how many events are of a step in it (Hall's theorem). An
+ * event that is excluded before all of them are done leaves nothing of what began in time before it.
  */
 function anyOrder(steps: readonly Entity[], isBanned: boolean, attr: string): Walk {
   const columns: string[] = [];

@@ -137,7 +137,7 @@ function readVariables(variables: HogQLQuery["variables"]): Record<string, unkno
   return Object.fromEntries(named);
 }
 
-/** What `{filters}` stands for. */
+/** Compiles what `{filters}` stands for. */
 function filtersIn(context: QueryContext, { query, attr, filters }: ReturnType<typeof check>): SqlFilters {
   const { dateRange } = query.filters ?? {};
   const bound = (name: "date_from" | "date_to", side: "start" | "end"): string | undefined => {

@@ -56,7 +56,7 @@ export const lifecycleKind = queryKind({
   },
   persons: {
     takes: ["day", "status"],
-    /** Without a day those of the whole time, without a status those of any. */
+    /** Lists those of the whole time without a day, of any status without one. */
     of: async (context, checked, figure) => {
       const period = await wholePeriod(context, checked);
       const { day = null, status = null } = figure;

@@ -6,7 +6,7 @@ import type { PersonStatement } from "../parts/figure.ts";
 import type { CheckedPersons } from "../parts/lines.ts";
 import { Draft, type QueryContext } from "../store.ts";
 
-/** In PostHog's order. */
+/** PostHog's order. */
 export const statuses = ["new", "returning", "resurrecting", "dormant"] as const;
 
 /**

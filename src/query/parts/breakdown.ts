@@ -16,7 +16,7 @@ interface BreakdownPart {
   type: "event" | "person" | "group" | "session" | "hogql";
   /** The name of `property` in a fault. */
   attr: string;
-  /** Of a group: the index of its type. */
+  /** A group's index of its type. */
   typeIndex: number;
   /** Whether addresses are one value whatever stands at their end: a slash, ? or #. */
   isNormalized: boolean;
@@ -102,7 +102,7 @@ export function requireBreakdownScopes({ scopes }: QueryContext, { parts }: Brea
   requireScopes(scopes, required);
 }
 
-/** What valuesShown() made a value of; undefined for all others, and for another number of values. */
+/** Returns what valuesShown() made a value of; undefined for all others, and for another number of values. */
 export function toStoredValue({ parts }: Breakdown, shown: readonly string[]): string | null | undefined {
   if (shown.length !== parts.length || shown.includes(otherValues)) return undefined;
   const values = shown.map((item) => (item === noValue ? null : item));

@@ -20,7 +20,7 @@ export interface PersonStatement {
   text: string;
   params: Record<string, unknown>;
   /**
-   * What the list of persons has beside them: `appearances`, of one row a person: how many intervals later the person
+   * Columns of the list of persons beside them: `appearances`, of one row a person: how many intervals later the person
    * came; `event_count`: the sum of the rows' `events`.
    */
   adds?: "appearances" | "event_count";

@@ -158,17 +158,17 @@ export const breakdownFilter = maybe(
   }),
 );
 
-/** Which number of an insight, or of a funnel, persons are wanted of; each kind accepts some of these fields. */
+/** Identifies the figure whose persons are listed; each kind accepts some of these fields. */
 export const figureOfInsight = {
-  /** As in the result: a date, or a number of intervals for stickiness. */
+  /** Same as in the result: a date, or a number of intervals for stickiness. */
   day: anything(),
   /** The index of the series. */
   series: maybe(field.integer({ minimum: 0 })),
   breakdown: anything(),
-  /** Of a lifecycle. */
+  /** Status of a lifecycle. */
   status: maybe(field.text()),
   compare: maybe(field.choice(["current", "previous"])),
-  /** Of retention: the index of the row. */
+  /** Index of retention's row. */
   interval: maybe(field.integer({ minimum: 0 })),
 };
 export const figureOfStickiness = {
@@ -177,7 +177,7 @@ export const figureOfStickiness = {
   operator: maybe(field.choice(["gte", "lte", "exact"])),
 };
 export const figureOfFunnel = {
-  /** From 1 on, negative for those who did not reach it. */
+  /** A step from 1 on, negative for those who did not reach it. */
   funnelStep: maybe(field.integer()),
   funnelStepBreakdown: anything(),
 };

@@ -25,7 +25,7 @@ export interface Period {
   span: DateSpan;
   /** The starts of the intervals; empty where one number is of the whole period. */
   starts: Temporal.ZonedDateTime[];
-  /** Of the period before one that has not ended: as far from its start as now is from the current one's. */
+  /** End, in the period before one that has not ended: as far from its start as now is from the current one's. */
   until?: Temporal.ZonedDateTime;
 }
 

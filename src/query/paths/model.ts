@@ -24,7 +24,7 @@ export const pathsModel = strictModel("PathsQuery", {
       pathsHogQLExpression: unanswered("A path of expressions"),
       pathReplacements: unanswered("Cleaning paths by the project's rules"),
       localPathCleaningFilters: unanswered("Cleaning paths by rules"),
-      // Of the persons of a link; the links themselves are of all steps.
+      // Start of a link whose persons are listed; the links themselves are of all steps.
       pathStartKey: maybe(text({ blank: true, maxLength: 1100 })),
       pathEndKey: maybe(text({ blank: true, maxLength: 1100 })),
       pathDropoffKey: unanswered("Who left a path"),

@@ -23,7 +23,7 @@ export const pathsKind = queryKind({
   },
   persons: {
     takes: [],
-    /** As PostHog names them: `pathStartKey` is the link's source, `pathEndKey` its target. */
+    /** PostHog's names: `pathStartKey` is the link's source, `pathEndKey` its target. */
     of: async (context, checked) => {
       const { pathStartKey: source, pathEndKey: target } = checked.query.pathsFilter ?? {};
       return pathPersonsText(context, await buildScope(context, checked), { source, target });

@@ -129,7 +129,7 @@ function grouped(draft: Draft, { pathGroupings }: PathsFilter): string {
   return parts.length > 0 ? `multiIf(${parts.join(", ")}, own_name)` : "own_name";
 }
 
-/** Which paths are shown, and which of their `steps`, called `names`. */
+/** Selects which paths are shown, and which of their `steps`, called `names`. */
 function shownPart(draft: Draft, filter: PathsFilter): { where: string; path: string } {
   const { startPoint, endPoint, stepLimit } = filter;
   draft.params["steps"] = stepLimit ?? defaults.steps;

@@ -89,7 +89,7 @@ class WrittenRows extends WrittenJson implements Iterable<unknown> {
     yield "]";
   }
 
-  /** For JSON.stringify() of what contains it. */
+  /** Serves JSON.stringify() of what contains it. */
   toJSON(): unknown[] {
     return [...this];
   }

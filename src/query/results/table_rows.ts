@@ -111,7 +111,7 @@ function shownAs(type: string, spend: () => void): Show | undefined {
   };
 }
 
-/** Of an element of a tuple: `name Type`. */
+/** Matches an element of a tuple: `name Type`. */
 const elementName = /^(?:`(?:[^`\\]|\\.)*`|\w+) /;
 
 /** The arguments of a type, without the blanks between them. */

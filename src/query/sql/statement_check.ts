@@ -40,7 +40,7 @@ export async function checkStatement(
   if (wrong !== undefined) throw new Error(`a compiled query is not run: ${wrong}`);
 }
 
-/** What is wrong in a query tree, as the engine prints it: a node a line, below its parent by two blanks. */
+/** Finds what is wrong in a query tree, as the engine prints it: a node a line, below its parent by two blanks. */
 export function wrongIn(printed: readonly string[], project_id: number): string | undefined {
   const nodes = readNodes(printed.flatMap((text) => text.split("\n")));
   if (!/^(?:QUERY|UNION) id: /.test(nodes[0]?.text ?? "")) return "it has no tree";
@@ -160,7 +160,7 @@ const names: Readonly<Record<string, (value: string) => boolean>> = {
 };
 
 /**
- * What is wrong with a call; undefined when nothing is.
+ * Finds what is wrong with a call; undefined when nothing is.
  * @param readArguments returns constants of text, and undefined for each other argument.
  */
 function findWrong(name: string, readArguments: () => (string | undefined)[]): string | undefined {

@@ -102,7 +102,7 @@ export const stickinessKind = queryKind({
   },
 });
 
-/** By the number of intervals, how many persons were there in so many. */
+/** Keyed by the number of intervals, how many persons were there in so many. */
 async function countTimes(
   context: QueryContext,
   checked: CheckedStickiness & { isCumulative: boolean },

@@ -160,7 +160,7 @@ export async function breakdownValues(scope: TrendScope, breakdown: Breakdown) {
   return { values: rows.slice(0, limit).map((row) => row.value), more: rows.length > limit };
 }
 
-/** Without persons where only events are counted: the join would cost more than the rest. */
+/** Leaves out persons where only events are counted: the join would cost more than the rest. */
 function withoutPersons(scope: TrendScope): TrendScope {
   const { series } = scope;
   return series.math.startsWith("first_") ? scope : { ...scope, series: { ...series, math: "total" } };
@@ -244,9 +244,9 @@ function actorText(draft: Draft, { math, node }: Pick<Series, "math" | "node">):
 }
 
 /**
- * For math that counts persons active on a day, or in the week or month before it: rows of `person_id`, `bucket` and
- * the number of their `events` for each interval in whose week or month they were; by hours, its last one is that of
- * the interval, else the interval's first day. Undefined for other math.
+ * Selects, for math that counts persons active on a day, or in the week or month before it: rows of `person_id`,
+ * `bucket` and the number of their `events` for each interval in whose week or month they were; by hours, its last one
+ * is that of the interval, else the interval's first day. Undefined for other math.
  */
 function activeText(draft: Draft, scope: TrendScope, breakdown: BreakdownLines | undefined) {
   const { series, filters, span, buckets } = scope;

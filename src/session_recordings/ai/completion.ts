@@ -10,7 +10,7 @@ import { Semaphore } from "../../work/semaphore.ts";
 import { aiLimits } from "./limits.ts";
 
 export interface ModelServer {
-  /** Without a trailing slash, for example https://api.openai.com/v1. */
+  /** Address without a trailing slash, for example https://api.openai.com/v1. */
   url: string;
   key: string | undefined;
   model: string;

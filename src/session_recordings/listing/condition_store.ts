@@ -17,7 +17,7 @@ import type { RecordingConditions } from "./conditions.ts";
 import { type EventFilter, logColumns, recordingColumns } from "./filter_check.ts";
 
 interface Draft {
-  /** As in RecordingFilter. */
+  /** Same as in RecordingFilter. */
   from?: string | undefined;
   to?: string | undefined;
   params: Record<string, unknown>;

@@ -21,7 +21,7 @@ interface EnginePriorityOptions {
 export class EnginePriority {
   readonly #options: EnginePriorityOptions;
   #steps = 0;
-  /** Until when it keeps its usual priority, by clock.elapsed(). */
+  /** End of its usual priority, by clock.elapsed(). */
   #frontUntil = Number.NEGATIVE_INFINITY;
   #hasStored = false;
   #reads = 0;
@@ -68,7 +68,7 @@ export class EnginePriority {
     const before = usedMs();
     let forget = after(readLateMs, () => {
       const isStarved = usedMs() - before < readLateMs * readStarvedCores;
-      // Of several late reads one lifts it at a time.
+      // One of several late reads lifts it at a time.
       const isLifted = clock.elapsed() + frontMs - this.#frontUntil < readLateMs / 2;
       if (isStarved && !isLifted) this.#toFront(Math.max(0, this.#steps - readLiftSteps));
       forget = this.#liftWhenStarved();

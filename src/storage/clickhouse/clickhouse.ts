@@ -36,7 +36,7 @@ export interface QueryOptions {
   /** Ends the wait; a writing statement continues in ClickHouse. */
   abort?: AbortSignal;
   kind?: ReadKind;
-  /** For reads: the CPU-seconds that they may use; without a bound by default. */
+  /** CPU-seconds that reads may use; without a bound by default. */
   work?: Work;
 }
 
@@ -110,7 +110,7 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
   };
 }
 
-/** What changes nothing. */
+/** Opens reads, which change nothing. */
 function openReads({ client, read }: Connected, embedded: boolean) {
   const hidden = new HiddenRowsOfProjects();
   /** Rows parsed from JSON; 64-bit integers are strings. `params` are the values of `{name:Type}`. */

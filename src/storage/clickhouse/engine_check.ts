@@ -1,5 +1,5 @@
-// What a ClickHouse must have to serve us. It is checked when a server starts on a remote one, so that what is missing
-// is one line there, instead of a failing statement later. README.md lists it with its reasons.
+// Checks what a ClickHouse must have to serve us. It is checked when a server starts on a remote one, so that what is
+// missing is one line there, instead of a failing statement later. README.md lists it with its reasons.
 
 import { UserError } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
@@ -72,7 +72,7 @@ const featuresQuery = `SELECT version() AS version,
   ${lacking("table_settings", "merge_tree_settings")} AS table_settings,
   ${lacking("functions", "functions")} AS functions`;
 
-/** What is wrong with an engine, in one line; undefined when nothing is. */
+/** Finds what is wrong with an engine, in one line; undefined when nothing is. */
 export function findEngineProblem(found: Found): string | undefined {
   const { version, settings, fixed, table_settings, functions } = found;
   const lacks = [

@@ -4,7 +4,7 @@ import { limits } from "../../core/limits.ts";
 
 /** The memory of all permits for reads but the one for more, in bytes of the engine. */
 const readsBytesMax = 1_200_000_000;
-/** What small reads, exports and the flush may use of it. */
+/** Permits of small reads, exports and the flush. */
 const permits = {
   readSmallPermits: 5,
   readExportBytesMax: 80_000_000,
@@ -74,11 +74,11 @@ export const clickhouseLimits = {
   /** CPU-seconds of one statement of a page; and how often they are counted of those that run for longer, in ms. */
   pageCpuSecondsMax: 10,
   workPollMs: 1000,
-  /** After how long without an answer to that an engine is frozen, or cannot be reached, in ms. */
+  /** Milliseconds without an answer to that after which an engine is frozen, or cannot be reached. */
   engineSilentMsMax: 20_000,
   /** How often an abandoned statement is killed and searched for, in ms; its permit is held meanwhile. */
   readKillAgainMs: 200,
-  /** For how long, in ms; then the permit is released even if the user may not kill or list statements. */
+  /** Time, in ms; then the permit is released even if the user may not kill or list statements. */
   readGoneMsMax: 60_000,
   /** How long one such check may take, in ms. */
   readKillMsMax: 5000,

@@ -11,7 +11,7 @@ interface Statement {
 
 export class MemoryNeeds {
   readonly #clock: Pick<Clock, "elapsed">;
-  /** In the order in which they were added. */
+  /** Levels in the order in which they were added. */
   readonly #levels = new Map<string, { level: number; untilMs: number }>();
 
   constructor(clock: Pick<Clock, "elapsed"> = systemClock) {

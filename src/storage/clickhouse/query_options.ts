@@ -32,7 +32,7 @@ export const wholePageOptions: QueryOptions = {
 export interface ProjectReads {
   readonly clickhouse: ClickHouse;
   readonly project_id: number;
-  /** As ClickHouse.query() with queryOptions; `project_id` is a parameter of every statement. */
+  /** Variant of ClickHouse.query() with queryOptions; `project_id` is a parameter of every statement. */
   query<Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions): Promise<Row[]>;
 }
 

@@ -14,7 +14,7 @@ import { clickhouseLimits } from "./limits.ts";
 import { MemoryNeeds } from "./memory_needs.ts";
 import { withShortParams } from "./short_params.ts";
 
-/** For statements with a client's expressions. */
+/** Settings of statements with a client's expressions. */
 export const inWrittenOrder = { optimize_move_to_prewhere: 0 } as const;
 
 /** The kind of a read: each has permits of its own, so that none waits behind another. */
@@ -49,7 +49,7 @@ interface ReadRequest {
   abort: AbortSignal;
   /** "page" by default. */
   kind?: ReadKind | undefined;
-  /** Without a bound by default. */
+  /** Bounds the work; none by default. */
   work?: Work | undefined;
 }
 

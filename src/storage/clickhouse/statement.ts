@@ -87,13 +87,13 @@ export function splitStatements(script: string): string[] {
 }
 
 export interface Insert {
-  /** Where FROM INFILE belongs: before SETTINGS, FORMAT or VALUES. */
+  /** Offset at which FROM INFILE belongs: before SETTINGS, FORMAT or VALUES. */
   splitAt: number;
   /** SETTINGS as written, without FORMAT. */
   settings: string;
   /** The format of the data; undefined when the rows come from a SELECT or stand behind VALUES. */
   format: string | undefined;
-  /** Where data may begin. */
+  /** Offset at which data may begin. */
   dataAt: number;
   /** The literal behind FROM INFILE, quotes included. */
   file: string | undefined;
@@ -101,7 +101,7 @@ export interface Insert {
   input?: { start: number; end: number };
 }
 
-/** Where an INSERT takes its rows from; undefined for any other statement. */
+/** Reads where an INSERT takes its rows from; undefined for any other statement. */
 export function readInsert(text: string): Insert | undefined {
   const tokens = readTokens(text);
   if (next(tokens)?.text.toUpperCase() !== "INSERT") return undefined;
@@ -147,7 +147,7 @@ function withoutData({ length }: string): Insert {
   return { splitAt: length, settings: "", format: undefined, dataAt: length, file: undefined };
 }
 
-/** What a statement is, by its tokens. */
+/** Reads the shape of a statement from its tokens. */
 export function readShape(text: string) {
   const shape = {
     /** The first word, in capitals; empty when it starts with a bracket or a literal. */

@@ -14,7 +14,7 @@ export function toEngineZone(name: string): string | undefined {
   return zone?.name === name ? zone.engineName : undefined;
 }
 
-/** As toEngineZone(), in any case: earlier versions stored zones so. */
+/** Variant of toEngineZone(), in any case: earlier versions stored zones so. */
 export const findEngineZone = (name: string): string | undefined => findZone(name)?.engineName;
 
 /** The canonical name of a stored zone; UTC when it is none. */

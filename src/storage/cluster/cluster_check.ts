@@ -24,15 +24,15 @@ interface FoundMacro {
 export interface FoundCluster {
   replicas: readonly ReplicaRow[];
   clusters: readonly string[];
-  /** Of the servers that answered. */
+  /** Macros of the servers that answered. */
   macros: readonly FoundMacro[];
 }
 
 export interface FoundDatabase {
   database: string;
-  /** Of the database: Atomic, Replicated, Shared. */
+  /** Engine of the database: Atomic, Replicated, Shared. */
   engine: string;
-  /** Of event_rows; "" when there is none. */
+  /** Engine of event_rows; "" when there is none. */
   tableEngine: string;
   /** The comment of schema_migrations. */
   comment: string;
@@ -96,7 +96,7 @@ export async function shapeComment(clickhouse: ClickHouse, cluster: Cluster): Pr
   return `${shapeStart}${shardsText((await findCluster(clickhouse, cluster)).replicas)}`;
 }
 
-/** What is wrong with a cluster, in one line; undefined when nothing is. */
+/** Finds what is wrong with a cluster, in one line; undefined when nothing is. */
 export function findClusterProblem(
   { name }: Cluster,
   { replicas, clusters, macros }: FoundCluster,
@@ -149,7 +149,7 @@ function findMacroProblem(macros: readonly FoundMacro[]): string | undefined {
   return undefined;
 }
 
-/** What is wrong with a ClickHouse used without a cluster, in one line; undefined when nothing is. */
+/** Finds what is wrong with a ClickHouse used without a cluster, in one line; undefined when nothing is. */
 export function problemWithoutCluster(found: FoundDatabase): string | undefined {
   const { database, engine, tableEngine, isCloud } = found;
   if (tableEngine === "Distributed") {

@@ -1,4 +1,4 @@
-// Which servers of a cluster are unavailable, for readiness. A missing replica is reported; a missing shard is an
+// Finds which servers of a cluster are unavailable, for readiness. A missing replica is reported; a missing shard is an
 // error, since nothing can be read or written without it.
 
 import type { ClickHouse } from "../clickhouse/clickhouse.ts";
@@ -68,7 +68,7 @@ function queryAll(clickhouse: ClickHouse, { name, database }: Cluster): Promise<
 }
 
 /**
- * What is missing or read-only among the replicas that answered.
+ * Finds what is missing or read-only among the replicas that answered.
  * @throws ShardAway
  */
 export function findReplicaProblem(replicas: readonly Replica[], answers: readonly ReplicaAnswer[]) {

@@ -11,7 +11,7 @@ interface Definition {
   after: string;
 }
 
-/** By the words that a statement of sql/clickhouse begins with, each of which can be repeated. */
+/** Keyed by the words that a statement of sql/clickhouse begins with, each of which can be repeated. */
 const rules: Readonly<Record<string, (definition: Definition, cluster: Cluster) => string[]>> = {
   "CREATE TABLE IF NOT EXISTS": createTable,
   "CREATE MATERIALIZED VIEW IF NOT EXISTS": createFeedingView,

@@ -1,9 +1,9 @@
-// Where the rows of each table and view lie on a cluster, and its name in statements. sql/README.md has the reasons.
+// Places the rows of each table and view on a cluster, and its name in statements. sql/README.md has the reasons.
 
 import { quoteName, quoteText } from "../clickhouse/statement.ts";
 
 export interface Cluster {
-  /** As in `remote_servers` of ClickHouse's configuration. */
+  /** Name in `remote_servers` of ClickHouse's configuration. */
   name: string;
   database: string;
 }

@@ -15,7 +15,7 @@ export interface ChildPlan {
   /** Its name in the log: "the embedded Postgres". */
   name: string;
   command: () => Promise<string[]> | string[];
-  /** By default our own environment. */
+  /** Default: our own environment. */
   env?: Record<string, string>;
   /** Its working folder, which must not contain configuration files of ours. */
   cwd?: string;

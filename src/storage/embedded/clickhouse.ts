@@ -12,7 +12,7 @@ import { type Child, type ChildPlan, startChild } from "./child.ts";
 import { embeddedLimits } from "./limits.ts";
 
 export interface EmbeddedStore extends Child {
-  /** As in CLICKHOUSE_URL or DATABASE_URL, with the password. It does not change when the child restarts. */
+  /** URL as in CLICKHOUSE_URL or DATABASE_URL, with the password. It does not change when the child restarts. */
   url: string;
 }
 

@@ -6,7 +6,7 @@ export function countSteps(pattern: string): number {
   let steps = 0;
   /** Steps of what a repetition would repeat. */
   let last = 0;
-  /** Where the class begins that is read; -1 outside of one. */
+  /** Start of the class that is read; -1 outside of one. */
   let classAt = -1;
   for (const { 0: text, 1: least, 2: most, index } of pattern.matchAll(
     /\\[^]|\{(\d{1,9})(?:,(\d{0,9}))?\}|[^]/g,

@@ -32,8 +32,8 @@ export const sessionNames = wordsIn(
 export const sessionBytesMax = 200;
 
 /**
- * In microseconds. An event counts for its session's bounds and first and last values if it lies from a little before
- * the moment of the session's UUIDv7 (clocks differ) to a day later; without such an id, if it arrived within a day. A
+ * Microseconds. An event counts for its session's bounds and first and last values if it lies from a little before the
+ * moment of the session's UUIDv7 (clocks differ) to a day later; without such an id, if it arrived within a day. A
  * stray's moment is moved by RANK, so that it counts where nothing better is there: by one near its arrival, else two.
  * As an entry, one with a source and no address is moved by four, so that it counts where no event has an address.
  */

@@ -31,7 +31,7 @@ export interface Migration {
 }
 
 export interface MigrationDuration {
-  /** With `durationEvents` in the store; 0: a moment, however many there are. */
+  /** Seconds with `durationEvents` in the store; 0: a moment, however many there are. */
   seconds: number;
   /** Whether that was measured, or estimated from fewer events. */
   isMeasured: boolean;
@@ -43,7 +43,7 @@ export type AppliedMigration = Pick<Migration, "version" | "name" | "checksum">;
 
 export type MigrationFiles = Readonly<Record<StoreName, Migration[]>>;
 
-/** By store, the number of the last migration. */
+/** Keyed by store, the number of the last migration. */
 export type Versions = Readonly<Record<StoreName, number>>;
 
 /** Files before this number have no header about older servers, which must stop for them. */
@@ -70,7 +70,7 @@ export function knownMigrations(files: MigrationFiles = readMigrations()): Versi
   return byStore((store) => files[store].length);
 }
 
-/** By store, the last of the files that older servers are not compatible with; 0 without one. */
+/** Keyed by store, the last of the files that older servers are not compatible with; 0 without one. */
 export function lastStops(files: MigrationFiles): Versions {
   return byStore((store) => files[store].findLast(({ olderGoOn }) => !olderGoOn)?.version ?? 0);
 }

@@ -18,13 +18,13 @@ export interface OlderOptions {
   /** Ends the wait, by throwing the signal's reason. */
   ending?: AbortSignal;
   clock?: Clock;
-  /** By default storageLimits.olderServersMsMax. */
+  /** Default: storageLimits.olderServersMsMax. */
   olderServersMsMax?: number;
 }
 
 /** Older servers, and the first file that they are not compatible with. */
 export interface BlockingServers {
-  /** Where their processes run: host and folder. */
+  /** Hosts and folders of their processes. */
   locations: string[];
   file: string;
 }

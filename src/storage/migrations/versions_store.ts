@@ -1,5 +1,5 @@
-// What servers of several versions report to each other in Postgres: which migrations were begun, whether older servers
-// are compatible with them, and which servers run that do not know one.
+// Holds what servers of several versions report to each other in Postgres: which migrations were begun, whether older
+// servers are compatible with them, and which servers run that do not know one.
 
 import type { Postgres, PostgresFragment } from "../postgres/postgres.ts";
 import { firstHeaded, type Migration, type StoreName, type Versions } from "./files.ts";
@@ -10,7 +10,7 @@ export interface BegunMigration {
   older_go_on: boolean;
 }
 
-/** Those that this program does not know; none in a store from before they were recorded. */
+/** Lists those that this program does not know; none in a store from before they were recorded. */
 export async function listUnknown(sql: Postgres, knows: Versions): Promise<BegunMigration[]> {
   if (!(await hasTable(sql, "migrations_begun"))) return [];
   return await sql<BegunMigration[]>`
@@ -18,7 +18,7 @@ export async function listUnknown(sql: Postgres, knows: Versions): Promise<Begun
     ORDER BY store DESC, version`;
 }
 
-/** For a statement that must do nothing where a newer version has begun what is incompatible with this one. */
+/** Condition of a statement that must do nothing where a newer version has begun what is incompatible with this one. */
 export function hasIncompatible(sql: Postgres, knows: Versions): PostgresFragment {
   return sql`EXISTS (SELECT FROM migrations_begun WHERE NOT older_go_on AND ${isUnknown(sql, knows)})`;
 }
@@ -48,7 +48,7 @@ export async function listOlder(
   { since, own }: { since: Date; own: readonly string[] },
 ): Promise<string[]> {
   if (!(await hasTable(sql, "journals"))) return [];
-  // As JSON, since the columns are missing before their migration: such a process knows the files before it.
+  // JSON, since the columns are missing before their migration: such a process knows the files before it.
   const before = firstHeaded - 1;
   const found = await sql<{ location: string }[]>`
     SELECT coalesce(told ->> 'location', name) AS location

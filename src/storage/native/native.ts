@@ -213,7 +213,7 @@ export class Dictionary {
   count = 0;
   #indexes = new Uint32Array(256);
   #rows = 0;
-  /** Where appendNumbered() found the name of each number. */
+  /** Index at which appendNumbered() found the name of each number. */
   #found = new Int32Array(64);
   /** It is secret, so nobody can send names that all fall into one slot. */
   readonly #seed = crypto.getRandomValues(new Uint32Array(1))[0]!;

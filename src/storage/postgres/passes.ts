@@ -7,7 +7,7 @@ import { type ClaimedJob, LeaseQueue } from "./lease_queue.ts";
 import type { PostgresFragment } from "./postgres.ts";
 
 export interface ClaimedPass extends ClaimedJob {
-  /** Of event retention: since when files may hold deleted rows. */
+  /** Event retention only: the moment since which files may hold deleted rows. */
   masked_since: Date | null;
 }
 

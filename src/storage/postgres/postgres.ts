@@ -20,7 +20,7 @@ export function openPostgres(
     max,
     connect_timeout: limits.connectMsMax / 1000,
     idle_timeout: storageLimits.postgresIdleSecondsMax,
-    // In seconds. By default the pause grows to 20 s, during which a server that is back would seem down.
+    // Seconds. By default the pause grows to 20 s, during which a server that is back would seem down.
     backoff: (retries) => Math.min(1, 0.05 * 2 ** retries),
     connection: { application_name: "sluice" },
     onnotice: (notice) => log.debug("postgres notice", { notice: notice["message"] }),

@@ -25,7 +25,7 @@ export function openLinks(secrets: Secrets, clock: Clock, siteUrl: () => string)
   return {
     token,
     url: (link: ReportLink) => `${withoutLast(siteUrl(), "/")}/subscriptions/${link.opens}/${token(link)}`,
-    /** What a token opens; undefined when it was not made here, opens something else, or has expired. */
+    /** Reads what a token opens; undefined when it was not made here, opens something else, or has expired. */
     read: <Opens extends ReportLink["opens"]>(opens: Opens, text: string) => {
       if (text.length > tokenCharsMax || !/^[\w-]+$/.test(text)) return undefined;
       const link = unseal(secrets, text);

@@ -1,5 +1,5 @@
-// What the links of an email open: the report as a page, its charts, and the form to unsubscribe. No account is needed.
-// A GET changes nothing, since mail scanners follow every link.
+// Serves the links of an email: the report as a page, its charts, and the form to unsubscribe. No account is needed. A
+// GET changes nothing, since mail scanners follow every link.
 
 import { Elysia } from "elysia";
 import { present } from "../../http/fields/field_fault.ts";

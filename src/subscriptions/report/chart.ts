@@ -5,7 +5,7 @@ import { subscriptionLimits } from "../limits.ts";
 import type { Chart } from "./model.ts";
 import { numberText, shortText } from "./numbers.ts";
 
-/** In CSS pixels; the PNG has twice as many. */
+/** CSS pixels; the PNG has twice as many. */
 export const chartWidth = 600;
 export const chartFont = "DejaVu Sans";
 

@@ -7,7 +7,7 @@ export interface Figure {
   unit: "" | "%";
   /** The value in the last delivery; of a query that compares, that of the time before. */
   before: number | null;
-  /** Since when, of a query that compares: `since the time before, until 18:43`. */
+  /** The start of a comparison: `since the time before, until 18:43`. */
   since?: string;
 }
 

@@ -12,7 +12,7 @@ export function numberText(value: number, unit: "" | "%" = ""): string {
   return `${plain.format(value)}${unit}`;
 }
 
-/** For the axis of a chart: 1.25K, 3M. */
+/** Shortens a number for the axis of a chart: 1.25K, 3M. */
 export function shortText(value: number, unit: "" | "%" = ""): string {
   return `${Math.abs(value) < 1000 ? plain.format(value) : compact.format(value)}${unit}`;
 }

@@ -22,7 +22,7 @@ export interface InsightView {
   date_from?: string | null;
   date_to?: string | null;
   results?: unknown[];
-  /** For a list of events only. */
+  /** Columns of a list of events. */
   columns?: readonly string[] | undefined;
   /** Why there are no results. */
   error?: string | null | undefined;
@@ -107,7 +107,7 @@ function trendsContent(results: Results<"series">): Content {
 const readTotal = ({ aggregated_value, count }: Pick<TrendLine, "aggregated_value" | "count">): number =>
   aggregated_value ?? count;
 
-/** What a figure's change is since: the time before, or the part of it as far as now. */
+/** Names what a figure's change is since: the time before, or the part of it as far as now. */
 function changeSince(earlier: TrendLine | undefined): Pick<Figure, "before" | "since"> {
   if (!earlier) return { before: null };
   const { until } = earlier;
@@ -263,7 +263,7 @@ function barChart(labels: string[], values: number[], unit: "" | "%"): Chart {
   return { kind: "bar", labels: shown, series: [{ label: "", values: values.slice(0, shown.length) }], unit };
 }
 
-/** In percent, rounded to a tenth. */
+/** Percent, rounded to a tenth. */
 function toPercent(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.round((part / whole) * 1000) / 10;
 }

@@ -42,7 +42,7 @@ export async function receiveAhead(request: Request, bytesMax: number): Promise<
   }
 }
 
-/** To be called when the sender is known or refused: from now on receiveSmall() acquires the memory of the body. */
+/** Must be called when the sender is known or refused: from now on receiveSmall() acquires the memory of the body. */
 export function releaseAhead(request: Request): void {
   ahead.get(request)?.lease.close();
 }

@@ -26,7 +26,7 @@ export const uploadLimits = {
   /** Retry-After for a client that found no memory, in seconds: a long body is stored in less. */
   memoryRetrySeconds: 2,
   shortBytesMax,
-  /** What a lease of a short body has without a share, in bytes: the body, its layers, the state of its connection. */
+  /** Bytes of a lease of a short body without a share: the body, its layers, the state of its connection. */
   shortLeaseBytesMax: 4 * shortBytesMax,
   /** State of a body that is received chunk by chunk, in bytes: stream, reader, promises, connection. */
   openUploadBytes: 8 * 1024,
@@ -38,7 +38,7 @@ export const uploadLimits = {
   unseenBytesMax: memoryShares.bodies / 16,
   /** Younger bodies are never ended to free memory, in ms. */
   endedAgeMsMin: 2000,
-  /** For how long the order in which slow bodies are ended is used, in ms: making it costs 1 ms for 8,000 bodies. */
+  /** Milliseconds for which the order in which slow bodies are ended is used: making it costs 1 ms for 8,000 bodies. */
   slowOrderMs: 100,
   /** Bytes of a long body to receive before memory for the rest of it is claimed. */
   claimBytesMin: 256 * 1024,

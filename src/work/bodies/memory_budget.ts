@@ -94,7 +94,7 @@ export class MemoryBudget {
     this.#unseen[announced < uploadLimits.shortBytesMax ? 0 : 1] -= announced + uploadLimits.openUploadBytes;
   }
 
-  /** For leases: counts so many bytes more, or fewer, of an owner. */
+  /** Leases only: counts so many bytes more, or fewer, of an owner. */
   count(owner: Owner, bytes: number): void {
     this.held += bytes;
     const share = this.heldBy(owner) + bytes;
@@ -103,7 +103,7 @@ export class MemoryBudget {
     if (bytes < 0) this.retry();
   }
 
-  /** For leases: whether so many more bytes fit into the budget and the owner's share; slow bodies end for them. */
+  /** Leases only: whether so many more bytes fit into the budget and the owner's share; slow bodies end for them. */
   fits(lease: MemoryLease, bytes: number): boolean {
     const size = lease.bytes + bytes;
     const { memoryLongFraction, memoryUsualFraction } = uploadLimits;
@@ -113,14 +113,14 @@ export class MemoryBudget {
     return this.#endSlow(this.held + bytes - this.bytesMax * part, lease);
   }
 
-  /** For leases: whether so many more bytes fit into this owner's share, which no small lease needs. */
+  /** Leases only: whether so many more bytes fit into this owner's share, which no small lease needs. */
   fitsShare(lease: MemoryLease, bytes: number, owner: Owner): boolean {
     if (isSmall(lease, owner === lease.owner ? lease.bytes + bytes : bytes)) return true;
     return this.#endSlow(this.heldBy(owner) + bytes - this.shareBytesMax, lease, owner);
   }
 
   /**
-   * For leases: whether so many more bytes fit beside all that is acquired and claimed. Claims make long bodies wait
+   * Leases only: whether so many more bytes fit beside all that is acquired and claimed. Claims make long bodies wait
    * for each other, and refuse nothing.
    */
   fitsClaims(lease: MemoryLease, bytes: number): boolean {
@@ -217,9 +217,9 @@ export class MemoryLease {
   claimed = 0;
   /** Bytes that have arrived since its sender is waited for. */
   arrivedBytes = 0;
-  /** From when on its sender is waited for. */
+  /** Moment from which its sender is waited for. */
   #arrivalAt = 0;
-  /** Since when its body waits for something of ours. */
+  /** Moment since which its body waits for something of ours. */
   pausedAt: number | undefined;
   /** Ends the reception of the body; undefined while none arrives. */
   onEnd: (() => void) | undefined;
@@ -238,7 +238,7 @@ export class MemoryLease {
     if (!this.tryAcquire(bytes)) throw exhausted();
   }
 
-  /** As acquire(), but returns false instead of a fault. */
+  /** Variant of acquire(), but returns false instead of a fault. */
   tryAcquire(bytes: number): boolean {
     if (this.#closed) throw new Error("memory is acquired through a closed lease");
     if (!this.budget.fits(this, bytes)) return false;

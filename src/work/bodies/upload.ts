@@ -129,7 +129,7 @@ class Upload implements Polled {
   readonly #context: UploadContext;
   readonly #bounds: UploadBounds;
   readonly #chunks = new Chunks();
-  /** Where the body is copied once enough of it is here. */
+  /** Buffer into which the body is copied once enough of it is here. */
   #buffer: Uint8Array | undefined;
   /** Why the body is refused; what still arrives is dropped. */
   #refusal: unknown;
@@ -141,7 +141,7 @@ class Upload implements Polled {
   #hasClaimed = false;
   /** Bytes that may be missing yet until its claim ends. */
   #claimCredit = claimCreditMax;
-  /** For how long nothing has arrived, and how long the upload has taken, in ms. */
+  /** Milliseconds for which nothing has arrived, and how long the upload has taken. */
   #silentMs = 0;
   #totalMs = 0;
   /** Bytes since the last tick. */
@@ -340,7 +340,7 @@ class Upload implements Polled {
   }
 }
 
-/** What a body with a claim may bring less than its least rate, in bytes. */
+/** Bytes that a body with a claim may bring less than its least rate. */
 const claimCreditMax = (uploadLimits.claimBytesPerSecondMin * uploadLimits.endedAgeMsMin) / 1000;
 
 const clientStalled = (waited: string) =>

@@ -49,7 +49,7 @@ export function openExportFolder(root: string | undefined, path: string, below =
 
 /** An open folder. Names are those of files in it, without slashes. */
 export class ExportFolder {
-  /** For programs that open it by name. */
+  /** The path for programs that open it by name. */
   readonly path: string;
   readonly #folder: number;
   /** The inodes of files that were created here and are not renamed. */

@@ -1,4 +1,4 @@
-// Where an export writes its files, as a pattern: two exports whose patterns overlap could write the same names.
+// The names of an export's files, as a pattern: two exports whose patterns overlap could write the same names.
 
 import { files, type Settings } from "../fields.ts";
 import { fileEnding, replacePlaceholders } from "../objects/object_key.ts";
@@ -27,7 +27,7 @@ function readSteps(text: unknown, model: string): string[] {
   return filled.split("/").filter((step) => step !== "");
 }
 
-/** What of an export says where it writes. */
+/** The fields of an export that decide where it writes. */
 export interface FilePlace {
   model: string;
   interval: string;
@@ -35,7 +35,7 @@ export interface FilePlace {
   destination_config: Settings;
 }
 
-/** Where an export writes objects or files; undefined for other destinations. */
+/** Reads the pattern of an export's objects or files; undefined for other destinations. */
 export function readPattern({ destination_type, destination_config: config, model }: FilePlace) {
   if (destination_type === "File") return readPathPattern(config, model);
   const store = {
@@ -73,8 +73,8 @@ export function pathPatternsOverlap(left: PathPattern, right: PathPattern): bool
 }
 
 /**
- * Where a step has any text, only the parts before and after it are compared: this may report patterns that never
- * overlap, but misses none that do.
+ * Only compares, where a step has any text, the parts before and after it are compared: this may report patterns that
+ * never overlap, but misses none that do.
  */
 function stepsMeet(left: string[], right: string[]): boolean {
   const open = left.includes(anything) || right.includes(anything);

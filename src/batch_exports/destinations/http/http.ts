@@ -16,7 +16,7 @@ import * as rules from "../value.ts";
 const fields = {
   url: { ...required, isTarget: true, rule: rules.webAddress(false) },
   token: { ...required, secret: true, rule: rules.ascii },
-  /** For receivers that accept no larger body; up to 4. */
+  /** A limit for receivers that accept no larger body; up to 4. */
   max_batch_size_mb: { kind: "int", otherwise: 4, rule: rules.batchMegabytes },
   ...events,
 } as const;
@@ -37,7 +37,7 @@ async function write(work: ExportWork, config: HttpConfig): Promise<number> {
     throw new ExportError("HTTP batch exports only support the events model", true);
   }
   const url = new URL(config.url);
-  // In a total order, so that every attempt has the same batches.
+  // A total order gives every attempt the same batches.
   const select = inOrder(toSelection(work.source, "lines", work.days).select);
   const chunks = rowStream(work, select, "LineAsString");
   const bytesMax = config.max_batch_size_mb * 2 ** 20;

@@ -7,7 +7,7 @@ import { ExportError } from "../../failure.ts";
 import { type ExportInterval, isoText } from "../../interval.ts";
 import { exportLimits } from "../../limits.ts";
 
-/** For each format: the file extension, compressions by their names in requests, and the engine's format. */
+/** Keyed by format: the file extension, compressions by their names in requests, and the engine's format. */
 export const fileFormats = {
   Parquet: {
     ending: "parquet",

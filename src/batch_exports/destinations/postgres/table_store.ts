@@ -106,7 +106,7 @@ export async function replaceRows(
 }
 
 /**
- * As replaceRows(), in batches, and without the rows that the table refuses, which are put aside. Where none is
+ * Variant of replaceRows(), in batches, and without the rows that the table refuses, which are put aside. Where none is
  * accepted, a row with plain values shows whether the table is wrong: its types, or a column that the rows lack.
  */
 export async function replaceAcceptedRows(
@@ -149,7 +149,7 @@ function plainCell(cell: string): string {
   return /^-?\d[\d.e+-]*$/.test(cell) ? "0" : "";
 }
 
-/** Within a transaction. @returns how many. */
+/** Runs within a transaction. @returns how many rows were copied. */
 async function copyRows(
   tx: PostgresTransaction,
   table: TargetTable,

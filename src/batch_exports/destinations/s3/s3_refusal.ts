@@ -12,7 +12,7 @@ import { checkKey } from "../objects/object_key.ts";
 import { post } from "../post.ts";
 import type { S3Config } from "./config.ts";
 
-/** By S3's codes and the texts that Amazon and others send with them, since ClickHouse drops most codes. */
+/** Keyed by S3's codes and the texts that Amazon and others send with them, since ClickHouse drops most codes. */
 const refusals = `
 final | InvalidAccessKeyId: the access key does not exist | invalidaccesskeyid, access key id
 final | SignatureDoesNotMatch: the secret access key is wrong | signaturedoesnotmatch, signature does not match

@@ -14,7 +14,7 @@ export interface JournalIdentity {
   name: string;
   number: number;
   database: string;
-  /** Where that database was, without user and password: "embedded" or host:port/name. */
+  /** Address of that database, without user and password: "embedded" or host:port/name. */
   postgres: string;
   /** The process that has claimed the journal, as the database knows it, and the one before. */
   holder: string;
@@ -87,7 +87,7 @@ export function journalsIn(ownDirs: readonly string[]): string[] {
   });
 }
 
-/** Where the journal below `ownDir` is now. */
+/** Reads the present place of the journal below `ownDir`. */
 export function readHome(ownDir: string): JournalIdentity["home"] {
   const paths = [`${ownDir}/journal`, `${ownDir}/lock`];
   const inodes = paths

@@ -30,7 +30,7 @@ import {
 
 interface OwnershipOptions extends Uses<"sql" | "clock" | "log"> {
   folder: string;
-  /** Where the database is, as nameDatabase() returns it. */
+  /** Address of the database, as nameDatabase() returns it. */
   postgres: string;
 }
 

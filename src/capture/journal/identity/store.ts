@@ -19,7 +19,7 @@ export interface Process {
 
 export interface Registration {
   database: string;
-  /** What it has of the journal; null when it was never registered, or left. */
+  /** Its row of the journal; null when it was never registered, or left. */
   row: { number: number; holder: string | null; seen: string | null } | null;
   isTaken: boolean;
   /** Whether a newer version has begun a migration that is incompatible with this process. */

@@ -60,7 +60,7 @@ export class Recovery {
     // A killed process may not have synced its last line, which must outlive the file that it names.
     if (contents.finished.length > 0) setup.io.sync(`${folder}/ledger`);
     for (const name of contents.finished) setup.io.remove(`${folder}/${basename(name)}`);
-    // By lane, from the oldest.
+    // Keyed by lane, from the oldest.
     const names = setup.io
       .list(folder)
       .filter((name) => name.endsWith(".segment"))
@@ -190,7 +190,7 @@ function isAside(io: JournalIo, path: string): boolean {
   return asides.some((name) => io.stat(`${dirname(path)}/${name}`).ino === ino);
 }
 
-/** What the segment of this name must contain; undefined when nothing is known of it. */
+/** Finds what the segment of this name must contain; undefined when nothing is known of it. */
 function findExpected(
   setup: JournalSetup,
   name: string,
@@ -244,7 +244,7 @@ function findName(
   const batch = nativeBatchAt(beginning, 0);
   if (batch === undefined) return undefined;
   const id = toSegment(batch);
-  // Where the number itself is damaged, no frame with that number is intact.
+  // If the number itself is damaged, no frame with that number is intact.
   if (named?.id === id || !readNativeFrame(setup.io.read(path), 0, id)) return undefined;
   const lanes = setup.lanes.filter(({ isNative }) => isNative);
   const lane = lanes.find((laneKind) => expected.has(segmentName(laneKind, id)));

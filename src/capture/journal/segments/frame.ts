@@ -24,7 +24,7 @@ export interface FrameHead {
 /** A complete frame of a file, whose sum is right. */
 export interface FoundFrame extends FrameHead {
   at: number;
-  /** Where its payload begins, and where both end. */
+  /** Offsets of its payload, and of both ends. */
   offset: number;
   end: number;
 }
@@ -110,7 +110,7 @@ export function batchAt(bytes: Uint8Array, at: number): bigint | undefined {
   return view.getUint32(at, true) === magic ? view.getBigUint64(at + 16, true) : undefined;
 }
 
-/** Where the next frame may begin, from `from` on; undefined when there is none. */
+/** Finds where the next frame may begin, from `from` on; undefined when there is none. */
 export function nextFrame(bytes: Uint8Array, from: number): number | undefined {
   const at = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf(magicText, from, "latin1");
   return at < 0 ? undefined : at;

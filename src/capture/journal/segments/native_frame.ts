@@ -107,7 +107,7 @@ export function nativeBatchAt(bytes: Uint8Array, at: number): bigint | undefined
   return batch === -1n ? undefined : batch;
 }
 
-/** Where the comment of a block at `at` begins, and a reader of its numbers: -1 for one that is damaged. */
+/** Finds the comment of a block at `at`, and a reader of its numbers: -1 for one that is damaged. */
 function readComment(bytes: Uint8Array, at: number) {
   const type = readType(bytes, at, bytes.length);
   if (!type || type.end > bytes.length || type.bytes <= commentBytes) return undefined;
@@ -122,7 +122,7 @@ function readComment(bytes: Uint8Array, at: number) {
   return { comment, number };
 }
 
-/** Where the next frame may begin, from `from` on, judging by a comment; undefined when there is none. */
+/** Finds where the next frame may begin, from `from` on, judging by a comment; undefined when there is none. */
 export function nextNativeFrame(bytes: Uint8Array, from: number): number | undefined {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   for (let at = whole.indexOf(opening, from); at >= 0; at = whole.indexOf(opening, at + 1)) {

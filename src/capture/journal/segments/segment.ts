@@ -19,7 +19,7 @@ export interface FileRange {
   length: number;
 }
 
-/** Where a frame's payload lies in its segment's file. */
+/** Range of a frame's payload in its segment's file. */
 export interface Frame extends FileRange {
   rows: number;
 }

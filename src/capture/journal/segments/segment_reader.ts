@@ -121,9 +121,9 @@ function addFrame(segment: Segment, { batch: id, partition, rows, oldest, offset
 const headBytes = 512;
 
 /**
- * Which projects' rows a segment holds, read from the beginnings of its frames: the bytes of a frame are divided by its
- * rows. Changes are not counted: they are at a block's end, and a start flushes these segments first. A frame that
- * cannot be read counts for no project.
+ * Finds which projects' rows a segment holds, read from the beginnings of its frames: the bytes of a frame are divided
+ * by its rows. Changes are not counted: they are at a block's end, and a start flushes these segments first. A frame
+ * that cannot be read counts for no project.
  */
 export function foundUsage({ io }: JournalSetup, { path, lane, batches }: Segment): Map<number, PendingSize> {
   const uses = new Map<number, PendingSize>();

@@ -8,7 +8,7 @@ import { type MarksFile, writeDurablyNow } from "../journal_io.ts";
 import type { JournalSetup, LaneKind } from "../lane_kind.ts";
 import { type Segment, segmentName } from "./segment.ts";
 
-/** What a segment must contain: so many rows in its first so many bytes. */
+/** The least that a segment must contain: so many rows in its first so many bytes. */
 export interface Extent {
   bytes: number;
   rows: number;
@@ -29,7 +29,7 @@ export class SyncedMarks {
   readonly #path: string;
   readonly #bootId: string;
   readonly #fileBytes: number;
-  /** By the number of a lane, its two slots: their segments, and which was written last. */
+  /** Keyed by the number of a lane, its two slots: their segments, and which was written last. */
   readonly #lanes: {
     ids: [bigint, bigint];
     newest: 0 | 1;
@@ -73,7 +73,7 @@ export class SyncedMarks {
         continue;
       }
       extents.set(segmentName(extent.lane, extent.id), extent);
-      // Where there is no space for a new file, this one stays in use.
+      // If there is no space for a new file, this one stays in use.
       const [slots, side] = [
         this.#lanes[lanes.indexOf(extent.lane)]!,
         (at / slotBytes - 1) % 2 === 0 ? 0 : 1,

@@ -296,7 +296,7 @@ function ownBytes(entry: u32, slot: u32, name: u32): u32 {
   return isObject(entry, slot) ? end(entry, slot) - load<u32>(entry + (slot << 2)) + name : 0;
 }
 
-/** As writeProperties(), with `own` bytes of further members; `from`: 0 for none. */
+/** Variant of writeProperties(), with `own` bytes of further members; `from`: 0 for none. */
 function writeWithOwn(entry: u32, out: u32, from: u32, size: u32, own: u32): u32 {
   const isEmpty = from == 0 || byte(blanks(from + 1)) == 0x7d;
   const before: u32 = isEmpty ? 1 : size - 1;

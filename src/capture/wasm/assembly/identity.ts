@@ -1,11 +1,11 @@
-// What plain events say of their persons and groups, read as event/identity.ts and fields/changes.ts do. An event with
-// an unknown group type, with escaped keys, or with more changes than are stored is not plain.
+// Reads what plain events say of their persons and groups, read as event/identity.ts and fields/changes.ts do. An event
+// with an unknown group type, with escaped keys, or with more changes than are stored is not plain.
 
 import { Last, blanks, byte, isDigit, isUnescaped, pastString, quote, skip } from "./json";
 import { end } from "./scan";
 import { hashOf, sameText } from "./values";
 
-/** What the events of this slice say. */
+/** Counts of what the events of this slice say. */
 export class IdentityCounts {
   /** 1 when any of them changes a person or group, or belongs to a group. */
   static any: u32 = 0;
@@ -16,7 +16,7 @@ export class IdentityCounts {
   static typesWritten: bool = false;
 }
 
-/** Where the open event's lists begin, the bytes of its changes, and the group types that it has named (bits). */
+/** Starts of the open event's lists, the bytes of its changes, and the group types that it has named (bits). */
 let changesFrom: u32 = 0;
 let groupsFrom: u32 = 0;
 let changedBytes: u32 = 0;
@@ -56,7 +56,7 @@ function change(op: u32, key: u32, length: u32, value: u32, size: u32): bool {
   if (IdentityCounts.changes - changesFrom == CHANGES_MAX) return false;
   const number = keyNumber(key, length);
   if (number == KEYS_MAX) return false;
-  // Where this key was listed last, if the present event listed it; these entries need not be cleared.
+  // Place where this key was listed last, if the present event listed it; these entries need not be cleared.
   const seen = KEY_SEEN + ((op == OP_UNSET ? OP_SET : op) * KEYS_MAX + number) * 4;
   let change = load<u32>(seen);
   let entry = CHANGES + change * 12;

@@ -1,4 +1,4 @@
-// What plain events say of their persons and groups, as the columns of columns/identity_columns.ts.
+// Reads what plain events say of their persons and groups, as the columns of columns/identity_columns.ts.
 
 import { byte } from "./json";
 import { end } from "./scan";

@@ -1,4 +1,4 @@
-// What the server calls of the module; see ../README.md.
+// Functions of the module that the server calls; see ../README.md.
 
 export { judge, writeColumns } from "./columns";
 export { writeIdentity } from "./identity_columns";

@@ -6,7 +6,7 @@ import { mixText } from "./values";
 export const quote: u8 = 0x22;
 export const backslash: u8 = 0x5c;
 
-/** What was read last. */
+/** State of what was read last. */
 export class Last {
   /** The string has an escape. */
   static escaped: bool = false;
@@ -86,7 +86,7 @@ function pastEscapes(from: u32): u32 {
   return at;
 }
 
-/** From a string's first byte to its closing quote; 0 when it has none or holds what it must not. */
+/** Walks from a string's first byte to its closing quote; 0 when it has none or holds what it must not. */
 // @ts-ignore: decorator
 @inline
 export function pastString(from: u32): u32 {
@@ -152,7 +152,7 @@ function pastScalar(from: u32): u32 {
   return at;
 }
 
-/** From a key's opening quote to its value, `depth` containers deep; 0 when there is no key. */
+/** Walks from a key's opening quote to its value, `depth` containers deep; 0 when there is no key. */
 // @ts-ignore: decorator
 @inline
 function pastKey(from: u32, depth: u32): u32 {

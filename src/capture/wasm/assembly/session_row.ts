@@ -77,7 +77,7 @@ export function writeValue(column: u32, out: u32, at: u32): u32 {
     return text + size;
   }
   if (column <= 5) {
-    // Of the first moment and the last one, their ranks are left in.
+    // Ranks are left in for the first and the last moment.
     const offset = column == 2 ? start : column == 3 ? last : column == 4 ? arrived : created;
     store<i64>(out, load<i64>(at + offset));
     return out + 8;

@@ -9,7 +9,7 @@ import { copy, mixText, sameText } from "./values";
 export class Fold {
   static rowCount: u32 = 0;
   static eventCount: u32 = 0;
-  /** After the last text. */
+  /** End of the last text. */
   static textsEnd: u32 = FOLD_TEXTS;
   static seed: u64 = 0;
 }

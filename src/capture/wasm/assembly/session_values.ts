@@ -1,4 +1,4 @@
-// What a session needs of an event's properties, and whether the engine's reader surely sees the same.
+// Reads what a session needs of an event's properties, and whether the engine's reader surely sees the same.
 
 import { backslash, blanks, byte, isDigit, quote } from "./json";
 import { cacheName, isLearned, learnedLength, learnedNext, learnedSlot, slotOf } from "./scan";
@@ -24,7 +24,7 @@ function isPair(at: u32): bool {
   );
 }
 
-/** From a sound text's first byte to its closing quote. */
+/** Walks from a sound text's first byte to its closing quote. */
 // @ts-ignore: decorator
 @inline
 function textEnd(from: u32): u32 {

@@ -74,7 +74,7 @@ function rankMoment(moment: i64, micros: i64, came: i64, id: u32, idSize: u32): 
   const isNear = abs(micros - came) <= SESSION_DAY;
   if (moment < 0) return isNear ? 0 : 2 * SESSION_RANK;
   if (micros >= moment - SESSION_SLACK && micros <= moment + SESSION_DAY) return 0;
-  // Where the id's moment is none of its arrival, the client's clock is wrong, and its events are no strays.
+  // If the id's moment is none of its arrival, the client's clock is wrong, and its events are no strays.
   const isTimely = came >= moment - SESSION_SLACK && came <= moment + SESSION_DAY;
   if ((isTimely || !isNear) && strays < FOLD_STRAYS_MAX)
     list(FOLD_STRAYS + strays++ * FOLD_UNREAD_BYTES, id, idSize, valueAt(0), valueLength(0));
@@ -141,7 +141,7 @@ export function fold(): u32 {
     const idSize = length;
     const text = pastLength(properties);
     const size = length;
-    // What an event adds at the most: its entry, exit and click, each with some bytes more, and its key.
+    // The most that an event adds: its entry, exit and click, each with some bytes more, and its key.
     const most = size * 2 + idSize + 1024;
     const isTooLong = most > FOLD_TEXTS_BYTES;
     if (
@@ -154,7 +154,7 @@ export function fold(): u32 {
     }
     ids = id + idSize;
     properties = text + size;
-    // Where the last event had no session, this one is searched for it first, which costs less than reading it.
+    // If the last event had no session, this one is searched for it first, which costs less than reading it.
     if (!expectsSession && !namesSession(text, text + size)) continue;
     if (isTooLong) Seen.isOdd = true;
     else readProperties(text, text + size);

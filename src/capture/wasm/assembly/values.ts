@@ -149,7 +149,7 @@ export function hashOf(from: u32, length: u32): u32 {
   return <u32>((mixed * 0x9e3779b97f4a7c15) >>> 32);
 }
 
-/** What a text adds to the hash of those before it: all of it counts, since names may be alike at both ends. */
+/** Adds a text to the hash of those before it: all of it counts, since names may be alike at both ends. */
 // @ts-ignore: decorator
 @inline
 export function mixText(hash: u64, from: u32, length: u32): u64 {
@@ -161,7 +161,7 @@ export function mixText(hash: u64, from: u32, length: u32): u64 {
   return rotl<u64>(mixed ^ left, 29) * 0xc2b2ae3d27d4eb4f;
 }
 
-/** What a property adds to the hash of those before it: its name's own hash, and whether its value shows its type. */
+/** Adds a property to the hash of those before it: its name's own hash, and whether its value shows its type. */
 // @ts-ignore: decorator
 @inline
 export function mixName(shape: u64, hash: u64, first: u8): u64 {

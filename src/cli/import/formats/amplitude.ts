@@ -114,7 +114,10 @@ function readProperties(row: raw.RawFields): raw.RawFields {
   return properties;
 }
 
-/** For events from the web, Amplitude's `os_name` is the browser and `device_type` the operating system. */
+/**
+ * Writes the platform: for events from the web, Amplitude's `os_name` is the browser and `device_type` the operating
+ * system.
+ */
 function putPlatform(row: raw.RawFields, properties: raw.RawFields): void {
   const device = raw.fieldText(row, "device_type");
   const web = raw.fieldText(row, "platform") === "Web";

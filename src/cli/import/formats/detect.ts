@@ -13,7 +13,7 @@ import { type CsvTable, detectSeparator, readHeader } from "./table.ts";
 
 export const formats = wordsIn("auto jsonl json csv posthog mixpanel amplitude segment");
 export type Format = (typeof formats)[number];
-/** Which system's names a record uses; "batch" is an item of /batch. */
+/** The system whose names a record uses; "batch" is an item of /batch. */
 type Dialect = "batch" | "posthog" | "mixpanel" | "amplitude" | "segment";
 /** documents: events one after the other, each over several lines, as jq prints them. */
 type RecordLayout = "jsonl" | "json" | "documents" | "csv";

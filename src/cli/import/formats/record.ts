@@ -32,7 +32,7 @@ export interface TranslatedEvent<Properties extends RawFields | string = RawFiel
   distinct_id: string | undefined;
   /** RFC 3339. */
   timestamp: string;
-  /** As fields, or as JSON text. */
+  /** Fields, or JSON text. */
   properties: Properties;
 }
 

@@ -30,7 +30,7 @@ export function rfc3339Ms(text: string): number {
   return Date.parse(text);
 }
 
-/** What the times of one import are read by. */
+/** Rules by which the times of one import are read. */
 export interface TimeRules {
   /** When the import began. */
   nowMs: number;

@@ -17,7 +17,7 @@ export interface FileRecord {
 /** Cuts a file's bytes into records. A record longer than the limit is yielded with a problem, without its bytes. */
 export interface RecordReader {
   read(bytes: Buffer): Iterable<FileRecord>;
-  /** To be called after the last bytes. */
+  /** Must be called after the last bytes. */
   end(): Iterable<FileRecord>;
 }
 

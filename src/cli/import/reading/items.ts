@@ -15,7 +15,7 @@ const nameBytesMax = 1024;
  * after an item, or the end of the list
  */
 type State = "document" | "name" | "colon" | "value" | "comma" | "item" | "next";
-/** What is being skipped over: a field name, a value that is not a list of events, or an item. */
+/** The kind of token that is being skipped over: a field name, a value that is not a list of events, or an item. */
 type Token = "name" | "value" | "item";
 
 export class ItemReader implements RecordReader {
@@ -23,7 +23,7 @@ export class ItemReader implements RecordReader {
   readonly #isBare: boolean;
   #state: State = "document";
   #token: Token | undefined;
-  /** Where the open token begins in this chunk. */
+  /** Start of the open token in this chunk. */
   #from = 0;
   #line = 1;
   #tokenLine = 1;

@@ -101,7 +101,7 @@ function isZstd(first: Buffer): boolean {
   return magic === 0xfd2fb528 || (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 }
 
-/** At least `count` bytes, unless the file ends before. */
+/** Reads at least `count` bytes, unless the file ends before. */
 async function atLeast(chunks: AsyncGenerator<Buffer>, count: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   for (let length = 0; length < count; length += parts.at(-1)!.length) {

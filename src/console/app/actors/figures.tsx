@@ -1,4 +1,4 @@
-// Which figures of a query have persons behind them, and the query for these persons.
+// Finds the figures of a query that have persons behind them, and the query for these persons.
 
 import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";

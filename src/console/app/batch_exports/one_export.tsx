@@ -20,7 +20,7 @@ import {
 import { Facts, Table } from "../ui/table.tsx";
 import { Tree } from "../ui/tree.tsx";
 
-/** As the API shows it. */
+/** Fields as the API shows them. */
 export interface RunRow {
   id: string;
   status: string;

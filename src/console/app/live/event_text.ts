@@ -1,4 +1,4 @@
-// What distinguishes an event beside its name: the page that was seen, the element that was clicked.
+// Reads what distinguishes an event beside its name: the page that was seen, the element that was clicked.
 
 import { shortText } from "../ui/format.ts";
 import { type Fields, toFields, toList, toText } from "../values.ts";

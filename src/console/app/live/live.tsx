@@ -31,7 +31,7 @@ export function Live() {
   const [state, tone] = connections[connection];
   const last = history.at(-1);
   const changes = useThrottled(last ? total(last.ignored) + total(last.warned) : 0);
-  // What is below the figures appears with them: they would move it.
+  // The rest of the page appears with the figures: they would move it.
   const isComplete = last !== undefined || showsFigures === false || connection === "unreachable";
   return (
     <>

@@ -3,7 +3,7 @@
 /** The API refused the request, with a reason. */
 export class Refusal extends Error {
   readonly status: number;
-  /** After how long a busy server answers again, in ms, as it says; 0 when it does not. */
+  /** Milliseconds after which a busy server answers again, as it says; 0 when it does not. */
   readonly retryMs: number;
 
   constructor(status: number, detail: string, retryMs = 0) {

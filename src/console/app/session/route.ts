@@ -1,4 +1,4 @@
-// Which page is shown: `#/<project>/<page>/<more>?<query>`. Nothing of it is sent to the server.
+// Reads which page is shown: `#/<project>/<page>/<more>?<query>`. Nothing of it is sent to the server.
 
 import { useEffect, useState } from "preact/hooks";
 

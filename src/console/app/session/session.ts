@@ -41,7 +41,7 @@ export function useZone(): string {
   return useContext(ZoneContext);
 }
 
-/** For pages that need a sign-in. */
+/** Returns the session for pages that need a sign-in. */
 export function useSession(): Session {
   const session = useContext(SessionContext);
   if (!session) throw new Error("this page requires signing in");

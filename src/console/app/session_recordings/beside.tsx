@@ -1,4 +1,4 @@
-// Beside a recording: the events of its session, its console and its requests, each with a link to its moment.
+// Shows beside a recording: the events of its session, its console and its requests, each with a link to its moment.
 
 import { useState } from "preact/hooks";
 import { eventText } from "../live/event_text.ts";

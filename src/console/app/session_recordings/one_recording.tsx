@@ -11,7 +11,7 @@ import { Beside } from "./beside.tsx";
 import { type Recorded, recordedIn } from "./recorded.ts";
 import { findBegin, type PlayerMessage, readSnapshots } from "./snapshots.ts";
 
-/** As the API shows it. */
+/** Fields as the API shows them. */
 export interface RecordingRow {
   id: string;
   distinct_id: string;

@@ -93,7 +93,7 @@ function addressesIn(style: string): string[] {
 
 /** Attributes that send a referrer, credentials or a message. */
 const always = /^(?:referrerpolicy|crossorigin|ping)$/i;
-/** Those of kinds of elements. A browser connects to the address of a frame before it refuses it. */
+/** Elements that are removed. A browser connects to the address of a frame before it refuses it. */
 const removed: Readonly<Record<string, RegExp>> = {
   link: /^rel$/i,
   meta: /^(?:name|http-equiv)$/i,

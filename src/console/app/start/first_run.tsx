@@ -36,7 +36,7 @@ export function FirstRun() {
   );
 }
 
-/** For users without a password, who need one to sign in again. */
+/** Asks users without a password, who need one to sign in again. */
 function ChoosePassword() {
   const loaded = useGet<OwnUser>("/api/users/@me/");
   const [wasWithout, setWasWithout] = useState(false);

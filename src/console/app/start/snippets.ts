@@ -1,4 +1,4 @@
-// What to copy to send a first event, by language.
+// Snippets that send a first event, by language.
 
 /** @param url the server's, as the browser reached it. */
 export function writeSnippets(url: string, key: string): { name: string; text: string }[] {

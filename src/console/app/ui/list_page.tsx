@@ -42,7 +42,7 @@ export function LoadedTable<Row>({ loaded, page, ...table }: LoadedTableProps<Ro
 
 interface ListPageProps<Row> extends Omit<LoadedTableProps<Row>, "caption"> {
   title: string;
-  /** Beside the heading. */
+  /** Shown beside the heading. */
   actions?: ComponentChildren;
   /** Above the table: a form that filters it. */
   search?: ComponentChildren;

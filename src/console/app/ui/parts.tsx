@@ -76,7 +76,7 @@ export function LoadError({ loaded: { error, reload } }: { loaded: Loaded<unknow
   );
 }
 
-/** After how long a reply is said to wait, in ms. */
+/** Milliseconds after which a reply is said to wait. */
 const waitShownMs = 5000;
 
 /** Text shown until a reply comes. */

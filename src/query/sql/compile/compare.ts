@@ -9,7 +9,7 @@ import { refuse, type Sql } from "./value.ts";
 /** When an operator holds for null: where both sides are, where only one is, or never. */
 type Nulls = "alike" | "unlike" | "never";
 
-/** By the parser's names. */
+/** Keyed by the parser's names. */
 const signs: Readonly<Record<string, [sql: string, nulls: Nulls]>> = {
   "==": ["=", "alike"],
   "!=": ["!=", "unlike"],

@@ -1,4 +1,4 @@
-// From the tree of PostHog's parser to a statement of ClickHouse. No byte of the query's text is in the statement:
+// Compiles the tree of PostHog's parser to a statement of ClickHouse. No byte of the query's text is in the statement:
 // values are parameters, and names are numbers. Every table is a subquery that is limited to the project.
 
 import { queryLimits } from "../../limits.ts";

@@ -17,13 +17,13 @@ import {
   type SqlType,
 } from "./value.ts";
 
-/** What a query is compiled for: its project, and the values that its text names. */
+/** The context of a query that is compiled: its project, and the values that its text names. */
 export interface SqlContext {
   project_id: number;
   timezone: string;
   /** The day on which weeks begin; by default 0, Sunday. */
   weekStart?: number | undefined;
-  /** In ms since 1970: `now()` means this moment everywhere in the statement. */
+  /** Milliseconds since 1970: `now()` means this moment everywhere in the statement. */
   now: number;
   /** The text of the query, for names of columns. */
   text: string;
@@ -155,7 +155,7 @@ export class SqlDraft {
   /** The values within the expressions that are compiled, and how many these are. */
   readonly #values: Sql[] = [];
   #depth = 0;
-  /** What all expressions take for each row, and as many rows as a block has. */
+  /** The cost of all expressions for each row, and as many rows as a block has. */
   #steps = 0;
   #chars = 0;
   #blockRows = functionLimits.blockRowsMin;

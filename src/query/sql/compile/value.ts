@@ -19,11 +19,11 @@ export interface Sql {
   sql: string;
   type: SqlType;
   nullable: boolean;
-  /** Of a property: its value as text, whatever type it is read as. */
+  /** A property's value as text, whatever type it is read as. */
   text?: string;
-  /** Of a constant: its value. */
+  /** A constant's value. */
   constant?: string | number | bigint | boolean | null;
-  /** What it takes, once its expression is compiled. */
+  /** Its cost, once its expression is compiled. */
   cost?: Cost | undefined;
   /** Of an event's moment, or a rounded one: the column of the engine's index. */
   floor?: {

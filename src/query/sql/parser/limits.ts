@@ -32,7 +32,7 @@ export const parserLimits = {
   textsWaitMsMax: 15_000,
   /** Characters of trees and of texts that were read and are kept: saved queries repeat them. */
   treesCharsMax: 8 * 1024 * 1024,
-  /** What one cached tree counts at least, in characters. */
+  /** The least that one cached tree counts, in characters. */
   treeCharsMin: 512,
 };
 

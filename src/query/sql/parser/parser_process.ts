@@ -93,7 +93,7 @@ export class ParserProcess {
     const poll = (): void => {
       const passed = performance.now() - began;
       const now = readUsage(this.#child.pid);
-      // Where processor time cannot be read, the clock replaces it.
+      // If processor time cannot be read, the clock replaces it.
       const cpuMs = now && before ? now.cpuMs - before.cpuMs : passed;
       const isHeavy = cpuMs > parserLimits.textCpuMsMax || (now?.bytes ?? 0) > parserLimits.childBytesMax;
       if (!isHeavy && passed <= parserLimits.textMsMax) return;

@@ -37,7 +37,7 @@ array vv isNumeric: simpleLinearRegression
 `,
 );
 
-/** What may follow the name of an aggregate, and how many more arguments it requires. */
+/** Suffixes of the name of an aggregate, and how many more arguments it requires. */
 const combinators: readonly [suffix: string, args: number, type?: SqlType][] = [
   ["If", 1],
   ["Array", 0],

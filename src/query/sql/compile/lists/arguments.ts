@@ -1,5 +1,5 @@
-// What each argument of a function may be. What the engine reads as a name or a program (a zone, a unit, a format, a
-// pattern) is a constant of the query that is checked here; what multiplies has a bound.
+// Lists what each argument of a function may be. What the engine reads as a name or a program (a zone, a unit, a
+// format, a pattern) is a constant of the query that is checked here; what multiplies has a bound.
 
 import { limits } from "../../../../core/limits.ts";
 import { wordsIn } from "../../../../core/words.ts";
@@ -38,7 +38,7 @@ const isPath = (path: unknown): boolean =>
     .slice(1)
     .every((step) => plainStep.test(step));
 
-/** By the letters of the lists. */
+/** Keyed by the letters of the lists. */
 const checks: Readonly<Record<string, Check>> = {
   /** A value, which the engine reads as nothing else, and a limit of range(), which boundRange() checks. */
   v: (_, value) => value,

@@ -1,5 +1,5 @@
-// What an expression takes for one row, estimated before it is sent: the engine looks at its bounds between two blocks
-// only.
+// Estimates what an expression takes for one row, estimated before it is sent: the engine looks at its bounds between
+// two blocks only.
 
 import { wordsIn } from "../../../../core/words.ts";
 import { countSteps } from "../../../../storage/events/pattern_steps.ts";

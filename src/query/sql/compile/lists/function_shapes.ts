@@ -116,7 +116,7 @@ const today = shape("-", () => of(`toDate(${nowSql})`, "date", false));
 const trailing = shape("v?z", toMoment);
 const day = shape("v", toDay);
 
-/** By their names in small letters. */
+/** Keyed by their names in small letters. */
 export const functionShapes: Readonly<Record<string, Shape>> = {
   now: now("?z"),
   now64: now("?iz"),
