@@ -337,12 +337,12 @@ describe("an insight is refused", () => {
       "This field is required.",
       "query",
     ]);
-    const wrong = await ask("POST", "", { query: { ...trend, interval: "minute" } });
+    const wrong = await ask("POST", "", { query: { ...trend, interval: "fortnight" } });
     expect(problemOf(wrong)).toEqual([
       400,
       "validation_error",
       "invalid_choice",
-      '"minute" is not a valid choice.',
+      '"fortnight" is not a valid choice.',
       "query__interval",
     ]);
   });

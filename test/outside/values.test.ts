@@ -5,8 +5,10 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { TrendLine } from "../../src/query/result.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
+import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type Happening, makeProject, type PeerProject } from "../support/journeys.ts";
+import { until } from "../support/server.ts";
 
 let app: RunningApp;
 let empty: PeerProject;
@@ -35,6 +37,12 @@ beforeAll(async () => {
       ];
     }),
   );
+  // A property has the type of its definition, which follows its event.
+  await until(async () => {
+    const { body } = await ask(app, "GET", `${many.path}/property_definitions/?properties=flag`);
+    const [definition] = body["results"] as { property_type: string | null }[];
+    return definition?.property_type === "Boolean";
+  });
 }, startMsMax);
 afterAll(cleanUp, startMsMax);
 

@@ -28,14 +28,9 @@ function read(schema: TSchema, value: unknown): unknown {
 test("every math, interval and type of a breakdown is read, and no other", () => {
   for (const math of maths) expect(read(node, { math })).toEqual({ math });
   expect(read(node, { math: "p50" })).toBe("invalid_choice it__math");
-  expect(["hour", "day", "week", "month", null].map((one) => read(interval, one))).toEqual([
-    "hour",
-    "day",
-    "week",
-    "month",
-    null,
-  ]);
-  expect(read(interval, "minute")).toBe("invalid_choice it");
+  const intervals = ["second", "minute", "hour", "day", "week", "month", "quarter", "year", null];
+  expect(intervals.map((name) => read(interval, name))).toEqual(intervals);
+  expect(read(interval, "fortnight")).toBe("invalid_choice it");
   for (const breakdown_type of ["event", "person", "group", "session", "hogql"]) {
     expect(read(breakdownFilter, { breakdown_type })).toEqual({ breakdown_type });
   }
@@ -95,8 +90,10 @@ test("pages of lists have a bounded length and begin at any row", () => {
   expect(String(read(timedListFields.personId, "no uuid"))).toEndWith(" it");
 });
 
-test("the values of a breakdown that are shown have a bound", () => {
+test("a breakdown shows one value at least, and a number above the bound is read as sent", () => {
   const { breakdownValuesMax: most } = queryLimits;
-  expect(read(breakdownFilter, { breakdown_limit: most })).toEqual({ breakdown_limit: most });
-  expect(read(breakdownFilter, { breakdown_limit: most + 1 })).toBe("max_value it__breakdown_limit");
+  expect(read(breakdownFilter, { breakdown_limit: 0 })).toBe("min_value it__breakdown_limit");
+  for (const breakdown_limit of [1, most, most + 1]) {
+    expect(read(breakdownFilter, { breakdown_limit })).toEqual({ breakdown_limit });
+  }
 });
