@@ -16,8 +16,9 @@ import {
   unquoteText,
 } from "../clickhouse/statement.ts";
 import type { Engine } from "./chdb.ts";
+import { DiskCheck } from "./disk_check.ts";
 import { chdbServerLimits } from "./limits.ts";
-import { DiskCheck, type EngineRequest, readBounded, ServerError } from "./request.ts";
+import { type EngineRequest, readBounded, ServerError } from "./request.ts";
 import { openAnswers } from "./stream.ts";
 
 export interface EngineAnswer {
