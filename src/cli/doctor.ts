@@ -19,7 +19,7 @@ import { checkIdentity } from "../storage/identity.ts";
 import { storageLimits } from "../storage/limits.ts";
 import { FolderInUse, ownDataDir, readOwner, refuseFile, refuseHalfRestored } from "../storage/lock.ts";
 import { pendingMigrations } from "../storage/migrate.ts";
-import { refuseNewerFolder } from "../storage/migrations/files.ts";
+import { refuseNewerFolder } from "../storage/migrations/folder_version.ts";
 import { attachStores, checkClickHouse } from "../storage/stores.ts";
 import { readSilences } from "../storage/watermark.ts";
 import { checkPositionals, readArguments } from "./args.ts";

@@ -27,8 +27,8 @@ import {
   packageFolder,
   readMigrations,
   type StoreName,
-  writeFolderVersion,
 } from "./migrations/files.ts";
+import { writeFolderVersion } from "./migrations/folder_version.ts";
 import { type BlockingServers, type OlderOptions, OlderServers } from "./migrations/older_servers.ts";
 import { listUnknown, recordBegun } from "./migrations/versions_store.ts";
 import { type Postgres, reserve } from "./postgres/postgres.ts";

@@ -16,7 +16,7 @@ import { startEmbeddedPostgres } from "./embedded/postgres.ts";
 import { type KnownStores, refuseLostFolder } from "./identity.ts";
 import { storageLimits } from "./limits.ts";
 import { ownDataDir, ownsDataDir, readOwner, refuseHalfRestored } from "./lock.ts";
-import { refuseNewerFolder } from "./migrations/files.ts";
+import { refuseNewerFolder } from "./migrations/folder_version.ts";
 import { openPostgres, pingPostgres, type Postgres } from "./postgres/postgres.ts";
 
 export interface Stores extends AsyncDisposable {
