@@ -14,7 +14,8 @@ import {
   findKeeperProblem,
   prepareCluster,
 } from "./cluster/cluster_migrations.ts";
-import { checkIdentity, isUnmade, type KnownStores, readPostgresId, writeClickHouseId } from "./identity.ts";
+import { checkIdentity, type KnownStores, readPostgresId, writeClickHouseId } from "./identity.ts";
+import { isUnmade } from "./identity_traces.ts";
 import { storageLimits } from "./limits.ts";
 import {
   type AppliedMigration,
