@@ -7,7 +7,7 @@ import { refuseUnstorable } from "../http/fields/field_rule.ts";
 import { findMainId, findMainIds } from "../persons/reading/main_id_store.ts";
 import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
 import { sessionRecordingLimits } from "./limits.ts";
-import type { RecordingFilter } from "./listing/store.ts";
+import type { RecordingFilter } from "./listing/filter_store.ts";
 import { findDistinctIds } from "./store.ts";
 
 /**

@@ -1,21 +1,18 @@
 // One project's recordings for a user: without deleted ones, with their persons, and whether they were viewed.
 
-import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
 import { formatStored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
-import { ownPersonId } from "../persons/identity.ts";
-import { choosePersonName } from "../persons/model.ts";
-import type { Person } from "../persons/reading/fold.ts";
-import { findPagePersons } from "../persons/reading/store.ts";
-import { type ProjectReads, toReads } from "../storage/clickhouse/query_options.ts";
+import { toReads } from "../storage/clickhouse/query_options.ts";
 import type { Uses } from "../storage/services.ts";
 import type { CountCache } from "../work/count_cache.ts";
 import { mapInSlices } from "../work/slices.ts";
 import { sessionRecordingLimits } from "./limits.ts";
-import { countRecordings, listRecordings, type RecordingFilter } from "./listing/store.ts";
-import type { Recording, RecordingPerson } from "./model.ts";
+import type { RecordingFilter } from "./listing/filter_store.ts";
+import { countRecordings, listRecordings } from "./listing/store.ts";
+import type { Recording } from "./model.ts";
+import { prefetchPersons, refuseLarge, toPerson } from "./recording_persons.ts";
 import { findRecordings, type RecordingRow } from "./store.ts";
 import { findDeleted, findViewed, listLeftOut, listViewed } from "./view_store.ts";
 
@@ -126,25 +123,6 @@ export async function listPage(
   return { count, recordings };
 }
 
-/** Reads persons before it is certain which are needed. */
-function prefetchPersons(reads: ProjectReads) {
-  let requested = new Set<string>();
-  let found = Promise.resolve(new Map<string, Person>());
-  return {
-    request: (distinct_ids: readonly string[]) => {
-      requested = new Set(distinct_ids);
-      found = findPagePersons(reads, distinct_ids);
-      // A rejection reaches the caller of `of`. Without a caller it must not count as unhandled.
-      found.catch(() => {});
-    },
-    of: async (distinct_ids: readonly string[]) => {
-      const others = distinct_ids.filter((id) => !requested.has(id));
-      const [ahead, behind] = await Promise.all([found, findPagePersons(reads, others)]);
-      return new Map([...ahead, ...behind]);
-    },
-  };
-}
-
 /**
  * Rows as replies show them, without recordings deleted in the meantime.
  * @throws Fault max_value when their persons exceed the size of a page; it names a limit that fits.
@@ -189,35 +167,3 @@ async function shownRecordings(
     ({ distinct_id }) => persons.get(distinct_id)?.properties.length ?? 0,
   );
 }
-
-/** @throws Fault max_value: every recording carries all properties of its person, often the same person's. */
-function refuseLarge(rows: readonly RecordingRow[], persons: ReadonlyMap<string, Person>): void {
-  let chars = 0;
-  for (const [i, { distinct_id }] of rows.entries()) {
-    chars += persons.get(distinct_id)?.properties.length ?? 0;
-    if (chars <= sessionRecordingLimits.recordingsPageCharsMax || i === 0) continue;
-    const detail = `The page is too large with the properties of its persons. Ask for at most limit=${i}.`;
-    throw new Fault("max_value", detail, { attr: "limit" });
-  }
-}
-
-/**
- * @param seen_at start of the recording, ISO 8601: the creation time of a person without events.
- * @param known the person of the distinct id; undefined when no event has it.
- */
-function toPerson(project_id: number, distinct_id: string, seen_at: string, known?: Person): RecordingPerson {
-  const uuid = known?.uuid ?? ownPersonId(project_id, distinct_id);
-  const distinct_ids = (known?.distinct_ids ?? []).slice(0, distinctIdsShownMax);
-  const properties = JSON.parse(known?.properties ?? "{}") as Record<string, unknown>;
-  return {
-    // The first 48 bits of the uuid: a numeric id that fits a double.
-    id: Number.parseInt(uuid.replaceAll("-", "").slice(0, 12), 16),
-    name: choosePersonName(properties, [...distinct_ids, distinct_id]),
-    distinct_ids: (distinct_ids.length > 0 ? distinct_ids : [distinct_id]).join(","),
-    properties,
-    created_at: known ? formatStored(known.created_at) : seen_at,
-    uuid,
-  };
-}
-
-const distinctIdsShownMax = 10;

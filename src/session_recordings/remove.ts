@@ -5,7 +5,8 @@ import { toReads } from "../storage/clickhouse/query_options.ts";
 import { openPass } from "../storage/postgres/passes.ts";
 import type { Uses } from "../storage/services.ts";
 import { sessionRecordingLimits } from "./limits.ts";
-import { excludeSessions, findRemains, hideSessions, removeHidden, warnOfBlank } from "./store.ts";
+import { excludeSessions, findRemains, hideSessions, removeHidden } from "./removal_store.ts";
+import { warnOfBlank } from "./store.ts";
 import { hasOldHidden, isRemovalDue, listDeletions, recordHidden, recordRemoved } from "./view_store.ts";
 
 export type RemovalOptions = Uses<"sql" | "clickhouse" | "clock" | "log">;

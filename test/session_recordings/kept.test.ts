@@ -2,11 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { deriveAgain } from "../../src/capture/store.ts";
-import {
-  countRecordings,
-  listRecordings,
-  type RecordingFilter,
-} from "../../src/session_recordings/listing/store.ts";
+import type { RecordingFilter } from "../../src/session_recordings/listing/filter_store.ts";
+import { countRecordings, listRecordings } from "../../src/session_recordings/listing/store.ts";
 import { toReads } from "../../src/storage/clickhouse/query_options.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUpEach } from "../support/cleanup.ts";

@@ -3,15 +3,13 @@
 import { expect, test } from "bun:test";
 import { Fault } from "../../src/core/fault.ts";
 import { sessionRecordingLimits } from "../../src/session_recordings/limits.ts";
+import { findRemains, hideSessions, removeHidden } from "../../src/session_recordings/removal_store.ts";
 import {
   emptyRecording,
   findDistinctIds,
   findRecordings,
-  findRemains,
-  hideSessions,
   readFirstProperties,
   readRows,
-  removeHidden,
 } from "../../src/session_recordings/store.ts";
 import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import { toReads, wholePageOptions } from "../../src/storage/clickhouse/query_options.ts";

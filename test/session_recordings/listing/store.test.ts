@@ -1,11 +1,8 @@
 // Lists of recordings against a model that knows every piece: what is on a page, in which order, and the count.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import {
-  countRecordings,
-  listRecordings,
-  type RecordingFilter,
-} from "../../../src/session_recordings/listing/store.ts";
+import type { RecordingFilter } from "../../../src/session_recordings/listing/filter_store.ts";
+import { countRecordings, listRecordings } from "../../../src/session_recordings/listing/store.ts";
 import { toReads } from "../../../src/storage/clickhouse/query_options.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { cleanUp } from "../../support/cleanup.ts";
