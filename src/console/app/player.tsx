@@ -15,7 +15,8 @@ import {
   type SnapshotPage,
 } from "./session_recordings/snapshots.ts";
 import { durationText, timeText } from "./ui/format.ts";
-import { Button, CheckField, ChoiceField, ErrorText } from "./ui/parts.tsx";
+import { CheckField, ChoiceField } from "./ui/forms.tsx";
+import { Button, ErrorText } from "./ui/parts.tsx";
 import { followTheme, ThemeButton } from "./ui/theme.tsx";
 
 type Recording = Awaited<ReturnType<typeof readSnapshots>>;

@@ -4,8 +4,9 @@ import { useEffect, useState } from "preact/hooks";
 import { readReply, sendSigning, toCredentials } from "../session/api.ts";
 import type { Invitation } from "../session/route.ts";
 import { agoText, browserText } from "../ui/format.ts";
+import { Form } from "../ui/forms.tsx";
 import { passwordNew, useFields } from "../ui/inputs.tsx";
-import { Button, ErrorText, Form } from "../ui/parts.tsx";
+import { Button, ErrorText } from "../ui/parts.tsx";
 
 interface Invited {
   organization_name: string;

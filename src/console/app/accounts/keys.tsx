@@ -4,10 +4,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
 import { useAction, useRead } from "../session/use_loaded.ts";
+import { Copied } from "../ui/copying.tsx";
 import { agoText } from "../ui/format.ts";
+import { CheckField, ConfirmButton, FormCard } from "../ui/forms.tsx";
 import { useFields } from "../ui/inputs.tsx";
-import { Card, CheckField, ConfirmButton, FormCard, Outcome, PageHead, WhenLoaded } from "../ui/parts.tsx";
-import { Copied, Table } from "../ui/table.tsx";
+import { Card, Outcome, PageHead, WhenLoaded } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 
 interface KeyRow {
   id: string;

@@ -4,11 +4,13 @@ import { useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
 import { type Action, useAction, useGet, useRead } from "../session/use_loaded.ts";
+import { Copied } from "../ui/copying.tsx";
 import { agoText } from "../ui/format.ts";
+import { ConfirmButton, FormCard } from "../ui/forms.tsx";
 import { useFields } from "../ui/inputs.tsx";
 import { LoadedTable } from "../ui/list_page.tsx";
-import { Card, ConfirmButton, FormCard, Outcome, PageHead, WhenLoaded } from "../ui/parts.tsx";
-import { Copied, Table } from "../ui/table.tsx";
+import { Card, Outcome, PageHead, WhenLoaded } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 
 interface MemberRow {
   id: string;

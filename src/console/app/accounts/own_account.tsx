@@ -3,9 +3,10 @@
 import type { ListReply } from "../session/api.ts";
 import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
 import { agoText, browserText } from "../ui/format.ts";
+import { ConfirmButton, FormCard } from "../ui/forms.tsx";
 import { passwordNew, passwordNow, signInAddress, useFields } from "../ui/inputs.tsx";
 import { LoadedTable } from "../ui/list_page.tsx";
-import { Card, ConfirmButton, FormCard, Outcome, PageHead, WhenLoaded } from "../ui/parts.tsx";
+import { Card, Outcome, PageHead, WhenLoaded } from "../ui/parts.tsx";
 
 export interface OwnUser {
   email: string;

@@ -4,10 +4,12 @@ import { useId } from "preact/hooks";
 import { buildHref } from "../session/route.ts";
 import { type ProjectRow, useAllowed, useSession } from "../session/session.ts";
 import { type Action, useAction } from "../session/use_loaded.ts";
+import { Copied } from "../ui/copying.tsx";
 import { splitText } from "../ui/format.ts";
+import { ConfirmButton, Form, FormCard, TextField } from "../ui/forms.tsx";
 import { useFields } from "../ui/inputs.tsx";
-import { Button, Card, ConfirmButton, Form, FormCard, Outcome, PageHead, TextField } from "../ui/parts.tsx";
-import { Copied, Table } from "../ui/table.tsx";
+import { Button, Card, Outcome, PageHead } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 
 export function Projects() {
   const { project, projects } = useSession();

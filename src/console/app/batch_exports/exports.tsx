@@ -4,9 +4,10 @@ import type { Route } from "../session/route.ts";
 import { useAllowed, useOpen } from "../session/session.ts";
 import { useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
+import { ChoiceField, Field, FormCard } from "../ui/forms.tsx";
 import { useFields } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
-import { ChoiceField, Field, FormCard, PageLink, Status } from "../ui/parts.tsx";
+import { PageLink, Status } from "../ui/parts.tsx";
 import { type ExportRow, OneExport, type RunRow } from "./one_export.tsx";
 
 export function Exports({ route }: { route: Route }) {

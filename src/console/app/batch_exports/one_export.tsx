@@ -5,18 +5,10 @@ import type { ListReply } from "../session/api.ts";
 import { useAllowed } from "../session/session.ts";
 import { type Action, useAction, useGet, usePolling } from "../session/use_loaded.ts";
 import { numberText, timeText } from "../ui/format.ts";
+import { FormCard, RemoveButton } from "../ui/forms.tsx";
 import { useFields } from "../ui/inputs.tsx";
 import { LoadedTable } from "../ui/list_page.tsx";
-import {
-  Button,
-  Card,
-  FormCard,
-  Outcome,
-  PageHead,
-  PageWhenLoaded,
-  RemoveButton,
-  Status,
-} from "../ui/parts.tsx";
+import { Button, Card, Outcome, PageHead, PageWhenLoaded, Status } from "../ui/parts.tsx";
 import { Facts, Table } from "../ui/table.tsx";
 import { Tree } from "../ui/tree.tsx";
 

@@ -4,9 +4,10 @@ import type { Route } from "../session/route.ts";
 import { useAllowed, useOpen } from "../session/session.ts";
 import { type Action, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
+import { FormCard } from "../ui/forms.tsx";
 import { useFields } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
-import { FormCard, NoSuch, PageLink } from "../ui/parts.tsx";
+import { NoSuch, PageLink } from "../ui/parts.tsx";
 import { dashboardName, type DashboardRow, OneDashboard } from "./one_dashboard.tsx";
 
 export function Dashboards({ route }: { route: Route }) {

@@ -8,18 +8,9 @@ import { navigate, type Route } from "../session/route.ts";
 import { useAllowed, useHref, useSession } from "../session/session.ts";
 import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
 import { capitalized } from "../ui/format.ts";
+import { Form, FormCard, RemoveButton } from "../ui/forms.tsx";
 import { RangeField, useFields } from "../ui/inputs.tsx";
-import {
-  Button,
-  Card,
-  Form,
-  FormCard,
-  Outcome,
-  PageHead,
-  PageLink,
-  PageWhenLoaded,
-  RemoveButton,
-} from "../ui/parts.tsx";
+import { Button, Card, Outcome, PageHead, PageLink, PageWhenLoaded } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { type Layouts, type Shape, toLayouts, toShapes, withChanged, withMoved } from "./layout.ts";
 import { readScope, type Scope, scopeAddress } from "./scope.ts";

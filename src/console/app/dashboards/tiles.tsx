@@ -7,7 +7,8 @@ import { InsightResult, type InsightRow } from "../insights/insight_row.tsx";
 import type { Api } from "../session/api.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useRead } from "../session/use_loaded.ts";
-import { Button, ConfirmButton, Field, Form, LoadError, Loading, Outcome } from "../ui/parts.tsx";
+import { ConfirmButton, Field, Form } from "../ui/forms.tsx";
+import { Button, LoadError, Loading, Outcome } from "../ui/parts.tsx";
 import { toSource } from "../values.ts";
 import { type Scope, scopedQuery } from "./scope.ts";
 

@@ -9,9 +9,10 @@ import {
   type WebFigure,
 } from "../../../query/result.ts";
 import { linkPersons, useFigureHref } from "../actors/figures.tsx";
+import { DataButtons } from "../ui/copying.tsx";
 import { capitalized, durationText, numberText } from "../ui/format.ts";
 import { Cut, FigureLink } from "../ui/parts.tsx";
-import { Bars, DataButtons, Table } from "../ui/table.tsx";
+import { Bars, Table } from "../ui/table.tsx";
 import { FunnelView } from "./funnel_view.tsx";
 import { figureText, isTotals, toLines, toTable, untilText } from "./results.ts";
 import { RetentionView } from "./retention_view.tsx";

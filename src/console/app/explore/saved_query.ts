@@ -111,13 +111,11 @@ function readFormQuery(query: Fields): InsightQuery | undefined {
   if (!kind || !breakdownType) return undefined;
   const { funnelWindowInterval: interval, funnelWindowIntervalUnit: unit } = fieldsIn("funnelsFilter");
   const breakdown = toText(filter["breakdown"]);
-  const retention = fieldsIn("retentionFilter");
-  const period = Object.keys(periods).find((name) => periods[name] === retention["period"]);
+  const { period: unitName, targetEntity, returningEntity, retentionType } = fieldsIn("retentionFilter");
+  const period = Object.keys(periods).find((name) => periods[name] === unitName);
   const nodes = toList(query["series"]).map(toFields).slice(0, seriesMax);
   // Without an entity the API takes page views; an entity with `id: null` is any event.
-  const entities = [retention["targetEntity"], retention["returningEntity"]].map((entity) =>
-    toFields(entity ?? { id: "$pageview" }),
-  );
+  const entities = [targetEntity, returningEntity].map((entity) => toFields(entity ?? { id: "$pageview" }));
   return {
     kind,
     series:
@@ -135,7 +133,7 @@ function readFormQuery(query: Fields): InsightQuery | undefined {
     ...readFilters(query),
     values: toNumber(filter["breakdown_limit"]) ?? (breakdown ? valuesOfApi : plainQuery.values),
     window: `${String(interval ?? 14)} ${toText(unit) || "day"}`,
-    first: retention["retentionType"] === "retention_first_time",
+    first: retentionType === "retention_first_time",
     pathType: toText(toList(fieldsIn("pathsFilter")["includeEventTypes"])[0]) || plainQuery.pathType,
   };
 }

@@ -3,8 +3,9 @@
 import { navigate } from "../session/route.ts";
 import { useAllowed, useHref, useOpen } from "../session/session.ts";
 import { useAction, useGet } from "../session/use_loaded.ts";
+import { Form } from "../ui/forms.tsx";
 import { useFields } from "../ui/inputs.tsx";
-import { Button, Cut, ErrorText, Form, Outcome } from "../ui/parts.tsx";
+import { Button, Cut, ErrorText, Outcome } from "../ui/parts.tsx";
 
 /** Whether the key may save a query, which also requires the right to run it. */
 export function useMaySave(): boolean {

@@ -4,8 +4,9 @@ import { useId } from "preact/hooks";
 import { useAllowed } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
+import { ChoiceField, TextField } from "../ui/forms.tsx";
 import { makeInputs } from "../ui/inputs.tsx";
-import { Button, ChoiceField, TextField } from "../ui/parts.tsx";
+import { Button } from "../ui/parts.tsx";
 import {
   type Condition,
   conditionsMax,

@@ -2,9 +2,10 @@
 
 import type { Route } from "../session/route.ts";
 import { useList } from "../session/use_loaded.ts";
+import { CheckField, Form } from "../ui/forms.tsx";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, CheckField, Cut, Form, PageLink, Time } from "../ui/parts.tsx";
+import { Button, Cut, PageLink, Time } from "../ui/parts.tsx";
 import { toSource } from "../values.ts";
 import { insightName, type InsightRow } from "./insight_row.tsx";
 import { OneInsight } from "./one_insight.tsx";

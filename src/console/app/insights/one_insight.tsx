@@ -8,19 +8,9 @@ import type { ListReply } from "../session/api.ts";
 import { useOpen } from "../session/session.ts";
 import { type Action, useAction, useGet } from "../session/use_loaded.ts";
 import { readSavedSql } from "../sql/sql_query.ts";
+import { ChoiceField, Form, FormCard, RemoveButton } from "../ui/forms.tsx";
 import { useFields } from "../ui/inputs.tsx";
-import {
-  Button,
-  Card,
-  ChoiceField,
-  Form,
-  FormCard,
-  Outcome,
-  PageHead,
-  PageLink,
-  PageWhenLoaded,
-  RemoveButton,
-} from "../ui/parts.tsx";
+import { Button, Card, Outcome, PageHead, PageLink, PageWhenLoaded } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
 

@@ -2,24 +2,24 @@
 // queries about sites.
 
 import { useEffect, useState } from "preact/hooks";
-import type { WebFigure } from "../../../query/result.ts";
 import { FigureSource } from "../actors/figures.tsx";
 import { comparisons } from "../explore/choices.ts";
 import { ResultView } from "../explore/result_view.tsx";
-import { figureText, type QueryReply, readResults, untilText } from "../explore/results.ts";
+import { type QueryReply, readResults } from "../explore/results.ts";
 import type { ListReply } from "../session/api.ts";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { useAnswer, usePolling, useRead } from "../session/use_loaded.ts";
-import { numberText, signedText } from "../ui/format.ts";
+import { numberText } from "../ui/format.ts";
+import { ChoiceField } from "../ui/forms.tsx";
 import { RangeField } from "../ui/inputs.tsx";
-import { Card, ChoiceField, PageHead, PageLink, useWaitText, WhenLoaded } from "../ui/parts.tsx";
+import { Card, PageHead, PageLink, WhenLoaded } from "../ui/parts.tsx";
 import { SiteCard } from "./site_card.tsx";
+import { Figures } from "./site_figures.tsx";
 import {
   cards,
   curveQuery,
   curves,
-  overviewQuery,
   readSite,
   rowName,
   type Site,
@@ -124,14 +124,6 @@ function Scope({ site, show }: { site: Site; show: (site: Site) => void }) {
   );
 }
 
-const titles: Readonly<Record<string, string>> = {
-  visitors: "Visitors",
-  views: "Page views",
-  sessions: "Sessions",
-  "session duration": "Time of a session",
-  "bounce rate": "Bounce rate",
-};
-
 /** A figure over time, of all events and not by session. Its points link to their persons. */
 function Curve({ site, drawn }: { site: Site; drawn: string }) {
   const [title] = curves[drawn]!;
@@ -161,64 +153,4 @@ function Curve({ site, drawn }: { site: Site; drawn: string }) {
 function rangeName({ range, to }: Site): string {
   const usual = siteRanges.find(([value]) => value === range)?.[1];
   return usual?.toLowerCase() ?? [range, to].filter(Boolean).join(" to ");
-}
-
-/** @param drawn which figure is drawn over time. */
-function Figures({ site, drawn, draw }: { site: Site; drawn: string; draw: (key: string) => void }) {
-  const loaded = useAnswer<{ results: WebFigure[] }>(overviewQuery(site));
-  if (loaded.value === undefined && loaded.loading) return <FiguresToCome />;
-  return (
-    <WhenLoaded loaded={loaded}>
-      {({ results }) => <dl class="figures">{results.map((figure) => renderFigure(figure, drawn, draw))}</dl>}
-    </WhenLoaded>
-  );
-}
-
-function renderFigure(figure: WebFigure, drawn: string, draw: (key: string) => void) {
-  const { key, kind, value, until, isIncreaseBad } = figure;
-  const before = until ? until.value : figure.previous;
-  // A day that has not ended is compared with the same part of the day before.
-  const change = value !== null && before ? Math.round((100 * (value - before)) / before) : null;
-  return (
-    <div key={key} class="figure">
-      <dt class="quiet">
-        {curves[key] ? (
-          <button type="button" aria-pressed={key === drawn} onClick={() => draw(key)}>
-            {titles[key]}
-          </button>
-        ) : (
-          (titles[key] ?? key)
-        )}
-      </dt>
-      <dd class="big">{figureText(value, kind)}</dd>
-      <dd class={`change ${chooseTone(change, isIncreaseBad)}`}>
-        {change !== null && signedText(change, " %")}{" "}
-        <span class="quiet">
-          {before === null ? "nothing before" : `before: ${figureText(before, kind)}`}
-          {untilText(until)}
-        </span>
-      </dd>
-    </div>
-  );
-}
-
-/** Keeps the figures' space until they are loaded. */
-function FiguresToCome() {
-  const text = useWaitText();
-  return (
-    <dl class="figures" aria-busy="true">
-      {Object.entries(titles).map(([key, title]) => (
-        <div key={key} class="figure">
-          <dt class="quiet">{title}</dt>
-          <dd class="big">…</dd>
-          <dd class="change quiet">{text}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
-function chooseTone(change: number | null, isIncreaseBad: boolean | null): string {
-  if (change === null || change === 0) return "";
-  return change > 0 === (isIncreaseBad === true) ? "worse" : "better";
 }

@@ -8,9 +8,10 @@ import type { Route } from "../session/route.ts";
 import { useAllowed } from "../session/session.ts";
 import { useGet, useList, useRead } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
+import { Form } from "../ui/forms.tsx";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage, Paged } from "../ui/list_page.tsx";
-import { Button, Card, Cut, Form, PageHead, PageLink, Time, WhenLoaded } from "../ui/parts.tsx";
+import { Button, Card, Cut, PageHead, PageLink, Time, WhenLoaded } from "../ui/parts.tsx";
 import { Properties } from "../ui/tree.tsx";
 
 interface GroupRow {

@@ -12,18 +12,17 @@ import type { Route } from "../session/route.ts";
 import { useAllowed } from "../session/session.ts";
 import { useAction, useAnswer, useList, useRead } from "../session/use_loaded.ts";
 import { durationText, numberText, timeText } from "../ui/format.ts";
+import { Form, RemoveButton } from "../ui/forms.tsx";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage, Paged } from "../ui/list_page.tsx";
 import {
   Button,
   Card,
   Cut,
-  Form,
   Outcome,
   PageHead,
   PageLink,
   PageWhenLoaded,
-  RemoveButton,
   Time,
   WhenLoaded,
 } from "../ui/parts.tsx";

@@ -7,9 +7,10 @@ import type { Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { useList } from "../session/use_loaded.ts";
 import { durationText, timeText } from "../ui/format.ts";
+import { Form } from "../ui/forms.tsx";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, Form, PageLink, Status } from "../ui/parts.tsx";
+import { Button, PageLink, Status } from "../ui/parts.tsx";
 import { OneRecording, type RecordingRow } from "./one_recording.tsx";
 
 export function Recordings({ route }: { route: Route }) {

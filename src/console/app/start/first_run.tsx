@@ -6,8 +6,8 @@ import { EventList } from "../live/event_row.tsx";
 import { useNewest } from "../live/stream.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
+import { Copied } from "../ui/copying.tsx";
 import { Card, ErrorText, PageHead, PageLink } from "../ui/parts.tsx";
-import { Copied } from "../ui/table.tsx";
 import { writeSnippets } from "./snippets.ts";
 
 export function FirstRun() {

@@ -6,20 +6,10 @@ import type { Route } from "../session/route.ts";
 import { useAllowed } from "../session/session.ts";
 import { type Action, useAction, usePolling, useRead } from "../session/use_loaded.ts";
 import { capitalized, timeText } from "../ui/format.ts";
+import { ConfirmButton, FormCard } from "../ui/forms.tsx";
 import { useFields } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
-import {
-  Button,
-  Card,
-  ConfirmButton,
-  FormCard,
-  NoSuch,
-  Outcome,
-  PageHead,
-  PageLink,
-  PageWhenLoaded,
-  Status,
-} from "../ui/parts.tsx";
+import { Button, Card, NoSuch, Outcome, PageHead, PageLink, PageWhenLoaded, Status } from "../ui/parts.tsx";
 import { Facts, Table } from "../ui/table.tsx";
 
 interface SubscriptionRow {

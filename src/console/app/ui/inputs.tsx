@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useState } from "preact/hooks";
 import { rangeText } from "./format.ts";
-import { CheckField, ChoiceField, type Options, TextField, type TextProps } from "./parts.tsx";
+import { CheckField, ChoiceField, type Options, TextField, type TextProps } from "./forms.tsx";
 
 /** Fields by which password managers know what they are. */
 export const signInAddress = { type: "email", autocomplete: "username", required: true };

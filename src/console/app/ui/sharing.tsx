@@ -3,8 +3,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction } from "../session/use_loaded.ts";
+import { Copied } from "./copying.tsx";
 import { Button, Card, Outcome } from "./parts.tsx";
-import { Copied } from "./table.tsx";
 
 interface SharingReply {
   enabled: boolean;

@@ -11,9 +11,8 @@ import {
   refused,
 } from "../drawn_page.tsx";
 
-const { SignIn, useSignIn } = await inDocument(
-  () => import("../../../../src/console/app/accounts/sign_in.tsx"),
-);
+const { SignIn } = await inDocument(() => import("../../../../src/console/app/accounts/sign_in.tsx"));
+const { useSignIn } = await inDocument(() => import("../../../../src/console/app/accounts/signing.ts"));
 
 afterEach(async () => {
   await closePage();

@@ -1,19 +1,14 @@
-// Small parts of pages: what a reply shows until it is there, what asks twice, what is cut.
+// Small parts of pages: what a reply shows until it is there, what is cut.
 
 import { afterEach, expect, setSystemTime, test } from "bun:test";
 import { Refusal } from "../../../../src/console/app/session/api.ts";
 import type { Action, Loaded } from "../../../../src/console/app/session/use_loaded.ts";
 import {
-  CheckField,
-  ConfirmButton,
   Cut,
-  Field,
-  FormCard,
   NoSuch,
   Outcome,
   PageHead,
   PageWhenLoaded,
-  RemoveButton,
   Status,
   Time,
   WhenLoaded,
@@ -93,46 +88,6 @@ test("a page has one heading, before its reply and with it, and the document is 
   expect(shown.document.title).toBe("Nightly · Sluice");
 });
 
-test("an irreversible action asks for confirmation, and the focus moves with it", async () => {
-  let acts = 0;
-  const page = await drawPage(<ConfirmButton label="Delete" sure="It is gone." act={() => void acts++} />);
-  await page.press("Delete");
-  expect(acts).toBe(0);
-  expect(page.document.activeElement?.getAttribute("aria-label")).toBe("Yes, delete. It is gone.");
-  await page.press("No");
-  expect([acts, page.document.activeElement?.textContent]).toEqual([0, "Delete"]);
-  await page.press("Delete");
-  await page.press("Yes, delete. It is gone.");
-  expect(acts).toBe(1);
-});
-
-test("what is removed is left, once it is gone", async () => {
-  const sent: unknown[] = [];
-  const send: Action["send"] = (method, path, body, done, after) => {
-    sent.push([method, path, body, done]);
-    after?.(undefined as never);
-  };
-  const page = await drawPage(
-    <RemoveButton path="insights/1/" sure="?" action={action({ send })} back="list" />,
-  );
-  await page.press("Delete");
-  await page.press("Yes, delete. ?");
-  expect(sent).toEqual([["DELETE", "insights/1/", undefined, "Deleted."]]);
-  expect(location.hash).toBe("#/7/list");
-});
-
-test("a key without the scope of what it would remove sees no button", async () => {
-  const button = <RemoveButton path="insights/1/" sure="?" action={action()} back="list" />;
-  for (const [scopes, count] of [
-    [["insight:write"], 1],
-    [["insight:read", "dashboard:write"], 0],
-  ] as const) {
-    const page = await drawPage(button, { scopes });
-    expect(page.texts("button")).toHaveLength(count);
-    await closePage();
-  }
-});
-
 test.each([
   [200, "x".repeat(200)],
   [201, `${"x".repeat(199)}…`],
@@ -155,28 +110,6 @@ test("a text that is cut has the whole of it at hand, one that fits has nothing"
   expect(page.texts("p")).toEqual(["twel…", "five!"]);
   expect(page.find("span").getAttribute("title")).toBe("twelve chars");
   expect(page.document.querySelectorAll("p span")).toHaveLength(1);
-});
-
-test("a form is sent by its button, which rests while it is sent or something is missing", async () => {
-  let sent = 0;
-  const card = (more: object) => (
-    <FormCard title="New" send={() => void sent++} {...more}>
-      <Field label="Name" hint="a hint">
-        {(id) => <input id={id} value="tea" />}
-      </Field>
-    </FormCard>
-  );
-  const page = await drawPage(card({}));
-  await page.submit("Create");
-  expect([sent, page.valueOf("Name"), page.texts("small")]).toEqual([1, "tea", ["a hint"]]);
-  const disabled = await drawPage(card({ button: "Save", disabled: true }));
-  expect(disabled.submit("Save")).rejects.toThrow("disabled");
-  await closePage();
-  const send = (sendBy: Action["send"]) => sendBy("POST", "tea/", {}, "Made.");
-  const answers = { "POST /api/projects/7/tea/": () => new Promise<object>(() => {}) };
-  const running = await drawPage(card({ button: "Save", send }), { answers });
-  await running.submit("Save");
-  expect(running.submit("Save")).rejects.toThrow("disabled");
 });
 
 test("an outcome is announced, a failure in the API's words, and nothing else", async () => {
@@ -218,12 +151,4 @@ test("an address that names nothing says what was looked for, a long name cut", 
   expect(page.texts('[role="alert"]')).toEqual([
     `There is no insight ${"y".repeat(199)}… here, or it is not shown to you.`,
   ]);
-});
-
-test("a check is set as it is pressed", async () => {
-  const set: boolean[] = [];
-  const page = await drawPage(<CheckField label="All" value={false} set={(on) => set.push(on)} />);
-  await page.fill("All", "on");
-  await page.fill("All", "off");
-  expect(set).toEqual([true, false]);
 });

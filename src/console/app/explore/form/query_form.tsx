@@ -3,8 +3,9 @@
 import type { ComponentChildren } from "preact";
 import { AddCondition, ConditionFields, ownerOptions } from "../../filters/condition_fields.tsx";
 import { useOffered, WithNames } from "../../filters/property_names.tsx";
+import { Form } from "../../ui/forms.tsx";
 import { makeInputs, RangeField } from "../../ui/inputs.tsx";
-import { Button, Form } from "../../ui/parts.tsx";
+import { Button } from "../../ui/parts.tsx";
 import {
   comparisons,
   intervals,
