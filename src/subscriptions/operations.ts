@@ -1,19 +1,16 @@
-// Subscriptions over HTTP. The worker of deliveries finds due and requested ones.
+// Subscriptions over HTTP. The worker of deliveries finds due ones.
 
 import type { Addresses } from "../access/address.ts";
 import type { Gate } from "../access/gate.ts";
-import { openRateLimit } from "../access/rate.ts";
 import type { AccessProject } from "../access/scope.ts";
-import type { Clock } from "../core/clock.ts";
 import { Fault, refuseInput } from "../core/fault.ts";
-import { missingReference, parseRowId, present } from "../http/fields/field_fault.ts";
+import { missingReference, present } from "../http/fields/field_fault.ts";
 import * as parameter from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Uses } from "../storage/services.ts";
-import { addTestDelivery, getDelivery, listDeliveries } from "./deliveries/store.ts";
+import { deliveryOperations } from "./deliveries/operations.ts";
 import { subscriptionLimits } from "./limits.ts";
 import * as model from "./model.ts";
 import { nextDate, type Schedule } from "./schedule.ts";
@@ -158,46 +155,4 @@ function comparable(schedule: Schedule) {
   const { frequency, interval, byweekday, bysetpos, count, start_date, until_date, timezone } = schedule;
   const moments = [start_date, until_date].map((moment) => moment && Date.parse(moment));
   return [frequency, interval, byweekday, bysetpos, count, timezone, ...moments];
-}
-
-function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
-  const testRate = openRateLimit(subscriptionLimits.testDeliveriesPerMinuteMax, clock);
-  return [
-    projectOperation("GET /subscriptions/:id/deliveries/", "subscription:read", {
-      summary: "List a subscription's deliveries, newest first",
-      find: (request) => store.requireSubscription(sql, request),
-      query: parameter.pageParameters("Deliveries"),
-      replies: { 200: reply("The deliveries.", listSchema(model.deliveryModel)) },
-      answer: async ({ found, query, url }) =>
-        pageReply(url, query, await listDeliveries(sql, found.id, query)),
-    }),
-    projectOperation("GET /subscriptions/:id/deliveries/:delivery_id/", "subscription:read", {
-      summary: "Get a delivery of a subscription",
-      find: async ({ project, params }) => {
-        const { id } = await store.requireSubscription(sql, { project, params });
-        return present(await getDelivery(sql, id, parseRowId(params.delivery_id)));
-      },
-      replies: { 200: reply("The delivery.", model.deliveryModel) },
-      answer: ({ found }) => found,
-    }),
-    // PostHog documents the name with a dash.
-    ...(["test_delivery", "test-delivery"] as const).map((name) =>
-      projectOperation(`POST /subscriptions/:id/${name}/`, "subscription:write", {
-        summary: "Deliver now, outside the schedule",
-        description:
-          "Retried like any other delivery; next_delivery_date stays. " +
-          `A project may ask for ${subscriptionLimits.testDeliveriesPerMinuteMax} in a minute, then it is throttled.`,
-        find: (request) => store.requireSubscription(sql, request),
-        replies: { 201: reply("The started delivery.", model.deliveryModel) },
-        answer: async ({ project, found }) => {
-          if (found.deleted) throw new Fault("invalid_input", "The subscription is deleted.");
-          testRate.count(String(project.id));
-          const made = await addTestDelivery(sql, found.id, new Date(clock.now()));
-          if (made) return made;
-          const detail = `${subscriptionLimits.testDeliveriesMax} test deliveries are under way already.`;
-          throw new Fault("conflict", detail);
-        },
-      }),
-    ),
-  ];
 }

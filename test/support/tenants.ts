@@ -9,7 +9,7 @@ import { createOrganization } from "../../src/organizations/store.ts";
 import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
 import type { Stores } from "../../src/storage/stores.ts";
-import { addTestDelivery } from "../../src/subscriptions/deliveries/store.ts";
+import { addTestDelivery } from "../../src/subscriptions/deliveries/listing_store.ts";
 import { addUser } from "./accounts.ts";
 import { managementRoutes, type RunningApp, startApp } from "./app.ts";
 import { personalKey, storesOf, until } from "./server.ts";
