@@ -8,6 +8,7 @@ import type { Outcomes, Reason, Warning } from "../fields/outcome.ts";
 import type { Lane } from "../journal/lane.ts";
 import type { StrayEvent } from "../wasm/unread_events.ts";
 import { warningLimits } from "./limits.ts";
+import { sentences } from "./sentences.ts";
 import { type SeededMinute, type Spike, SpikeWatch } from "./spike.ts";
 import type { WarningRow } from "./warning.ts";
 import {
@@ -17,7 +18,7 @@ import {
   type WarningLimiter,
   WarningQuota,
 } from "./warning_quota.ts";
-import { sentences, warningText } from "./warning_text.ts";
+import { warningText } from "./warning_text.ts";
 
 interface WarningBookOptions extends Uses<"clock" | "log"> {
   lane: Lane<WarningRow>;

@@ -5,7 +5,8 @@ import { entryLength, field } from "../../../src/capture/fields/event_fields.ts"
 import { type Reason, reasons, type Warning, warnings } from "../../../src/capture/fields/outcome.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { warningLimits } from "../../../src/capture/warnings/limits.ts";
-import { sentences, warningText } from "../../../src/capture/warnings/warning_text.ts";
+import { sentences } from "../../../src/capture/warnings/sentences.ts";
+import { warningText } from "../../../src/capture/warnings/warning_text.ts";
 import { toBytes } from "../../../src/core/bytes.ts";
 import { limits } from "../../../src/core/limits.ts";
 
