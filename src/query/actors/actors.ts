@@ -9,14 +9,9 @@ import { readSelectedPersons } from "../hogql/hogql.ts";
 import { checkKindFields, type Fields, queryFields, type QueryKind, queryKind } from "../kind.ts";
 import { lifecycleKind } from "../lifecycle/lifecycle.ts";
 import { behindName } from "../parts/behind_store.ts";
-import {
-  displayNameText,
-  expressionRows,
-  type MadeColumn,
-  objectColumn,
-  readExpressions,
-} from "../parts/expressions.ts";
+import { expressionRows, readExpressions } from "../parts/expressions.ts";
 import { type FigureRef, isGiven, readNodeFilters } from "../parts/figure.ts";
+import { displayNameText, type MadeColumn, objectColumn } from "../parts/made_columns.ts";
 import * as part from "../parts/model.ts";
 import { pathsKind } from "../paths/paths.ts";
 import { retentionKind } from "../retention/retention.ts";

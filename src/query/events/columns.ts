@@ -3,7 +3,7 @@
 import { formatStored } from "../../http/fields/field_time.ts";
 import { readGroupIndex } from "../../storage/events/group_columns.ts";
 import { findRefusal } from "../../storage/events/session_property.ts";
-import { parseJson } from "../parts/expressions.ts";
+import { parseJson } from "../parts/made_columns.ts";
 
 export interface EventRow {
   uuid: string;

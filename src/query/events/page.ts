@@ -5,7 +5,8 @@ import { Fault } from "../../core/fault.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { type EventKey, keyDay } from "../../storage/events/stored_properties.ts";
-import { displayNameText, type ExpressionList, expressionRows, objectColumn } from "../parts/expressions.ts";
+import { type ExpressionList, expressionRows } from "../parts/expressions.ts";
+import { displayNameText, objectColumn } from "../parts/made_columns.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 
 /** Absent fields do not filter. */

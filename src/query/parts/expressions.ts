@@ -1,7 +1,5 @@
-// Lists in expressions of SQL: one SELECT is made of the trees of its parts, and runs as any other. The names of
-// columns that PostHog has beside SQL are made of several expressions each.
+// Lists in expressions of SQL: one SELECT is made of the trees of its parts, and runs as any other.
 
-import { jsonIn } from "../../core/json/dictionary.ts";
 import { limits } from "../../core/limits.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
@@ -17,13 +15,8 @@ import type { QueryAnswer, QueryContext } from "../store.ts";
 import { defineBehind } from "./behind_store.ts";
 import { refuseLong } from "./compiled_expressions.ts";
 import type { PersonStatement } from "./figure.ts";
+import type { MadeColumn } from "./made_columns.ts";
 import type { TimedListFields } from "./model.ts";
-
-/** A column that is no SQL: the columns that are read for it, and the cell made of them. */
-export interface MadeColumn {
-  reads: readonly string[];
-  cell: (...read: unknown[]) => unknown;
-}
 
 export interface ExpressionList {
   /** Names the query in faults. */
@@ -45,31 +38,6 @@ export interface ExpressionList {
   filters: SqlFilters;
   /** The statement of persons behind a number, where the table is theirs. */
   behind?: PersonStatement;
-}
-
-/** The value of a JSON text; a text that is no JSON stays a text. */
-export function parseJson(text: string): unknown {
-  if (text === "") return null;
-  const value = jsonIn(text);
-  return value === undefined ? text : value;
-}
-
-/** A column of objects with these members, each of an expression, or of the column of its name. */
-export function objectColumn(members: readonly string[] | Readonly<Record<string, string>>): MadeColumn {
-  const reads = Object.values<string>(members);
-  const names = Array.isArray(members) ? reads : Object.keys(members);
-  const toMember = (name: string, value: unknown): unknown =>
-    name === "properties" ? (parseJson(typeof value === "string" ? value : "") ?? {}) : value;
-  return {
-    reads,
-    cell: (...read) => Object.fromEntries(names.map((name, i) => [name, toMember(name, read[i])])),
-  };
-}
-
-/** SQL of a person's name: the first of PostHog's properties for it that is not empty. */
-export function displayNameText(properties: string, otherwise: string): string {
-  const names = ["email", "Email", "name", "Name", "username", "Username"];
-  return `coalesce(${names.map((name) => `nullIf(${properties}.${name}, '')`).join(", ")}, ${otherwise})`;
 }
 
 /** The fields of a list that are expressions. */

@@ -2,7 +2,8 @@
 
 import { choice, strictModel } from "../../http/fields/field.ts";
 import { queryKind } from "../kind.ts";
-import { objectColumn, readExpressions, timedRows } from "../parts/expressions.ts";
+import { readExpressions, timedRows } from "../parts/expressions.ts";
+import { objectColumn } from "../parts/made_columns.ts";
 import { timedListFields, unanswered } from "../parts/model.ts";
 import { sqlTables } from "../sql/compile/lists/tables.ts";
 

@@ -120,14 +120,11 @@ function argument(callee: SqlFunction, value: Sql): Sql {
   return value.type === "datetime" && !givesText ? value : asType(value, "string");
 }
 
+const unitsToADay = "Second Minute FiveMinutes TenMinutes FifteenMinutes Hour Day";
+
 /** How many days a moment may be after its rounded value, with a day for changes of clocks and zones. */
 const floorDays: Readonly<Record<string, number>> = {
-  ...Object.fromEntries(
-    wordsIn("Second Minute FiveMinutes TenMinutes FifteenMinutes Hour Day").map((unit) => [
-      `toStartOf${unit}`,
-      2,
-    ]),
-  ),
+  ...Object.fromEntries(wordsIn(unitsToADay).map((unit) => [`toStartOf${unit}`, 2])),
   toStartOfWeek: 9,
   toMonday: 9,
   toStartOfMonth: 33,
