@@ -1,7 +1,7 @@
 // Requests and replies of capture, for the API's description. Bodies are not checked against it: the scan checks bytes.
 
 import Type, { type TSchema } from "typebox";
-import { refusal } from "../http/docs/document.ts";
+import { refusal } from "../http/docs/refusals.ts";
 import { model } from "../http/fields/field.ts";
 import { reply } from "../http/fields/schema.ts";
 import { capturePaths } from "../http/sdk_path.ts";

@@ -2,8 +2,8 @@
 
 import { toBytes } from "../core/bytes.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
-import { checkInteger } from "../http/fields/field_rule.ts";
 import { formatStored } from "../http/fields/field_time.ts";
+import { checkInteger } from "../http/fields/number_rule.ts";
 import * as parameter from "../http/fields/query.ts";
 import { gone, listSchema, reply, valuesQuery } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";

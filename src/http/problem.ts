@@ -1,14 +1,13 @@
 // Replies to refused requests: the one place where a fault's code gets a status. The text of an unexpected error is
 // not shown to clients.
 
-import { Fault, type FaultCode, faultCodes, type FaultType, unavailable } from "../core/fault.ts";
-import { type Log, toCode, toReason } from "../core/log.ts";
-import { wordsIn } from "../core/words.ts";
-import { ClickHouseError, describeExcess, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
+import { Fault, type FaultCode, faultCodes, type FaultType } from "../core/fault.ts";
+import { type Log, toReason } from "../core/log.ts";
 import { preflight, withCors } from "./cors.ts";
 import type { Registry } from "./metrics/metrics.ts";
 import { readRequestId } from "./peer.ts";
 import { isForAnyOrigin, readPath } from "./sdk_path.ts";
+import { isBusy, storeFault } from "./store_fault.ts";
 
 /** The status of each type of fault, and of the codes that have another. */
 const statuses: Readonly<Record<FaultType, number> & Partial<Record<FaultCode, number>>> = {
@@ -154,48 +153,3 @@ function matches(pattern: readonly string[], requested: readonly string[]): bool
     .slice(0, rest)
     .every((segment, i) => (segment.startsWith(":") ? requested[i] !== "" : segment === requested[i]));
 }
-
-/** A fault for a store that is unreachable or too slow: neither our error nor the client's. */
-export function storeFault(error: unknown): Fault | undefined {
-  if (!(error instanceof ClickHouseError))
-    return postgresUnavailable.has(toCode(error))
-      ? unavailable("The account store cannot be reached. Please retry.")
-      : undefined;
-  // No Retry-After: the same request would be refused again, at rest, too.
-  if (isTooHeavy(error)) return new Fault("invalid_input", `The query ${describeExcess(error)}. ${narrower}`);
-  const detail = clickhouseUnavailable.get(error.type);
-  return detail === undefined ? undefined : unavailable(detail);
-}
-
-/** Whether our queue, or the engine's, was full, or others left no time for the statement. */
-function isBusy(error: unknown): boolean {
-  return error instanceof ClickHouseError && clickhouseUnavailable.get(error.type) === busyStore;
-}
-
-const narrower = "Narrow it, for example with after and before.";
-const busyStore = "The event store is busy. Please retry.";
-
-const unreachable = wordsIn("ALL_CONNECTION_TRIES_FAILED NETWORK NETWORK_ERROR SOCKET_TIMEOUT UNKNOWN");
-const busy = wordsIn("ABORTED QUERY_WAS_CANCELLED TIMEOUT_EXCEEDED TOO_MANY_SIMULTANEOUS_QUERIES");
-
-/** ClickHouse's errors that a retry may overcome, and their details; any other is an error of this server. */
-const clickhouseUnavailable: ReadonlyMap<string, string> = new Map([
-  ...unreachable.map((type) => [type, "The event store cannot be reached. Please retry."] as const),
-  // Its operator can give the grant that the log names.
-  ["ACCESS_DENIED", "The event store denies this to the server, whose log names the missing grant."],
-  ["TIMEOUT", "The event store does not answer. Please retry."],
-  // Counts all statements together: a single one that is too heavy is no trouble of the store.
-  ["MEMORY_LIMIT_EXCEEDED", "The event store has no memory free. Please retry."],
-  ...busy.map((type) => [type, busyStore] as const),
-]);
-
-/**
- * Codes of Postgres and of its client that a retry may overcome. 53300: too many connections; 57P01 to 57P03: it stops,
- * has crashed, or does not accept connections yet.
- */
-const postgresUnavailable: ReadonlySet<string> = new Set(
-  wordsIn(`
-    CONNECTION_CLOSED CONNECTION_DESTROYED CONNECTION_ENDED CONNECT_TIMEOUT ECONNREFUSED ECONNRESET ENOTFOUND EPIPE
-    ETIMEDOUT 53300 57P01 57P02 57P03
-  `),
-);

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { ApiDocument } from "../../src/http/docs/document.ts";
-import { harmlessParameters } from "../../src/http/fields/harmless_parameters.ts";
+import { harmlessParameters } from "../../src/http/fields/harmless.ts";
 import documented from "../fixtures/posthog_parameters.json" with { type: "json" };
 import { startMsMax } from "../support/accounts.ts";
 import { managementRoutes, type RunningApp, startApp } from "../support/app.ts";

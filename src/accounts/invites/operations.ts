@@ -4,7 +4,7 @@ import { keyInHeader } from "../../access/gate.ts";
 import { insufficient, type Level, requireLevel } from "../../access/people/levels.ts";
 import { Fault, refuseInput } from "../../core/fault.ts";
 import { isUuid } from "../../core/id.ts";
-import { refusal } from "../../http/docs/document.ts";
+import { refusal } from "../../http/docs/refusals.ts";
 import { notFound, parseUuid } from "../../http/fields/field_fault.ts";
 import { pageParameters } from "../../http/fields/query.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";

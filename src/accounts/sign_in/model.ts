@@ -1,7 +1,7 @@
 // Requests to sign in and to change one's own account; the user of a key, and a session, in replies.
 
 import Type, { type Static } from "typebox";
-import { refusal } from "../../http/docs/document.ts";
+import { refusal } from "../../http/docs/refusals.ts";
 import { exactText, line, model, moment, nullable, strictModel, uuid } from "../../http/fields/field.ts";
 import { shortProject, userModel } from "../../http/fields/user.ts";
 import { signInLimits } from "./limits.ts";

@@ -1,7 +1,7 @@
 // Backfills over HTTP. A range after the first data that has none is accepted, and its runs export nothing.
 
 import { Fault, refuseInput } from "../../core/fault.ts";
-import { refusal } from "../../http/docs/document.ts";
+import { refusal } from "../../http/docs/refusals.ts";
 import { parseUuid, present } from "../../http/fields/field_fault.ts";
 import { limitParameter, parameter } from "../../http/fields/query.ts";
 import { reply } from "../../http/fields/schema.ts";

@@ -3,7 +3,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { Fault, refuseInput } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { refusal } from "../../http/docs/document.ts";
+import { refusal } from "../../http/docs/refusals.ts";
 import { parseUuid, present } from "../../http/fields/field_fault.ts";
 import { limitParameter, momentParameter, parameter } from "../../http/fields/query.ts";
 import { reply } from "../../http/fields/schema.ts";

@@ -1,7 +1,7 @@
 // Requests and replies of the v1 protocol, for the API's description. Bodies are not checked against it.
 
 import Type from "typebox";
-import { refusal } from "../../http/docs/document.ts";
+import { refusal } from "../../http/docs/refusals.ts";
 import { choice, model } from "../../http/fields/field.ts";
 import { reply } from "../../http/fields/schema.ts";
 import { v1Limits } from "./limits.ts";

@@ -1,10 +1,8 @@
-// Common parts of the operations in the API's description: authentication, refusals, required scopes.
+// Common parts of the operations in the API's description: names, authentication, required scopes.
 
-import Type from "typebox";
-import type { FaultCode } from "../../core/fault.ts";
-import { problems } from "../problem.ts";
 import { type JsonSchema, makeExample } from "./example.ts";
-import { hoisted, modelNamed, type Models } from "./models.ts";
+import { hoisted, type Models } from "./models.ts";
+import { describeRefusal, problemModel, type Refusal, refusal, refusals } from "./refusals.ts";
 
 export interface ApiDocument {
   openapi: string;
@@ -35,45 +33,6 @@ export type Content = Record<string, { schema?: JsonSchema; example?: unknown }>
 
 type ApiReply = { $ref: string } | { description: string; content?: Content };
 
-const problemModel = Type.Object({
-  type: Type.String(),
-  code: Type.String({ description: "For programs." }),
-  detail: Type.String({ description: "For people." }),
-  attr: Type.Union([Type.String(), Type.Null()], {
-    description: "The field at fault; nested names join with `__`.",
-  }),
-});
-
-/** Shared replies by status: name and description. */
-const refusals = {
-  400: ["BadRequest", "The request is invalid; `attr` names the field."],
-  401: ["Unauthenticated", "No API key, or an unknown one."],
-  403: ["Forbidden", "The key lacks the scope, or its user the level."],
-  404: ["NotFound", "It does not exist, or the key has no access to it."],
-  409: ["Conflict", "The client's id belongs to another request, or the query was cancelled by it."],
-  413: ["TooLarge", "The body is as large as BODY_BYTES_MAX, or larger."],
-  429: ["Throttled", "Too many requests; retry after `Retry-After` seconds."],
-  503: ["Unavailable", "Temporarily unavailable; retry after `Retry-After` seconds."],
-} as const;
-
-/** Code and detail of the example of each. */
-const refusalExamples: Readonly<Record<Refusal, readonly [code: FaultCode, detail: string]>> = {
-  400: ["required", "This field is required."],
-  401: ["not_authenticated", "Authentication credentials were not provided."],
-  403: ["permission_denied", "API key missing required scope 'project:read'"],
-  404: ["not_found", "Not found."],
-  409: ["conflict", "Another query with this id is running: cancel it, or use another id."],
-  413: ["payload_too_large", "The body is too large."],
-  429: ["throttled", "Request was throttled. Expected available in 43 seconds."],
-  503: ["unavailable", "The account store cannot be reached. Please retry."],
-};
-
-type Refusal = keyof typeof refusals;
-
-export function refusal(status: Refusal): { $ref: string } {
-  return { $ref: `#/components/responses/${refusals[status][0]}` };
-}
-
 /** Completes the routes' descriptions into an OpenAPI 3.1 document; changes `document`. */
 export function completeDocument(document: ApiDocument): ApiDocument {
   const models: Models = {};
@@ -100,17 +59,10 @@ export function completeDocument(document: ApiDocument): ApiDocument {
       securitySchemes: { personal_api_key: { type: "http", scheme: "bearer", description: bearer } },
       schemas: Object.fromEntries(schemas),
       responses: Object.fromEntries(
-        Object.keys(refusals).map((status) => problem(Number(status) as Refusal)),
+        Object.keys(refusals).map((status) => describeRefusal(Number(status) as Refusal)),
       ),
     },
   };
-}
-
-function problem(status: Refusal): [name: string, reply: ApiReply] {
-  const [[name, text], [code, detail]] = [refusals[status], refusalExamples[status]];
-  const example = { type: problems[code].type, code, detail, attr: code === "required" ? "name" : null };
-  const content = { "application/json": { schema: modelNamed("Problem"), example } };
-  return [name, { description: text, content }];
 }
 
 function completeOperation(method: string, path: string, operation: ApiOperation): void {

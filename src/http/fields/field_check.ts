@@ -9,16 +9,14 @@ import {
   checkChoice,
   checkEmpty,
   checkFlag,
-  checkInteger,
   checkJson,
   checkMoment,
-  checkNumber,
-  checkReference,
   checkText,
   checkTimezone,
   checkUuid,
   type Rule,
 } from "./field_rule.ts";
+import { checkInteger, checkNumber, checkReference } from "./number_rule.ts";
 
 /**
  * The purpose of a request. "make": every field without a default is required, the others get their defaults.

@@ -2,7 +2,8 @@
 
 import { jsonIn } from "../../core/json/dictionary.ts";
 import { fieldFault } from "./field_fault.ts";
-import { checkReference, checkText, type Rule } from "./field_rule.ts";
+import { checkText, type Rule } from "./field_rule.ts";
+import { checkReference } from "./number_rule.ts";
 import { type Parameter, parameter } from "./query.ts";
 
 /** Ids of other things, `[1,42]` or one of them. Unknown ids select nothing. */

@@ -7,8 +7,9 @@ import { limits } from "../../core/limits.ts";
 import { wordsIn } from "../../core/words.ts";
 import { httpLimits } from "../limits.ts";
 import { excerpt, fieldFault } from "./field_fault.ts";
-import { checkChoice, checkFlag, checkInteger, checkUuid, refuseUnstorable } from "./field_rule.ts";
-import { harmlessParameters } from "./harmless_parameters.ts";
+import { checkChoice, checkFlag, checkUuid, refuseUnstorable } from "./field_rule.ts";
+import { harmlessParameters } from "./harmless.ts";
+import { checkInteger } from "./number_rule.ts";
 
 /** A type: an interface would not be assignable to a JsonSchema. */
 type QuerySchema = {

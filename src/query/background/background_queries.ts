@@ -5,7 +5,7 @@
 import { type Access, covers, requireScopes, type Scope } from "../../access/scope.ts";
 import { Fault, unavailable } from "../../core/fault.ts";
 import { toReason } from "../../core/log.ts";
-import { storeFault } from "../../http/problem.ts";
+import { storeFault } from "../../http/store_fault.ts";
 import type { Uses } from "../../storage/services.ts";
 import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
 import { FairShare } from "../../work/fair_share.ts";

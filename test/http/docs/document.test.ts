@@ -1,13 +1,9 @@
 // Routes completed into a document: names of operations, what each requires, models said once, examples.
 
 import { expect, test } from "bun:test";
-import {
-  type ApiDocument,
-  type ApiOperation,
-  completeDocument,
-  refusal,
-} from "../../../src/http/docs/document.ts";
+import { type ApiDocument, type ApiOperation, completeDocument } from "../../../src/http/docs/document.ts";
 import type { JsonSchema } from "../../../src/http/docs/example.ts";
+import { refusal } from "../../../src/http/docs/refusals.ts";
 
 const reply = (schema: JsonSchema) => ({
   "200": { description: "", content: { "application/json": { schema } } },

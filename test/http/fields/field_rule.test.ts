@@ -8,15 +8,13 @@ import {
   checkChoice,
   checkEmpty,
   checkFlag,
-  checkInteger,
   checkJson,
   checkMoment,
-  checkNumber,
-  checkReference,
   checkText,
   checkTimezone,
   checkUuid,
 } from "../../../src/http/fields/field_rule.ts";
+import { checkInteger, checkNumber, checkReference } from "../../../src/http/fields/number_rule.ts";
 import { httpLimits } from "../../../src/http/limits.ts";
 import { hostileZones } from "../../support/zones.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Fault } from "../../../src/core/fault.ts";
-import { harmlessParameters } from "../../../src/http/fields/harmless_parameters.ts";
+import { harmlessParameters } from "../../../src/http/fields/harmless.ts";
 import {
   choiceParameter,
   flagParameter,

@@ -1,0 +1,48 @@
+// Parameters and fields that PostHog's clients send and that change nothing here, each with the reason.
+
+import { wordsIn } from "../../core/words.ts";
+
+/**
+ * Parameters of any operation; every other one is declared by its operation or refused.
+ * `reason`: why it changes no answer. `only`: the only value that is harmless; any by default.
+ */
+export const harmlessParameters: ReadonlyMap<string, { reason: string; only?: string }> = new Map(
+  Object.entries<{ reason: string; only?: string }>({
+    _: { reason: "Makes an address new to caches; no answer is cached here." },
+    basic: { reason: "Leaves results out of a list of insights, which never has them here." },
+    client_query_id: { reason: "Names a query in PostHog's own log; a query's id is in its body." },
+    format: { reason: "Answers are JSON; an operation that offers CSV declares it.", only: "json" },
+    personal_api_key: { reason: "The key itself, which was checked before." },
+    refresh: { reason: "How old a result may be; results are computed when they are requested." },
+  }),
+);
+
+/**
+ * PostHog's fields of bodies that its clients send and that change nothing here, by the reason for it, then by model.
+ * Every other field is in our replies, has an effect, or is refused by name.
+ */
+export const harmlessFields: Record<string, Record<string, readonly string[]>> = {
+  "PostHog shows it and nobody can set it: it may be sent back as it was read.": {
+    Insight: wordsIn(`
+      alerts cache_target_age effective_privilege_level effective_restriction_level hogql is_sample last_viewed_at
+      next_allowed_client_refresh resolved_date_range user_access_level
+    `),
+    Dashboard: wordsIn(`
+      access_control_version creation_mode effective_privilege_level effective_restriction_level is_shared
+      last_accessed_at last_refresh last_viewed_at persisted_filters persisted_variables team_id user_access_level
+    `),
+    DashboardTile: ["dashboard_id", "error", "refresh_attempt", "refreshing"],
+    DashboardText: ["dashboard_tiles", "team"],
+    Subscription: ["insight_short_id", "resource_name"],
+  },
+  "About drawing; no effect on results.": {
+    Dashboard: ["breakdown_colors", "data_color_theme_id"],
+    DashboardTile: ["transparent_background"],
+    TileLayouts: ["lg", "md", "xl", "xxs"],
+    TileLayout: ["i", "maxH", "maxW", "moved", "static"],
+  },
+  "The folder of PostHog's console in which a new thing is filed.": {
+    Insight: ["_create_in_folder"],
+    Dashboard: ["_create_in_folder"],
+  },
+};
