@@ -390,9 +390,13 @@ test("files fit a sitting, functions a screen, lines a window", () => {
   const files = [...sources, ...assembly];
   const linesOf = (path: string) => text.get(path)!.split("\n").length - 1;
   expect(files.filter((path) => linesOf(path) > 400)).toEqual([]);
-  for (const part of [files, files.filter((path) => path.startsWith("src/capture/"))]) {
+  const captureFiles = files.filter((path) => path.startsWith("src/capture/"));
+  for (const [part, linesMax] of [
+    [files, p90LinesMax.all],
+    [captureFiles, p90LinesMax.capture],
+  ] as const) {
     const lengths = part.map(linesOf).toSorted((a, b) => a - b);
-    expect(lengths[Math.floor(lengths.length * 0.9)]).toBeLessThanOrEqual(p90LinesMax);
+    expect(lengths[Math.floor(lengths.length * 0.9)]).toBeLessThanOrEqual(linesMax);
   }
   expect(placesOf(/^.{121,}$/, files)).toEqual([]);
   const long = files.flatMap((path) =>
@@ -402,7 +406,7 @@ test("files fit a sitting, functions a screen, lines a window", () => {
 });
 
 /** The length that nine files in ten keep to, of all and of capture's. */
-const p90LinesMax = 210;
+const p90LinesMax = { all: 200, capture: 210 };
 
 /** Functions that are still too long, with their lines: to be parted. */
 const longStill: Record<string, number> = {};
