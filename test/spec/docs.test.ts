@@ -214,10 +214,8 @@ const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf
 
 /** The lines that the page explains, with … for what differs. */
 function explained(): string[] {
-  const rows = textOf("log_lines.md")
-    .split("\n")
-    .filter((row) => row.startsWith("| `"));
-  return rows.flatMap((row) => [...row.split(" | ")[0]!.matchAll(/`([^`]+)`/g)].map(([, text]) => text!));
+  const lines = [...textOf("log_lines.md").matchAll(/^- (`.+?`): /gms)].map(([, names]) => names!);
+  return lines.flatMap((names) => [...names.matchAll(/`([^`]+)`/g)].map(([, text]) => text!));
 }
 
 test("every line that is explained is one that the program logs", () => {
