@@ -579,7 +579,7 @@ test("the code map names every folder, and only folders that exist", () => {
   const [, map = ""] = /\n## Code map\n\n```\n(.*?)\n```/s.exec(readme) ?? [];
   const above: string[] = [];
   const named = map.split("\n").flatMap((line) => {
-    const [, blanks, name] = /^( +)(\w+)\/ /.exec(line) ?? [];
+    const [, blanks, name] = /^( +)(\w+)\/(?: |$)/.exec(line) ?? [];
     if (blanks === undefined || name === undefined) return [];
     above.splice(blanks.length / 2 - 1, Infinity, name);
     return [above.join("/")];

@@ -119,14 +119,11 @@ test("of all facts that may meet, exactly one case is true", () => {
 
 test("the table of FORMAT.md is the one that decides", () => {
   const path = join(import.meta.dir, "../../../../src/capture/journal/FORMAT.md");
-  const rows = readFileSync(path, "utf8").matchAll(/^\| ([A-Z]) +\|(.*)\|$/gm);
+  const rows = readFileSync(path, "utf8").matchAll(/^([A-Z]) {2,}(.*)$/gm);
   const words: Record<string, unknown> = { yes: true, no: false, bad: true, good: false };
   const names = ["isAcknowledged", "lost", "isDoubtful", "isHeadBad", "isSyncedBad", "isSealed"] as const;
   const written = [...rows].map(([, letter, cells]) => {
-    const [said, ...facts] = cells!
-      .split("|")
-      .map((cell) => cell.trim())
-      .reverse();
+    const [said, ...facts] = cells!.split(/ {2,}/).reverse();
     const known = names.flatMap((name, i) => {
       const word = facts.at(-1 - i)!;
       return word === "·" ? [] : [[name, words[word] ?? word] as [keyof SegmentFacts, unknown]];
