@@ -250,7 +250,7 @@ function routes(parts: ServerParts) {
   const scripts = openScripts();
   const library = () => scripts.find("array.js")?.plain();
   const insights = { sql, queries: engine, clock };
-  const shown = { recording: openSharedRecordings({ sql, clickhouse, clock }), page: sendShared };
+  const sharedParts = { recording: openSharedRecordings({ sql, clickhouse, clock }), page: sendShared };
   const app = openApplication();
   if (siteUrl !== undefined) app.onRequest(({ request }) => reachedAt(request, siteUrl));
   const problem = openProblems({
@@ -286,7 +286,7 @@ function routes(parts: ServerParts) {
     .use(sessionRoutes({ gate, clickhouse }))
     .use(definitionRoutes({ gate, sql, clickhouse }))
     .use(sessionRecordingRoutes({ gate, sql, clickhouse, clock, log, server: config.modelServer, sharing }))
-    .use(sharedRoutes({ ...sharing, ...shown, reader: openBoardReader(insights), log, metrics }))
+    .use(sharedRoutes({ ...sharing, ...sharedParts, reader: openBoardReader(insights), log, metrics }))
     .use(activityLogRoutes({ gate, sql, clock }))
     .use(absentResourceRoutes({ gate }));
 }

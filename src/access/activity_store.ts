@@ -25,22 +25,22 @@ export interface BegunChange {
 export async function beginChange(sql: Postgres, change: BegunChange): Promise<string> {
   const { organization_id = null, project_id = null, item_id = null, at: created_at, ...rest } = change;
   const row = { ...rest, fields: [...rest.fields], organization_id, project_id, item_id, created_at };
-  const [made] = await sql<{ id: string }[]>`INSERT INTO activity_log ${sql(row)} RETURNING id`;
-  const id = made!.id;
+  const [insertedRow] = await sql<{ id: string }[]>`INSERT INTO activity_log ${sql(row)} RETURNING id`;
+  const id = insertedRow!.id;
   if (BigInt(id) % trimEvery === 0n) await trim(sql, organization_id, created_at);
   return id;
 }
 
-/** Records that the change was made. `made`: the id of what it created. `organization`: the one it created. */
+/** Records that the change was made. `created_id`: the id of what it created. `organization`: the one it created. */
 export async function endChange(
   sql: Postgres,
   id: string,
   status: number,
-  made: string | undefined,
+  created_id: string | undefined,
   organization: string | undefined,
 ): Promise<void> {
   await sql`
-    UPDATE activity_log SET status = ${status}, item_id = coalesce(item_id, ${made ?? null}),
+    UPDATE activity_log SET status = ${status}, item_id = coalesce(item_id, ${created_id ?? null}),
       organization_id = coalesce(organization_id, ${organization ?? null}::uuid)
     WHERE id = ${id}::bigint`;
 }

@@ -105,9 +105,9 @@ export function openGate(options: GateOptions) {
           const find = async () => findHolder(keys, await presented, named);
           const admitHolder = (lookup: Lookup): Given => {
             requireScopes(lookup.holder.key.scopes, required);
-            const given = admit(lookup, params);
+            const admission = admit(lookup, params);
             requireLevelIn(lookup, level);
-            return given;
+            return admission;
           };
           // From now on reading a body that was read ahead charges it to the sender.
           const lookup = await find().finally(() => isRead(context.request) || releaseAhead(context.request));
@@ -115,10 +115,10 @@ export function openGate(options: GateOptions) {
           if (options.memory) chargeWrite(context.request, options.memory, `key ${key_id}`);
           recordUse(options, lookup.holder);
           if (rate) showBudget(context.set, rate.read(key_id));
-          const given = admitHolder(lookup);
+          const admission = admitHolder(lookup);
           if (rate) showBudget(context.set, rate.count(key_id));
           return {
-            ...given,
+            ...admission,
             services: options,
             readmit: () => unlessRefused(async () => admitHolder(await find())),
           };

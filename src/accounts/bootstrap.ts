@@ -47,10 +47,10 @@ export async function bootstrap(
     (await createFirstAccounts(sql, { email: bootstrapEmail, api_token, ...key })) ??
     (await reissueFirstKey(sql, key, alone ? 0 : otherStartSeconds));
   if (!first) return undefined;
-  const { api_token: shown, ...ids } = first;
+  const { api_token: projectKey, ...ids } = first;
   return {
     ...ids,
-    projectApiKey: shown === bootstrapProjectApiKey ? undefined : shown,
+    projectApiKey: projectKey === bootstrapProjectApiKey ? undefined : projectKey,
     personalApiKey: bootstrapPersonalApiKey === undefined ? personalApiKey : undefined,
   };
 }

@@ -25,7 +25,7 @@ export async function createFirstAccounts(
 ): Promise<FirstAccounts | undefined> {
   const key_id = randomBase62(22);
   // The row of first_starts decides between processes: the second one waits for the first and then inserts nothing.
-  const [made] = await sql<FirstAccounts[]>`
+  const [accounts] = await sql<FirstAccounts[]>`
     WITH start AS (
       INSERT INTO first_starts (single, personal_api_key_id)
       SELECT true, ${key_id} WHERE NOT EXISTS (SELECT FROM organizations)
@@ -49,7 +49,7 @@ export async function createFirstAccounts(
       SELECT ${key_id}, id, 'First start', ${secure_value}, ${mask_value}, '{*}' FROM owner
     )
     SELECT organization_id, id AS project_id, api_token FROM project`;
-  return made;
+  return accounts;
 }
 
 /**

@@ -109,7 +109,7 @@ function flag(name: string, description: string) {
   };
 }
 
-const others = Object.keys(capturePaths)
+const olderPaths = Object.keys(capturePaths)
   .filter((path) => !["/capture", "/batch", "/s"].includes(path))
   .map((path) => `\`${path}/\``);
 
@@ -118,7 +118,7 @@ export const captureOperations: Readonly<Record<string, Record<string, unknown>>
   "/capture/": {
     ...shared,
     summary: "Capture an event",
-    description: `Also at ${others.join(", ").replace(/, ([^,]*)$/, " and $1")}, which accept any of these bodies.`,
+    description: `Also at ${olderPaths.join(", ").replace(/, ([^,]*)$/, " and $1")}, which accept any of these bodies.`,
     requestBody: { required: true, ...content(captureModel) },
   },
   "/batch/": {

@@ -67,8 +67,8 @@ export async function openCapture(options: OpenCaptureOptions) {
   const adopted = await adoptOrphans(captureSetup, folder, { ...options, ownership }, damaged, log);
   const reserve = new DiskReserve({ folder, log });
   await reserve.poll();
-  const own = { folder, number: ownership.number, flushIntervalMs, bytesMax, damaged, reserve, clock, log };
-  const journal = new CaptureJournal({ ...own, ...(shared && { mergesTo: shared.merges }) });
+  const parts = { folder, number: ownership.number, flushIntervalMs, bytesMax, damaged, reserve, clock, log };
+  const journal = new CaptureJournal({ ...parts, ...(shared && { mergesTo: shared.merges }) });
   journal.open();
   const book = openBook(options, journal);
   const { definitions, flush, merges } = openFlushes(options, { ownership, journal, book });

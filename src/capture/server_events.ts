@@ -19,7 +19,7 @@ export function openServerEvents(options: CaptureOptions): PersonParts["send"] {
     const timestamp = new Date(clock.now()).toISOString();
     const bytes = toBytes(JSON.stringify({ api_key: serverKey, event, distinct_id, timestamp, properties }));
     const body = new ReceivedBody(arenas, bytes);
-    const own = {
+    const serverKeys = {
       find: () => project_id,
       admit: () => Promise.resolve(project_id),
       records: (id: number) => keys.records(id),
@@ -29,8 +29,8 @@ export function openServerEvents(options: CaptureOptions): PersonParts["send"] {
       close: () => Promise.resolve(),
     };
     try {
-      const sent = { body, sent_at: Number.NaN, allowsNameless: false };
-      const { accepted } = await capture(sent, { ...options, keys: own, ack: "journal" });
+      const input = { body, sent_at: Number.NaN, allowsNameless: false };
+      const { accepted } = await capture(input, { ...options, keys: serverKeys, ack: "journal" });
       if (accepted !== 1) throw new Error(`an event of the server's own was ignored: ${event}`);
     } finally {
       body.close();

@@ -109,8 +109,8 @@ export async function deriveStored(
   batches: bigint[],
   { parts, part }: BatchPart = { parts: 1, part: 0 },
 ): Promise<void> {
-  const own = "_batch IN {batches:Array(UInt64)}";
-  const which = parts === 1 ? own : `${own} AND _row % {parts:UInt32} = {part:UInt32}`;
+  const inBatches = "_batch IN {batches:Array(UInt64)}";
+  const which = parts === 1 ? inBatches : `${inBatches} AND _row % {parts:UInt32} = {part:UInt32}`;
   const options = { timeoutMs: captureLimits.insertMsMax, settings: sessionSettings };
   for (const text of [insertStoredSessions(which), insertStoredEventDays(which)])
     await clickhouse.command(text, { batches, parts, part }, options);

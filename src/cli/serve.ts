@@ -61,10 +61,10 @@ async function run(args: string[], { config, print, terminal }: CliContext): Pro
  * One line of JSON. Logs are stored and shipped, so it contains no credential: neither the personal key nor the sign-in
  * link. The command that it names makes a key for the console, too.
  */
-function greetJson({ url, bootstrapped: made }: App, print: (line: string) => void): void {
+function greetJson({ url, bootstrapped: keys }: App, print: (line: string) => void): void {
   const fields: LogFields = { url };
-  if (made?.projectApiKey) fields["project_api_key"] = made.projectApiKey;
-  if (made?.personalApiKey) {
+  if (keys?.projectApiKey) fields["project_api_key"] = keys.projectApiKey;
+  if (keys?.personalApiKey) {
     fields["personal_api_key"] =
       "not shown in JSON logs; issue one, to sign in at this address too, with: " +
       'bun run sluice key issue --label me --scopes "*"';
@@ -77,12 +77,12 @@ function greetJson({ url, bootstrapped: made }: App, print: (line: string) => vo
  * read the rest at once. Keys from the environment are not printed.
  */
 function greetPretty(app: App, print: (line: string) => void): void {
-  const { url, bootstrapped: made } = app;
+  const { url, bootstrapped: keys } = app;
   const lines = [`Sluice is listening on ${url}`];
   const signInUrl = app.signInUrl();
   if (signInUrl) lines.push(`console (opens once, within an hour):    ${signInUrl}`);
-  if (made) {
-    const { projectApiKey, personalApiKey } = made;
+  if (keys) {
+    const { projectApiKey, personalApiKey } = keys;
     if (projectApiKey) lines.push(`project API key (for SDKs):              ${projectApiKey}`);
     if (personalApiKey) lines.push(`personal API key (shown only this once): ${personalApiKey}`);
     // A key from the environment is not printed; the command reads it there.

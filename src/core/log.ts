@@ -58,10 +58,10 @@ function renderPretty(time: string, level: LogLevel, message: string, fields: Lo
 function plainFields(fields: LogFields): LogFields {
   const plain: LogFields = {};
   for (const [key, value] of Object.entries(fields)) {
-    const shown =
+    const plainValue =
       value instanceof Error ? toReason(value) : typeof value === "bigint" ? String(value) : value;
     // The text may be foreign: it must stay on one line and contain no control characters of terminals.
-    plain[key] = typeof shown === "string" ? storableText(shown, fieldCharsMax) : shown;
+    plain[key] = typeof plainValue === "string" ? storableText(plainValue, fieldCharsMax) : plainValue;
   }
   return plain;
 }

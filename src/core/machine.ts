@@ -19,10 +19,10 @@ const memoryFiles = ["memory.max", "memory/memory.limit_in_bytes"];
 
 /**
  * Memory that may be used, in bytes: the machine's, or the lower limit of a container or service.
- * @param root where control groups are mounted; `own` names the group of this process, whose parents limit it too.
+ * @param root where control groups are mounted; `groupFile` names this process's group, whose parents limit it too.
  */
-export function memoryHere(root = "/sys/fs/cgroup", own = "/proc/self/cgroup"): number {
-  const groups = ["", ...listGroups(own)];
+export function memoryHere(root = "/sys/fs/cgroup", groupFile = "/proc/self/cgroup"): number {
+  const groups = ["", ...listGroups(groupFile)];
   const paths = groups.flatMap((group) => memoryFiles.map((file) => `${root}${group}/${file}`));
   return Math.min(totalmem(), ...paths.map(readLimit));
 }

@@ -92,8 +92,8 @@ const refused = {
 };
 
 function bodyWith<Further extends Record<string, TSchema>>(title: string, further: Further) {
-  const { properties: own } = field.writable(dashboardModel);
-  return field.strictModel(title, { ...own, ...refused, ...further }, dashboardModel);
+  const { properties: writableProperties } = field.writable(dashboardModel);
+  return field.strictModel(title, { ...writableProperties, ...refused, ...further }, dashboardModel);
 }
 
 export const dashboardBody = bodyWith("DashboardRequest", {

@@ -69,16 +69,16 @@ export async function createDashboard(
   { project_id, user_id }: { project_id: number; user_id: number },
 ): Promise<number> {
   return await sql.begin(async (tx) => {
-    const [made] = await tx<{ id: number }[]>`
+    const [dashboard] = await tx<{ id: number }[]>`
       INSERT INTO dashboards (project_id, name, description, pinned, tags, deleted, created_by)
       SELECT ${project_id}, ${name}, ${description}, ${pinned}, ${tags}, ${deleted}, ${user_id}
       WHERE (SELECT count(*) FROM dashboards WHERE project_id = ${project_id} AND NOT deleted)
         < ${dashboardsPerProjectMax}
       RETURNING id`;
-    if (!made)
+    if (!dashboard)
       throw new Fault("invalid_input", `A project can have at most ${dashboardsPerProjectMax} dashboards.`);
-    if (original) await copyTiles(tx, { original, id: made.id, project_id, user_id });
-    return made.id;
+    if (original) await copyTiles(tx, { original, id: dashboard.id, project_id, user_id });
+    return dashboard.id;
   });
 }
 

@@ -141,8 +141,8 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const { count, rows } = await listPropertyNames(reads, filter, query);
         const indexes = await findIndexes(project.id, rows);
-        const shown = rows.map((row) => propertyReply(row, indexes, event_names !== undefined));
-        return pageReply(url, query, { count, rows: shown });
+        const replies = rows.map((row) => propertyReply(row, indexes, event_names !== undefined));
+        return pageReply(url, query, { count, rows: replies });
       },
     }),
     projectOperation("GET /property_definitions/:id/", "property_definition:read", {

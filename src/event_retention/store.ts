@@ -132,11 +132,11 @@ export class ExpiredRows {
 function buildCondition({ before, projects }: Expiry, column: "timestamp" | "end_time") {
   const moment = `toUnixTimestamp64Micro(${column})`;
   if (!projects) return { text: `${moment} < {before:Int64}`, params: { before } };
-  const { ids, before: own } = projects;
+  const { ids, before: expiryMoments } = projects;
   return {
     text: `project_id IN {ids:Array(UInt32)}
       AND ${moment} < transform(project_id, {ids:Array(UInt32)}, {own:Array(Int64)}, toInt64(-9223372036854775808))`,
-    params: { ids, own },
+    params: { ids, own: expiryMoments },
   };
 }
 

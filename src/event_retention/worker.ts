@@ -120,7 +120,7 @@ async function deleteExpired(options: PassOptions, rows: store.ExpiredRows, now:
 async function removeGathered(options: PassOptions, rows: store.ExpiredRows, masked_since: number) {
   const { sql, clock, stopping } = options;
   const isOld = masked_since <= clock.now() - retentionLimits.expiryMaskedMsMax;
-  let [rewritten, left] = [0, 0];
+  let [rewritten, partitionsLeft] = [0, 0];
   for (const table of store.expiringTables) {
     for (const found of await rows.findMasked(table)) {
       const isDue = isOld || found.masked * retentionLimits.expiryMaskedDivisor >= found.rows;
@@ -128,10 +128,10 @@ async function removeGathered(options: PassOptions, rows: store.ExpiredRows, mas
         stopping.throwIfAborted();
         await rows.removeMasked(table, found.partition);
         rewritten++;
-      } else left++;
+      } else partitionsLeft++;
     }
   }
-  if (left === 0) await store.recordUnmasked(sql);
+  if (partitionsLeft === 0) await store.recordUnmasked(sql);
   return rewritten;
 }
 

@@ -98,8 +98,8 @@ async function* readBlocks(
     for (const { uuid, head, tail } of block) {
       const properties = found.get(uuid);
       if (!properties) continue;
-      const shown = properties.length > 0 ? properties : noProperties;
-      yield Buffer.concat([Buffer.from(head), shown, Buffer.from(tail)]);
+      const members = properties.length > 0 ? properties : noProperties;
+      yield Buffer.concat([Buffer.from(head), members, Buffer.from(tail)]);
     }
   }
 }

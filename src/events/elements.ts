@@ -9,17 +9,17 @@ export function parseElementList(json: string): ShownElement[] {
   const list: unknown = json === "" ? [] : JSON.parse(json);
   if (!Array.isArray(list)) return [];
   return list.slice(0, eventLimits.elementsMax).map((item: unknown, order) => {
-    const sent = toMembers(item);
-    const attributes = Object.fromEntries(Object.entries(sent).filter(([name]) => name.startsWith("attr__")));
-    const classes = sent["classes"] ?? sent["attr__class"];
+    const node = toMembers(item);
+    const attributes = Object.fromEntries(Object.entries(node).filter(([name]) => name.startsWith("attr__")));
+    const classes = node["classes"] ?? node["attr__class"];
     return {
-      text: toText(sent["$el_text"] ?? sent["text"]),
-      tag_name: toText(sent["tag_name"]),
+      text: toText(node["$el_text"] ?? node["text"]),
+      tag_name: toText(node["tag_name"]),
       attr_class: Array.isArray(classes) ? classes.map(String) : splitClasses(toText(classes)),
       href: toText(attributes["attr__href"]),
       attr_id: toText(attributes["attr__id"]),
-      nth_child: toNumber(sent["nth_child"]),
-      nth_of_type: toNumber(sent["nth_of_type"]),
+      nth_child: toNumber(node["nth_child"]),
+      nth_of_type: toNumber(node["nth_of_type"]),
       attributes,
       order,
     };

@@ -66,8 +66,8 @@ const noEvent = "Event not found.";
 
 /** The event's text as it was stored, with further members appended. */
 function oneEventReply({ text, elements, chain }: FoundEvent, person: Person | undefined): Response {
-  const shown = elements === "" ? parseElementChain(chain) : parseElementList(elements);
-  const added = JSON.stringify({ elements: shown, elements_chain: chain });
+  const elementList = elements === "" ? parseElementChain(chain) : parseElementList(elements);
+  const added = JSON.stringify({ elements: elementList, elements_chain: chain });
   const body = `${text.slice(1, -1)},"person":${person ? personText(person) : "null"},${added.slice(1)}`;
   return new Response(body, { headers: { "content-type": "application/json" } });
 }

@@ -28,12 +28,12 @@ interface Located {
  * that arrived then, are searched first.
  */
 export async function findEvent(reads: ProjectReads, uuid: string): Promise<FoundEvent | undefined> {
-  const made = readIdMoment(uuid);
+  const time = readIdMoment(uuid);
   const near = (column: string) => `${column} >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
     AND ${column} <= fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
   const { uuidTimeMsMax } = eventLimits;
   const times =
-    made === undefined ? undefined : { from: BigInt(made - uuidTimeMsMax), to: BigInt(made + uuidTimeMsMax) };
+    time === undefined ? undefined : { from: BigInt(time - uuidTimeMsMax), to: BigInt(time + uuidTimeMsMax) };
   for (const where of times ? [near("timestamp"), near("created_at"), "1"] : ["1"]) {
     const [located] = await reads.query<Located>(
       `SELECT toString(toUnixTimestamp64Micro(timestamp)) AS at, event, distinct_id FROM event_rows
@@ -68,11 +68,11 @@ async function readEvent(
 
 /** A property's JSON; `$group_0` to `$group_4` are the keys of the event's groups, as for filters. */
 function rawProperty(key: string): string {
-  const sent = "JSONExtractRaw(properties, {key:String})";
+  const rawSql = "JSONExtractRaw(properties, {key:String})";
   const index = readGroupIndex(key);
-  if (index === undefined) return sent;
+  if (index === undefined) return rawSql;
   const group = groupKeyAt(index);
-  return `if(${group} = '', ${sent}, toJSONString(${group}))`;
+  return `if(${group} = '', ${rawSql}, toJSONString(${group}))`;
 }
 
 /** The most frequent values of a property among the events of the last days. */

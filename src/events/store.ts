@@ -171,9 +171,9 @@ function conditions(
   const where = person ? `${found.where} AND ${person.where}` : found.where;
   const params = { ...found.params, ...person?.params };
   if (properties.length === 0) return { where, params };
-  const held = compilePropertyFilters(properties, params, "property", {
+  const propertyCondition = compilePropertyFilters(properties, params, "property", {
     timezone,
     ...(now !== undefined && { now }),
   });
-  return { where: `${where} AND ${held}`, params };
+  return { where: `${where} AND ${propertyCondition}`, params };
 }

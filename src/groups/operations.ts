@@ -81,8 +81,8 @@ function propertyOperations({ sql, clickhouse }: GroupParts) {
           reads,
           types.map(({ name }) => name),
         );
-        const shown = types.map(({ name, place }) => [String(place), found.get(name) ?? []] as const);
-        return Object.fromEntries(shown.filter(([, properties]) => properties.length > 0));
+        const entries = types.map(({ name, place }) => [String(place), found.get(name) ?? []] as const);
+        return Object.fromEntries(entries.filter(([, properties]) => properties.length > 0));
       },
     }),
     projectOperation("GET /groups/property_values/", "group:read", {

@@ -75,8 +75,8 @@ export function listen(
   }
   peers.accept(server);
   const bound = server.port ?? port;
-  const shown = host.includes(":") ? `[${host}]` : host;
-  return { url: `http://${shown}:${bound}`, port: bound, stop: () => stopServer(server) };
+  const urlHost = host.includes(":") ? `[${host}]` : host;
+  return { url: `http://${urlHost}:${bound}`, port: bound, stop: () => stopServer(server) };
 }
 
 /**
@@ -122,7 +122,7 @@ async function stopServer(server: Bun.Server<undefined>): Promise<void> {
 
 function cannotListen(host: string, port: number, thrown: unknown): UserError {
   const inUse = toCode(thrown) === "EADDRINUSE";
-  const other = `set PORT to another: PORT=${port ^ 1} bun run sluice serve`;
-  const why = inUse ? `it is in use; ${other}` : toReason(thrown);
+  const advice = `set PORT to another: PORT=${port ^ 1} bun run sluice serve`;
+  const why = inUse ? `it is in use; ${advice}` : toReason(thrown);
   return new UserError(`cannot listen on ${host}:${port}: ${why}`);
 }

@@ -147,9 +147,9 @@ function unknownEndpoint(request: Request, { routes, absent }: ProblemParts): Fa
 const splitPath = (path: string) => path.replace(/\/$/, "").split("/");
 
 function matches(pattern: readonly string[], requested: readonly string[]): boolean {
-  const rest = pattern.at(-1) === "*" ? pattern.length - 1 : undefined;
-  if (rest === undefined ? pattern.length !== requested.length : requested.length < rest) return false;
+  const depth = pattern.at(-1) === "*" ? pattern.length - 1 : undefined;
+  if (depth === undefined ? pattern.length !== requested.length : requested.length < depth) return false;
   return pattern
-    .slice(0, rest)
+    .slice(0, depth)
     .every((segment, i) => (segment.startsWith(":") ? requested[i] !== "" : segment === requested[i]));
 }

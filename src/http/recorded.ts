@@ -80,9 +80,9 @@ export async function recorded<Answered>(
     if (isRefused) await dropChange(sql, id).catch(() => {});
     throw thrown;
   }
-  const made = readMadeId(answered);
-  const organization = change.home === "organizations" ? made : undefined;
-  await endChange(sql, id, status, made, organization).catch((thrown: unknown) => {
+  const created_id = readMadeId(answered);
+  const organization = change.home === "organizations" ? created_id : undefined;
+  await endChange(sql, id, status, created_id, organization).catch((thrown: unknown) => {
     const about = { request_id: readRequestId(change.request), reason: toReason(thrown) };
     log.warn("the end of a change was not recorded", about);
   });

@@ -32,8 +32,8 @@ export function withRequestId<R extends Request>(
     return response;
   };
   return (request, server) => {
-    const sent = request.headers.get(idHeader);
-    if (sent !== null && adoptable.test(sent) && trusts(request)) requestIds.set(request, sent);
+    const sentId = request.headers.get(idHeader);
+    if (sentId !== null && adoptable.test(sentId) && trusts(request)) requestIds.set(request, sentId);
     const answer = handle(request, server);
     return answer instanceof Promise
       ? answer.then((response) => withIdHeader(request, response))

@@ -53,16 +53,16 @@ export function inviteOperations(signing: Signing) {
       replies: { 201: reply("The invitation, with its link.", madeInviteModel) },
       answer: async ({ access, organization, body, url }) => {
         requireLevel(organization.membership_level, body.level as Level, insufficient.organization);
-        const made = await makeInvite(sql, {
+        const outcome = await makeInvite(sql, {
           ...body,
           target_email: checkedEmail(body.target_email, "target_email"),
           organization_id: organization.id,
           created_by_id: access.user.id,
         });
-        if (typeof made === "string") refuseInput(refusals[made], "target_email");
-        const { invite, token } = made;
-        const shown = { ...invite, link: new URL(`/#invite=${invite.id}.${token}`, url).href };
-        return Response.json(shown, { status: 201, headers: { "cache-control": "no-store" } });
+        if (typeof outcome === "string") refuseInput(refusals[outcome], "target_email");
+        const { invite, token } = outcome;
+        const linkedInvite = { ...invite, link: new URL(`/#invite=${invite.id}.${token}`, url).href };
+        return Response.json(linkedInvite, { status: 201, headers: { "cache-control": "no-store" } });
       },
     }),
     ofOrganization("DELETE /invites/:id/", "organization_member:write", {

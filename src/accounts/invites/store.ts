@@ -65,17 +65,17 @@ export async function makeInvite(
       DELETE FROM organization_invites WHERE organization_id = ${organization_id}
         AND (lower(target_email) = ${target_email} OR expires_at <= now())`;
     const row = { ...invite, id: newUuid(), secure_value: hashKey(token) };
-    const [made] = await tx<InviteRow[]>`
+    const [insertedRow] = await tx<InviteRow[]>`
       WITH i AS (
         INSERT INTO organization_invites ${tx(row)} RETURNING *
       ) SELECT ${columns(sql)} FROM i JOIN users u ON u.id = i.created_by_id`;
     const [open] = await tx<{ count: number }[]>`
       SELECT count(*)::integer AS count FROM organization_invites WHERE organization_id = ${organization_id}`;
-    if (made === undefined || (open?.count ?? 0) > invitesMax) {
+    if (insertedRow === undefined || (open?.count ?? 0) > invitesMax) {
       await tx`DELETE FROM organization_invites WHERE id = ${row.id}`;
       return "full";
     }
-    return { invite: shownRow(made), token };
+    return { invite: shownRow(insertedRow), token };
   });
 }
 

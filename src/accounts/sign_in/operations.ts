@@ -23,11 +23,11 @@ import { changeUser, findSigningUser, getOwnUser } from "./user_store.ts";
 
 const forPeople = toOperations("sign_in");
 const ofUser = toOperations("users");
-const others = "Users are only shown to themselves, and changed by themselves, as `@me`.";
+const denial = "Users are only shown to themselves, and changed by themselves, as `@me`.";
 
 /** @throws Fault permission_denied for any user but the key's. */
 function requireOwn({ access, params: { uuid } }: { access: Access; params: { uuid: string } }): void {
-  if (uuid !== "@me" && uuid.toLowerCase() !== access.user.uuid) throw new Fault("permission_denied", others);
+  if (uuid !== "@me" && uuid.toLowerCase() !== access.user.uuid) throw new Fault("permission_denied", denial);
 }
 
 /** The first request of clients, to see whose key they have. */
@@ -111,7 +111,7 @@ function accountOperations(signing: Signing) {
           password === undefined ? undefined : await signing.passwords.hash(password, caller);
         const signsInBy = { ...(email !== undefined && { email }), ...(password_hash && { password_hash }) };
         const changed = await changeUser(sql, user_id, { ...changes, ...signsInBy });
-        if (!changed) throw new Fault("invalid_input", taken, { attr: "email" });
+        if (!changed) throw new Fault("invalid_input", unusableEmail, { attr: "email" });
         const user = Response.json(present(await getOwnUser(sql, access)));
         if (password_hash === undefined || !access.key.is_session) return user;
         const signer = { user_id, email: email ?? normalizedEmail(access.user.email), password_hash };
@@ -142,7 +142,7 @@ function accountOperations(signing: Signing) {
   ];
 }
 
-const taken = "This e-mail address cannot be used here.";
+const unusableEmail = "This e-mail address cannot be used here.";
 const byLimitedKey = "API keys with scoped organizations cannot change how their user signs in.";
 type OwnChanges = CreateInput<typeof ownUserBody>;
 

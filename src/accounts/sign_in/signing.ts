@@ -37,8 +37,8 @@ export function openSigning(options: SigningOptions) {
      * The user of an address and a password.
      * @throws Fault throttled, unavailable, invalid_credentials, invalid_input for what is no address.
      */
-    authenticate: async (request: Request, given: string, password: string) => {
-      const email = checkedEmail(given);
+    authenticate: async (request: Request, emailText: string, password: string) => {
+      const email = checkedEmail(emailText);
       const known = browsers.readId(request, email);
       const caller = attempts.count(readAddress(request), email, known);
       const user = await findSigningUser(sql, email);

@@ -80,8 +80,8 @@ function readMoment(value: unknown, grid: Grid, { offset_day }: Cadence): Date |
   if (!isDate || !grid.startOn) return new Date(time);
   const date = Temporal.PlainDate.from(text);
   if (grid.lengthMs > limits.dayMs && date.dayOfWeek % 7 !== offset_day) {
-    const [given, begun] = [date.dayOfWeek % 7, offset_day].map((day) => weekdays[day]);
-    throw wrongRange(`Input ${text} is a ${given}; weeks of this export begin on ${begun}s.`);
+    const [inputDay, begun] = [date.dayOfWeek % 7, offset_day].map((day) => weekdays[day]);
+    throw wrongRange(`Input ${text} is a ${inputDay}; weeks of this export begin on ${begun}s.`);
   }
   return new Date(grid.startOn(date));
 }

@@ -45,8 +45,8 @@ function readOperations(parts: ExportParts) {
       answer: async (request) => {
         const { query, url } = request;
         const { count, rows } = await exportStore.listExports(sql, toScope(request), query);
-        const shown = await primedTexts(shownBlocks(parts, rows), (item) => JSON.stringify(item));
-        return await streamedPage(url, query, count, shown);
+        const texts = await primedTexts(shownBlocks(parts, rows), (item) => JSON.stringify(item));
+        return await streamedPage(url, query, count, texts);
       },
     }),
     exportOperation("GET /batch_exports/:id/", "batch_export:read", {
@@ -62,9 +62,9 @@ function readOperations(parts: ExportParts) {
 async function* shownBlocks({ sql, parse }: ExportParts, exports: readonly exportStore.StoredExport[]) {
   for (let at = 0; at < exports.length; at += limits.rowsShownAtOnceMax) {
     const page = await exportStore.withRuns(sql, exports.slice(at, at + limits.rowsShownAtOnceMax));
-    const shown: shapes.BatchExport[] = [];
-    for (const item of page) shown.push(await shownExport(parse, item));
-    yield shown;
+    const block: shapes.BatchExport[] = [];
+    for (const item of page) block.push(await shownExport(parse, item));
+    yield block;
   }
 }
 
@@ -116,11 +116,11 @@ async function create(
     return Response.json(await shownExport(parse, { ...founding, ...moments, id: nilUuid, latest_runs: [] }));
   }
   await refuseTable(parts, founding, destination);
-  const made = await exportStore.withOwnPath(sql, founding, undefined, (tx, own_names) =>
+  const createdExport = await exportStore.withOwnPath(sql, founding, undefined, (tx, own_names) =>
     exportStore.createExport(tx, { ...founding, own_names }),
   );
-  if (!made) throw tooMany();
-  return await shownExport(parse, { ...made, latest_runs: [] });
+  if (!createdExport) throw tooMany();
+  return await shownExport(parse, { ...createdExport, latest_runs: [] });
 }
 
 type OwnedFields = exportStore.ExportFields & { project_id: number };
@@ -204,8 +204,8 @@ async function change(parts: ExportParts, request: OneExportRequest, changes: sh
 }
 
 async function toShown(sql: Postgres, parse: Checks["parse"], stored: exportStore.StoredExport) {
-  const [shown] = await exportStore.withRuns(sql, [stored]);
-  return await shownExport(parse, shown!);
+  const [exportWithRuns] = await exportStore.withRuns(sql, [stored]);
+  return await shownExport(parse, exportWithRuns!);
 }
 
 type Shown = OwnedFields &

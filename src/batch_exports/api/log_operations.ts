@@ -32,8 +32,8 @@ export function logOperations({ sql, clock }: ExportParts) {
     ...pageParameters("Lines", exportLimits.logsPageDefault),
   };
   const replies = { 200: reply("The lines.", listSchema(logModel)) };
-  const lines = async (url: URL, owner: LogFilter, asked: QueryValues<typeof query>) =>
-    pageReply(url, asked, await listLogs(sql, { ...asked, ...owner }, asked));
+  const lines = async (url: URL, owner: LogFilter, values: QueryValues<typeof query>) =>
+    pageReply(url, values, await listLogs(sql, { ...values, ...owner }, values));
   return [
     exportOperation("GET /batch_exports/:id/logs/", "batch_export:read", {
       summary: "Read an export's log, newest first",

@@ -23,16 +23,16 @@ export async function* readLineBatches(chunks: AsyncIterable<Uint8Array>, bytesM
 }
 
 async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let rest: Uint8Array[] = [];
+  let openLine: Uint8Array[] = [];
   for await (const chunk of chunks) {
     let from = 0;
     for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
       const line = chunk.subarray(from, at);
-      yield rest.length > 0 ? Buffer.concat([...rest, line]) : line;
-      rest = [];
+      yield openLine.length > 0 ? Buffer.concat([...openLine, line]) : line;
+      openLine = [];
       from = at + 1;
     }
-    if (from < chunk.length) rest.push(chunk.slice(from));
+    if (from < chunk.length) openLine.push(chunk.slice(from));
   }
 }
 
@@ -81,8 +81,8 @@ export async function sendBatches(
     }
   };
   for await (const lines of readLineBatches(chunks, bytesMax)) await sendHalving(lines);
-  const sent = accepted + refused.count;
-  if (sent !== rows) throw new ExportError(`ClickHouse stopped after ${sent} of ${rows} rows`, false);
+  const total = accepted + refused.count;
+  if (total !== rows) throw new ExportError(`ClickHouse stopped after ${total} of ${rows} rows`, false);
   if (accepted === 0 && rows < refusedNamedMax) await checkDestination();
   return accepted;
 }

@@ -25,13 +25,13 @@ export function readDestination(input: { type?: string; config?: Settings }, sto
   const present = stored?.type === type ? stored : undefined;
   const kind: DestinationKind = destinations[type];
   const { fields } = kind;
-  const sent = input.config ?? {};
-  const given = checkSent(fields, kind.read?.(sent) ?? sent);
-  const merged = { ...present?.config, ...present?.secrets, ...given };
+  const inputConfig = input.config ?? {};
+  const inputSettings = checkSent(fields, kind.read?.(inputConfig) ?? inputConfig);
+  const merged = { ...present?.config, ...present?.secrets, ...inputSettings };
   for (const [name, value] of Object.entries(merged)) if (value === null) delete merged[name];
   const absent = Object.keys(fields).find((name) => fields[name]?.required && !(name in merged));
   if (absent !== undefined) throw missing(absent);
-  if (present) requireSecretsAgain(fields, present, given, merged);
+  if (present) requireSecretsAgain(fields, present, inputSettings, merged);
   checkValues(kind, merged);
   const config: Settings = {};
   const secrets: Settings = {};
@@ -51,15 +51,15 @@ export function refuseChoice(value: unknown, attr: string, more = ""): never {
   return refuseInput(`"${excerpt(value)}" is not a valid choice.${more}`, attr, "invalid_choice");
 }
 
-function checkSent(fields: DestinationFields, given: Settings): Settings {
-  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(fields, name));
+function checkSent(fields: DestinationFields, settings: Settings): Settings {
+  const unknown = Object.keys(settings).filter((name) => !Object.hasOwn(fields, name));
   if (unknown.length > 0) {
     const names = unknown.toSorted().map((name) => `'${excerpt(name)}'`);
     throw wrong(`Configuration has unknown field/s: ${excerpt(names.join(", "))}`);
   }
   const checked: Settings = {};
   for (const [name, field] of Object.entries(fields)) {
-    if (Object.hasOwn(given, name)) checked[name] = readSetting(field, given[name]);
+    if (Object.hasOwn(settings, name)) checked[name] = readSetting(field, settings[name]);
   }
   return checked;
 }
@@ -108,17 +108,17 @@ function checkValues({ fields, check }: DestinationKind, settings: Settings): vo
 function requireSecretsAgain(
   fields: DestinationFields,
   stored: SplitDestination,
-  given: Settings,
+  inputSettings: Settings,
   merged: Settings,
 ): void {
   const changedTarget = Object.keys(fields).find(
     (name) =>
       fields[name]?.isTarget &&
-      name in given &&
+      name in inputSettings &&
       findSetting(fields, merged, name) !== findSetting(fields, stored.config, name),
   );
   if (changedTarget === undefined) return;
-  const secret = Object.keys(stored.secrets).find((name) => !(name in given));
+  const secret = Object.keys(stored.secrets).find((name) => !(name in inputSettings));
   if (secret === undefined) return;
   const detail = `This field is required again when '${changedTarget}' changes.`;
   refuseInput(detail, `destination__config__${secret}`, "required");

@@ -22,9 +22,9 @@ export async function queryProblem(
   { columns, where_sql, params }: CompiledQuery,
   model: ExportModel,
 ): Promise<string | undefined> {
-  const shown = columns.map(({ expression_sql, alias }) => `${expression_sql} AS \`${alias}\``).join(", ");
+  const terms = columns.map(({ expression_sql, alias }) => `${expression_sql} AS \`${alias}\``).join(", ");
   const from = `FROM (SELECT * FROM format(JSONEachRow, {structure:String}, '{}')) WHERE ${where_sql ?? "1"}`;
-  return await refuseTrial(clickhouse, `SELECT ${shown} ${from} LIMIT 1`, {
+  return await refuseTrial(clickhouse, `SELECT ${terms} ${from} LIMIT 1`, {
     ...params,
     structure: structures[model],
   });

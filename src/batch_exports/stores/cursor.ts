@@ -50,17 +50,17 @@ export function fromCursor(
 export function cursorPage<Row extends { id: string }>(url: URL, rows: Ordered<Row>, page: CursorPage) {
   const { limit, cursor } = page;
   const more = rows.length > limit;
-  const shown = rows.slice(0, limit);
+  const pageRows = rows.slice(0, limit);
   const backwards = cursor?.backwards ?? false;
-  if (backwards) shown.reverse();
-  const last = shown.at(-1);
-  const first = shown[0];
+  if (backwards) pageRows.reverse();
+  const last = pageRows.at(-1);
+  const first = pageRows[0];
   const hasNext = backwards || more;
   const hasPrevious = backwards ? more : cursor !== undefined;
   return {
     next: hasNext && last ? linkTo(url, "n", last) : null,
     previous: hasPrevious && first ? linkTo(url, "p", first) : null,
-    results: shown.map((row) => {
+    results: pageRows.map((row) => {
       const { order_key: _, ...result } = row;
       return result as unknown as Row;
     }),

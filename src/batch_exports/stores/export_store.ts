@@ -92,7 +92,7 @@ export async function withOwnPath<T>(
     return await write(sql, own_names);
   const written = await sql.begin(async (tx) => {
     await tx`SELECT pg_advisory_xact_lock(hashtextextended('sluice places of file exports', 0))`;
-    const others = await tx<FileExport[]>`
+    const otherExports = await tx<FileExport[]>`
       SELECT project_id, model, native_query, filters, "interval", destination_type, destination_config
       FROM batch_exports e JOIN projects p ON p.id = e.project_id
       WHERE destination_type = ${fields.destination_type} AND NOT deleted
@@ -100,9 +100,9 @@ export async function withOwnPath<T>(
         AND (${isFile} OR (NOT own_names
           AND organization_id = (SELECT organization_id FROM projects WHERE id = ${fields.project_id})))`;
     const { query, rows } = readFileParts(fields);
-    const alike = others.filter((other) => writeSameNames(other, fields)).map(readFileParts);
-    const sameQuery = alike.filter((other) => isDeepStrictEqual(other.query, query));
-    if (isFile ? alike.length > 0 : sameQuery.some((other) => !isDeepStrictEqual(other.rows, rows))) {
+    const alike = otherExports.filter((candidate) => writeSameNames(candidate, fields)).map(readFileParts);
+    const sameQuery = alike.filter((parts) => isDeepStrictEqual(parts.query, query));
+    if (isFile ? alike.length > 0 : sameQuery.some((parts) => !isDeepStrictEqual(parts.rows, rows))) {
       const name = fields.destination_config["path"] ? "path" : "prefix";
       const detail = "Another batch export writes its files there. Choose another path or prefix.";
       refuseInput(detail, `destination__config__${name}`);

@@ -104,10 +104,10 @@ export class Salts {
     const { source, clock, log } = this.#options;
     const now = clock.now();
     const days = saltedDays(now);
-    const kept = new Map([...this.days].filter(([day]) => days.includes(day)));
-    if (kept.size === this.days.size && kept.size === days.length) return;
+    const liveDays = new Map([...this.days].filter(([day]) => days.includes(day)));
+    if (liveDays.size === this.days.size && liveDays.size === days.length) return;
     // Expired salts go first, whether Postgres answers or not.
-    this.#use(kept, days, now);
+    this.#use(liveDays, days, now);
     const fresh = days.map(() => crypto.getRandomValues(new Uint8Array(saltBytes)));
     try {
       this.#use(await withinMs(source.replace(days, fresh), cookielessLimits.saltReadMsMax), days, now);
@@ -116,7 +116,7 @@ export class Salts {
     } catch (thrown) {
       if (!this.#failing) {
         const text = "salts of cookieless events cannot be read from Postgres; known ones keep working";
-        log.warn(text, { known_days: kept.size, reason: toReason(thrown) });
+        log.warn(text, { known_days: liveDays.size, reason: toReason(thrown) });
       }
       this.#failing = true;
     }

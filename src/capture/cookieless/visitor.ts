@@ -23,10 +23,10 @@ export function hashVisitor(
   const { project_id, address, site, user_agent, extra } = traits;
   const text = JSON.stringify([project_id, address, site, user_agent, extra]);
   const hash = new Bun.CryptoHasher("sha256", salt).update(text).digest().subarray(0, hashBytes);
-  const shown = hash.toString("base64").slice(0, shownChars);
+  const visitorHash = hash.toString("base64").slice(0, shownChars);
   return {
-    distinct_id: `${distinctIdPrefix}${shown}`,
-    device_id: `${deviceIdPrefix}${shown}`,
+    distinct_id: `${distinctIdPrefix}${visitorHash}`,
+    device_id: `${deviceIdPrefix}${visitorHash}`,
     /** A UUIDv7 of the day's beginning: there is one session a day. */
     session_id: makeSessionId(day.from, hash),
   };

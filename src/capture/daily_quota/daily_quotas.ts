@@ -44,10 +44,10 @@ export class DailyQuotas {
   /** Counts up to `events` more of a project; returns how many of them are within its quota of the day. */
   acquire(project_id: number, quota: number, events: number): number {
     this.#beginDay();
-    const own = this.#own.get(project_id) ?? 0;
-    const left = quota - own - (this.#others.get(project_id) ?? 0);
-    const granted = Math.max(0, Math.min(events, left));
-    if (granted > 0) this.#count(project_id, own + granted);
+    const ownCount = this.#own.get(project_id) ?? 0;
+    const quotaLeft = quota - ownCount - (this.#others.get(project_id) ?? 0);
+    const granted = Math.max(0, Math.min(events, quotaLeft));
+    if (granted > 0) this.#count(project_id, ownCount + granted);
     return granted;
   }
 
@@ -82,11 +82,11 @@ export class DailyQuotas {
   async #exchange(day: number, changed: number[], hasRead: boolean): Promise<void> {
     const { source } = this.#options;
     const date = new Date(day * dayMs).toISOString().slice(0, 10);
-    const own = changed.map((project_id) => ({ project_id, events: this.#own.get(project_id) ?? 0 }));
-    if (own.length > 0) await source.write(date, own);
-    const others = await source.readOthers(date, hasRead ? changed : undefined);
+    const ownCounts = changed.map((project_id) => ({ project_id, events: this.#own.get(project_id) ?? 0 }));
+    if (ownCounts.length > 0) await source.write(date, ownCounts);
+    const otherCounts = await source.readOthers(date, hasRead ? changed : undefined);
     if (day !== this.#day) return;
-    for (const { project_id, events } of others) this.#others.set(project_id, events);
+    for (const { project_id, events } of otherCounts) this.#others.set(project_id, events);
     this.#hasRead = true;
   }
 

@@ -15,9 +15,9 @@ export type DailyCountSource = ReturnType<typeof dailyCountSource>;
 export function dailyCountSource(sql: Postgres, process_id: string) {
   return {
     /** Writes this process's counts of a day (YYYY-MM-DD), and deletes those of days before the last. */
-    write: async (day: string, own: readonly DailyCount[]) => {
-      const ids = arrayText(own.map(({ project_id }) => project_id));
-      const events = arrayText(own.map((count) => count.events));
+    write: async (day: string, counts: readonly DailyCount[]) => {
+      const ids = arrayText(counts.map(({ project_id }) => project_id));
+      const events = arrayText(counts.map((count) => count.events));
       await sql`
         INSERT INTO daily_event_counts AS c (day, project_id, process_id, events)
         SELECT ${day}::text::date, project_id, ${process_id}::uuid, events

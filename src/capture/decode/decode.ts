@@ -35,9 +35,9 @@ interface Decoded {
  * @throws Fault payload_too_large past `bytesMax` or the inflation ratio, unavailable when there is no memory,
  * invalid_payload for damaged compression, or what `admit` throws.
  */
-export async function decodeBody(wire: Uint8Array, sent: Sent, bounds: DecodeBounds): Promise<Decoded> {
+export async function decodeBody(wire: Uint8Array, request: Sent, bounds: DecodeBounds): Promise<Decoded> {
   if (looksLikeJson(wire)) return { chunks: [wire], sent_at: null };
-  return await new Unwrapping(wire, sent, bounds).run();
+  return await new Unwrapping(wire, request, bounds).run();
 }
 
 /** The first turn is of one slice: of all bodies that arrive in one turn, each has its first slice in that turn. */
@@ -53,9 +53,9 @@ class Unwrapping {
   readonly #bytesMax: number;
   #sentAt: string | null = null;
 
-  constructor(wire: Uint8Array, sent: Sent, bounds: DecodeBounds) {
+  constructor(wire: Uint8Array, request: Sent, bounds: DecodeBounds) {
     this.#wire = wire;
-    this.#hinted = readHints(sent);
+    this.#hinted = readHints(request);
     this.#bounds = bounds;
     this.#lease = bounds.lease;
     this.#bytesMax = bounds.bytesMax ?? limits.inflatedBytesMax;

@@ -74,7 +74,7 @@ export class LzString {
       if (thrown instanceof NotPacked) return undefined;
       throw thrown;
     } finally {
-      for (const made of [this.#units, this.#starts, this.#lengths]) free(new Uint8Array(made.buffer));
+      for (const table of [this.#units, this.#starts, this.#lengths]) free(new Uint8Array(table.buffer));
       this.#lease.release(this.#acquired - (bytes?.length ?? 0));
     }
   }

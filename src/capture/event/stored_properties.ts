@@ -43,18 +43,18 @@ function completeText(
   { source, from, to }: ByteRange,
 ): string {
   const { bytes, entries } = index;
-  const own = beside.filter(([, slot]) => isObject(index, at, slot));
-  if (!own.some(([, , inner]) => entries[at + inner + 1]! > 0)) {
+  const objects = beside.filter(([, slot]) => isObject(index, at, slot));
+  if (!objects.some(([, , inner]) => entries[at + inner + 1]! > 0)) {
     const readText = (inside: Uint8Array, begin: number, end: number) =>
       textOnce(inside, begin, keys) ?? decodeText(inside, begin, end);
-    const members = own.map(
+    const members = objects.map(
       ([name, slot]) => `"${name}":${readText(bytes, entries[at + slot]!, entries[at + slot + 1]!)}`,
     );
     if (new JsonCursor(source, from).seek()) members.unshift(readText(source, from, to).slice(1, -1));
     return `{${members.join(",")}}`;
   }
   const all = readMembers(source, from);
-  for (const [name, slot] of own) {
+  for (const [name, slot] of objects) {
     const sets = readMembers(bytes, entries[at + slot]!);
     const inner = all.get(name)?.[1] ?? "";
     const merged = inner.startsWith("{") ? new Map([...readMembers(toBytes(inner), 0), ...sets]) : sets;

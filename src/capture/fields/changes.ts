@@ -139,9 +139,9 @@ export class EventGroups {
   /** Keeps the group at `count`; the later of two of one type counts, unless the first is identified. */
   commit(): void {
     const type = this.types[this.count]!;
-    for (let other = 0; other < this.count; other++) {
-      if (!sameBytes(this.types[other]!, type)) continue;
-      if (other > 0 || !this.identified) Object.assign(this.keys[other]!, this.keys[this.count]);
+    for (let at = 0; at < this.count; at++) {
+      if (!sameBytes(this.types[at]!, type)) continue;
+      if (at > 0 || !this.identified) Object.assign(this.keys[at]!, this.keys[this.count]);
       return;
     }
     if (this.count < limits.groupTypesMax) this.count++;

@@ -101,15 +101,15 @@ for (const which of [trait.$process_person_profile, trait.$ignore_sent_at, trait
 }
 
 /** The grade of a raw value that should be of a kind: it begins with the byte `first` and is `size` bytes long. */
-export function gradeValue(wanted: number, first: number, size: number): number {
-  const mayBeText = wanted === valueKind.text || wanted === valueKind.text_or_number;
+export function gradeValue(kind: number, first: number, size: number): number {
+  const mayBeText = kind === valueKind.text || kind === valueKind.text_or_number;
   if (first === 0x22 && mayBeText) return size > 2 ? grade.sound : grade.empty;
   if (first === 0x6e) return grade.absent;
-  if (wanted === valueKind.object) return first === 0x7b ? grade.sound : grade.wrong;
-  if (wanted === valueKind.flag)
+  if (kind === valueKind.object) return first === 0x7b ? grade.sound : grade.wrong;
+  if (kind === valueKind.flag)
     return first === 0x74 ? grade.sound : first === 0x66 ? grade.empty : grade.wrong;
   const number = first === 0x2d || (first >= 0x30 && first <= 0x39);
-  return number && wanted === valueKind.text_or_number ? grade.sound : grade.wrong;
+  return number && kind === valueKind.text_or_number ? grade.sound : grade.wrong;
 }
 
 /** The grade of a trait in an entry's `traits`. */

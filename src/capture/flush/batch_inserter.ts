@@ -87,8 +87,8 @@ export class BatchInserter {
       mayBeStored = true;
       state.begin();
       this.#stored.push(...present);
-      const sent = missing.length > 0 ? await send(missing) : 0;
-      return sumRows(batches) - sumRows(missing) + sent;
+      const rowsStored = missing.length > 0 ? await send(missing) : 0;
+      return sumRows(batches) - sumRows(missing) + rowsStored;
     };
     const attempt = async (): Promise<number> => {
       try {

@@ -132,10 +132,10 @@ export class BatchSender {
     try {
       for (const { offset, length } of ranges) {
         for (let done = 0; done < length;) {
-          const wanted = Math.min(length - done, buffer.length - buffered);
-          await readWhole(source, buffer.subarray(buffered, buffered + wanted), offset + done);
-          done += wanted;
-          buffered += wanted;
+          const pieceBytes = Math.min(length - done, buffer.length - buffered);
+          await readWhole(source, buffer.subarray(buffered, buffered + pieceBytes), offset + done);
+          done += pieceBytes;
+          buffered += pieceBytes;
           if (buffered === buffer.length) await write();
         }
       }

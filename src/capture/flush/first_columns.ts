@@ -36,12 +36,12 @@ export function thinOldRows(block: Uint8Array, now: number): Uint8Array {
   }
   const [uuids, projects, events, times] = values as [Uint8Array, Uint8Array, Uint8Array, Uint8Array];
   const names = readLowCardinality(events, rows);
-  const kept = chooseRows(rows, { projects, times, names }, (now - uncountedMs) * 1000);
-  if (kept.length === rows) return block;
-  const out = new ByteColumn(kept.length * 32 + names.head.length + 256);
-  writeBlockHead(out, heads.length, kept.length);
+  const chosenRows = chooseRows(rows, { projects, times, names }, (now - uncountedMs) * 1000);
+  if (chosenRows.length === rows) return block;
+  const out = new ByteColumn(chosenRows.length * 32 + names.head.length + 256);
+  writeBlockHead(out, heads.length, chosenRows.length);
   const writeRows = (source: Uint8Array, width: number): void => {
-    for (const row of kept) out.raw(source, row * width, (row + 1) * width);
+    for (const row of chosenRows) out.raw(source, row * width, (row + 1) * width);
   };
   writeColumnHead(out, ...heads[0]);
   writeRows(uuids, 16);
@@ -49,7 +49,7 @@ export function thinOldRows(block: Uint8Array, now: number): Uint8Array {
   writeRows(projects, 4);
   writeColumnHead(out, ...heads[2]);
   out.raw(names.head);
-  out.u64(BigInt(kept.length));
+  out.u64(BigInt(chosenRows.length));
   writeRows(names.indexes, names.width);
   writeColumnHead(out, ...heads[3]);
   writeRows(times, 8);

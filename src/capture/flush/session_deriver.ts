@@ -130,18 +130,19 @@ export class SessionDeriver {
     if (writing !== true) return writing;
     // Some rows of a halved batch may be in quarantine.
     if (!segment.batches.every(({ id }) => batches.includes(id))) return await this.#stored.derive(batches);
-    const sent = await this.#tries.send(() => this.#options.sender.send(segment));
-    if (sent === undefined) return undefined;
-    return sent === true ? "sessions" : await this.#stored.derive(batches);
+    const result = await this.#tries.send(() => this.#options.sender.send(segment));
+    if (result === undefined) return undefined;
+    return result === true ? "sessions" : await this.#stored.derive(batches);
   }
 
   async #deriveDays(): Promise<void> {
     const all = this.#withoutDays;
     const segments = all.map(({ segment }) => segment);
     const { days, clock } = this.#options;
-    const sent = await this.#tries.send(() => days.sendFirstColumns(segments, lastDayColumn, clock.now()));
-    if (sent === undefined) return;
-    const derived = sent === true ? sent : await this.#stored.derive(all.flatMap(({ batches }) => batches));
+    const result = await this.#tries.send(() => days.sendFirstColumns(segments, lastDayColumn, clock.now()));
+    if (result === undefined) return;
+    const derived =
+      result === true ? result : await this.#stored.derive(all.flatMap(({ batches }) => batches));
     if (derived === undefined) return;
     this.#withoutDays = [];
     await this.#finish(all, derived);

@@ -144,8 +144,8 @@ export class Ledger {
     if (this.#isTorn || this.#bytes > journalLimits.ledgerBytesMax) await this.#repair(lastMillis);
     this.#file ??= await this.#setup.io.open(this.#path, "a");
     this.#isTorn = true;
-    for (let left = Buffer.from(line); left.length > 0;) {
-      left = left.subarray((await this.#file.write(left)).bytesWritten);
+    for (let bytesLeft = Buffer.from(line); bytesLeft.length > 0;) {
+      bytesLeft = bytesLeft.subarray((await this.#file.write(bytesLeft)).bytesWritten);
     }
     if (isDurable) await this.#file.datasync();
     this.#isTorn = false;

@@ -90,9 +90,9 @@ export class DiskReserve {
 }
 
 export function computeReserve(totalBytes: number): number {
-  const wanted = Math.max(journalLimits.diskReserveBytesMin, totalBytes * journalLimits.diskReserveFraction);
+  const share = Math.max(journalLimits.diskReserveBytesMin, totalBytes * journalLimits.diskReserveFraction);
   return Math.floor(
-    Math.min(wanted, journalLimits.diskReserveBytesMax, totalBytes * journalLimits.diskReserveFractionMax),
+    Math.min(share, journalLimits.diskReserveBytesMax, totalBytes * journalLimits.diskReserveFractionMax),
   );
 }
 

@@ -132,17 +132,17 @@ function* copyAndHash(row: SnapshotRow, hasUuid: boolean): Slices<void> {
   const sliceMax = recordingLimits.snapshotSliceBytesMax;
   const copy = to - from > sliceMax ? Buffer.allocUnsafeSlow(to - from) : undefined;
   if (hasUuid && !copy) return;
-  let [item, other] = [seed, seed ^ 0x5bd1e995n];
+  let [head, tail] = [seed, seed ^ 0x5bd1e995n];
   for (let at = from; at < to; at += sliceMax) {
     if (at > from) yield;
     const content = source.subarray(at, Math.min(to, at + sliceMax));
-    if (!hasUuid) [item, other] = [Bun.hash.xxHash64(content, item), Bun.hash.xxHash64(content, other)];
+    if (!hasUuid) [head, tail] = [Bun.hash.xxHash64(content, head), Bun.hash.xxHash64(content, tail)];
     copy?.set(content, at - from);
   }
   if (!hasUuid) {
     const view = new DataView(row.uuid.buffer, row.uuid.byteOffset, row.uuid.length);
-    view.setBigUint64(0, item, true);
-    view.setBigUint64(8, other, true);
+    view.setBigUint64(0, head, true);
+    view.setBigUint64(8, tail, true);
   }
   if (!copy) return;
   row.data = { source: copy, from: 0, to: copy.length };

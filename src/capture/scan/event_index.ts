@@ -314,8 +314,8 @@ export class EventIndex {
   #recordTrait(trait: number, first: number, size: number): void {
     const { entries } = this;
     const traitsAt = this.count * entryLength + field.traits;
-    const others = entries[traitsAt]! & ~(3 << (trait * 2));
-    entries[traitsAt] = others | (gradeValue(valueKindOf[trait]!, first, size) << (trait * 2));
+    const otherTraits = entries[traitsAt]! & ~(3 << (trait * 2));
+    entries[traitsAt] = otherTraits | (gradeValue(valueKindOf[trait]!, first, size) << (trait * 2));
   }
 }
 

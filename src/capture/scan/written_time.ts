@@ -167,9 +167,9 @@ function readClock(
   const isDayEnd = hour === 24 && Number(minutes) === 0 && Number(seconds) === 0;
   // A leap second is the next minute's first.
   if (!(hour < 24 || isDayEnd) || Number(minutes) > 59 || Number(seconds) > 60) return undefined;
-  const rest = text.slice(whole.length);
-  const yearFound = yearBefore.exec(rest) ?? yearBehind.exec(rest);
-  const named = zone.exec(yearFound === null ? rest : rest.replace(yearFound[0], ""));
+  const textBehind = text.slice(whole.length);
+  const yearFound = yearBefore.exec(textBehind) ?? yearBehind.exec(textBehind);
+  const named = zone.exec(yearFound === null ? textBehind : textBehind.replace(yearFound[0], ""));
   if (named === null) return undefined;
   const [, name, offsetHours, offsetMinutes = "0"] = named;
   const year = yearFound?.[1];

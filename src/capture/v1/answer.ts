@@ -87,8 +87,8 @@ async function captureBatch(
   // Measured by the client's own clock, in microseconds since 1970; NaN when it is unknown.
   const sentText = toBytes(request.headers.get("posthog-request-timestamp") ?? "");
   const sent_at = readIso(sentText, 0, sentText.length);
-  const sent = { body, sent_at, allowsNameless: false, isVerbose: true, address, lease, refused, warnings };
-  const { project_id, ignored } = await capture(sent, options);
+  const input = { body, sent_at, allowsNameless: false, isVerbose: true, address, lease, refused, warnings };
+  const { project_id, ignored } = await capture(input, options);
   free(bytes, true);
   lease.resize(uuidBytes);
   const reasons = new Map(ignored.list.map(({ index, reason }) => [index, reason]));
@@ -130,8 +130,8 @@ function checkBatch(index: EventIndex): void {
 
 /** The project key in the Authorization header. @throws Fault missing_api_key. */
 function readBearer({ headers }: Request): string {
-  const sent = headers.get("authorization") ?? "";
-  const key = sent.slice(0, scheme.length).toLowerCase() === scheme ? sent.slice(scheme.length).trim() : "";
+  const text = headers.get("authorization") ?? "";
+  const key = text.slice(0, scheme.length).toLowerCase() === scheme ? text.slice(scheme.length).trim() : "";
   if (key !== "") return key;
   const detail = "API key not provided. Send your project API key in the header Authorization: Bearer <key>.";
   throw new Fault("missing_api_key", detail);

@@ -60,9 +60,9 @@ export function warningText(
     const size = entry[field.item + 1]! - entry[field.item]!;
     Object.assign(details, { bytes: size, bytes_max: limits.eventBytesMax });
   }
-  const sent = raw("uuid");
+  const rawUuid = raw("uuid");
   if (uuid) details["event_uuid"] = uuidText(uuid);
-  else if (sent !== undefined) details["event_uuid"] = plainText(sent);
+  else if (rawUuid !== undefined) details["event_uuid"] = plainText(rawUuid);
   return {
     project_id,
     type,

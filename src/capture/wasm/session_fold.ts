@@ -37,7 +37,7 @@ const columns: readonly (readonly [name: string, type: string])[] = [
   ["counted", "Array(UInt32)"],
 ];
 
-const wanted = [
+const readColumns = [
   "uuid",
   "project_id",
   "event",
@@ -100,12 +100,12 @@ export class SessionFold {
    */
   add(from: number, length: number): void {
     const block = this.input.subarray(from, from + length);
-    const { rows, offsets } = columnOffsets(block, wanted);
+    const { rows, offsets } = columnOffsets(block, readColumns);
     if (rows === 0) return;
     const { names, indexesAt, indexBytes } = numberedNamesAt(block, offsets.event.from);
     for (const [number, name] of names.entries()) this.#bytes[foldLayout.KINDS + number] = findKind(name);
     const base = foldLayout.BLOCK + from;
-    const at = (name: (typeof wanted)[number]) => base + offsets[name].from;
+    const at = (name: (typeof readColumns)[number]) => base + offsets[name].from;
     const [indexes, wasm] = [base + indexesAt, this.#wasm];
     const [uuid, project, timestamp, created] = [
       at("uuid"),

@@ -44,8 +44,8 @@ export class WorkerPool {
     const answers = this.#answers();
     const isFlushing = () => this.#flushing;
     this.#members = Array.from({ length: count - 1 }, (_, i) => {
-      const own = toWorkerConfig(config, i + 2);
-      return new WorkerProcess({ config: own, answers, isFlushing, log });
+      const workerConfig = toWorkerConfig(config, i + 2);
+      return new WorkerProcess({ config: workerConfig, answers, isFlushing, log });
     });
     const read = async () => void (await this.read());
     if (count > 1)
@@ -74,8 +74,8 @@ export class WorkerPool {
   }
 
   async readTrouble(): Promise<FlushTrouble> {
-    const others = this.#members.map((member) => member.readTrouble());
-    return worstTrouble([this.#options.capture.trouble(), ...(await Promise.all(others))]);
+    const workerTroubles = this.#members.map((member) => member.readTrouble());
+    return worstTrouble([this.#options.capture.trouble(), ...(await Promise.all(workerTroubles))]);
   }
 
   /** Resolves when all have answered their requests; then they flush and end. */

@@ -83,8 +83,8 @@ export class WorkerProcess {
   /** Resolves when it has answered its requests; then it flushes its journal. */
   async quiet(): Promise<void> {
     this.#stopping.abort();
-    const gone = this.gone();
-    await Promise.race([this.#farewell.promise, gone]);
+    const exit = this.gone();
+    await Promise.race([this.#farewell.promise, exit]);
   }
 
   async gone(): Promise<void> {

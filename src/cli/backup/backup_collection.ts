@@ -58,20 +58,20 @@ export function backupName(at: number, database: string): string {
 }
 
 /**
- * Removes backups of the database of `newest`, except that one and the `kept - 1` newest others, and incomplete ones:
- * one backup of a database runs at a time, and `newest` is complete.
+ * Removes backups of the database of `newest`, except that one and the `countMax - 1` newest others, and incomplete
+ * ones: one backup of a database runs at a time, and `newest` is complete.
  * @returns how many.
  */
-export async function removeOlder(collection: BackupCollection, newest: string, kept: number) {
+export async function removeOlder(collection: BackupCollection, newest: string, countMax: number) {
   const database = nameShape.exec(newest)?.[1];
-  const others = new Set<string>();
+  const otherBackups = new Set<string>();
   for await (const name of collection.names()) {
-    if (name !== newest && nameShape.exec(name)?.[1] === database) others.add(name);
+    if (name !== newest && nameShape.exec(name)?.[1] === database) otherBackups.add(name);
   }
-  let [left, removed] = [kept - 1, 0];
-  for (const name of [...others].toSorted().toReversed()) {
-    if (left > 0 && (await collection.isWhole(name))) {
-      left--;
+  let [countLeft, removed] = [countMax - 1, 0];
+  for (const name of [...otherBackups].toSorted().toReversed()) {
+    if (countLeft > 0 && (await collection.isWhole(name))) {
+      countLeft--;
       continue;
     }
     await collection.remove(name);

@@ -57,19 +57,19 @@ export async function copyFile(from: string, to: string, isFurther = false): Pro
 }
 
 /** The paths of all files below a folder, relative to it; none when there is no such folder. */
-export async function* filesBelow(folder: string, others = false): AsyncGenerator<string> {
+export async function* filesBelow(folder: string, allEntries = false): AsyncGenerator<string> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === "ENOENT") return [];
     throw thrown;
   });
   for (const entry of entries) {
     if (!entry.isDirectory()) {
-      if (others || entry.isFile()) yield entry.name;
+      if (allEntries || entry.isFile()) yield entry.name;
       continue;
     }
-    for await (const name of filesBelow(join(folder, entry.name), others)) yield `${entry.name}/${name}`;
+    for await (const name of filesBelow(join(folder, entry.name), allEntries)) yield `${entry.name}/${name}`;
   }
-  if (others && entries.length === 0) yield "";
+  if (allEntries && entries.length === 0) yield "";
 }
 
 /** Makes a tree of folders durable; with `files`, the files in them too. */

@@ -77,8 +77,8 @@ export function detachedFolder(dataDir: string, { folder }: PartTable): string {
 /** Makes the parts in its detachedFolder() the table's. @throws UserError when the engine leaves one there. */
 export async function attach(clickhouse: ClickHouse, dataDir: string, table: PartTable): Promise<void> {
   await clickhouse.command(`ALTER TABLE ${clickhouse.tables.local(table.name)} ATTACH PARTITION ALL`);
-  const [left] = await readdir(detachedFolder(dataDir, table));
-  if (left !== undefined) throw new UserError(`ClickHouse does not take the part ${left} of ${table.name}`);
+  const [part] = await readdir(detachedFolder(dataDir, table));
+  if (part !== undefined) throw new UserError(`ClickHouse does not take the part ${part} of ${table.name}`);
 }
 
 /**

@@ -50,7 +50,7 @@ export async function listRowTables(sql: Postgres): Promise<string[]> {
     const ahead = targets.get(name) ?? [];
     // Each is listed once, even if two refer to each other.
     targets.delete(name);
-    for (const other of ahead) add(other);
+    for (const target of ahead) add(target);
     ordered.add(name);
   };
   for (const { name } of found) add(name);
@@ -134,10 +134,10 @@ async function fill(transaction: PostgresTransaction, table: string, chunks: Asy
 /** The whole lines of each chunk. */
 async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
   const decoder = new TextDecoder();
-  let rest = "";
+  let openLine = "";
   for await (const chunk of chunks) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
+    const lines = (openLine + decoder.decode(chunk, { stream: true })).split("\n");
+    openLine = lines.pop() ?? "";
     if (lines.length > 0) yield lines;
   }
 }

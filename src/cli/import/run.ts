@@ -141,7 +141,7 @@ class Import {
     const onBytes = (count: number): void => void (this.#bytes += count);
     const source = { onBytes, input: this.#parts.input, stop: this.#stop.signal };
     const { head, whole, rest: opened } = await openSource(path, source);
-    await using rest = opened;
+    await using chunks = opened;
     const name = path === standardInput ? "standard input" : path;
     const kind = detectFileKind(head, whole, this.#options.format, name);
     this.#reporter.print(`${name}: ${kind.dialect === "batch" ? "" : `${kind.dialect}, `}${kind.layout}`);
@@ -149,7 +149,7 @@ class Import {
     const rules = { nowMs: this.#checkpoint.startedAtMs, dates: this.#options.dates };
     const converter = new Converter(kind, this.#identity, rules);
     await this.#append(reader.read(head), converter, file);
-    for await (const bytes of rest) await this.#append(reader.read(bytes), converter, file);
+    for await (const bytes of chunks) await this.#append(reader.read(bytes), converter, file);
     if (!this.#stop.signal.aborted) await this.#append(reader.end(), converter, file);
   }
 

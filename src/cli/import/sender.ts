@@ -155,18 +155,18 @@ function judgeAccepted(answer: ServerReply, rows: number): ReplyVerdict {
     typeof accepted === "number" && Number.isInteger(accepted) && accepted >= 0 && accepted <= rows;
   // A server that returns no count has accepted the whole body.
   counts.accepted = counted ? accepted : rows;
-  let rest = rows - counts.accepted;
+  let unlistedCount = rows - counts.accepted;
   const listed: IgnoredRow[] = [];
   for (const entry of Array.isArray(reply["ignored"]) ? (reply["ignored"] as unknown[]) : []) {
-    if (rest === 0) break;
+    if (unlistedCount === 0) break;
     const { reason, index } = (entry ?? {}) as { reason?: unknown; index?: unknown };
     const name = typeof reason === "string" ? reason.slice(0, 100) : "unknown";
     counts.ignored[name] = (counts.ignored[name] ?? 0) + 1;
     const isRow = typeof index === "number" && Number.isInteger(index) && index >= 0 && index < rows;
     if (isRow && listed.length < importLimits.linesShownMax) listed.push({ index, reason: name });
-    rest--;
+    unlistedCount--;
   }
-  if (rest > 0) counts.ignored["unlisted"] = rest;
+  if (unlistedCount > 0) counts.ignored["unlisted"] = unlistedCount;
   return { is: "taken", counts, ignored: listed };
 }
 

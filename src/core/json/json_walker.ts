@@ -375,8 +375,8 @@ function unexpected(bytes: Uint8Array, at: number): Fault {
     return new RepairableFault("invalid_payload", detail);
   }
   if (byte === undefined) return malformed(`the JSON ends too early, at byte ${at}`);
-  const shown = byte > 0x20 && byte < 0x7f ? `"${String.fromCharCode(byte)}"` : `byte 0x${byte.toString(16)}`;
-  return malformed(`unexpected ${shown} at byte ${at}`);
+  const char = byte > 0x20 && byte < 0x7f ? `"${String.fromCharCode(byte)}"` : `byte 0x${byte.toString(16)}`;
+  return malformed(`unexpected ${char} at byte ${at}`);
 }
 
 const malformedWords = "Malformed request data";

@@ -47,7 +47,7 @@ export function completeDocument(document: ApiDocument): ApiDocument {
   for (const media of operations.flatMap(({ operation }) => listMedia(operation)))
     if (media.schema && !("example" in media)) media.example = makeExample(media.schema, models);
   const tags = [...new Set(operations.flatMap(({ operation }) => operation.tags ?? []))];
-  const schemas = Object.entries(models).toSorted(([text], [other]) => (text < other ? -1 : 1));
+  const schemas = Object.entries(models).toSorted(([text], [otherText]) => (text < otherText ? -1 : 1));
   return {
     ...document,
     openapi: "3.1.0",

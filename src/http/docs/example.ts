@@ -33,7 +33,7 @@ export interface JsonSchema {
 export function makeExample(schema: JsonSchema, models: Record<string, JsonSchema> = {}): unknown {
   if (schema.example !== undefined) return schema.example;
   if (schema.examples?.length) return schema.examples[0];
-  for (const given of [schema.const, schema.default, schema.enum?.[0]]) if (given !== undefined) return given;
+  for (const value of [schema.const, schema.default, schema.enum?.[0]]) if (value !== undefined) return value;
   const inner = (schema: JsonSchema) => makeExample(schema, models);
   if (schema.$ref !== undefined) return inner(models[schema.$ref.split("/").at(-1) ?? ""] ?? {});
   const options = schema.anyOf ?? schema.oneOf;

@@ -52,11 +52,11 @@ function withInner(schema: JsonSchema, models: Models): JsonSchema {
  */
 export function plainNullable(schema: JsonSchema): JsonSchema {
   const { anyOf = [], ...rest } = schema;
-  const [item, other, ...more] = anyOf;
-  if (!item || more.length > 0 || other?.type !== "null") return schema;
+  const [item, nullItem, ...more] = anyOf;
+  if (!item || more.length > 0 || nullItem?.type !== "null") return schema;
   if (item.$ref !== undefined) return { ...rest, oneOf: [item, { type: "null" }] };
   // Anything: null too.
   if (typeof item.type !== "string") return { ...item, ...rest };
-  const both = { ...item, ...rest, type: [item.type, "null"] };
-  return item.enum ? { ...both, enum: [...item.enum, null] } : both;
+  const nullableSchema = { ...item, ...rest, type: [item.type, "null"] };
+  return item.enum ? { ...nullableSchema, enum: [...item.enum, null] } : nullableSchema;
 }

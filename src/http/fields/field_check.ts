@@ -67,9 +67,9 @@ function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpo
 
 function refuseUnknown(rule: Rule, value: Record<string, unknown>, path: FieldPath): void {
   if (rule.additionalProperties !== false) return;
-  const { properties = {}, "x-dropped": others = [] } = rule;
+  const { properties = {}, "x-dropped": droppedNames = [] } = rule;
   // The key may be in a body; it was checked before.
-  const dropped = path.length === 0 ? ["personal_api_key", ...others] : others;
+  const dropped = path.length === 0 ? ["personal_api_key", ...droppedNames] : droppedNames;
   const isKnown = (name: string) => Object.hasOwn(properties, name) || dropped.includes(name);
   const unknown = Object.keys(value).find((name) => !isKnown(name));
   if (unknown === undefined) return;
@@ -130,11 +130,11 @@ function checkDictionary(value: unknown, path: FieldPath): unknown {
 /** The rule without its null, and whether it has one. */
 export function plainRule(rule: Rule): { rule: Rule; isNullable: boolean } {
   if (!rule.anyOf) return { rule, isNullable: false };
-  const others = rule.anyOf.filter((item) => item.type !== "null");
-  const isNullable = others.length < rule.anyOf.length;
-  const [only] = others;
-  if (only && others.length === 1) return { rule: only, isNullable };
-  return { rule: { enum: others.map((other) => other.const) }, isNullable };
+  const alternatives = rule.anyOf.filter((item) => item.type !== "null");
+  const isNullable = alternatives.length < rule.anyOf.length;
+  const [only] = alternatives;
+  if (only && alternatives.length === 1) return { rule: only, isNullable };
+  return { rule: { enum: alternatives.map((alternative) => alternative.const) }, isNullable };
 }
 
 export function acceptsAny(rule: Rule): boolean {

@@ -25,10 +25,10 @@ export function textsParameter(
   { minItems = 0, maxItems, maxLength }: { minItems?: number; maxItems: number; maxLength: number },
 ): Parameter<string[]> {
   const read = (query: URLSearchParams, name: string) => {
-    const given = query.getAll(name);
-    const items = given.flatMap((text) => jsonListIn(text.trim(), name) ?? [text]);
+    const values = query.getAll(name);
+    const items = values.flatMap((text) => jsonListIn(text.trim(), name) ?? [text]);
     if (items.length > maxItems) throw tooMany(maxItems, name);
-    if (given.length > 0 && items.length < minItems)
+    if (values.length > 0 && items.length < minItems)
       throw fieldFault("blank", "This list may not be empty.", [name]);
     const rule = { minLength: 1, maxLength, "x-exact": true };
     return items.map((item, i) => checkText(rule, item, [`${name}__${i}`]));

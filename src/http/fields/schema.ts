@@ -72,12 +72,12 @@ function plainSchema(schema: TSchema): Record<string, unknown> {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
     if ("anyOf" in value && "discriminator" in value) return variantsSchema(value as Variants);
     const described = value as Record<string, unknown>;
-    const { patternProperties, "x-shown": shown } = described;
+    const { patternProperties, "x-shown": shownSchema } = described;
     for (const name of checkedOnly) delete described[name];
     if (described["additionalProperties"] === false) delete described["additionalProperties"];
     const names = Object.entries(patternProperties ?? {});
     if (names.length !== 1 || names[0]![0] !== anyName)
-      return { ...described, ...(shown as object | undefined) };
+      return { ...described, ...(shownSchema as object | undefined) };
     delete described["patternProperties"];
     return { ...described, additionalProperties: names[0]![1] as unknown };
   }) as Record<string, unknown>;

@@ -102,10 +102,10 @@ function openStored(storedUntil: () => Promise<number>, clock: Clock, checkMsMax
  * @throws Fault not_authenticated, authentication_failed
  */
 function requireBearer(request: Request, token: string): void {
-  const given = request.headers.get("authorization");
-  if (given === null) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
+  const header = request.headers.get("authorization");
+  if (header === null) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
   const digest = (text: string) => createHash("sha256").update(text).digest();
-  if (timingSafeEqual(digest(given), digest(`Bearer ${token}`))) return;
+  if (timingSafeEqual(digest(header), digest(`Bearer ${token}`))) return;
   throw new Fault("authentication_failed", "The bearer token is not METRICS_TOKEN.");
 }
 

@@ -119,12 +119,12 @@ export class Registry {
     );
   }
 
-  /** Prometheus's text format, version 0.0.4: the metrics here with those of `others` added line by line. */
-  render(others: readonly MetricsRead[] = []): string {
+  /** Prometheus's text format, version 0.0.4: the metrics here with those of `otherReads` added line by line. */
+  render(otherReads: readonly MetricsRead[] = []): string {
     const text: string[] = [];
     for (const [name, { kind, help, read }] of this.#metrics) {
       text.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${kind}`);
-      const lines = addUp([read(), ...others.map((readings) => readings[name]?.lines ?? [])]);
+      const lines = addUp([read(), ...otherReads.map((readings) => readings[name]?.lines ?? [])]);
       for (const [line, value] of lines) text.push(`${line} ${value}`);
     }
     return `${text.join("\n")}\n`;
@@ -163,12 +163,12 @@ function addUp(sources: readonly MetricLines["lines"][]): Map<string, number> {
  * since they show a state that no longer exists.
  */
 export function countedBy(ended: MetricsRead, before: MetricsRead): MetricsRead {
-  const kept: MetricsRead = { ...before };
+  const sums: MetricsRead = { ...before };
   for (const [name, { kind, lines }] of Object.entries(ended)) {
     if (kind === "gauge") continue;
-    kept[name] = { kind, lines: [...addUp([before[name]?.lines ?? [], lines])] };
+    sums[name] = { kind, lines: [...addUp([before[name]?.lines ?? [], lines])] };
   }
-  return kept;
+  return sums;
 }
 
 function formatLine(name: string, labels: Readonly<Record<string, string>>): string {

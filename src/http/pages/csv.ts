@@ -46,7 +46,7 @@ export async function csvReply(list: {
   const fixed = Object.keys(model.properties).filter((column) => column !== "properties");
   const named = await propertyNames((await read(page)).rows);
   const { count, rows } = await read(page);
-  const header = formatCsvLine([...fixed, ...named.map((own) => `properties.${own}`)].map(formatTextCell));
+  const header = formatCsvLine([...fixed, ...named.map((key) => `properties.${key}`)].map(formatTextCell));
   return await streamedReply(toBytes(header), formatLines(rows, fixed, named), new Uint8Array(0), {
     "content-type": "text/csv; charset=utf-8",
     "content-disposition": `attachment; filename="${name}.csv"`,

@@ -20,14 +20,14 @@ const jsonHeaders: Headers = { "content-type": "application/json" };
 export function slicedReply(parts: readonly Uint8Array[], headers: Headers = jsonHeaders): Response {
   const bytes = bytesIn(parts);
   if (bytes <= httpLimits.replyWholeBytesMax) return new Response(Buffer.concat(parts, bytes), { headers });
-  const held = heldReplies.open();
+  const reply = heldReplies.open();
   try {
-    held.add(bytes);
+    reply.add(bytes);
   } catch (thrown) {
-    held.close();
+    reply.close();
     throw thrown;
   }
-  return sentAsRead(heldSlices([...parts], held), { headers }, held);
+  return sentAsRead(heldSlices([...parts], reply), { headers }, reply);
 }
 
 /**
@@ -60,15 +60,15 @@ export async function streamedReply(
 function sentAsRead(
   slices: Generator<Uint8Array, undefined> | AsyncGenerator<Uint8Array, void>,
   init: ResponseInit,
-  held?: HeldReply,
+  reply?: HeldReply,
 ): LongReply {
   const next = async () => (await slices.next()).value ?? undefined;
   // The client disconnected or reads too slowly, or its memory was needed: the generator ends.
   const release = (): void => {
-    held?.close();
+    reply?.close();
     void slices.return(undefined);
   };
-  return new LongReply({ next, release, msMax: httpLimits.longReplyMsMax, held }, init);
+  return new LongReply({ next, release, msMax: httpLimits.longReplyMsMax, held: reply }, init);
 }
 
 /**
@@ -88,24 +88,24 @@ export async function slicedTexts(
   headers: Headers = jsonHeaders,
   status = 200,
 ): Promise<Response> {
-  const held = heldReplies.open();
+  const reply = heldReplies.open();
   try {
-    const parts = await collectParts(texts, (bytes) => held.add(bytes));
+    const parts = await collectParts(texts, (bytes) => reply.add(bytes));
     const init = { headers, status };
-    if (held.bytes > httpLimits.replyWholeBytesMax) return sentAsRead(heldSlices(parts, held), init, held);
-    held.close();
+    if (reply.bytes > httpLimits.replyWholeBytesMax) return sentAsRead(heldSlices(parts, reply), init, reply);
+    reply.close();
     return new Response(Buffer.concat(parts), init);
   } catch (thrown) {
-    held.close();
+    reply.close();
     throw thrown;
   }
 }
 
 /** Parts that are held, in slices: what was sent is freed part by part. */
-export function* heldSlices(parts: Uint8Array[], held: HeldReply): Generator<Uint8Array, undefined> {
+export function* heldSlices(parts: Uint8Array[], reply: HeldReply): Generator<Uint8Array, undefined> {
   for (let part = parts.shift(); part; part = parts.shift()) {
     yield* cutSlices([part]);
-    held.free(part.length);
+    reply.free(part.length);
   }
 }
 

@@ -30,8 +30,8 @@ const defaultSuffix = "core.windows.net";
  * The configuration with the parts of `connection_string`; fields that are set as well win.
  * @throws Fault for a text without account and key.
  */
-export function withoutConnectionString(given: Settings): Settings {
-  const { connection_string, ...rest } = given;
+export function withoutConnectionString(settings: Settings): Settings {
+  const { connection_string, ...rest } = settings;
   if (connection_string === undefined || connection_string === null) return rest;
   if (typeof connection_string !== "string") throw wrongValue("connection_string", "not a text");
   const parts = new Map(connection_string.split(";").map(parsePair));
@@ -101,7 +101,7 @@ function signed(
   { query, headers, body, method = "PUT" }: AzureRequest,
   date: string,
 ): Record<string, string> {
-  const own: Record<string, string> = { ...headers, "x-ms-date": date, "x-ms-version": version };
+  const fields: Record<string, string> = { ...headers, "x-ms-date": date, "x-ms-version": version };
   const sorted = (members: Record<string, string>) =>
     Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const length = body.length === 0 ? "" : String(body.length);
@@ -110,12 +110,12 @@ function signed(
   const text = [
     method,
     ...standard,
-    ...sorted(own).map(([name, value]) => `${name}:${value}`),
+    ...sorted(fields).map(([name, value]) => `${name}:${value}`),
     `/${account_name}${url.pathname}`,
     ...sorted(query).map(([name, value]) => `${name}:${value}`),
   ].join("\n");
   const signature = createHmac("sha256", Buffer.from(account_key, "base64")).update(text).digest("base64");
-  return { ...own, "content-type": contentType, authorization: `SharedKey ${account_name}:${signature}` };
+  return { ...fields, "content-type": contentType, authorization: `SharedKey ${account_name}:${signature}` };
 }
 
 function refusal({ host }: URL, { status, header }: ForeignAnswer, final: boolean): ExportError {

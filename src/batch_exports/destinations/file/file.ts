@@ -60,8 +60,8 @@ function fileStore(config: FileConfig, { clickhouse, exportFileDir, tag }: Writi
     explain: (thrown) => {
       const { message, final } = exportError(thrown);
       // The path of the folder is the operator's and not shown.
-      const shown = folder ? message.replaceAll(folder.path, "the folder") : message;
-      return Promise.resolve(new ExportError(shown, final));
+      const publicMessage = folder ? message.replaceAll(folder.path, "the folder") : message;
+      return Promise.resolve(new ExportError(publicMessage, final));
     },
     remove: (_, key) => {
       // A killed attempt may have left the unfinished one.

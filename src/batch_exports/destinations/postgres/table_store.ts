@@ -158,7 +158,7 @@ async function copyRows(
 ): Promise<number> {
   const target = quoteName(table);
   const names = columns.map(quote).join(", ");
-  const same = identity.map((name) => `t.${quote(name)} = s.${quote(name)}`).join(" AND ");
+  const sameRow = identity.map((name) => `t.${quote(name)} = s.${quote(name)}`).join(" AND ");
   await tx.unsafe(
     `CREATE TEMPORARY TABLE sluice_rows ON COMMIT DROP AS SELECT ${names} FROM ${target} WHERE false`,
   );
@@ -181,7 +181,7 @@ async function copyRows(
   // A second transaction waits here, and then finds the rows of the first.
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${nameLock(table)}, 0))`;
   await tx.unsafe("ANALYZE sluice_rows");
-  await tx.unsafe(`DELETE FROM ${target} t USING sluice_rows s WHERE ${same}`);
+  await tx.unsafe(`DELETE FROM ${target} t USING sluice_rows s WHERE ${sameRow}`);
   await tx.unsafe(`INSERT INTO ${target} (${names}) SELECT ${names} FROM sluice_rows`);
   await tx.unsafe("DROP TABLE sluice_rows");
   return counted?.rows ?? 0;

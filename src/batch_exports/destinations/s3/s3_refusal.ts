@@ -63,8 +63,8 @@ export async function explainS3(
   if (failure) return new ExportError(`The S3 server could not be reached: ${failure.sentence}`, false);
   const refusal = found.find(({ kind }) => kind !== "socket");
   if (refusal) {
-    const shown = `The S3 server refused: ${refusal.sentence}${hint(config, text)}`;
-    return new ExportError(shown, refusal.kind === "final");
+    const message = `The S3 server refused: ${refusal.sentence}${hint(config, text)}`;
+    return new ExportError(message, refusal.kind === "final");
   }
   const reply = await repeatWrite(config, work).catch(() => undefined);
   const withoutBody = text.includes("no response body") ? ": No response body" : "";
@@ -98,8 +98,8 @@ export function explainStatus({ status, header }: ForeignAnswer, withoutBody = "
   if (status === 401 || status === 403 || status === 404) {
     return new ExportError(`The server answered ${status} without a known error code`, true);
   }
-  const shown = status >= 400 ? ` with status ${status}` : "";
-  return new ExportError(`The S3 server failed${shown}${withoutBody}`, false);
+  const statusText = status >= 400 ? ` with status ${status}` : "";
+  return new ExportError(`The S3 server failed${statusText}${withoutBody}`, false);
 }
 
 const regionShape = /^[a-z0-9-]{1,32}$/;

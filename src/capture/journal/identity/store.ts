@@ -51,7 +51,7 @@ export async function registerJournal(
   return await sql.begin(async (transaction) => {
     await lockJournals(transaction);
     // A batch number holds only the remainder of the journal's number: remainders must differ too.
-    const [made] = await transaction<{ number: number; database: string }[]>`
+    const [journal] = await transaction<{ number: number; database: string }[]>`
       WITH used AS (
         SELECT greatest(last_value - (NOT is_called)::integer, (SELECT max(id) FROM journals)) AS last
         FROM journals_id_seq
@@ -67,7 +67,7 @@ export async function registerJournal(
         ${knows.clickhouse}::integer, ${location}
       FROM free
       RETURNING id AS number, (SELECT id::text FROM database_identity) AS database`;
-    return made!;
+    return journal!;
   });
 }
 

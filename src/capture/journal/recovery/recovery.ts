@@ -52,10 +52,10 @@ export class Recovery {
     const contents = ledger.read();
     this.lastMillis = contents.lastMillis;
     if (contents.unreadable > 0) {
-      const kept = ledger.copyAside();
+      const copyPath = ledger.copyAside();
       const text =
         "the journal's ledger is damaged; ClickHouse is asked for the batches of unlisted segments";
-      this.#report(text, { file: `${folder}/ledger`, kept, unreadable: contents.unreadable });
+      this.#report(text, { file: `${folder}/ledger`, kept: copyPath, unreadable: contents.unreadable });
     }
     // A killed process may not have synced its last line, which must outlive the file that it names.
     if (contents.finished.length > 0) setup.io.sync(`${folder}/ledger`);
@@ -131,13 +131,13 @@ export class Recovery {
       this.#options.log.info(text, { file: path });
       return;
     }
-    const kept = setAside(io, path, segment.rows > 0);
+    const asidePath = setAside(io, path, segment.rows > 0);
     const text = isDoubtful
       ? "a journal segment ends in unreadable bytes that may have been acknowledged; the file is kept"
       : "a journal segment is damaged; its intact frames are stored, the file is kept";
     const about = {
       file: path,
-      kept,
+      kept: asidePath,
       lane: segment.lane.name,
       sound_rows: segment.rows,
       lost_rows: lostRows ?? "unknown",
@@ -152,9 +152,9 @@ export class Recovery {
     const { io } = this.#options.setup;
     const bytes = io.stat(path).size;
     if (bytes === 0 && !expected) return io.remove(path);
-    const kept = setAside(io, path);
+    const asidePath = setAside(io, path);
     const text = "a file among the journal's segments is no segment; it was set aside";
-    const about = { file: path, kept, bytes, lost_rows: expected?.rows ?? "unknown" };
+    const about = { file: path, kept: asidePath, bytes, lost_rows: expected?.rows ?? "unknown" };
     this.#report(text, about, { rows: expected?.rows ?? 0, bytes });
   }
 
@@ -218,11 +218,11 @@ function refuseMisnamed(
   expected: ReadonlyMap<string, Expected>,
 ): void {
   for (const name of names) {
-    const own = findName(setup, folder, name, expected);
-    if (own === undefined || own === name) continue;
+    const ownName = findName(setup, folder, name, expected);
+    if (ownName === undefined || ownName === name) continue;
     throw new UserError(
-      `${folder}/${name} has the contents of ${own}, since files were renamed or copied; remove it if there is such ` +
-        `a file, or give it that name again: mv ${folder}/${name} ${folder}/${own}`,
+      `${folder}/${name} has the contents of ${ownName}, since files were renamed or copied; remove it if there is ` +
+        `such a file, or give it that name again: mv ${folder}/${name} ${folder}/${ownName}`,
     );
   }
 }

@@ -87,8 +87,8 @@ export class SegmentFiles {
   }
 
   async #makeAhead(size: number): Promise<SegmentFile> {
-    const made = await this.#make();
-    const { file } = made;
+    const segment = await this.#make();
+    const { file } = segment;
     try {
       const { size: present } = await file.stat();
       if (present < size) {
@@ -96,10 +96,10 @@ export class SegmentFiles {
         await writeWhole(file, new Uint8Array(size - present), present);
       }
       await file.sync();
-      await made.named;
-      return made;
+      await segment.named;
+      return segment;
     } catch (thrown) {
-      await this.#remove(made);
+      await this.#remove(segment);
       throw thrown;
     }
   }

@@ -159,23 +159,23 @@ async function writeChunks(
   const isFew = chunks.reduce((sum, chunk) => sum + chunk.length, 0) <= journalLimits.writeNowBytesMax;
   let at = position;
   for (let next = 0; next < chunks.length; next += chunksMax) {
-    for (let left = chunks.slice(next, next + chunksMax); left.length > 0;) {
-      const bytesWritten = isFew ? io.writevNow(file, left, at) : (await file.writev(left, at)).bytesWritten;
+    for (let tail = chunks.slice(next, next + chunksMax); tail.length > 0;) {
+      const bytesWritten = isFew ? io.writevNow(file, tail, at) : (await file.writev(tail, at)).bytesWritten;
       if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
       at += bytesWritten;
-      left = withoutFirst(left, bytesWritten);
+      tail = withoutFirst(tail, bytesWritten);
     }
   }
 }
 
 function withoutFirst(chunks: Uint8Array[], bytes: number): Uint8Array[] {
   let skipped = bytes;
-  const others: Uint8Array[] = [];
+  const tail: Uint8Array[] = [];
   for (const chunk of chunks) {
-    if (skipped < chunk.length) others.push(skipped > 0 ? chunk.subarray(skipped) : chunk);
+    if (skipped < chunk.length) tail.push(skipped > 0 ? chunk.subarray(skipped) : chunk);
     skipped = Math.max(0, skipped - chunk.length);
   }
-  return others;
+  return tail;
 }
 
 /**

@@ -63,8 +63,8 @@ export class Converter implements JsonRecord {
         `becomes ${outcome.text.length} characters long; at most ${importLimits.recordBytesMax} can be sent`,
       );
     }
-    const sent = outcome.is === "rewritten" ? outcome.text : outcome.is === "verbatim" ? this.text : "";
-    return isTooDeep(sent) ? rejected(`nested deeper than ${depthMax}`) : outcome;
+    const recordText = outcome.is === "rewritten" ? outcome.text : outcome.is === "verbatim" ? this.text : "";
+    return isTooDeep(recordText) ? rejected(`nested deeper than ${depthMax}`) : outcome;
   }
 
   ownUuid(): string {

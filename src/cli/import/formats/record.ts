@@ -51,8 +51,8 @@ export function toBatchItem(translated: TranslatedEvent<RawFields | string>): Re
 }
 
 export function batchText(translated: TranslatedEvent<RawFields | string>): string {
-  const { uuid, event, distinct_id, timestamp, properties: given } = translated;
-  const properties = typeof given === "string" ? given : writeRawFields(given);
+  const { uuid, event, distinct_id, timestamp, properties: fields } = translated;
+  const properties = typeof fields === "string" ? fields : writeRawFields(fields);
   const head = `{"uuid":"${uuid}","event":${JSON.stringify(event)}`;
   const id = distinct_id === undefined ? "" : `,"distinct_id":${JSON.stringify(distinct_id)}`;
   const rest = `,"timestamp":${JSON.stringify(timestamp)},"properties":${properties}}`;

@@ -41,8 +41,8 @@ export function mapSegment(record: outcome.JsonRecord, rules: TimeRules): outcom
   const { value } = record;
   const type = segmentTypes.find((known) => known === value["type"]);
   if (type === undefined) {
-    const shown = JSON.stringify(value["type"])?.slice(0, 40) ?? "missing";
-    return outcome.rejected(`not a Segment call: type is ${shown}`);
+    const typeText = JSON.stringify(value["type"])?.slice(0, 40) ?? "missing";
+    return outcome.rejected(`not a Segment call: type is ${typeText}`);
   }
   const times = [value["timestamp"], value["originalTimestamp"], value["sentAt"], value["receivedAt"]];
   const time = importTimestamp(times, rules);

@@ -70,18 +70,18 @@ export function mapCsvRow(
 }
 
 /** The JSON in the column `properties` with the other columns put in front; the JSON wins over an equal name. */
-function readProperties(table: CsvTable, fields: readonly string[], given: string): string | undefined {
-  if (given !== "" && !jsonObject(given)) return undefined;
+function readProperties(table: CsvTable, fields: readonly string[], json: string): string | undefined {
+  if (json !== "" && !jsonObject(json)) return undefined;
   const eventIndexes = new Set(Object.values(table.indexes));
   const isOwn = table.names.some((name) => name.startsWith(ownPrefix));
-  const others = table.names.flatMap((name, index) => {
+  const columns = table.names.flatMap((name, index) => {
     const value = fields[index]!;
     if (eventIndexes.has(index) || value === "") return [];
     if (!isOwn) return [[name, JSON.stringify(value)] as const];
     // Its other columns are the server's: id, created_at, person_id, …
     return name.startsWith(ownPrefix) ? [[name.slice(ownPrefix.length), toRawValue(value)] as const] : [];
   });
-  return withFields(given || "{}", others);
+  return withFields(json || "{}", columns);
 }
 
 const ownPrefix = "properties.";

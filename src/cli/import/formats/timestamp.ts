@@ -64,9 +64,9 @@ export function timeProblem(ms: number, nowMs: number): string | undefined {
 function unreadableTime(value: unknown): string {
   if (value === undefined || value === null || value === "") return "no timestamp";
   const text = JSON.stringify(value);
-  const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  const timeText = text.length > 60 ? `${text.slice(0, 60)}…` : text;
   const hasOrder = readTimestamp(value, "day-first") ?? readTimestamp(value, "month-first");
-  return `cannot read the timestamp ${shown}${hasOrder ? "; say --dates day-first or month-first" : ""}`;
+  return `cannot read the timestamp ${timeText}${hasOrder ? "; say --dates day-first or month-first" : ""}`;
 }
 
 /** Reads a timestamp of an export: RFC 3339, kept as it is written, or whatever /batch reads. */

@@ -78,9 +78,9 @@ export class OccurrenceCounter {
    */
   add(high: number, low: number): number {
     if (this.#count >= this.#recordsMax) {
-      const shown = this.#recordsMax.toLocaleString("en");
+      const recordsMax = this.#recordsMax.toLocaleString("en");
       throw new UserError(
-        `more than ${shown} records without a uuid in one import; import fewer files at once`,
+        `more than ${recordsMax} records without a uuid in one import; import fewer files at once`,
       );
     }
     if ((this.#count + 1) * 4 > (this.#mask + 1) * 3) this.#grow();
@@ -92,16 +92,16 @@ export class OccurrenceCounter {
 
   /** The least number without a slot; every one below it has one. */
   #nextOccurrence(high: number, low: number): number {
-    let taken = 0;
+    let usedNumber = 0;
     let free = 1;
     while (!this.#put(high, low, free, false)) {
-      taken = free;
+      usedNumber = free;
       free *= 2;
     }
-    while (free - taken > 1) {
-      const middle = taken + Math.floor((free - taken) / 2);
+    while (free - usedNumber > 1) {
+      const middle = usedNumber + Math.floor((free - usedNumber) / 2);
       if (this.#put(high, low, middle, false)) free = middle;
-      else taken = middle;
+      else usedNumber = middle;
     }
     return free;
   }
