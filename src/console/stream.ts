@@ -69,7 +69,7 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions) {
      * A new stream as a reply. It ends within 5 s after it is no longer allowed.
      * @throws Fault unavailable when the key, the project or the server has too many already.
      */
-    open: (followed: Followed, follower: Follower, gone: AbortSignal) => {
+    open: (followed: Followed, follower: Follower, abort: AbortSignal) => {
       const refused = closed ? "This server is stopping." : refusal(follower, followed);
       if (refused !== undefined) throw new Fault("unavailable", refused, { retryAfterSeconds: 10 });
       const until = clock.elapsed() + consoleLimits.streamMsMax;
@@ -85,7 +85,7 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions) {
         },
         new ByteLengthQueuingStrategy({ highWaterMark: consoleLimits.unreadBytesMax }),
       );
-      gone.addEventListener("abort", () => page && end(page), { once: true });
+      abort.addEventListener("abort", () => page && end(page), { once: true });
       if (ticking.length === 0) {
         ticking = [
           startInterval(consoleLimits.tickMs, "following for the console", tick, log),

@@ -52,8 +52,8 @@ function listOperations(parts: InsightParts) {
         const reader = { project_id: project.id, user_id: access.user.id };
         const { count, rows } = await store.listInsights(sql, reader, filter, { limit, offset });
         if (!refresh) return pageReply(url, query, { count, rows });
-        const shown = await withResults(parts, project.id, rows, toCaller(access, request), listSecondsMax);
-        return await slicedJson({ ...pageReply(url, query, { count, rows: shown }) }, rowsDepth);
+        const items = await withResults(parts, project.id, rows, toCaller(access, request), listSecondsMax);
+        return await slicedJson({ ...pageReply(url, query, { count, rows: items }) }, rowsDepth);
       },
     }),
     projectOperation("POST /insights/", writeScopes, {

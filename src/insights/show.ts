@@ -53,7 +53,7 @@ export async function withResults(
   const late = failed(
     `The other insights took more than the ${secondsMax} s that an answer has for all: request this one alone.`,
   );
-  const shown: Insight[] = [];
+  const insightsWithResults: Insight[] = [];
   for (const insight of insights) {
     const { query } = insight;
     const result =
@@ -62,9 +62,9 @@ export async function withResults(
         : queries
             .findCached(project_id, query, caller)
             .then((item) => (item ? toShownResult(item) : late), failedBy);
-    shown.push({ ...insight, ...(await result) });
+    insightsWithResults.push({ ...insight, ...(await result) });
   }
-  return shown;
+  return insightsWithResults;
 }
 
 /** Returns a function that shows insights to other rooms: existing ones by id, with their results for a caller. */

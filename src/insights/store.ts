@@ -189,23 +189,23 @@ async function putOnDashboards(
   insight_id: number,
   dashboards: readonly number[],
 ): Promise<void> {
-  const wanted = [...new Set(dashboards)];
+  const dashboardIds = [...new Set(dashboards)];
   const existing = await sql<{ id: number }[]>`
     SELECT id FROM dashboards
-    WHERE project_id = ${project_id} AND id = ANY(${wanted}::integer[]) AND NOT deleted FOR UPDATE`;
-  const missing = wanted.find((id) => !existing.some((item) => item.id === id));
+    WHERE project_id = ${project_id} AND id = ANY(${dashboardIds}::integer[]) AND NOT deleted FOR UPDATE`;
+  const missing = dashboardIds.find((id) => !existing.some((item) => item.id === id));
   if (missing !== undefined) throw missingReference("dashboards", missing);
   await sql`
     DELETE FROM dashboard_tiles t USING dashboards d
     WHERE t.insight_id = ${insight_id} AND d.id = t.dashboard_id AND NOT d.deleted
-      AND NOT d.id = ANY(${wanted}::integer[])`;
+      AND NOT d.id = ANY(${dashboardIds}::integer[])`;
   await sql`
     INSERT INTO dashboard_tiles (dashboard_id, insight_id)
-    SELECT id, ${insight_id} FROM unnest(${wanted}::integer[]) AS id
+    SELECT id, ${insight_id} FROM unnest(${dashboardIds}::integer[]) AS id
     ON CONFLICT (dashboard_id, insight_id) DO NOTHING`;
   const [full] = await sql<{ id: number }[]>`
     SELECT t.dashboard_id AS id FROM dashboard_tiles t JOIN insights i ON i.id = t.insight_id AND NOT i.deleted
-    WHERE t.dashboard_id = ANY(${wanted}::integer[])
+    WHERE t.dashboard_id = ANY(${dashboardIds}::integer[])
     GROUP BY t.dashboard_id HAVING count(*) > ${limits.insightsPerDashboardMax} LIMIT 1`;
   if (full)
     refuseInput(`A dashboard can show at most ${limits.insightsPerDashboardMax} insights.`, "dashboards");

@@ -28,7 +28,7 @@ export async function createOrganization(
   let slug = toSlug(fields.name);
   // Slugs are unique, names are not. Four random letters collide once in a million tries.
   for (let tries = 0; tries < 10; tries += 1) {
-    const [made] = await sql<{ id: string }[]>`
+    const [organization] = await sql<{ id: string }[]>`
       WITH organization AS (
         INSERT INTO organizations ${sql({ ...fields, id, slug })} ON CONFLICT (slug) DO NOTHING RETURNING id
       ), membership AS (
@@ -46,7 +46,7 @@ export async function createOrganization(
         FROM project WHERE users.id = ${owner_id}
       )
       SELECT id FROM organization`;
-    if (made) return made.id;
+    if (organization) return organization.id;
     slug = otherSlug(toSlug(fields.name));
   }
   throw new Error(`no free slug for an organization after ten tries`);

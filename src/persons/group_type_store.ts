@@ -93,12 +93,12 @@ export async function mirrorTypes(sql: Postgres, clickhouse: ClickHouse, version
 export function deleteGroupType(sql: Postgres, clickhouse: ClickHouse, project_id: number, place: number) {
   return sql.begin(async (transaction) => {
     await lockMerges(transaction);
-    const [gone] = await transaction<{ name: string; version: string }[]>`
+    const [groupType] = await transaction<{ name: string; version: string }[]>`
       DELETE FROM group_types WHERE project_id = ${project_id} AND place = ${place}
       RETURNING name, nextval('merge_versions')::text AS version`;
-    if (!gone) return false;
+    if (!groupType) return false;
     // Written before the commit: if ClickHouse fails, the deletion is rolled back.
-    await writeRow(clickhouse, { ...gone, project_id, place, is_deleted: 1 });
+    await writeRow(clickhouse, { ...groupType, project_id, place, is_deleted: 1 });
     return true;
   });
 }

@@ -80,8 +80,8 @@ export async function createProject(
   const { timezone = "UTC", session_recording_opt_in = false, allowed_group_types = null } = founding;
   const { event_retention_days = null, cookieless_server_hash_mode = 1 } = founding;
   const { daily_event_quota = null, test_account_filters = [] } = founding;
-  const kept = withoutDefaults(splitSettings(founding).kept);
-  checkSettingsFit(kept);
+  const newSettings = withoutDefaults(splitSettings(founding).kept);
+  checkSettingsFit(newSettings);
   const [row] = await sql<ProjectRow[]>`
     WITH project AS (
       INSERT INTO projects
@@ -90,7 +90,7 @@ export async function createProject(
       SELECT ${newUuid()}, id, ${name}, ${api_token}, ${timezone}, ${session_recording_opt_in},
         ${cookieless_server_hash_mode}, ${allowed_group_types}::text[], ${event_retention_days}::integer,
         ${daily_event_quota}::integer, ${sql.json(test_account_filters as never)}::jsonb,
-        ${sql.json(kept as never)}::jsonb
+        ${sql.json(newSettings as never)}::jsonb
       FROM organizations
       WHERE id = ${organization_id}
         AND (SELECT count(*) FROM projects p WHERE p.organization_id = ${organization_id})
@@ -103,8 +103,8 @@ export async function createProject(
     )
     SELECT ${columns(sql)} FROM project p`;
   if (row) return toProject(row);
-  const [taken] = await sql`SELECT 1 FROM projects WHERE api_token = ${api_token}`;
-  if (taken) refuseInput("Another project has this API key.", "api_token", "conflict");
+  const [projectWithKey] = await sql`SELECT 1 FROM projects WHERE api_token = ${api_token}`;
+  if (projectWithKey) refuseInput("Another project has this API key.", "api_token", "conflict");
   const [full] = await sql`SELECT 1 FROM organizations WHERE id = ${organization_id}`;
   if (!full) refuseInput("The organization does not exist.", "organization", "does_not_exist");
   const detail = `An organization can have at most ${projectsPerOrganizationMax} projects.`;
@@ -133,17 +133,17 @@ export async function updateProject(
   changes: ProjectUpdate,
 ): Promise<Project | undefined> {
   if (Object.keys(changes).length === 0) return await getProject(sql, id);
-  const { kept, others } = splitSettings(changes);
-  const { test_account_filters: filters, ...plain } = others;
+  const { kept: newSettings, others: otherChanges } = splitSettings(changes);
+  const { test_account_filters: filters, ...plain } = otherChanges;
   const set = { ...plain, ...(filters && { test_account_filters: sql.json(filters as never) }) };
   // Settings are one column: changing some of them requires reading the others. Other changes need no transaction.
-  const isPlain = Object.keys(kept).length === 0 && Object.keys(set).length > 0;
+  const isPlain = Object.keys(newSettings).length === 0 && Object.keys(set).length > 0;
   if (isPlain) return await writeProject(sql, id, set);
   return await sql.begin(async (tx) => {
     const [stored] = await tx<{ settings: Partial<KeptSettings> }[]>`
       SELECT settings FROM projects WHERE id = ${id} FOR UPDATE`;
     if (!stored) return undefined;
-    const settings = { ...stored.settings, ...kept };
+    const settings = { ...stored.settings, ...newSettings };
     checkSettingsFit(settings);
     return await writeProject(tx, id, { ...set, settings: tx.json(settings as never) });
   });

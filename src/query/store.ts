@@ -321,10 +321,10 @@ export class Draft {
 
   /** The condition for the events of an entity. @param more filters of the query. */
   entityCondition(
-    { event, filters: own }: Pick<Entity, "event" | "filters">,
+    { event, filters: ownFilters }: Pick<Entity, "event" | "filters">,
     more: readonly PropertyFilter[] = [],
   ): string {
-    const filters = [...more, ...own];
+    const filters = [...more, ...ownFilters];
     const parts: string[] = [];
     if (event !== undefined) {
       const name = `event_${this.#filters++}`;

@@ -112,7 +112,7 @@ function listOperations(parts: Counted) {
         const reads = toReads(clickhouse, project.id);
         const timezone = readStoredZone(project.timezone);
         if (conditions) await refuseUnsetIn(reads, conditions);
-        const wanted = {
+        const selection = {
           // The dates as written are the key for counts: relative dates resolve to another time in each request.
           written: JSON.stringify([url.searchParams.get("date_from"), url.searchParams.get("date_to")]),
           ...readDaySpan(url.searchParams, { now: clock.now(), timezone }, query),
@@ -123,7 +123,7 @@ function listOperations(parts: Counted) {
           order: readOrder(query.order, query.order_direction),
           ...(await readPersonFilter(reads, query)),
         };
-        const { count, recordings } = await listPage(parts, viewer, wanted, query).catch(
+        const { count, recordings } = await listPage(parts, viewer, selection, query).catch(
           (thrown: unknown) => {
             throw conditions ? filterFault(thrown, chooseAttr(conditions), "date_from and date_to") : thrown;
           },

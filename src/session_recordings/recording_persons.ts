@@ -23,8 +23,8 @@ export function prefetchPersons(reads: ProjectReads) {
       found.catch(() => {});
     },
     of: async (distinct_ids: readonly string[]) => {
-      const others = distinct_ids.filter((id) => !requested.has(id));
-      const [ahead, behind] = await Promise.all([found, findPagePersons(reads, others)]);
+      const otherIds = distinct_ids.filter((id) => !requested.has(id));
+      const [ahead, behind] = await Promise.all([found, findPagePersons(reads, otherIds)]);
       return new Map([...ahead, ...behind]);
     },
   };

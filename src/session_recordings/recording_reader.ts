@@ -93,7 +93,7 @@ export const viewers = ["current-user", "any-user", "true", "false"] as const;
 export async function listPage(
   options: RecordingReaderOptions & { counts: CountCache },
   viewer: Viewer,
-  { written, unviewedBy = "false", ...wanted }: WantedRecordings,
+  { written, unviewedBy = "false", ...selection }: WantedRecordings,
   page: Page,
 ): Promise<{ count: number; recordings: Recording[] }> {
   const { sql, clickhouse, clock, counts } = options;
@@ -104,21 +104,21 @@ export async function listPage(
       ? []
       : await listViewed(sql, project_id, unviewedBy === "any-user" ? null : viewer.user_id);
   const without = [...(await listLeftOut(sql, project_id, clock.now())), ...viewed];
-  const filter = { ...wanted, without, now: clock.now() };
-  const shown = async () => {
+  const filter = { ...selection, without, now: clock.now() };
+  const readRecordings = async () => {
     const persons = prefetchPersons(reads);
     const rows = await listRecordings(reads, filter, page, persons.request);
     const recordings = await shownRecordings(options, viewer, rows, persons);
-    const { session_ids, order } = wanted;
+    const { session_ids, order } = selection;
     // Named ones of one page keep the order of their names, as at PostHog.
     if (!session_ids || order || page.offset > 0 || session_ids.length > page.limit) return recordings;
     return recordings.toSorted((a, b) => session_ids.indexOf(a.id) - session_ids.indexOf(b.id));
   };
-  const { distinct_ids, person_main_id, session_ids, conditions } = wanted;
+  const { distinct_ids, person_main_id, session_ids, conditions } = selection;
   const counted = JSON.stringify([written, distinct_ids, person_main_id, session_ids, conditions, without]);
   const [count, recordings] = await Promise.all([
     counts.count(project_id, counted, () => countRecordings(reads, filter)),
-    shown(),
+    readRecordings(),
   ]);
   return { count, recordings };
 }

@@ -31,9 +31,9 @@ export function openRemoval(options: RemovalOptions) {
 export async function hideDeleted({ sql, clickhouse, clock, log }: RemovalOptions): Promise<number> {
   let hidden = 0;
   const deletions = await listDeletions(sql, clock.now());
-  for (const [project_id, own] of Map.groupBy(deletions, (deletion) => deletion.project_id)) {
+  for (const [project_id, projectDeletions] of Map.groupBy(deletions, (deletion) => deletion.project_id)) {
     const reads = toReads(clickhouse, project_id);
-    const session_ids = own.map(({ session_id }) => session_id);
+    const session_ids = projectDeletions.map(({ session_id }) => session_id);
     await excludeSessions(reads, session_ids);
     const remains = await findRemains(reads, session_ids);
     if (remains.length > 0) {

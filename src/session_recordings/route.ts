@@ -32,8 +32,8 @@ export function openSharedRecordings(reader: RecordingReaderOptions) {
   return async ({ project_id, target }: SharedLink): Promise<object> => {
     // User 0 is nobody: nothing is marked as seen.
     const recording = await getRecording(reader, { project_id, user_id: 0 }, target);
-    const { person: _, distinct_id: __, viewed: ___, ...shown } = recording;
-    return shown;
+    const { person: _, distinct_id: __, viewed: ___, ...publicFields } = recording;
+    return publicFields;
   };
 }
 

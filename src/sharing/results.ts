@@ -140,10 +140,10 @@ interface WrittenBoard {
 /** If not all results fit, those of the last insights are left out. */
 async function writeBoard({ timezone, insights }: SharedBoard): Promise<WrittenBoard> {
   const written = new Map<number, readonly Uint8Array[]>();
-  let left = sharingLimits.resultBytesMax;
+  let bytesLeft = sharingLimits.resultBytesMax;
   for (const { insight_id, ...insight } of insights) {
-    const parts = await partsWithin(insightTexts(insight), left);
-    if (parts) left -= bytesIn(parts);
+    const parts = await partsWithin(insightTexts(insight), bytesLeft);
+    if (parts) bytesLeft -= bytesIn(parts);
     const without = { ...insight, results: [], error: "Its results are too large for a link." };
     written.set(insight_id, parts ?? [toBytes([...insightTexts(without)].join(""))]);
   }
@@ -177,9 +177,9 @@ async function readBoard(text: string): Promise<WrittenBoard> {
   for (const line of lines) {
     if (!line.startsWith(lineHead)) continue;
     const from = line.indexOf(",", lineHead.length);
-    const rest = line.slice(from + 1, line.endsWith(",") ? -1 : undefined);
+    const insightText = line.slice(from + 1, line.endsWith(",") ? -1 : undefined);
     const id = Number(line.slice(lineHead.length, from));
-    insights.set(id, (await partsWithin(cutText(rest), Number.POSITIVE_INFINITY))!);
+    insights.set(id, (await partsWithin(cutText(insightText), Number.POSITIVE_INFINITY))!);
   }
   return { timezone, insights };
 }

@@ -44,13 +44,13 @@ export function sharedRoutes({ links, recording, page, ...options }: SharedRoute
     "kind",
   );
   const shownBoard = async (link: SharedLink, request: Request): Promise<Response> => {
-    const shown = await results.show(link);
-    if (!shown) throw notFound();
-    const { computed_at, content } = shown;
+    const board = await results.show(link);
+    if (!board) throw notFound();
+    const { computed_at, content } = board;
     const etag = `"${Bun.hash(JSON.stringify([link.id, computed_at, content])).toString(36)}"`;
     const headers = { ...linkHeaders, etag };
     if (request.headers.get("if-none-match") === etag) return new Response(null, { status: 304, headers });
-    const reply = await slicedTexts(boardTexts(link.kind, shown));
+    const reply = await slicedTexts(boardTexts(link.kind, board));
     for (const [header, value] of Object.entries(headers)) reply.headers.set(header, value);
     return reply instanceof LongReply ? reply.admit(`link ${link.id}`) : reply;
   };

@@ -58,8 +58,8 @@ export class EngineWatch {
   check(): void {
     const { failingMs, silentMs, code } = this.#trouble;
     if (failingMs < storageLimits.flushSilentMsMax) return;
-    const shown = silentMs >= storageLimits.flushSilentMsMax ? "FLUSH_HUNG" : `FLUSH_FAILED_${code}`;
-    throw Object.assign(new Error("nothing is stored"), { code: shown.slice(0, 40) });
+    const failureCode = silentMs >= storageLimits.flushSilentMsMax ? "FLUSH_HUNG" : `FLUSH_FAILED_${code}`;
+    throw Object.assign(new Error("nothing is stored"), { code: failureCode.slice(0, 40) });
   }
 
   async poll(): Promise<void> {

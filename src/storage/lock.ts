@@ -110,9 +110,9 @@ function makeFolder(dataDir: string): string {
  * into a folder that others may write: a link, for example, through which the server would write elsewhere.
  */
 function closeToOthers(folder: string): void {
-  const own = process.getuid?.();
-  if (own === undefined) return;
-  const trusted = [own, 0, own === 0 ? findAccount()?.uid : undefined];
+  const userId = process.getuid?.();
+  if (userId === undefined) return;
+  const trusted = [userId, 0, userId === 0 ? findAccount()?.uid : undefined];
   const isOpen = (fs.statSync(folder).mode & 0o022) !== 0;
   for (const name of fs.readdirSync(folder)) {
     const path = join(folder, name);
@@ -121,7 +121,7 @@ function closeToOthers(folder: string): void {
       const remedy = `remove it, and let no other user write there: chmod go-w ${folder}`;
       throw new UserError(`${path} belongs to another user of this machine: ${remedy}`);
     }
-    if (entry.isDirectory() && entry.uid === own && (entry.mode & 0o077) !== 0) fs.chmodSync(path, 0o700);
+    if (entry.isDirectory() && entry.uid === userId && (entry.mode & 0o077) !== 0) fs.chmodSync(path, 0o700);
   }
 }
 

@@ -68,7 +68,7 @@ export function openWorkWatch(
       Object.assign(statement, { micros, seconds, seen: now });
       const { work, stop } = statement;
       const isAlone = work.seconds === undefined;
-      const sharing = isAlone ? [statement] : [...watched.values()].filter((other) => other.work === work);
+      const sharing = isAlone ? [statement] : [...watched.values()].filter((entry) => entry.work === work);
       const used = sharing.reduce((sum, { seconds }) => sum + seconds, work.seconds ?? 0);
       const needed = used * Math.max(1, Number(rows) / Math.max(1, Number(rows_read)));
       if (used > work.secondsMax) stop(new WorkExceeded(needed, work.secondsMax));

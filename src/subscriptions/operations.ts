@@ -69,13 +69,13 @@ function listOperations(parts: SubscriptionParts) {
           created_at: new Date(now),
           next_delivery_date: nextDate(withZone(body, project), now),
         };
-        const made = await store.createSubscription(sql, {
+        const newSubscription = await store.createSubscription(sql, {
           ...body,
           ...dates,
           project_id: project.id,
           user_id: access.user.id,
         });
-        if (made) return made;
+        if (newSubscription) return newSubscription;
         const detail = `A project can have at most ${subscriptionLimits.subscriptionsPerProjectMax} subscriptions.`;
         throw new Fault("invalid_input", detail);
       },

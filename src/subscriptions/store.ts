@@ -139,8 +139,8 @@ export async function createSubscription(
     WHERE (SELECT count(*) FROM subscriptions WHERE project_id = ${input.project_id})
       < ${subscriptionLimits.subscriptionsPerProjectMax}
     RETURNING id`;
-  const made = row && (await findSubscription(sql, input.project_id, row.id));
-  return made && toSubscription(made);
+  const subscription = row && (await findSubscription(sql, input.project_id, row.id));
+  return subscription && toSubscription(subscription);
 }
 
 type Revision = { changes: SubscriptionUpdate; next?: Date | null };
@@ -186,11 +186,11 @@ export async function removeAddress(sql: Postgres, id: number, address: string):
   return await sql.begin(async (tx) => {
     const [row] = await tx<{ target_value: string }[]>`
       SELECT target_value FROM subscriptions WHERE id = ${id} AND target_type = 'email' FOR UPDATE`;
-    const rest = row && withoutAddress(row.target_value, address);
-    if (!row || rest === undefined || rest === row.target_value) return false;
+    const otherAddresses = row && withoutAddress(row.target_value, address);
+    if (!row || otherAddresses === undefined || otherAddresses === row.target_value) return false;
     // A deleted subscription keeps its last address, so that it can be restored.
-    if (rest === "") await tx`UPDATE subscriptions SET deleted = true WHERE id = ${id}`;
-    else await tx`UPDATE subscriptions SET target_value = ${rest} WHERE id = ${id}`;
+    if (otherAddresses === "") await tx`UPDATE subscriptions SET deleted = true WHERE id = ${id}`;
+    else await tx`UPDATE subscriptions SET target_value = ${otherAddresses} WHERE id = ${id}`;
     return true;
   });
 }

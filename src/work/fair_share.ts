@@ -72,21 +72,21 @@ export class FairShare {
 
   /** Acquires permits for as many of those that wait as may have one; returns them in their order. */
   acquireFor<Item extends FairWaiter>(waiting: readonly Item[]): Item[] {
-    const left = new Set(waiting);
+    const waiters = new Set(waiting);
     const admitted: Item[] = [];
-    for (let item = this.next(left); item; item = this.next(left)) {
-      left.delete(item);
+    for (let item = this.next(waiters); item; item = this.next(waiters)) {
+      waiters.delete(item);
       this.acquire(item.owner, item.person);
       admitted.push(item);
     }
     return admitted;
   }
 
-  #isBefore(waiter: FairWaiter, other: FairWaiter): boolean {
-    const isSame = waiter.owner === other.owner;
-    const [key, otherKey] = isSame ? [personKey(waiter), personKey(other)] : [waiter.owner, other.owner];
-    const [held, otherHeld] = [this.heldBy(key), this.heldBy(otherKey)];
-    if (held !== otherHeld) return held < otherHeld;
+  #isBefore(waiter: FairWaiter, rival: FairWaiter): boolean {
+    const isSame = waiter.owner === rival.owner;
+    const [key, otherKey] = isSame ? [personKey(waiter), personKey(rival)] : [waiter.owner, rival.owner];
+    const [heldCount, otherHeld] = [this.heldBy(key), this.heldBy(otherKey)];
+    if (heldCount !== otherHeld) return heldCount < otherHeld;
     return (this.#served.get(key) ?? 0) < (this.#served.get(otherKey) ?? 0);
   }
 }

@@ -49,9 +49,9 @@ export class SizedCache<Owner, Value> {
   /** Drops others until it fits; one that is longer than all may be is in the cache alone. */
   put(owner: Owner, key: string, value: Value, size: number): void {
     this.drop(key);
-    for (const [other, entry] of this.#entries) {
+    for (const [otherKey, entry] of this.#entries) {
       if (this.#ownSizes.of(owner) + size <= this.#ownSizeMax) break;
-      if (entry.owner === owner) this.drop(other);
+      if (entry.owner === owner) this.drop(otherKey);
     }
     for (const oldest of this.#entries.keys()) {
       if (this.#size + size <= this.#sizeMax) break;

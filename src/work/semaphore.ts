@@ -51,10 +51,10 @@ export class Semaphore {
   }
 
   #leaveOnce(owner: Owner, person: Owner | undefined): () => void {
-    let left = false;
+    let hasLeft = false;
     return () => {
-      if (left) return;
-      left = true;
+      if (hasLeft) return;
+      hasLeft = true;
       this.#permits.leave(owner, person);
       this.#letIn();
     };
@@ -90,9 +90,9 @@ export class Semaphore {
   #isLineFull(owner: Owner, person: Owner | undefined): boolean {
     const free = this.#waitingMax - this.#line.all.size;
     if (free <= 0 || this.#freeMultiple === Number.POSITIVE_INFINITY) return free <= 0;
-    const left = free - this.#line.countWaiting(owner);
-    if (left <= 0 || person === undefined) return left <= 0;
-    return this.#line.countWaiting(personKey({ owner, person })) >= left;
+    const placesLeft = free - this.#line.countWaiting(owner);
+    if (placesLeft <= 0 || person === undefined) return placesLeft <= 0;
+    return this.#line.countWaiting(personKey({ owner, person })) >= placesLeft;
   }
 
   /** One free permit may admit several: the shares of all owners grow with it. */

@@ -24,18 +24,18 @@ export async function mapInSlices<Row, Shown>(
   show: (row: Row) => Shown,
   measure: (row: Row) => number = () => 0,
 ): Promise<Shown[]> {
-  const shown: Shown[] = [];
+  const results: Shown[] = [];
   let [count, length] = [0, 0];
   for (const row of rows) {
     if (count === limits.rowsShownAtOnceMax || length >= limits.replySliceBytes) {
       [count, length] = [0, 0];
       await yieldToEventLoop();
     }
-    shown.push(show(row));
+    results.push(show(row));
     count++;
     length += measure(row);
   }
-  return shown;
+  return results;
 }
 
 /** Resolves when the first chunk is ready, to all chunks: a failure of the first can still set a reply's status. */

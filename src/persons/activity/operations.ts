@@ -56,7 +56,7 @@ const changesOf: Record<PersonChange, { action: string; field: string | null }[]
 function shownActivity(row: ActivityRow): PersonActivity {
   const { id, person_id, activity, created_at, is_erased, user } = row;
   const erasure = { action: is_erased ? "erased" : "erasing", field: null };
-  const made = is_erased === null ? changesOf[activity as PersonChange] : [erasure];
-  const detail = { name: person_id, changes: made.map((change) => ({ type: "Person", ...change })) };
+  const changes = is_erased === null ? changesOf[activity as PersonChange] : [erasure];
+  const detail = { name: person_id, changes: changes.map((change) => ({ type: "Person", ...change })) };
   return { id, user, activity, scope: "Person", item_id: person_id, detail, created_at: toIso(created_at) };
 }

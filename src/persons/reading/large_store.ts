@@ -16,15 +16,15 @@ function selectIds(mains: string): string {
     UNION ALL SELECT arrayJoin(${mains}))`;
 }
 
-const wanted = "{mains:Array(String)}";
+const mainsParam = "{mains:Array(String)}";
 
 /** Rows of the persons' ids in a table, each with its main id. */
 function selectRows(columns: string, table: string, groupBy: string): string {
   return `SELECT ${columns} FROM ${table} WHERE ${ofProject}
-    AND distinct_id IN ${selectIds(wanted)} GROUP BY ${groupBy}`;
+    AND distinct_id IN ${selectIds(mainsParam)} GROUP BY ${groupBy}`;
 }
 
-const ofMains = `main_id IN ${wanted}`;
+const ofMains = `main_id IN ${mainsParam}`;
 
 const changes = rankedChanges(
   selectRows("distinct_id, key, kind, max(w) AS w", "person_props", "distinct_id, key, kind"),
@@ -124,7 +124,7 @@ function readDecisive(reads: ProjectReads, mains: readonly string[], rows: strin
 /** A page of a person's distinct ids, in the order of Person.distinct_ids, and how many there are. */
 export async function listDistinctIds(reads: ProjectReads, main_id: string, { limit, offset }: Page) {
   const params = { mains: [main_id] };
-  const from = `FROM seen WHERE ${ofProject} AND distinct_id IN ${selectIds(wanted)}`;
+  const from = `FROM seen WHERE ${ofProject} AND distinct_id IN ${selectIds(mainsParam)}`;
   const [counted, rows] = await Promise.all([
     reads.query<{ count: string }>(`SELECT uniqExact(distinct_id) AS count ${from}`, params),
     reads.query<{ distinct_id: string }>(

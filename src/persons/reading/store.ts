@@ -68,7 +68,7 @@ async function readMerged(
   }: Reading = {},
 ): Promise<Map<string, Person>> {
   if (ids.length === 0) return new Map();
-  const [rows, kept] = await Promise.all([
+  const [rows, storedChanges] = await Promise.all([
     reads.query<MergedId>(statement, { ids, each: idsEachMax + 1, all: idsMax + 1 }),
     readKept(reads, ids, options),
   ]);
@@ -81,14 +81,14 @@ async function readMerged(
   const mains = [...new Set(mainOf.values())];
   const large = mains.filter(isLarge);
   const theirs = merged.filter(({ main_id }) => !isLarge(main_id));
-  const others = new Set(theirs.flatMap(({ distinct_id, main_id }) => [distinct_id, main_id]));
-  for (const id of ids) others.delete(id);
+  const otherIds = new Set(theirs.flatMap(({ distinct_id, main_id }) => [distinct_id, main_id]));
+  for (const id of ids) otherIds.delete(id);
   const [more, readByEngine] = await Promise.all([
-    others.size === 0 ? [] : readKept(reads, [...others], options),
+    otherIds.size === 0 ? [] : readKept(reads, [...otherIds], options),
     large.length === 0 ? new Map<string, Person>() : readLarge(reads, large),
   ]);
   const small = mains.filter((main) => !isLarge(main));
-  const persons = await foldPersons(reads.project_id, small, theirs, [...kept, ...more]);
+  const persons = await foldPersons(reads.project_id, small, theirs, [...storedChanges, ...more]);
   const pairs = ids.flatMap((id) => {
     const main = mainOf.get(id)!;
     const person = persons.get(main) ?? readByEngine.get(main);
@@ -122,20 +122,20 @@ function readKept(reads: ProjectReads, ids: readonly string[], options?: QueryOp
 }
 
 /**
- * Persons by their main ids. `merged` has the rows of these main ids and of all ids merged into them; `kept` has their
- * stored changes and may have others. Yields to the event loop after `changesFoldedMax` changes.
+ * Persons by their main ids. `merged` has the rows of these main ids and of all ids merged into them; `storedChanges`
+ * has theirs and may have others. Yields to the event loop after `changesFoldedMax` changes.
  */
 async function foldPersons(
   project_id: number,
   mains: readonly string[],
   merged: readonly MergedId[],
-  kept: readonly StoredChange[],
+  storedChanges: readonly StoredChange[],
 ): Promise<Map<string, Person>> {
   const mainOf = new Map(mains.map((main) => [main, main]));
   for (const { distinct_id, main_id } of merged) mainOf.set(distinct_id, main_id);
   const mergedAt = new Map(merged.map((mergedId) => [mergedId.distinct_id, Number(mergedId.merged_at)]));
   const identified = new Set(merged.map(({ main_id }) => main_id));
-  const rowsBy = Map.groupBy(kept, ({ distinct_id }) => mainOf.get(distinct_id));
+  const rowsBy = Map.groupBy(storedChanges, ({ distinct_id }) => mainOf.get(distinct_id));
   const persons = new Map<string, Person>();
   let folded = 0;
   for (const main of mains) {
@@ -149,11 +149,11 @@ async function foldPersons(
       await yieldToEventLoop();
     }
     const joined = (id: string) => (id === main ? undefined : mergedAt.get(id));
-    const others = ids.map(({ distinct_id }) => distinct_id).filter((id) => id !== main);
+    const otherIds = ids.map(({ distinct_id }) => distinct_id).filter((id) => id !== main);
     persons.set(main, {
       uuid: ownPersonId(project_id, main),
-      distinct_ids: [main, ...others.toSorted(byBytes)].slice(0, personLimits.distinctIdsShownMax),
-      distinct_ids_count: others.length + 1,
+      distinct_ids: [main, ...otherIds.toSorted(byBytes)].slice(0, personLimits.distinctIdsShownMax),
+      distinct_ids_count: otherIds.length + 1,
       properties: foldProperties(changes, joined),
       created_at: ids.map(({ at }) => at).toSorted()[0]!,
       is_identified: identified.has(main),

@@ -42,14 +42,14 @@ async function decideSplit(transaction: PostgresTransaction, request: SplitReque
   const { project_id, main_id, distinct_ids } = request;
   await lockMerges(transaction);
   const ofPerson = transaction`project_id = ${project_id} AND main_id = ${main_id} AND distinct_id <> ${main_id}`;
-  const wanted = arrayText(distinct_ids ?? []);
+  const ids = arrayText(distinct_ids ?? []);
   const [moved] = await transaction`
     SELECT 1 FROM merged_ids
     WHERE project_id = ${project_id} AND distinct_id = ${main_id} AND main_id <> ${main_id}`;
   if (moved) return { unknown: [], gone: true };
   if (distinct_ids) {
     const missing = await transaction<{ distinct_id: string }[]>`
-      SELECT w.distinct_id FROM unnest(${wanted}::text::text[]) AS w(distinct_id)
+      SELECT w.distinct_id FROM unnest(${ids}::text::text[]) AS w(distinct_id)
       WHERE NOT EXISTS (SELECT 1 FROM merged_ids m WHERE ${ofPerson} AND m.distinct_id = w.distinct_id)`;
     if (missing.length > 0) return { unknown: missing.map((row) => row.distinct_id), gone: false };
   }
@@ -59,7 +59,7 @@ async function decideSplit(transaction: PostgresTransaction, request: SplitReque
     WHERE EXISTS (SELECT 1 FROM merged_ids WHERE ${ofPerson})
     RETURNING id::text, project_id, main_id, version::text, split_at`;
   if (!split) return { unknown: [], gone: false };
-  const among = distinct_ids ? transaction`AND distinct_id = ANY (${wanted}::text::text[])` : transaction``;
+  const among = distinct_ids ? transaction`AND distinct_id = ANY (${ids}::text::text[])` : transaction``;
   await transaction`
     WITH undone AS (DELETE FROM merged_ids WHERE ${ofPerson} ${among} RETURNING distinct_id)
     INSERT INTO person_split_ids (split_id, distinct_id) SELECT ${split.id}::bigint, distinct_id FROM undone`;

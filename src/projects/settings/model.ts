@@ -163,21 +163,21 @@ export function shownSettings(stored: Partial<KeptSettings>): KeptSettings & Rec
 }
 
 /** A new project stores the settings that were sent, and not its defaults. */
-export function withoutDefaults(kept: Partial<KeptSettings>): Partial<KeptSettings> {
-  const changing = Object.entries(kept).filter(
+export function withoutDefaults(settings: Partial<KeptSettings>): Partial<KeptSettings> {
+  const changing = Object.entries(settings).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(defaults[name as keyof KeptSettings]),
   );
   return Object.fromEntries(changing);
 }
 
 export function splitSettings<Fields extends object>(fields: Fields) {
-  const kept: Partial<KeptSettings> = {};
-  const others: Record<string, unknown> = {};
+  const settings: Partial<KeptSettings> = {};
+  const otherFields: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
-    if (Object.hasOwn(keptSettings, name)) Object.assign(kept, { [name]: value });
-    else if (!Object.hasOwn(facts, name)) others[name] = value;
+    if (Object.hasOwn(keptSettings, name)) Object.assign(settings, { [name]: value });
+    else if (!Object.hasOwn(facts, name)) otherFields[name] = value;
   }
-  return { kept, others: others as Omit<Fields, keyof KeptSettings | FactName> };
+  return { kept: settings, others: otherFields as Omit<Fields, keyof KeptSettings | FactName> };
 }
 
 /** @throws Fault for a setting with another value than the true one, and for an invalid host. */

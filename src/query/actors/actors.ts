@@ -41,8 +41,8 @@ export const actorsKind = queryKind({
       const orders = order.split(", ");
       return orders.every((item) => /^\w+(?: (?:asc|desc))?$/i.test(item)) ? orders : order;
     });
-    const own = { ...query, orderBy, filterTestAccounts };
-    return { attr, query: own, filters, behind, filtersOwn: filters.length };
+    const actorsQuery = { ...query, orderBy, filterTestAccounts };
+    return { attr, query: actorsQuery, filters, behind, filtersOwn: filters.length };
   },
   title: () => "Persons",
   answer: async (context, { query, attr, filters, filtersOwn, behind }) => {
@@ -55,7 +55,7 @@ export const actorsKind = queryKind({
       attr,
       table: behind ? behindName : "persons",
       ...(persons && { behind: persons }),
-      made,
+      made: madeColumns,
       select: select?.length ? select : ["person", "id", "created_at", "person.$delete"],
       compared: { search: searched },
       values: search ? { search: `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`, id: search } : {},
@@ -64,7 +64,7 @@ export const actorsKind = queryKind({
       isByFirst:
         appearances.length === 0 &&
         !!select?.length &&
-        !(select[0]! in made) &&
+        !(select[0]! in madeColumns) &&
         !select.includes("created_at"),
       filters: { properties: filters.slice(0, filtersOwn) },
     };
@@ -75,7 +75,7 @@ export const actorsKind = queryKind({
 
 const person = objectColumn(["id", "distinct_ids", "properties", "created_at", "is_identified"]);
 
-const made: Readonly<Record<string, MadeColumn>> = {
+const madeColumns: Readonly<Record<string, MadeColumn>> = {
   "*": person,
   person,
   actor: person,

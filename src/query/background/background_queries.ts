@@ -118,7 +118,7 @@ export class BackgroundQueries {
   /** Runs a query whose caller waits, and which its id cancels. @throws Fault conflict when it was cancelled. */
   async attend<Result>(
     name: QueryName,
-    left: AbortSignal,
+    clientAbort: AbortSignal,
     compute: (abort: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const key = buildKey(name);
@@ -126,7 +126,7 @@ export class BackgroundQueries {
     const awaited = this.#awaited.get(key) ?? new Set();
     this.#awaited.set(key, awaited.add(cancel));
     try {
-      return await compute(AbortSignal.any([left, cancel.signal]));
+      return await compute(AbortSignal.any([clientAbort, cancel.signal]));
     } catch (thrown) {
       if (!cancel.signal.aborted) throw thrown;
       throw new Fault("conflict", "The query was cancelled by its id.", { attr: "client_query_id" });

@@ -35,9 +35,9 @@ export const funnelsKind = queryKind({
     if (isTrend) return { interval, span, results: await readTrends(context, scope, lines) };
     const rows = await funnelRows(context, scope, lines);
     if (!lines) return { span, results: toSteps(checked, rows[0]) };
-    const results = lines.shown.map((shown, line) => {
+    const results = lines.shown.map((value, line) => {
       const row = rows.find((item) => item.line === line);
-      return toSteps(checked, row).map((step) => ({ ...step, breakdown: shown, breakdown_value: shown }));
+      return toSteps(checked, row).map((step) => ({ ...step, breakdown: value, breakdown_value: value }));
     });
     return { span, results };
   },
@@ -92,8 +92,8 @@ async function buildScope(context: QueryContext, checked: CheckedFunnel) {
 async function chooseLines(context: QueryContext, scope: FunnelScope, breakdown: Breakdown) {
   requireBreakdownScopes(context, breakdown);
   const top = await funnelValues(context, scope, breakdown);
-  const shown = valuesShown(breakdown, top).map((value) => [value].flat());
-  return { ...breakdown, values: top.values, shown };
+  const lineValues = valuesShown(breakdown, top).map((value) => [value].flat());
+  return { ...breakdown, values: top.values, shown: lineValues };
 }
 
 async function readTrends(
@@ -106,10 +106,10 @@ async function readTrends(
   const isOver = (start: Temporal.ZonedDateTime) =>
     addIntervals(interval, start, 1).epochMilliseconds + windowMicros / 1000 <= context.now;
   const starts = scope.query.funnelsFilter?.hideIncompleteConversionWindowPeriods ? all.filter(isOver) : all;
-  const shown = lines?.shown ?? [undefined];
-  refuseNumbers(shown.length * starts.length, scope.attr);
+  const lineValues = lines?.shown ?? [undefined];
+  refuseNumbers(lineValues.length * starts.length, scope.attr);
   const rows = await conversionRows(context, scope, all[0]!, lines);
-  return shown.map((value, line) => {
+  return lineValues.map((value, line) => {
     const data = starts.map(() => 0);
     for (const { bucket, entered, converted, ...row } of rows) {
       const rate = Number(converted) / Number(entered);

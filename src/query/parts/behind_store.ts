@@ -26,7 +26,7 @@ export function defineBehind({ text, params, adds }: PersonStatement): FurtherTa
       ...(adds === "event_count" && sqlColumns("number", adds)),
     },
   };
-  const shown = adds ? `b.${adds} AS ${adds},` : "";
+  const addedColumn = adds ? `b.${adds} AS ${adds},` : "";
   const persons =
     adds === "event_count"
       ? `SELECT person_id, sum(events) AS event_count FROM (${text}) GROUP BY person_id`
@@ -35,7 +35,7 @@ export function defineBehind({ text, params, adds }: PersonStatement): FurtherTa
     behind AS (${persons}),
     ${behindName} AS (
       SELECT
-        {project_id:UInt32} AS project_id, b.person_id AS person_id, ${shown}
+        {project_id:UInt32} AS project_id, b.person_id AS person_id, ${addedColumn}
         if(p.project_id = 0, NULL, p.created_at) AS created_at,
         if(p.project_id = 0, NULL, p.last_seen_at) AS last_seen_at,
         p.properties AS properties, p.is_identified AS is_identified, p.distinct_ids AS distinct_ids

@@ -103,9 +103,9 @@ export function requireBreakdownScopes({ scopes }: QueryContext, { parts }: Brea
 }
 
 /** Returns what valuesShown() made a value of; undefined for all others, and for another number of values. */
-export function toStoredValue({ parts }: Breakdown, shown: readonly string[]): string | null | undefined {
-  if (shown.length !== parts.length || shown.includes(otherValues)) return undefined;
-  const values = shown.map((item) => (item === noValue ? null : item));
+export function toStoredValue({ parts }: Breakdown, texts: readonly string[]): string | null | undefined {
+  if (texts.length !== parts.length || texts.includes(otherValues)) return undefined;
+  const values = texts.map((item) => (item === noValue ? null : item));
   return parts.length === 1 ? values[0] : JSON.stringify(values);
 }
 
@@ -114,11 +114,11 @@ export function valuesShown(
   { parts, other }: Breakdown,
   { values, more }: { values: readonly (string | null)[]; more: boolean },
 ): (string | string[])[] {
-  const shown = values.map((value) => {
+  const lines = values.map((value) => {
     if (parts.length === 1) return value ?? noValue;
     return (JSON.parse(value ?? "[]") as (string | null)[]).map((item) => item ?? noValue);
   });
-  return more && other ? [...shown, parts.length === 1 ? otherValues : parts.map(() => otherValues)] : shown;
+  return more && other ? [...lines, parts.length === 1 ? otherValues : parts.map(() => otherValues)] : lines;
 }
 
 /** Lines without a value come after those of values, that of all others is the last, as at PostHog. */

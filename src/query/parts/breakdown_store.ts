@@ -90,9 +90,9 @@ export function breakdownLine(draft: Draft, value: string, { values }: Breakdown
   draft.params["values"] = values.filter((item) => item !== null);
   // Missing and null values have a line of their own when they are in the list; else they are among the others.
   const nullIndex = values.indexOf(null);
-  const others = values.length;
+  const last = values.length;
   const index = `indexOf({values:Array(String)}, assumeNotNull(${value}))`;
   // Null is not in the array: the values after it are one index lower there.
   const shifted = nullIndex === -1 ? `${index} - 1` : `${index} - if(${index} <= ${nullIndex}, 1, 0)`;
-  return `multiIf(${value} IS NULL, ${nullIndex === -1 ? others : nullIndex}, ${index} = 0, ${others}, ${shifted})`;
+  return `multiIf(${value} IS NULL, ${nullIndex === -1 ? last : nullIndex}, ${index} = 0, ${last}, ${shifted})`;
 }

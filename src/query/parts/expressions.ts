@@ -110,8 +110,8 @@ export async function expressionRows(
     (row) => columns.map(({ at, count, cell }) => (cell ? cell(...row.slice(at, at + count)) : row[at])),
     (row) => row.reduce<number>((sum, item) => sum + (typeof item === "string" ? item.length : 0), 0),
   );
-  const shown = columns.map(({ at, cell }) => (cell ? "Tuple" : types[at]!));
-  return { results, table: { ...table, columns: [...list.select], types: shown } };
+  const columnTypes = columns.map(({ at, cell }) => (cell ? "Tuple" : types[at]!));
+  return { results, table: { ...table, columns: [...list.select], types: columnTypes } };
 }
 
 /** A list of rows within the span of a query. @throws as expressionRows. */

@@ -54,9 +54,9 @@ export function figureIndex(
 }
 
 /** The index of the line with a breakdown's value, as the result shows it; -1 for none. */
-export function figureLine(value: unknown, shown: readonly (string | string[])[]): number {
-  const wanted = JSON.stringify([value].flat().map(String));
-  return shown.findIndex((item) => JSON.stringify([item].flat()) === wanted);
+export function figureLine(value: unknown, lineValues: readonly (string | string[])[]): number {
+  const valueText = JSON.stringify([value].flat().map(String));
+  return lineValues.findIndex((item) => JSON.stringify([item].flat()) === valueText);
 }
 
 /** The events of a name, or of any name, with certain properties. */

@@ -28,18 +28,18 @@ export async function readTableRows(answer: Uint8Array): Promise<SqlTableRows> {
   if (typesFrom === 0 || rowsFrom === 0) throw new Error("a table has no line of types");
   const types = JSON.parse(bytes.toString("utf8", typesFrom, rowsFrom)) as string[];
   const long = types.some((type) => type.includes("Decimal")) ? longDecimal : longInteger;
-  let left = 0;
+  let valuesLeft = 0;
   const spend = (): void => {
-    if (--left < 0) throw tooManyValues();
+    if (--valuesLeft < 0) throw tooManyValues();
   };
   const converters = types.map((type) => shownAs(type, spend));
   const { sqlSliceBytes, sqlShownValuesMax } = queryLimits;
   const parse = (text: string): unknown[][] => {
     refuseManyValues(text);
-    left = sqlShownValuesMax;
+    valuesLeft = sqlShownValuesMax;
     const some = (long.test(text) ? JSON.parse(text, withAllDigits(spend)) : JSON.parse(text)) as unknown[][];
     // A moment takes twice the time.
-    left = sqlShownValuesMax / 2;
+    valuesLeft = sqlShownValuesMax / 2;
     for (const row of some) for (const [i, show] of converters.entries()) if (show) row[i] = show(row[i]);
     return some;
   };

@@ -38,13 +38,13 @@ export function returnsText(
   // Equal conditions have one text: what is counted under them, the engine then counts once.
   const isSame = target.event === returning.event && Bun.deepEquals(target.filters, returning.filters);
   const returns = isSame ? begins : draft.entityCondition(returning);
-  const either = isSame ? begins : `((${begins}) OR (${returns}))`;
+  const beginsOrReturns = isSame ? begins : `((${begins}) OR (${returns}))`;
   const index = `toInt32(${draft.bucketIndex(interval, from)})`;
   // For the first time, events before the span are read too: persons in them began earlier.
   const where = isFirstTime
     ? `project_id = {project_id:UInt32} AND timestamp < toDateTime64({to:String}, 6, 'UTC')
        AND ((${begins}) OR (${span} AND (${returns})))`
-    : `${span} AND ${either}`;
+    : `${span} AND ${beginsOrReturns}`;
   const inSpan = `timestamp >= toDateTime64({from:String}, 6, 'UTC')`;
   const begun = `groupUniqArrayIf(${index}, ${begins})`;
   const starts = isFirstTime

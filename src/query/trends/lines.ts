@@ -26,11 +26,11 @@ export async function readLines(context: QueryContext, checked: CheckedTrends, p
   for (const order of checked.series.keys())
     found.push(await readSeriesLines(context, checked, order, period));
   if (!breakdown || !formulas[0]) return found;
-  const kept = rankValues(formulas[0], found).slice(0, breakdown.limit);
+  const topValues = rankValues(formulas[0], found).slice(0, breakdown.limit);
   for (const [order, { values, more }] of found.entries()) {
-    const isKept = values.every((value) => kept.includes(value));
-    const isWhole = !more || kept.every((value) => values.includes(value));
-    if (!isKept || !isWhole) found[order] = await readSeriesLines(context, checked, order, period, kept);
+    const isKept = values.every((value) => topValues.includes(value));
+    const isWhole = !more || topValues.every((value) => values.includes(value));
+    if (!isKept || !isWhole) found[order] = await readSeriesLines(context, checked, order, period, topValues);
   }
   return found;
 }
@@ -46,7 +46,7 @@ function rankValues(formula: Formula, series: readonly SeriesLines[]): (string |
   return all.toSorted((a, b) => ranks.get(b)! - ranks.get(a)!);
 }
 
-/** @param kept the breakdown's values that have a line; by default those that rank first. */
+/** @param keptValues the breakdown's values that have a line; by default those that rank first. */
 async function readSeriesLines(
   context: QueryContext,
   checked: CheckedTrends,

@@ -101,9 +101,9 @@ function checkLevels({ operator, values }: PropertyCondition, at: string): void 
   if (!["exact", "in", "is_not", "not_in"].includes(operator)) {
     throw fieldFault("invalid_choice", `"${operator}" is not supported for a level.`, [at, "operator"]);
   }
-  const other = values.find((value) => !Object.hasOwn(logColumns, String(value)));
-  if (other === undefined) return;
-  const detail = `"${String(other).slice(0, 100)}" is not a level. These are: ${Object.keys(logColumns).join(", ")}.`;
+  const level = values.find((value) => !Object.hasOwn(logColumns, String(value)));
+  if (level === undefined) return;
+  const detail = `"${String(level).slice(0, 100)}" is not a level. These are: ${Object.keys(logColumns).join(", ")}.`;
   throw fieldFault("invalid_choice", detail, [at, "value"]);
 }
 
@@ -125,10 +125,10 @@ function checkEventFilter(value: unknown, at: string): EventFilter {
   if (!isDictionary(value)) {
     throw fieldFault("not_a_dict", "Expected an event: an object with an id.", [at]);
   }
-  const other = Object.keys(value).find((field) => !eventFields.includes(field));
-  if (other !== undefined) {
-    const detail = `An event has no field "${other.slice(0, 100)}" here; it has ${eventFields.join(", ")}.`;
-    throw fieldFault("invalid_input", detail, [at, other.slice(0, 100)]);
+  const unknownField = Object.keys(value).find((field) => !eventFields.includes(field));
+  if (unknownField !== undefined) {
+    const detail = `An event has no field "${unknownField.slice(0, 100)}" here; it has ${eventFields.join(", ")}.`;
+    throw fieldFault("invalid_input", detail, [at, unknownField.slice(0, 100)]);
   }
   const { id, type = "events", properties } = value;
   if (type !== "events") {

@@ -89,18 +89,18 @@ async function firstPage(
   limit: number,
   onCandidates: (distinct_ids: string[]) => void,
 ): Promise<RecordingRow[] | undefined> {
-  const wanted = limit + Math.ceil(limit / sessionRecordingLimits.recordingsRecycledDivisor);
-  const rows = wanted * 2;
+  const candidatesMax = limit + Math.ceil(limit / sessionRecordingLimits.recordingsRecycledDivisor);
+  const rows = candidatesMax * 2;
   const { bound, onThem } = latestDays(filter);
   const candidates = await reads.query<{ session_hash: string; of_id: string; start: string; rows: string }>(
     `WITH ${bound}
      SELECT session_hash, any(distinct_id) AS of_id, min(start_time) AS start, bound.2 AS rows
      FROM session_recording_days WHERE ${onThem}
      GROUP BY session_hash ORDER BY start DESC LIMIT {wanted:UInt64}`,
-    { ...buildClauses(filter, true).params, rows, wanted },
+    { ...buildClauses(filter, true).params, rows, wanted: candidatesMax },
     filteredOptions,
   );
-  const whole = candidates.length < wanted;
+  const whole = candidates.length < candidatesMax;
   if (whole && Number(candidates[0]?.rows ?? 0) === rows) return undefined;
   // Other recordings may share the start of the last one, so rows of that time are not certain.
   const since = whole ? "" : candidates.at(-1)!.start;

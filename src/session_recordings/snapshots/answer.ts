@@ -49,11 +49,11 @@ export async function answerSnapshots(
 function readSource(query: URLSearchParams, name: string): string | undefined {
   const source = query.get(name) ?? undefined;
   if (source === undefined || source === "blob_v2" || source === "blob") return source;
-  const shown = source.slice(0, limits.valueShownCharsMax);
+  const shortSource = source.slice(0, limits.valueShownCharsMax);
   const detail =
     source === "realtime" || source === "blob_v2_lts"
       ? `There is no source "${source}": all pieces are in blobs seconds after they arrive. Use source=blob_v2.`
-      : `"${shown}" is not a valid choice.`;
+      : `"${shortSource}" is not a valid choice.`;
   throw new Fault("invalid_choice", detail, { attr: name });
 }
 
@@ -85,8 +85,8 @@ async function sendPage(reading: PieceReading, blobs: Blob[], from: number, url:
 /** Events by window, sorted by timestamp: a retried request may store an earlier piece after a later one. */
 function byWindow(pieces: ExpandedPiece[]): Map<string, ExpandedEvent[]> {
   const windows = new Map<string, ExpandedEvent[]>();
-  for (const [window_id, own] of Map.groupBy(pieces, (piece) => piece.window_id)) {
-    const events = own.flatMap((piece) => piece.events);
+  for (const [window_id, windowPieces] of Map.groupBy(pieces, (piece) => piece.window_id)) {
+    const events = windowPieces.flatMap((piece) => piece.events);
     if (!events.every(({ timestamp }, i) => i === 0 || events[i - 1]!.timestamp <= timestamp))
       events.sort((a, b) => a.timestamp - b.timestamp);
     windows.set(window_id, events);

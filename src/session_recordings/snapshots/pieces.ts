@@ -40,10 +40,10 @@ export class Readers {
   );
 
   /** @throws Fault unavailable when no permit becomes free in time; what `read` throws. */
-  async within<Read>(project_id: number, gone: AbortSignal, read: () => Promise<Read>): Promise<Read> {
+  async within<Read>(project_id: number, abort: AbortSignal, read: () => Promise<Read>): Promise<Read> {
     const busy = () => unavailable("Too many recordings are being read. Please retry.");
     const msMax = snapshotLimits.snapshotReadWaitMsMax;
-    return await this.#semaphore.run({ owner: project_id, abort: gone, msMax, busy }, read);
+    return await this.#semaphore.run({ owner: project_id, abort, msMax, busy }, read);
   }
 }
 
@@ -119,21 +119,21 @@ export type Parts = Generator<string | Uint8Array, undefined>;
 export function* cutSlices(parts: Parts): Generator<Uint8Array, undefined> {
   let slice = Buffer.allocUnsafe(limits.replySliceBytes);
   let [length, joined] = [0, 0];
-  const taken = (): Uint8Array => {
+  const cutSlice = (): Uint8Array => {
     const whole = slice.subarray(0, length);
     slice = Buffer.allocUnsafe(limits.replySliceBytes);
     [length, joined] = [0, 0];
     return whole;
   };
   for (const part of parts) {
-    if (++joined > snapshotLimits.snapshotPartsMax && length > 0) yield taken();
+    if (++joined > snapshotLimits.snapshotPartsMax && length > 0) yield cutSlice();
     const bytes = typeof part === "string" ? Buffer.from(part) : part;
     for (let at = 0; at < bytes.length;) {
       const some = bytes.subarray(at, at + slice.length - length);
       slice.set(some, length);
       at += some.length;
       length += some.length;
-      if (length === slice.length) yield taken();
+      if (length === slice.length) yield cutSlice();
     }
   }
   if (length > 0) yield slice.subarray(0, length);

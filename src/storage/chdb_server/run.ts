@@ -75,8 +75,8 @@ export class Runner {
     if (insert?.file !== undefined) return this.#insertFile(request, insert.file);
     if (insert?.format !== undefined && hasBodyData(request, insert))
       return this.#insertData(request, insert);
-    const rest = request.body ? (await readBounded(request.body)).toString() : "";
-    const text = onlyStatement(rest ? `${request.text}\n${rest}` : request.text);
+    const bodyText = request.body ? (await readBounded(request.body)).toString() : "";
+    const text = onlyStatement(bodyText ? `${request.text}\n${bodyText}` : request.text);
     const shape = readShape(text);
     if (shape.outfile) throw new ServerError(48, "NOT_IMPLEMENTED", "INTO OUTFILE is not allowed");
     if (definingVerbs.has(shape.verb) && !needsNoSpace.test(text)) this.#checkDiskSpace();

@@ -197,11 +197,11 @@ function openTransport(options: ReaderOptions) {
     const until = began + clickhouseLimits.readGoneMsMax;
     options.killed?.set(tag, Math.max(limitMs, began - limits.engineSaysMsMax));
     for (;;) {
-      const left = await queryText(killTagged, { tag }).then(
+      const countText = await queryText(killTagged, { tag }).then(
         () => queryText(countTagged, { tag }),
         () => "unknown",
       );
-      if (left === "0" || systemClock.elapsed() > until) return;
+      if (countText === "0" || systemClock.elapsed() > until) return;
       await sleep(clickhouseLimits.readKillAgainMs);
     }
   };

@@ -66,12 +66,12 @@ const canonicalNames: ReadonlySet<string> = new Set(Intl.supportedValuesOf("time
 /** The name in the database's case, and the engine's. An offset like +01:00 is equal to none of the database. */
 function findZone(name: string) {
   const zone = name.length > clickhouseLimits.zoneCharsMax ? undefined : readZone(name);
-  const own = zone?.timeZoneId ?? "";
+  const id = zone?.timeZoneId ?? "";
   // A moment with a zone is one to the runtime, too.
-  if (!zone || own.toLowerCase() !== name.toLowerCase()) return undefined;
+  if (!zone || id.toLowerCase() !== name.toLowerCase()) return undefined;
   const isSame = (canonical: string) => readZone(canonical)?.equals(zone);
-  const canonical = canonicalNames.has(own) ? own : canonicalNames.values().find(isSame);
-  return canonical === undefined ? undefined : { name: own, engineName: tooNew[canonical] ?? canonical };
+  const canonical = canonicalNames.has(id) ? id : canonicalNames.values().find(isSame);
+  return canonical === undefined ? undefined : { name: id, engineName: tooNew[canonical] ?? canonical };
 }
 
 function readZone(name: string): Temporal.ZonedDateTime | undefined {

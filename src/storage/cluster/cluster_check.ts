@@ -138,10 +138,10 @@ function findMacroProblem(macros: readonly FoundMacro[]): string | undefined {
   }
   const owners = new Map<string, string>();
   if (hosts.size === 0) return "its servers have no macros shard and replica";
-  for (const [host, own] of hosts) {
-    const missing = ["shard", "replica"].filter((macro) => !own.has(macro));
+  for (const [host, hostMacros] of hosts) {
+    const missing = ["shard", "replica"].filter((macro) => !hostMacros.has(macro));
     if (missing.length > 0) return `the server ${host} has no macro ${missing.join(" and ")}`;
-    const position = `shard ${own.get("shard")}, replica ${own.get("replica")}`;
+    const position = `shard ${hostMacros.get("shard")}, replica ${hostMacros.get("replica")}`;
     const other = owners.get(position);
     if (other !== undefined) return `the servers ${other} and ${host} have the same macros (${position})`;
     owners.set(position, host);

@@ -84,8 +84,8 @@ export function findReplicaProblem(replicas: readonly Replica[], answers: readon
   if (failing.length === 0) return undefined;
   const named = failing.slice(0, clusterLimits.awayNamedMax);
   const codes = named.map((item) => `SHARD_${item.shard_num}_REPLICA_${item.replica_num}_${item.problem}`);
-  const others = failing.length - named.length;
-  return codes.join(" ") + (others > 0 ? ` AND ${others} MORE` : "");
+  const unnamedCount = failing.length - named.length;
+  return codes.join(" ") + (unnamedCount > 0 ? ` AND ${unnamedCount} MORE` : "");
 }
 
 /** Why a replica cannot be used: it does not answer, or its tables accept no INSERT. */

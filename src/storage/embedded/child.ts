@@ -229,16 +229,16 @@ async function forward({ name, log }: ChildPlan, stream: ReadableStream<Uint8Arr
 /** The lines of a stream; a very long line comes in parts. */
 async function* childLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
-  let rest = "";
+  let partialLine = "";
   for await (const chunk of stream) {
-    rest += decoder.decode(chunk, { stream: true });
-    const lines = rest.split("\n");
-    rest = lines.pop() ?? "";
+    partialLine += decoder.decode(chunk, { stream: true });
+    const lines = partialLine.split("\n");
+    partialLine = lines.pop() ?? "";
     yield* lines.filter((line) => line.trim() !== "");
-    if (rest.length > embeddedLimits.childLineCharsMax) {
-      yield rest;
-      rest = "";
+    if (partialLine.length > embeddedLimits.childLineCharsMax) {
+      yield partialLine;
+      partialLine = "";
     }
   }
-  if (rest.trim()) yield rest;
+  if (partialLine.trim()) yield partialLine;
 }

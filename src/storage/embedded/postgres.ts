@@ -89,7 +89,7 @@ async function makeCluster(initdb: string, data: string, password: string, syste
   const shape = ["--encoding", "UTF8", "--locale", "C", "--lc-messages", "C", "--data-checksums"];
   const command = [...systemUser.command, initdb, ...flags, ...shape, ...logFiles];
   try {
-    const made = Bun.spawn(command, {
+    const initProcess = Bun.spawn(command, {
       env: postgresEnv,
       cwd: "/",
       stdin: "ignore",
@@ -97,9 +97,9 @@ async function makeCluster(initdb: string, data: string, password: string, syste
       stderr: "pipe",
     });
     const [words, code] = await Promise.all([
-      new Response(made.stderr).text(),
-      made.exited,
-      made.stdout.text(),
+      new Response(initProcess.stderr).text(),
+      initProcess.exited,
+      initProcess.stdout.text(),
     ]);
     const last = words.trim().split("\n").slice(-3).join("; ").slice(0, 500);
     if (code !== 0) throw new UserError(`the embedded Postgres could not be made: ${last}`);

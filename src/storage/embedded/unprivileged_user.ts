@@ -59,8 +59,8 @@ export function findAccount(): { name: string; uid: number; gid: number } | unde
     const [name = "", , uid = "", gid = ""] = line.split(":");
     return { name, uid: Number(uid), gid: Number(gid) };
   });
-  for (const wanted of ["postgres", "nobody"]) {
-    const account = accounts.find(({ name, uid }) => name === wanted && uid > 0);
+  for (const accountName of ["postgres", "nobody"]) {
+    const account = accounts.find(({ name, uid }) => name === accountName && uid > 0);
     if (account) return account;
   }
   return undefined;

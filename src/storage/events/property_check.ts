@@ -72,9 +72,9 @@ export function checkPropertyFilters(
 
 /** PostHog's first form of filters: an object of values by name, which `__` and an operator may follow. */
 function listMembers(value: Record<string, unknown>): unknown[] {
-  return Object.entries(value).map(([name, given]) => {
+  return Object.entries(value).map(([name, member]) => {
     const [key, operator] = name.split("__");
-    return { key, operator, value: given };
+    return { key, operator, value: member };
   });
 }
 
@@ -154,11 +154,11 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
   const operator = toOperator(value["operator"] ?? "exact", `${attr}__operator`);
   if (type === "session" && types.includes("hogql")) refuseOtherKeys(type, key, sessionKeys, attr);
   if (type === "element") checkElement(key, operator, attr);
-  const given = value["value"];
+  const operand = value["value"];
   // As at PostHog, a list without a value filters nothing.
-  if (Array.isArray(given) && given.length === 0 && !/set|between/.test(operator))
+  if (Array.isArray(operand) && operand.length === 0 && !/set|between/.test(operator))
     return { type: "AND", values: [] };
-  const checked = checkValues(operator, given, `${attr}__value`);
+  const checked = checkValues(operator, operand, `${attr}__value`);
   const values = type === "session" && key === "$is_bounce" ? checked.map(bit) : checked;
   if (!isOfGroup) return { type, key, operator, values };
   return { type, key, operator, values, typeIndex: toTypeIndex(value[indexField], `${attr}__${indexField}`) };
@@ -205,9 +205,9 @@ function checkElement(key: string, operator: PropertyOperator, attr: string): vo
 
 /** @throws Fault for a field that would be ignored; null counts as absent. */
 function refuseOthers(value: object, fields: readonly string[], attr: string): void {
-  const other = Object.entries(value).find(([name, given]) => !fields.includes(name) && given !== null);
-  if (!other) return;
-  const name = brief(other[0]);
+  const entry = Object.entries(value).find(([name, item]) => !fields.includes(name) && item !== null);
+  if (!entry) return;
+  const name = brief(entry[0]);
   refuseInput(`A property filter has no field "${name}"; it has ${fields.join(", ")}.`, `${attr}__${name}`);
 }
 

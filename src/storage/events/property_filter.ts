@@ -237,9 +237,9 @@ function compilePositive(compiler: Compiler, text: string, { operator, values }:
 function compileExact(compiler: Compiler, text: string, number: string, values: readonly PropertyValue[]) {
   const texts = bind(compiler, "Array(String)", values.map(String));
   const numbers = values.filter((value) => typeof value === "number");
-  const same = `has(${texts}, ${text})`;
-  if (numbers.length === 0) return `ifNull(${same}, 0)`;
-  return `ifNull(${same} OR ifNull(has(${bind(compiler, "Array(Float64)", numbers)}, ${number}), 0), 0)`;
+  const textMatches = `has(${texts}, ${text})`;
+  if (numbers.length === 0) return `ifNull(${textMatches}, 0)`;
+  return `ifNull(${textMatches} OR ifNull(has(${bind(compiler, "Array(Float64)", numbers)}, ${number}), 0), 0)`;
 }
 
 /**

@@ -65,7 +65,7 @@ const read = `
     if(length(all_ads) > ${adNames.length}, all_ads, '') AS ad`;
 
 /** Events that arrived before their person was deleted are omitted. */
-const kept = (rows: string, which: string) => `
+const selectEvents = (rows: string, which: string) => `
   SELECT
     e.uuid AS uuid, e.project_id AS project_id, e.event AS event, e.distinct_id AS distinct_id,
     e.timestamp AS timestamp, e.created_at AS created_at, e.sent AS sent, e.session AS session, e.ad AS ad
@@ -116,7 +116,7 @@ SELECT
   max(if(sent.5 = '', '', concat(late, sent.5))) AS external_click,
   max(if(sent.6 > 0, concat(early, reinterpretAsFixedString(sent.6)), '')) AS lcp,
   groupUniqArray(65536)(bitOr(bitAnd(hash, 0xFFFFFFFC), kind)) AS counted
-FROM (${kept(rows, which)})
+FROM (${selectEvents(rows, which)})
 WHERE session != '' AND length(session) <= ${sessionBytesMax}
 GROUP BY project_id, session_id`;
 

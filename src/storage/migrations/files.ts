@@ -129,10 +129,10 @@ export function listPending(
   compatible: ReadonlySet<number> = new Set(),
 ): Migration[] {
   const done = applied.toSorted((a, b) => a.version - b.version);
-  const other = done.find(({ version, name }) => files[version - 1] && files[version - 1]?.name !== name);
-  if (other) {
+  const clash = done.find(({ version, name }) => files[version - 1] && files[version - 1]?.name !== name);
+  if (clash) {
     throw new UserError(
-      `an unreleased version of this program made the ${titles[store]} store (it has ${other.name}): ` +
+      `an unreleased version of this program made the ${titles[store]} store (it has ${clash.name}): ` +
         unreleasedRemedy,
     );
   }

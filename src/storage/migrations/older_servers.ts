@@ -56,7 +56,7 @@ export class OlderServers {
     const { ending, olderServersMsMax = storageLimits.olderServersMsMax } = this.#options;
     // The processes of one server have folders within the server's.
     const servers = locations.filter(
-      (location) => !locations.some((other) => location.startsWith(`${other}/`)),
+      (location) => !locations.some((folder) => location.startsWith(`${folder}/`)),
     );
     const count = `${servers.length} ${servers.length === 1 ? "server" : "servers"} of an older version`;
     const now = this.#clock.elapsed();

@@ -9,18 +9,18 @@ interface ColumnOffsets {
 }
 
 /** A Native block's number of rows, and the offsets of these columns. @throws Error as cutBlock(). */
-export function columnOffsets<Name extends string>(block: Uint8Array, wanted: readonly Name[]) {
+export function columnOffsets<Name extends string>(block: Uint8Array, columnNames: readonly Name[]) {
   const read = new BlockReader(block);
   const [count, rows] = [read.varuint(), read.varuint()];
   const offsets: Partial<Record<string, ColumnOffsets>> = {};
-  let left = wanted.length;
+  let columnsLeft = columnNames.length;
   for (const { name, type } of columnHeads(read, count)) {
     const from = read.at;
     cutColumn(read, type, rows, 0, 0);
     offsets[name] = { from, to: read.at };
-    if ((wanted as readonly string[]).includes(name) && --left === 0) break;
+    if ((columnNames as readonly string[]).includes(name) && --columnsLeft === 0) break;
   }
-  if (left > 0) throw new Error(`a block without one of ${wanted.join(", ")}`);
+  if (columnsLeft > 0) throw new Error(`a block without one of ${columnNames.join(", ")}`);
   return { rows, offsets: offsets as Record<Name, ColumnOffsets> };
 }
 

@@ -80,12 +80,12 @@ export class ByteColumn {
 
   varuint(value: number): void {
     this.reserve(5);
-    let rest = value;
-    while (rest >= 128) {
-      this.bytes[this.length++] = (rest & 127) | 128;
-      rest >>>= 7;
+    let remainder = value;
+    while (remainder >= 128) {
+      this.bytes[this.length++] = (remainder & 127) | 128;
+      remainder >>>= 7;
     }
-    this.bytes[this.length++] = rest;
+    this.bytes[this.length++] = remainder;
   }
 
   raw(source: Uint8Array, from = 0, to = source.length): void {

@@ -34,9 +34,9 @@ export function cutBlock(
   for (const { name, type } of columnHeads(read, columns)) {
     writeColumnHead(out, name, type);
     const fill = fills[name];
-    const kept = cutColumn(read, type, rows, from, to);
+    const columnBytes = cutColumn(read, type, rows, from, to);
     if (fill) for (let row = 0; row < to - from; row++) fill(out, row);
-    else out.raw(kept);
+    else out.raw(columnBytes);
   }
   return out.filled();
 }
@@ -46,14 +46,14 @@ export function cutBlock(
  * this name.
  * @throws Error as cutBlock().
  */
-export function findFixedColumn(block: Uint8Array, wanted: string): Uint8Array | undefined {
+export function findFixedColumn(block: Uint8Array, columnName: string): Uint8Array | undefined {
   const read = new BlockReader(block);
   const [columns, rows] = [read.varuint(), read.varuint()];
   for (const { name, type } of columnHeads(read, columns)) {
     const width = fixedWidths[type];
-    if (width === undefined) throw new Error(`a column of type ${type} lies before ${wanted}`);
+    if (width === undefined) throw new Error(`a column of type ${type} lies before ${columnName}`);
     const values = read.slice(rows * width);
-    if (name === wanted) return values;
+    if (name === columnName) return values;
   }
   return undefined;
 }

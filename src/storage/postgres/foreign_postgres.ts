@@ -117,27 +117,27 @@ function answerCheck(): (chunk: Buffer) => string | undefined {
   const { foreignAnswerBytesMax: bytesMax, foreignMessageBytesMax } = storageLimits;
   /** Bytes of the current message that have not arrived; then of one that is checked whole. */
   let missing = 0;
-  let rest = Buffer.alloc(0);
+  let buffer = Buffer.alloc(0);
   let answerBytes = 0;
   /** Settings of the server, which the client never forgets. */
   let settingBytes = 0;
   return (chunk) => {
-    rest = Buffer.concat([rest, chunk]);
+    buffer = Buffer.concat([buffer, chunk]);
     answerBytes += chunk.length;
     for (;;) {
-      const skipped = Math.min(missing, rest.length);
+      const skipped = Math.min(missing, buffer.length);
       missing -= skipped;
-      rest = rest.subarray(skipped);
+      buffer = buffer.subarray(skipped);
       if (answerBytes + settingBytes > bytesMax) return `has more than ${bytesMax} bytes`;
-      if (rest.length < 5) return undefined;
-      const type = String.fromCharCode(rest[0]!);
-      const length = rest.readUInt32BE(1) + 1;
+      if (buffer.length < 5) return undefined;
+      const type = String.fromCharCode(buffer[0]!);
+      const length = buffer.readUInt32BE(1) + 1;
       if (length > bytesMax) return `has more than ${bytesMax} bytes`;
       const isSound = checkedWhole[type];
       const isKnown = knownTypes.includes(type) && length >= 5;
       if (!isKnown || (isSound && length > foreignMessageBytesMax)) return "is not of Postgres";
-      if (isSound && rest.length < length) return undefined;
-      if (isSound && !isSound(rest.subarray(5, length)))
+      if (isSound && buffer.length < length) return undefined;
+      if (isSound && !isSound(buffer.subarray(5, length)))
         return "asks for an unknown login, or has unnamed columns";
       if (type === "S") settingBytes += length;
       if (type === "Z") answerBytes = 0;

@@ -149,27 +149,27 @@ export class LeaseQueue<Job extends ClaimedJob> {
     const { sql, clock, leaseMs } = this.#options;
     const now = clock.now();
     const rows = this.#options.rows(now);
-    const wanted = permits.acquireFor(await findDue(sql, rows, now, permits.free));
-    if (wanted.length === 0) return true;
+    const dueRows = permits.acquireFor(await findDue(sql, rows, now, permits.free));
+    if (dueRows.length === 0) return true;
     const claimed = new Map<Job["id"], Job>();
     try {
-      const ids = wanted.map(({ id }) => id);
+      const ids = dueRows.map(({ id }) => id);
       for (const job of await claim<Job>(sql, rows, ids, now, now + leaseMs)) claimed.set(job.id, job);
     } finally {
-      for (const { id, owner } of wanted) if (!claimed.has(id)) permits.leave(owner);
+      for (const { id, owner } of dueRows) if (!claimed.has(id)) permits.leave(owner);
     }
     for (const job of claimed.values()) this.#run(job);
-    return claimed.size === wanted.length;
+    return claimed.size === dueRows.length;
   }
 
   #run(job: Job): void {
-    const held: RunningJob = { job, lost: new AbortController(), renewedAt: this.#options.clock.elapsed() };
-    const running = this.#attempt(job, held).finally(() => {
+    const run: RunningJob = { job, lost: new AbortController(), renewedAt: this.#options.clock.elapsed() };
+    const running = this.#attempt(job, run).finally(() => {
       this.#running.delete(running);
       this.#permits.leave(job.project_id);
       this.#pollAgain();
     });
-    this.#running.set(running, held);
+    this.#running.set(running, run);
   }
 
   async #attempt(job: Job, { lost }: RunningJob): Promise<void> {
@@ -264,7 +264,7 @@ async function findDue(sql: Postgres, rows: LeasedRows, now: number, each: numbe
 async function claim<Job>(
   sql: Postgres,
   rows: LeasedRows,
-  wanted: readonly (string | number)[],
+  jobIds: readonly (string | number)[],
   now: number,
   until: number,
 ): Promise<Job[]> {
@@ -272,7 +272,7 @@ async function claim<Job>(
   const found = await sql`
     WITH before AS (
       SELECT q.* FROM ${selectRows(sql, rows)}
-      WHERE q.id = ANY (${arrayText(wanted)}::text::${ids}) AND ${due} AND ${isFree(sql, rows, now)}
+      WHERE q.id = ANY (${arrayText(jobIds)}::text::${ids}) AND ${due} AND ${isFree(sql, rows, now)}
       ORDER BY q.id
       FOR UPDATE OF q SKIP LOCKED
     ), claimed AS (
@@ -288,14 +288,14 @@ async function claim<Job>(
 }
 
 /** Renews the claims that are still valid, and returns their ids. */
-async function renewClaims(sql: Postgres, rows: LeasedRows, held: readonly ClaimedJob[], until: number) {
+async function renewClaims(sql: Postgres, rows: LeasedRows, jobs: readonly ClaimedJob[], until: number) {
   const found = await sql<{ id: string | number }[]>`
     UPDATE ${sql(rows.table)} k SET ${sql(rows.until)} = ${new Date(until)}
     FROM (
       SELECT q.id, held.claim
       FROM ${selectRows(sql, rows)} JOIN unnest(
-        ${arrayText(held.map(({ id }) => id))}::text::${rows.ids},
-        ${arrayText(held.map((item) => item.claim))}::text::text[]) AS held (id, claim) ON held.id = q.id
+        ${arrayText(jobs.map(({ id }) => id))}::text::${rows.ids},
+        ${arrayText(jobs.map((item) => item.claim))}::text::text[]) AS held (id, claim) ON held.id = q.id
       WHERE ${rows.kept}) standing
     WHERE k.id = standing.id AND k.${sql(rows.claim)}::text = standing.claim
     RETURNING k.id`;

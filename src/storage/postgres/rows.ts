@@ -35,11 +35,11 @@ export async function countedPage<Row, Shown>(
   const rows = await sql<(Row & { rows_in_all: number })[]>`SELECT ${columns}, (${all}) ${ofPage}`;
   const [first] = rows;
   const [counted] = first || page.offset === 0 ? [first] : await sql<{ rows_in_all: number }[]>`${all}`;
-  const shown = await mapInSlices(rows, (row) => {
+  const results = await mapInSlices(rows, (row) => {
     const { rows_in_all: _, ...listed } = row;
     return show(listed as unknown as Row);
   });
-  return { count: counted?.rows_in_all ?? 0, rows: shown };
+  return { count: counted?.rows_in_all ?? 0, rows: results };
 }
 
 /** Bytes of each row of a SELECT as text, in order. */

@@ -111,12 +111,12 @@ function tableHtml({ columns, rows, more }: Table): string {
   const cellHtml = (cell: Cell, i: number): string =>
     `<td align="${side(i, cell)}" style="${line};color:#1f2937;${wrap(cell)}">${esc(cellText(cell))}</td>`;
   const body = rows.map((row) => `<tr>${row.map(cellHtml).join("")}</tr>`);
-  const rest =
+  const moreHtml =
     more > 0 ? `<p style="margin:0 0 20px;font-size:12px;color:#6b7280">${moreText(more)}</p>` : "";
   return (
     `<table width="100%" cellpadding="0" cellspacing="0" ` +
     `style="border-collapse:collapse;margin:0 0 ${more > 0 ? 6 : 24}px">` +
-    `<thead><tr>${head.join("")}</tr></thead><tbody>${body.join("")}</tbody></table>${rest}`
+    `<thead><tr>${head.join("")}</tr></thead><tbody>${body.join("")}</tbody></table>${moreHtml}`
   );
 }
 

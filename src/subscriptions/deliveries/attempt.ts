@@ -65,8 +65,8 @@ export async function attemptDelivery(parts: AttemptParts, delivery: ClaimedDeli
     const claim = { now: new Date(now), until: new Date(now + subscriptionLimits.deliveryClaimMs) };
     const mine = await recordSending(parts.sql, delivery, { report: content.report, recipients, ...claim });
     if (!mine) return { status: "lost" as const };
-    const sent = send(parts, delivery, content, target).then(() => ({ state: "sent" as const }));
-    recipients[target] = await sent.catch((thrown: unknown) => sendFailure(thrown, target));
+    const outcome = send(parts, delivery, content, target).then(() => ({ state: "sent" as const }));
+    recipients[target] = await outcome.catch((thrown: unknown) => sendFailure(thrown, target));
   }
   return end();
 }
@@ -88,9 +88,9 @@ type Content = Awaited<ReturnType<typeof readContent>>;
 
 /** The report, and a PNG for each of its sections; undefined where there is no chart. */
 async function readContent(parts: AttemptParts, delivery: ClaimedDelivery) {
-  const made =
+  const rawReport =
     delivery.report ?? (await withinMs(makeReport(parts.reader, delivery), subscriptionLimits.reportMsMax));
-  const report = storableJson(made);
+  const report = storableJson(rawReport);
   const wrong = report.sections.map(({ error }) => error);
   if (wrong.length > 0 && wrong.every((error) => error !== null)) throw new Error(wrong[0] ?? "");
   const pngs = await Promise.all(
@@ -165,7 +165,7 @@ function sendFailure(thrown: unknown, target: string): Recipient {
 /** `whole`: a failure of the delivery before any message was sent. */
 function ended(now: number, attempts: number, recipients: Recipients, whole?: Recipient) {
   const all = Object.entries(recipients);
-  const sent = all.some(([, { state }]) => state === "sent");
+  const hasSent = all.some(([, { state }]) => state === "sent");
   const wrong: [string, Recipient][] = all.filter(([, { error }]) => error !== undefined);
   if (whole) wrong.push(["", whole]);
   const wait = wrong.some(([, { state }]) => state === "again")
@@ -180,8 +180,8 @@ function ended(now: number, attempts: number, recipients: Recipients, whole?: Re
     const outcome = { next_attempt_at, delivered_at: null, counts: false };
     return { status: "retrying" as const, error, recipients, ...outcome };
   }
-  const status = sent ? ("delivered" as const) : ("failed" as const);
-  const delivered_at = sent ? new Date(now) : null;
+  const status = hasSent ? ("delivered" as const) : ("failed" as const);
+  const delivered_at = hasSent ? new Date(now) : null;
   const counts = wrong.some(([, { blame }]) => blame === "target");
   return { status, error, recipients, next_attempt_at: null, delivered_at, counts };
 }

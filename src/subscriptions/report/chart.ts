@@ -67,11 +67,11 @@ function lineSvg({ series, labels, unit }: Chart, points: number): string {
     return `${area}${line}<circle cx="${last[0]}" cy="${last[1]}" r="3.5" fill="${colour}"/>`;
   });
   // Labels may be visitors' texts: the renderer takes more than its time for a long one.
-  const shown = labels.slice(0, points).map((label) => shortened(label, 160, 11));
-  const labelled = labelledPoints(shown).map((i) => {
+  const shortLabels = labels.slice(0, points).map((label) => shortened(label, 160, 11));
+  const labelled = labelledPoints(shortLabels).map((i) => {
     const anchor = i === 0 ? "start" : i === points - 1 ? "end" : "middle";
     const at = i === 0 ? plot.left - 4 : i === points - 1 ? plot.right + 4 : x(i);
-    return text(round(at), plot.bottom + 20, shown[i] ?? "", anchor);
+    return text(round(at), plot.bottom + 20, shortLabels[i] ?? "", anchor);
   });
   return framed([...grid, ...lines, ...labelled, legend.svg], plot.bottom + 34);
 }

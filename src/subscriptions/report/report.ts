@@ -35,9 +35,9 @@ export class NothingToSend extends Error {}
 /** @throws NothingToSend, or the reader's error. */
 export async function makeReport(reader: ReportReader, input: ReportRequest): Promise<Report> {
   const { name, insights } = await readContent(reader, input);
-  const shown = insights.slice(0, subscriptionLimits.reportInsightsMax);
+  const items = insights.slice(0, subscriptionLimits.reportInsightsMax);
   // Several insights get short tables.
-  const rowsMax = shown.length > 1 ? subscriptionLimits.dashboardRowsMax : subscriptionLimits.reportRowsMax;
+  const rowsMax = items.length > 1 ? subscriptionLimits.dashboardRowsMax : subscriptionLimits.reportRowsMax;
   const before = new Map(input.before?.sections.map((section) => [section.insight, section]));
   return {
     title: input.title || name,
@@ -45,8 +45,8 @@ export async function makeReport(reader: ReportReader, input: ReportRequest): Pr
     summary: summarize(input),
     day: dayText(input.due_at.getTime(), input.timezone),
     invite: input.before === null ? input.invite_message || null : null,
-    sections: shown.map((insight) => buildSection(insight, before.get(insight.id), rowsMax)),
-    more: insights.length - shown.length,
+    sections: items.map((insight) => buildSection(insight, before.get(insight.id), rowsMax)),
+    more: insights.length - items.length,
   };
 }
 

@@ -120,12 +120,12 @@ function changeSince(earlier: TrendLine | undefined): Pick<Figure, "before" | "s
 
 /** The first lines; where they have one value each, as bars. */
 function linesContent(lines: readonly Line[], labels: string[], unit: "" | "%", table: Rows): Content {
-  const shown = lines.slice(0, subscriptionLimits.reportSeriesMax);
-  const names = shown.map(({ label }) => label);
-  const totals = shown.map(({ total }) => total);
-  const series = shown.map(({ label, values }) => ({ label, values }));
+  const firstLines = lines.slice(0, subscriptionLimits.reportSeriesMax);
+  const names = firstLines.map(({ label }) => label);
+  const totals = firstLines.map(({ total }) => total);
+  const series = firstLines.map(({ label, values }) => ({ label, values }));
   return {
-    figures: shown
+    figures: firstLines
       .filter(({ isBefore }) => !isBefore)
       .slice(0, subscriptionLimits.reportFiguresMax)
       .map(({ label, total, earlier }) => ({ label, value: total, unit, ...changeSince(earlier) })),
@@ -235,9 +235,9 @@ function retentionContent(results: Results<"grid">): Content {
     return toPercent(sum(i), sum(0));
   });
   const names = Array.from({ length: periods }, (_, i) => cohorts[i]?.label ?? String(i));
-  const shown = names.slice(0, subscriptionLimits.reportColumnsMax + 1);
+  const columnNames = names.slice(0, subscriptionLimits.reportColumnsMax + 1);
   const rows = cohorts.map(({ label, date, counts: [size = 0, ...later] }): Cell[] => {
-    const percents = shown
+    const percents = columnNames
       .slice(1)
       .map((_, i) => (i < later.length ? `${toPercent(later[i] ?? 0, size)}%` : ""));
     return [date ?? label, size, ...percents];
@@ -248,7 +248,7 @@ function retentionContent(results: Results<"grid">): Content {
   return {
     figures,
     chart: { kind: "line", labels: names, series: [{ label: "came back", values: curve }], unit: "%" },
-    table: { columns: ["Cohort", "Size", ...shown.slice(1)], rows },
+    table: { columns: ["Cohort", "Size", ...columnNames.slice(1)], rows },
   };
 }
 
@@ -259,8 +259,8 @@ function rowsContent(results: Results<"table">, columns: readonly string[] = [])
 }
 
 function barChart(labels: string[], values: number[], unit: "" | "%"): Chart {
-  const shown = labels.slice(0, subscriptionLimits.reportBarsMax);
-  return { kind: "bar", labels: shown, series: [{ label: "", values: values.slice(0, shown.length) }], unit };
+  const names = labels.slice(0, subscriptionLimits.reportBarsMax);
+  return { kind: "bar", labels: names, series: [{ label: "", values: values.slice(0, names.length) }], unit };
 }
 
 /** Percent, rounded to a tenth. */

@@ -127,12 +127,12 @@ export class MemoryBudget {
     const bytesMax = this.bytesMax * uploadLimits.memoryLongFraction;
     const rankMax = this.#findRank(lease.owner) - 1;
     if (!this.#endSlow(this.held + bytes - bytesMax, lease, undefined, rankMax)) return false;
-    let [all, own] = [this.held + bytes, this.heldBy(lease.owner) + bytes];
+    let [all, ownBytes] = [this.held + bytes, this.heldBy(lease.owner) + bytes];
     for (const { claimed, owner } of this.claiming) {
       all += claimed;
-      if (owner === lease.owner) own += claimed;
+      if (owner === lease.owner) ownBytes += claimed;
     }
-    return all <= bytesMax && own <= this.shareBytesMax;
+    return all <= bytesMax && ownBytes <= this.shareBytesMax;
   }
 
   /** Memory was released, or bodies became slow: all that wait try again in order of arrival, once in a turn. */

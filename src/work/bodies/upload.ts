@@ -213,12 +213,12 @@ class Upload implements Polled {
 
   async #read(): Promise<Uint8Array> {
     const { bytesMax, isCutOff = false, lease } = this.#context;
-    let left = this.#turnBytes();
+    let bytesLeft = this.#turnBytes();
     for (;;) {
       // Only what is read is received; otherwise a fast sender's whole body would arrive in one turn.
-      if (left <= 0) {
+      if (bytesLeft <= 0) {
         await yieldToEventLoop();
-        left = this.#turnBytes();
+        bytesLeft = this.#turnBytes();
       }
       const { value, done } = await this.#reader.read();
       if (this.#late) throw this.#late;
@@ -231,7 +231,7 @@ class Upload implements Polled {
       if (this.#refusal) free(value);
       else if (!this.#put(value)) await this.#putSoon(value);
       this.#size += length;
-      left -= length;
+      bytesLeft -= length;
       if (!this.#refusal && this.#isDue()) await this.#advance();
       if ((isCutOff && this.#refusal) || this.#size > bytesMax * limits.drainFactor) break;
     }

@@ -16,8 +16,8 @@ interface Invited {
 
 async function readInvitation({ id, token }: Invitation): Promise<Invited> {
   const { headers, ...credentials } = toCredentials(null);
-  const sent = { ...headers, authorization: `Bearer ${token}` };
-  return await readReply<Invited>(`/api/signup/${id}/`, { ...credentials, headers: sent });
+  const signedHeaders = { ...headers, authorization: `Bearer ${token}` };
+  return await readReply<Invited>(`/api/signup/${id}/`, { ...credentials, headers: signedHeaders });
 }
 
 /** Keys and sessions that the account had before: who knew its password earlier may hold it. */

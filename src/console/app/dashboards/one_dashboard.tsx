@@ -210,10 +210,10 @@ function useSavedLayout(path: string): { saveLayout: (shapes: readonly Shape[]) 
   const before = useRef<Promise<unknown>>(Promise.resolve());
   const saveLayout = (shapes: readonly Shape[]) => {
     const body = { tiles: toLayouts(shapes) };
-    const sent = before.current.then(() => api.send("PATCH", path, body));
-    before.current = sent.catch(() => undefined);
+    const saveRequest = before.current.then(() => api.send("PATCH", path, body));
+    before.current = saveRequest.catch(() => undefined);
     action.run(async () => {
-      await sent;
+      await saveRequest;
       return "";
     });
   };

@@ -58,8 +58,8 @@ export const [conditionsMax, valuesMax] = [10, 20];
 /** Sets another operator; for one that takes a single value, only the first is left. */
 export function withOperator({ values, ...rest }: Condition, operator: string): Condition {
   const [first = ""] = values;
-  const left = takesSeveral(operator) && values.length > 0 ? values : [first];
-  return { ...rest, operator, values: needsValue(operator) ? left : [] };
+  const newValues = takesSeveral(operator) && values.length > 0 ? values : [first];
+  return { ...rest, operator, values: needsValue(operator) ? newValues : [] };
 }
 
 /** Filters in the API's form, without those that have no key yet. */

@@ -119,7 +119,7 @@ function OnDashboards({ insight, path, changed }: PartProps) {
     });
   const names = new Map(boards.value?.results.map(({ id, name }) => [id, name || `Dashboard ${id}`]));
   const nameDashboard = (id: number) => names.get(id) ?? `Dashboard ${id}`;
-  const others = [...names].filter(([id]) => !insight.dashboards.includes(id));
+  const offers = [...names].filter(([id]) => !insight.dashboards.includes(id));
   return (
     <Card title="Dashboards">
       {insight.dashboards.length === 0 && <p class="quiet">No dashboard shows it.</p>}
@@ -142,13 +142,13 @@ function OnDashboards({ insight, path, changed }: PartProps) {
           </li>
         ))}
       </ul>
-      {others.length > 0 && (
+      {offers.length > 0 && (
         <Form send={() => show([...insight.dashboards, Number(chosen)], "Added to the dashboard.")}>
           <ChoiceField
             label="Put it on"
             value={chosen}
             set={setChosen}
-            options={[["", "Choose a dashboard"], ...others.map(([id, name]) => [String(id), name] as const)]}
+            options={[["", "Choose a dashboard"], ...offers.map(([id, name]) => [String(id), name] as const)]}
           />
           <Button type="submit" disabled={action.running || chosen === ""}>
             Put it there

@@ -112,9 +112,9 @@ function Scope({ site, show }: { site: Site; show: (site: Site) => void }) {
       {site.filters.map((filter) => {
         const subject = subjects.get(filter.by)!;
         const name = `${subject.title}: ${rowName(subject, filter.value)}`;
-        const rest = { ...site, filters: site.filters.filter((item) => item !== filter) };
+        const siteWithoutFilter = { ...site, filters: site.filters.filter((item) => item !== filter) };
         return (
-          <button key={name} type="button" class="tag chip" onClick={() => show(rest)}>
+          <button key={name} type="button" class="tag chip" onClick={() => show(siteWithoutFilter)}>
             {name} <span aria-hidden="true">×</span>
             <span class="visually-hidden">, remove this filter</span>
           </button>

@@ -100,8 +100,8 @@ export function siteAddress({ range, to, compareTo, filters }: Site): string {
 }
 
 export function withFilter(site: Site, { by, value }: SiteFilter): Site {
-  const others = site.filters.filter((filter) => filter.by !== by);
-  return { ...site, filters: [...others, { by, value }] };
+  const otherFilters = site.filters.filter((filter) => filter.by !== by);
+  return { ...site, filters: [...otherFilters, { by, value }] };
 }
 
 /** A filter by time zone only has events without a country, as its row has. */

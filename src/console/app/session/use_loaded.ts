@@ -101,8 +101,8 @@ export function useAction() {
     after?: (reply: Reply) => void,
   ) =>
     run(async () => {
-      const sent = typeof body === "function" ? body() : body;
-      const reply = await api.send<Reply>(method, path, sent);
+      const content = typeof body === "function" ? body() : body;
+      const reply = await api.send<Reply>(method, path, content);
       after?.(reply);
       return done;
     });

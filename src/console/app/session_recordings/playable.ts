@@ -56,8 +56,8 @@ function drawWireframes(events: readonly RecordedEvent[]): RecordedEvent[] {
     if (hasWireframes(event)) roots = toList(wireframes);
     else if (event.type === incremental && source === mutation) {
       const changed = [...toList(adds), ...toList(updates)].map((change) => toFields(change)["wireframe"]);
-      const gone = new Set(toList(removes).map((removal) => toFields(removal)["id"]));
-      const { list, missing } = replaceBoxes(roots, changed, gone);
+      const removedIds = new Set(toList(removes).map((removal) => toFields(removal)["id"]));
+      const { list, missing } = replaceBoxes(roots, changed, removedIds);
       roots = [...list, ...missing];
     } else return event;
     return { ...event, type: fullSnapshot, data: drawPage(roots) };

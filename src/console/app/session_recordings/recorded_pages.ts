@@ -71,19 +71,19 @@ function addAttributes(add: AddExternal, tagName: unknown, attributes: Fields): 
  */
 function addStyle(add: AddExternal, text: string): void {
   if (!/url\(|@import/i.test(text)) return;
-  const rest = text.replace(/@font-face\s{0,20}\{[^{}]{0,5000}\}/gi, (font) => {
+  const withoutFonts = text.replace(/@font-face\s{0,20}\{[^{}]{0,5000}\}/gi, (font) => {
     // Browsers load one of a font's files: the first that they can read.
     add("fonts", addressesIn(font)[0]);
     return "";
   });
-  const others = rest.replace(
+  const withoutImports = withoutFonts.replace(
     /@import\s{1,20}(?:url\()?["']?([^"'()\s;@]{1,2000})[^;@]{0,300};?/gi,
     (_, address: string) => {
       add("styles", address);
       return "";
     },
   );
-  for (const address of addressesIn(others)) add("images", address);
+  for (const address of addressesIn(withoutImports)) add("images", address);
 }
 
 function addressesIn(style: string): string[] {

@@ -45,11 +45,11 @@ export function Sql({ route }: { route: Route }) {
 function Workbench({ route, insight, row }: { route: Route; insight: number; row: Saved | null }) {
   const hrefOf = useHref();
   const saved = row ? readSavedSql(row.query) : undefined;
-  const given = route.query.get("query") ?? saved?.text ?? "";
+  const start = route.query.get("query") ?? saved?.text ?? "";
   const display = route.query.get("display") ?? saved?.display ?? "ActionsTable";
-  const [edited, setEdited] = useState({ of: given, text: given || firstQuery });
+  const [edited, setEdited] = useState({ of: start, text: start || firstQuery });
   // Another address, as after going back, has another text.
-  const text = edited.of === given ? edited.text : given || firstQuery;
+  const text = edited.of === start ? edited.text : start || firstQuery;
   const { events, properties } = useProjectNames();
   const names = useMemo(() => {
     const { event = [], person = [] } = properties;
@@ -61,12 +61,12 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
   const show = (query: string, drawn: string) =>
     navigate(hrefOf("sql", [], { ...(insight > 0 && { insight: String(insight) }), query, display: drawn }));
   const loaded = useRead(
-    async (api, signal) => (given === "" ? null : await api.ask<RowsReply>(sourceWith(saved, given), signal)),
-    [given],
+    async (api, signal) => (start === "" ? null : await api.ask<RowsReply>(sourceWith(saved, start), signal)),
+    [start],
   );
-  const run = () => (text === given ? loaded.reload() : show(text, display));
+  const run = () => (text === start ? loaded.reload() : show(text, display));
   const errorRange =
-    loaded.error && !loaded.loading && text === given
+    loaded.error && !loaded.loading && text === start
       ? errorRangeIn(toMessage(loaded.error), text)
       : undefined;
   return (
@@ -74,7 +74,7 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
       <Card>
         <SqlEditor
           value={text}
-          set={(next) => setEdited({ of: given, text: next })}
+          set={(next) => setEdited({ of: start, text: next })}
           run={run}
           errorRange={errorRange}
           errorId={errorId}
@@ -86,7 +86,7 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
             Run
           </Button>
           <span class="quiet">Ctrl+Enter runs it, Ctrl+Space offers names.</span>
-          {given !== "" && text !== given && <span class="tag">changed since it was run</span>}
+          {start !== "" && text !== start && <span class="tag">changed since it was run</span>}
         </div>
         <Saving
           makeQuery={() => nodeWith(saved, text, display)}
@@ -94,10 +94,10 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
           isReady={text.trim() !== ""}
         />
       </Card>
-      {given !== "" && (
+      {start !== "" && (
         <Card>
           <div id={errorId}>{!loaded.loading && <LoadError loaded={loaded} />}</div>
-          {renderAnswer(loaded, display, (drawn) => show(given, drawn))}
+          {renderAnswer(loaded, display, (drawn) => show(start, drawn))}
         </Card>
       )}
     </>

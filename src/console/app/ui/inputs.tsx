@@ -65,7 +65,7 @@ export function RangeField({ from, to, set, options }: RangeProps) {
   const [choosing, choose] = useState(false);
   const isOwn = isDay(from) || choosing;
   // A saved query may have any range.
-  const others = isOwn || options.some(([value]) => value === from) ? [] : [[from, rangeText(from)] as const];
+  const ranges = isOwn || options.some(([value]) => value === from) ? [] : [[from, rangeText(from)] as const];
   return (
     <>
       <ChoiceField
@@ -75,7 +75,7 @@ export function RangeField({ from, to, set, options }: RangeProps) {
           choose(range === days);
           if (range !== days) set(range, range === "-1dStart" ? "-1dEnd" : "");
         }}
-        options={[...options, ...others, [days, "From day to day …"]]}
+        options={[...options, ...ranges, [days, "From day to day …"]]}
       />
       {isOwn && <Days from={isDay(from) ? from : ""} to={to} set={set} />}
     </>

@@ -114,11 +114,11 @@ export function WhenLoaded<Value>({ loaded, children }: WhenLoadedProps<Value>) 
 }
 
 /** WhenLoaded for a page whose heading is in the reply: until then it has this one. */
-export function PageWhenLoaded<Value>({ title, ...shown }: WhenLoadedProps<Value> & { title: string }) {
+export function PageWhenLoaded<Value>({ title, ...props }: WhenLoadedProps<Value> & { title: string }) {
   return (
     <>
-      {shown.loaded.value === undefined && <PageHead title={title} />}
-      <WhenLoaded {...shown} />
+      {props.loaded.value === undefined && <PageHead title={title} />}
+      <WhenLoaded {...props} />
     </>
   );
 }

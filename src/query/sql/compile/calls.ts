@@ -191,8 +191,8 @@ function compileCase(node: CallNode, scope: SqlScope): Sql {
   const { draft } = scope;
   const [first, ...others] = node.args;
   const subject = scope.expression(first!);
-  const parts = others.map((other, i) => {
-    const value = scope.expression(other);
+  const parts = others.map((arg, i) => {
+    const value = scope.expression(arg);
     return i % 2 === 0 && i < others.length - 1 ? comparison(draft, "==", subject, value, node) : value;
   });
   return functionShapes["multiif"]!.sql(draft, parts, node);

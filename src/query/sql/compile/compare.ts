@@ -39,8 +39,8 @@ function compared(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed
   const isPattern = op.includes("~");
   const subject = isPattern || op.endsWith("like") ? asType(left, "string") : left;
   if (nulls !== "never" && (subject.constant === null || right.constant === null)) {
-    const other = subject.constant === null ? right : subject;
-    return truth(`${nulls === "alike" ? "isNull" : "isNotNull"}(${other.sql})`);
+    const operand = subject.constant === null ? right : subject;
+    return truth(`${nulls === "alike" ? "isNull" : "isNotNull"}(${operand.sql})`);
   }
   if (isPattern) {
     const [checked] = checkArguments(draft, { args: "r", name: op }, [right], at);
@@ -183,17 +183,17 @@ function isTypedValue(item: Sql, text: string): boolean {
 }
 
 /** A text of the query beside a value of another type. */
-function convertedText(draft: SqlDraft, text: Sql, other: Sql, at: Placed): Sql {
+function convertedText(draft: SqlDraft, text: Sql, operand: Sql, at: Placed): Sql {
   const value = String(text.constant);
-  if (other.type === "uuid") {
+  if (operand.type === "uuid") {
     if (!uuidShape.test(value)) refuse("A UUID is compared with a text that is none.", at);
     return { sql: draft.bind("UUID", value), type: "uuid", nullable: false };
   }
-  if (isMoment(other)) return asMoment(draft, text, other.type === "date", at);
-  if (other.type === "number" && isTypedValue(other, value)) {
+  if (isMoment(operand)) return asMoment(draft, text, operand.type === "date", at);
+  if (operand.type === "number" && isTypedValue(operand, value)) {
     return { sql: draft.bind("Float64", Number(value)), type: "number", nullable: false };
   }
-  if (other.type === "boolean" && isTypedValue(other, value)) return truth(value);
+  if (operand.type === "boolean" && isTypedValue(operand, value)) return truth(value);
   return text;
 }
 
@@ -218,11 +218,11 @@ export function inSql(isNegated: boolean, left: Sql, right: ExpressionNode, scop
   if (right.node === "SelectQuery" || right.node === "SelectSetQuery") {
     const inner = scope.select(right);
     const [column] = inner.columns;
-    const same = column ? asType(left, column.column.type) : left;
-    draft.hasNullMembers ||= same.nullable && column?.column.nullable === true;
-    const needsText = same.type === "uuid" && column?.column.type === "string";
-    const sql = `${needsText ? `toString(${same.sql})` : same.sql} IN (${inner.sql})`;
-    return truth(same.nullable ? `ifNull(${sql}, 0)` : `(${sql})`, isNegated);
+    const subject = column ? asType(left, column.column.type) : left;
+    draft.hasNullMembers ||= subject.nullable && column?.column.nullable === true;
+    const needsText = subject.type === "uuid" && column?.column.type === "string";
+    const sql = `${needsText ? `toString(${subject.sql})` : subject.sql} IN (${inner.sql})`;
+    return truth(subject.nullable ? `ifNull(${sql}, 0)` : `(${sql})`, isNegated);
   }
   const isCall = right.node === "Call" && ["tuple", "array"].includes(right.name.toLowerCase());
   const list =

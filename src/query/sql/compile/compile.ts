@@ -26,8 +26,8 @@ export function compileSelect(tree: SelectTree, context: SqlContext) {
   const scope = new SqlScope(draft);
   // LIMIT and OFFSET of the whole are the reply's, whatever the query is.
   const { limit: limitNode, offset: offsetNode, ...rest } = tree;
-  const wanted = limitNode ? limitRows(limitNode, scope) : queryLimits.sqlRowsDefault;
-  const limit = Math.min(wanted, queryLimits.sqlRowsMax);
+  const requestedRows = limitNode ? limitRows(limitNode, scope) : queryLimits.sqlRowsDefault;
+  const limit = Math.min(requestedRows, queryLimits.sqlRowsMax);
   const offset = offsetNode ? limitRows(offsetNode, scope) : 0;
   const compiled: SelectSql = scope.select(rest as typeof tree);
   const isSet = tree.node === "SelectSetQuery" && !tree.order_by;

@@ -21,10 +21,10 @@ export function placeholderSql(node: PlaceholderNode, scope: SqlScope): Sql {
     if (moment === undefined) return constantSql(draft, null);
     return asMoment(draft, { ...constantSql(draft, `${moment.replace(" ", "T")}Z`) }, false, node);
   }
-  const [given, name] = first === "variables" && second !== undefined ? [variables, second] : [values, first];
-  if (rest.length === 0 && given && Object.hasOwn(given, name)) return constantSql(draft, given[name], node);
-  const hint = suggestion(name, Object.keys(given ?? {}));
-  const where = given === variables && first === "variables" ? "variables" : "values";
+  const [pairs, name] = first === "variables" && second !== undefined ? [variables, second] : [values, first];
+  if (rest.length === 0 && pairs && Object.hasOwn(pairs, name)) return constantSql(draft, pairs[name], node);
+  const hint = suggestion(name, Object.keys(pairs ?? {}));
+  const where = pairs === variables && first === "variables" ? "variables" : "values";
   return refuse(`The request has no ${quotedName(name)} in its ${where}.${hint}`, node);
 }
 

@@ -80,14 +80,14 @@ const nameComparedCharsMax = 40;
 /** ` Did you mean "x"?` when one of the first known names is similar; empty otherwise. */
 export function suggestion(name: string, known: Iterable<string>): string {
   if (name.length > nameComparedCharsMax) return "";
-  const wanted = name.toLowerCase();
+  const lowerName = name.toLowerCase();
   let best: string | undefined;
-  let least = Math.min(wanted.length - 1, Math.max(2, Math.floor(wanted.length / 3))) + 1;
+  let least = Math.min(lowerName.length - 1, Math.max(2, Math.floor(lowerName.length / 3))) + 1;
   let compared = 0;
   for (const text of known) {
     if (++compared > namesComparedMax) break;
-    if (Math.abs(text.length - wanted.length) >= least) continue;
-    const distance = editsBetween(wanted, text.toLowerCase());
+    if (Math.abs(text.length - lowerName.length) >= least) continue;
+    const distance = editsBetween(lowerName, text.toLowerCase());
     if (distance < least) [best, least] = [text, distance];
   }
   return best === undefined ? "" : ` Did you mean "${best}"?`;

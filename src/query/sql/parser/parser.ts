@@ -73,11 +73,11 @@ function refuseLostOrder(orders: number, json: string): void {
 
 /** The parser ignores text after an order. */
 function refuseTextAfter(text: string, { end }: OrderExpr): void {
-  const rest = [...text]
+  const textAfter = [...text]
     .slice(end?.offset ?? 0)
     .join("")
     .trim();
-  if (rest === "" || rest.startsWith("--")) return;
+  if (textAfter === "" || textAfter.startsWith("--")) return;
   throw new SqlProblem("An order is one expression, followed by ASC or DESC.", { start: end, end });
 }
 

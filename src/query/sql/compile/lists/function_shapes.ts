@@ -72,12 +72,12 @@ const alike =
     // Properties of several types have their text in common.
     const common = values.every((item) => item.type === values[0]?.type) ? values[0]?.type : "string";
     const type = values.find((entry) => entry.text === undefined)?.type ?? common ?? "unknown";
-    const same = args.map((arg, i) => (isValue(i) ? asType(arg, type) : arg));
+    const items = args.map((arg, i) => (isValue(i) ? asType(arg, type) : arg));
     const nullable =
-      name === "ifNull" || name === "coalesce" ? same.every((entry) => entry.nullable) : anyNull(same);
+      name === "ifNull" || name === "coalesce" ? items.every((entry) => entry.nullable) : anyNull(items);
     const text =
-      same.every((entry, i) => !isValue(i) || entry.type === "string") && values.some((entry) => entry.text);
-    const sql = `${name}(${same.map((entry) => entry.sql).join(", ")})`;
+      items.every((entry, i) => !isValue(i) || entry.type === "string") && values.some((entry) => entry.text);
+    const sql = `${name}(${items.map((entry) => entry.sql).join(", ")})`;
     return {
       ...of(sql, type, nullable || values.length < args.length - first),
       ...(text ? { text: sql } : {}),
