@@ -51,6 +51,8 @@ export const httpLimits = {
   heldRetrySeconds: 5,
   /** Different properties of the rows of a CSV page, each a column: what a spreadsheet shows. */
   csvPropertiesMax: 2000,
+  /** How often a CSV page is read anew when rows got properties that its header lacks. */
+  csvTriesMax: 3,
   /** How long a start waits for a port that workers of the previous process may still hold, in ms. */
   portMsMax: 2000,
 };

@@ -4,7 +4,7 @@
 import type { TObject } from "typebox";
 import { toBytes } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { Fault } from "../../core/fault.ts";
+import { Fault, unavailable } from "../../core/fault.ts";
 import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
 import { choiceParameter } from "../fields/query.ts";
@@ -44,16 +44,32 @@ export async function csvReply(list: {
   const { url, name, model, read } = list;
   const page = tablePage(url, list.page);
   const fixed = Object.keys(model.properties).filter((column) => column !== "properties");
-  const named = await propertyNames((await read(page)).rows);
-  const { count, rows } = await read(page);
-  const header = formatCsvLine([...fixed, ...named.map((key) => `properties.${key}`)].map(formatTextCell));
-  return await streamedReply(toBytes(header), formatLines(rows, fixed, named), new Uint8Array(0), {
-    "content-type": "text/csv; charset=utf-8",
-    "content-disposition": `attachment; filename="${name}.csv"`,
-    "x-total-count": String(count),
-    ...linkHeader(url, page, count),
-  });
+  for (let tries = 0; tries < httpLimits.csvTriesMax; tries++) {
+    const named = await propertyNames((await read(page)).rows);
+    const { count, rows } = await read(page);
+    const header = formatCsvLine([...fixed, ...named.map((key) => `properties.${key}`)].map(formatTextCell));
+    const headers = {
+      "content-type": "text/csv; charset=utf-8",
+      "content-disposition": `attachment; filename="${name}.csv"`,
+      "x-total-count": String(count),
+      ...linkHeader(url, page, count),
+    };
+    try {
+      return await streamedReply(
+        toBytes(header),
+        formatLines(rows, fixed, named),
+        new Uint8Array(0),
+        headers,
+      );
+    } catch (thrown) {
+      if (!(thrown instanceof NewProperty)) throw thrown;
+    }
+  }
+  throw unavailable("The rows change while they are read. Please retry.");
 }
+
+/** A row that was stored, or changed, after the names of the columns were read. */
+class NewProperty extends Error {}
 
 /** The page that is sent as a table: a whole one unless `limit` is less. */
 export function tablePage(url: URL, { limit, offset }: Page): Page {
@@ -84,9 +100,9 @@ async function* formatLines(rows: Rows, fixed: readonly string[], named: readonl
   const columns = new Set(named);
   let text = "";
   for await (const { members, properties } of rowsIn(rows)) {
-    // Properties have changed since the header was written: the reply is cut off, so that it cannot be taken for
-    // complete.
-    for (const name of properties.keys()) if (!columns.has(name)) throw new Error("a row has a new property");
+    // A reply that has begun is cut off, so that it cannot be taken for complete.
+    for (const name of properties.keys())
+      if (!columns.has(name)) throw new NewProperty("a row has a new property");
     const fixedCells = fixed.map((column) => members.get(column) ?? "");
     text += formatCsvLine([...fixedCells, ...named.map((name) => properties.get(name) ?? "")]);
     if (text.length < limits.replySliceBytes) continue;

@@ -32,8 +32,11 @@ export function Live() {
   const [state, tone] = connections[connection];
   const last = history.at(-1);
   const changes = useThrottled(last ? total(last.ignored) + total(last.warned) : 0);
-  // The rest of the page appears with the figures: they would move it.
-  const isComplete = last !== undefined || showsFigures === false || connection === "unreachable";
+  // The figures appear with the first events, and the rest of the page with the figures: they would move it.
+  const isListed = useRef(false);
+  isListed.current ||= !loading;
+  const isComplete =
+    isListed.current && (last !== undefined || showsFigures === false || connection === "unreachable");
   return (
     <>
       <PageHead title="Live">
@@ -58,7 +61,7 @@ export function Live() {
           <EventList events={events} empty={loading ? "Loading …" : "No such events yet."} />
         </Card>
       </div>
-      <FigureCards history={history} />
+      {isListed.current && <FigureCards history={history} />}
       {isComplete && (
         <div class="cards">
           <ImportCard history={history} />
