@@ -19,6 +19,8 @@ export interface LoadedBatch {
  * engine about as much as one of a single partition.
  */
 export function planInserts({ batches, lane }: Segment): Batch[][] {
+  // The bytes of an import's INSERT follow from the machine's memory, which is read from files.
+  const { batchRowsMax, batchBytesMax } = lane;
   const inserts: Batch[][] = [];
   let [rows, bytes, changes] = [0, 0, 0];
   for (const batch of batches) {
@@ -26,7 +28,7 @@ export function planInserts({ batches, lane }: Segment): Batch[][] {
     bytes += batch.bytes;
     changes += batch.changes ?? 0;
     const last = inserts.at(-1);
-    const fits = rows <= lane.batchRowsMax && bytes <= lane.batchBytesMax;
+    const fits = rows <= batchRowsMax && bytes <= batchBytesMax;
     const isDerivable = changes <= captureLimits.batchChangesMax;
     if (last && fits && isDerivable && last.length < captureLimits.insertPartitionsMax) last.push(batch);
     else {

@@ -23,7 +23,7 @@ interface Draft {
   params: Record<string, unknown>;
   /** Makes the names of parameters unique. */
   count: number;
-  /** What relative dates count from, as in RecordingFilter. */
+  /** The moment from which relative dates count, as in RecordingFilter. */
   moment: { now: number; timezone: string };
 }
 

@@ -73,8 +73,8 @@ export function pathPatternsOverlap(left: PathPattern, right: PathPattern): bool
 }
 
 /**
- * Only compares, where a step has any text, the parts before and after it are compared: this may report patterns that
- * never overlap, but misses none that do.
+ * Compares only the parts before and after any text in a step: this may report patterns that never overlap, but misses
+ * none that do.
  */
 function stepsMeet(left: string[], right: string[]): boolean {
   const open = left.includes(anything) || right.includes(anything);
