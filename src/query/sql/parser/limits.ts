@@ -11,8 +11,8 @@ export const parserLimits = {
   textDepthMax: 40,
   /** How long one text may take, in ms of the child's own processor time: ordinary ones take 5 to 50. */
   textCpuMsMax: 1500,
-  /** How long it may take by the clock, in ms, on a machine that is busy with other things. */
-  textMsMax: 10_000,
+  /** How long it may take by the clock, in ms: beside thirty busy programs the child gets a 40th of a core. */
+  textMsMax: 40_000,
   /** How often the child's processor time and memory are read while it parses, in ms. */
   watchMs: 25,
   /** The child's memory, in bytes: it begins with 80 MB, and it grows as its cache of the grammar fills. */
@@ -29,7 +29,7 @@ export const parserLimits = {
   childIdleMs: 600_000,
   /** Texts that wait to be read, at most half of them of one project, and for how long, in ms. */
   textsWaitingMax: 256,
-  textsWaitMsMax: 15_000,
+  textsWaitMsMax: 60_000,
   /** Characters of trees and of texts that were read and are kept: saved queries repeat them. */
   treesCharsMax: 8 * 1024 * 1024,
   /** The least that one cached tree counts, in characters. */
