@@ -3,13 +3,12 @@
 import { Fault } from "../core/fault.ts";
 import { fieldFault, parseInsightName, present } from "../http/fields/field_fault.ts";
 import type { QueryEngine } from "../query/engine.ts";
-import { readDrawing } from "../query/result.ts";
 import { sharingLimits } from "../sharing/limits.ts";
 import type { Shareable } from "../sharing/operations.ts";
 import type { BoardReader, SharedContent, SharedInsight } from "../sharing/results.ts";
 import type { SharedLink } from "../sharing/store.ts";
 import { mapInSlices } from "../work/slices.ts";
-import { type InsightParts, publicDetail } from "./show.ts";
+import { type InsightParts, publicDetail, runWithTotals } from "./show.ts";
 import { getDashboardContent, getInsight, getShownInsights, type InsightRow } from "./store.ts";
 
 const listOfEvents = "A list of events is not shown by a link.";
@@ -47,9 +46,7 @@ export function openBoardReader({ sql, queries, clock }: InsightParts): BoardRea
         const isLate = clock.elapsed() > end;
         const { timezone: zone = timezone, ...answer } = await answerInsight(queries, row, isLate);
         timezone = zone;
-        // Nothing else of the query is sent.
-        const look = readDrawing(row.query);
-        insights.push({ insight_id: row.id, ...readNames(row), ...answer, look });
+        insights.push({ insight_id: row.id, ...readNames(row), ...answer });
       }
       return { timezone, insights };
     },
@@ -65,14 +62,25 @@ async function answerInsight(
   queries: QueryEngine,
   row: InsightRow,
   isLate: boolean,
-): Promise<Pick<SharedInsight, "results" | "type" | "error"> & { timezone?: string }> {
+): Promise<Omit<SharedInsight, "insight_id" | "name" | "description"> & { timezone?: string }> {
   try {
     if (queries.check(row.query).type === "table") return { results: [], error: listOfEvents };
     if (isLate) return { results: [], error: "The dashboard's other insights took too long." };
-    const { type, results, timezone } = await queries.run(row.project_id, row.query, {
-      abort: AbortSignal.timeout(sharingLimits.insightMsMax),
-    });
-    return { type, results: await mapInSlices(results, withoutOthers), timezone };
+    const abort = AbortSignal.timeout(sharingLimits.insightMsMax);
+    const { type, results, timezone, totals, drawing } = await runWithTotals(
+      queries,
+      row.project_id,
+      row.query,
+      { abort },
+    );
+    return {
+      type,
+      results: await mapInSlices(results, withoutOthers),
+      ...(totals && { totals: totals.map(withoutOthers) }),
+      timezone,
+      // Nothing else of the query is sent.
+      look: drawing,
+    };
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
     return { results: [], error: publicDetail(thrown) };

@@ -3,7 +3,8 @@
 import { Fault } from "../core/fault.ts";
 import type { QueryEngine } from "../query/engine.ts";
 import type { QueryCaller } from "../query/permits.ts";
-import { shownResults } from "../query/result.ts";
+import { readDrawing, shownResults, type TrendLine } from "../query/result.ts";
+import { needsTotals, toTotalsQuery } from "../query/results/figures.ts";
 import type { Uses } from "../storage/services.ts";
 import { insightLimits } from "./limits.ts";
 import type { Insight } from "./model.ts";
@@ -98,12 +99,38 @@ export function openInsightReader({ sql, queries }: Omit<InsightParts, "clock">)
   };
 }
 
+/**
+ * Runs an insight's query for readers who send no further ones; of a trend that does not add up, its numbers of the
+ * whole time, too.
+ * @throws as QueryEngine.run.
+ */
+export async function runWithTotals(
+  queries: QueryEngine,
+  project_id: number,
+  query: unknown,
+  caller: QueryCaller = {},
+) {
+  const drawing = readDrawing(query);
+  const answer = { ...(await queries.run(project_id, query, caller)), drawing, totals: undefined };
+  const lines = answer.type === "series" ? (answer.results as TrendLine[]) : [];
+  if (!needsTotals(query, lines, drawing.display ?? "")) return answer;
+  const totals = await queries
+    .run(project_id, toTotalsQuery(query, String(lines[0]!.days[0] ?? "")), caller)
+    .then(({ results }) => results as TrendLine[], withoutTotals);
+  return { ...answer, totals };
+}
+
+/** A chart whose numbers are refused is shown without them. */
+function withoutTotals(thrown: unknown): undefined {
+  if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
+}
+
 /** An insight's name, and the result of its query or, as a sentence to show, why there is none. */
 async function read(queries: QueryEngine, { id, short_id, project_id, query, ...row }: store.InsightRow) {
   const name = row.name || row.derived_name || `Insight ${short_id}`;
   try {
-    const { table, ...result } = await queries.run(project_id, query);
-    return { id, name, ...result, columns: table?.columns, error: undefined };
+    const { table, ...result } = await runWithTotals(queries, project_id, query);
+    return { id, name, ...result, columns: table?.columns, types: table?.types, error: undefined };
   } catch (thrown) {
     // Other errors may contain a store's message, which is not shown.
     const error = thrown instanceof Fault ? publicDetail(thrown) : "The event store cannot be reached.";

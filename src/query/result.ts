@@ -146,7 +146,7 @@ export interface QueryDrawing {
 /** @param query as it was saved, with the nodes around it. */
 export function readDrawing(query: unknown): QueryDrawing {
   const outer = toFields(query);
-  const source = "source" in outer ? toFields(outer["source"]) : outer;
+  const source = unwrapQuery(query);
   const { display } = "display" in outer ? outer : toFields(source["trendsFilter"]);
   const { retentionType } = toFields(source["retentionFilter"]);
   return {
@@ -157,4 +157,19 @@ export function readDrawing(query: unknown): QueryDrawing {
   };
 }
 
-const toFields = (value: unknown) => Object(value) as Record<string, unknown>;
+type JsonFields = Readonly<Record<string, unknown>>;
+
+export function isFields(value: unknown): value is JsonFields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The members of an object; none of what is none. */
+export function toFields(value: unknown): JsonFields {
+  return isFields(value) ? value : {};
+}
+
+/** A saved query without the nodes around it. */
+export function unwrapQuery(query: unknown): JsonFields {
+  const outer = toFields(query);
+  return "source" in outer ? toFields(outer["source"]) : outer;
+}

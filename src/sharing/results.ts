@@ -120,6 +120,8 @@ export interface SharedInsight {
   type?: string;
   /** Only those that its chart needs; empty with an error. */
   results: unknown[];
+  /** The numbers of its whole time, where its results do not add up to them. */
+  totals?: unknown[];
   /** The fields of its query that its chart needs. */
   look?: { display?: string; retentionType?: string };
   error?: string;

@@ -144,7 +144,7 @@ export const signUps: InsightView = {
   interval: "day",
   date_from: "2024-01-13T00:00:00Z",
   date_to: "2024-01-15T23:59:59Z",
-  results: [{ label: "signed up", labels, days: [], data: [5, 7, 11], count: 23 }],
+  results: [{ label: "signed up", labels, days: labels, data: [5, 7, 11], count: 23 }],
 };
 
 /** Answers every insight with the first, every dashboard with all. */

@@ -14,9 +14,3 @@ export function fieldTime(offsetMs: number): string {
 export function localZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
-
-/** The wall-clock time of a time zone now, in seconds, as if it were UTC: comparable with toTimes(). */
-export function wallClockNow(timeZone: string): number {
-  const format = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "medium" });
-  return new Date(`${format.format(nowMs()).replace(" ", "T")}Z`).getTime() / 1000;
-}

@@ -3,6 +3,7 @@
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { QueryDrawing, ResultType } from "../../query/result.ts";
+import type { DrawnLine } from "../../query/results/figures.ts";
 import { type Layouts, toShapes } from "./dashboards/layout.ts";
 import { ResultView } from "./explore/result_view.tsx";
 import { readResults } from "./explore/results.ts";
@@ -20,6 +21,7 @@ interface SharedInsight {
   description: string;
   type?: ResultType;
   results: unknown[];
+  totals?: DrawnLine[];
   look?: QueryDrawing;
   error?: string;
 }
@@ -97,7 +99,7 @@ function Board({ board: { kind, description, timezone, computed_at, tiles } }: {
 }
 
 function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: boolean; height: number }) {
-  const { type: result_type, results, look = {}, error } = tile;
+  const { type: result_type, results, totals, look = {}, error } = tile;
   return (
     <>
       {!isAlone && <h2>{tile.name}</h2>}
@@ -108,6 +110,7 @@ function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: bool
         <ResultView
           {...readResults({ result_type, results })}
           drawing={look}
+          totals={totals}
           small={!isAlone}
           height={height}
         />

@@ -3,11 +3,21 @@
 import { trimToChars } from "../../core/trim.ts";
 import {
   type FunnelStep,
+  type QueryDrawing,
   type ResultShapes,
   type ResultType,
   toFunnels,
-  type TrendLine,
 } from "../../query/result.ts";
+import { nameColumns, toChartRows } from "../../query/results/chart_rows.ts";
+import {
+  countReturned,
+  type DrawnLine,
+  markUnfinished,
+  readFigures,
+  type ResultFigure,
+  sumLine,
+  wallClockAt,
+} from "../../query/results/figures.ts";
 import { subscriptionLimits } from "../limits.ts";
 import type { Cell, Chart, Figure, Section, Table } from "./model.ts";
 import { durationText } from "./numbers.ts";
@@ -22,8 +32,15 @@ export interface InsightView {
   date_from?: string | null;
   date_to?: string | null;
   results?: unknown[];
-  /** Columns of a list of events. */
+  /** The numbers of the whole time of lines that do not add up. */
+  totals?: readonly DrawnLine[] | undefined;
+  drawing?: QueryDrawing;
+  /** Columns of a table, and their types. */
   columns?: readonly string[] | undefined;
+  types?: readonly string[] | undefined;
+  timezone?: string;
+  /** ISO 8601. */
+  computed_at?: string;
   /** Why there are no results. */
   error?: string | null | undefined;
 }
@@ -64,15 +81,16 @@ type Content = Pick<Section, "figures" | "chart"> & { table: Rows | null };
 
 const nothing: Content = { figures: [], chart: null, table: null };
 
-function chooseContent({ type, results = [], columns, error }: InsightView): Content {
+function chooseContent(insight: InsightView): Content {
+  const { type, results = [], error } = insight;
   if (error || type === null || results.length === 0) return nothing;
-  return (contents[type] as (results: unknown[], columns?: readonly string[]) => Content)(results, columns);
+  return (contents[type] as (results: unknown[], insight: InsightView) => Content)(results, insight);
 }
 
 type Results<Type extends ResultType> = ResultShapes[Type][];
 
 const contents: {
-  [Type in ResultType]: (results: Results<Type>, columns?: readonly string[]) => Content;
+  [Type in ResultType]: (results: Results<Type>, insight: InsightView) => Content;
 } = {
   series: trendsContent,
   steps: funnelContent,
@@ -84,54 +102,62 @@ const contents: {
   table: rowsContent,
 };
 
-/** `isBefore`, `earlier`: for a query that compares, whether it is of the time before, and the line of that. */
-type Line = Chart["series"][number] & { total: number; isBefore?: boolean; earlier?: TrendLine | undefined };
+/** `total`: the sum, or the one number, of a line that has one. */
+type Line = Chart["series"][number] & { total: number | undefined; isBefore: boolean };
 
-function trendsContent(results: Results<"series">): Content {
+function trendsContent(results: Results<"series">, { drawing = {}, totals }: InsightView): Content {
+  const { display = "" } = drawing;
   const all = results.map((line) => {
     const isBefore = line.compare_label === "previous";
     const label = isBefore ? `${toLabel(line.label)} (before)` : toLabel(line.label);
-    return { label, values: line.data, labels: line.labels, total: readTotal(line), isBefore, line };
+    return { label, values: line.data, total: sumLine(line, display), isBefore, count: line.count };
   });
-  const earlier = new Map(all.filter(({ isBefore }) => isBefore).map(({ label, line }) => [label, line]));
-  const sorted = all
-    .map((item) => ({ ...item, earlier: earlier.get(`${item.label} (before)`) }))
-    .toSorted((a, b) => Number(a.isBefore) - Number(b.isBefore) || b.total - a.total);
-  const labels = sorted[0]?.labels ?? [];
-  const totals = all.map(({ label, total }): Cell[] => [label, total]);
-  const table = labels.length < 2 ? { columns: ["Series", "Total"], rows: totals } : trendsTable(all, labels);
-  return linesContent(sorted, labels, "", table);
+  const weigh = ({ total, count }: (typeof all)[number]) => total ?? count;
+  const sorted = all.toSorted((a, b) => Number(a.isBefore) - Number(b.isBefore) || weigh(b) - weigh(a));
+  const labels = results[0]!.labels;
+  const rows = all.map(({ label, total }): Cell[] => [label, total ?? null]);
+  const table = labels.length < 2 ? { columns: ["Series", "Total"], rows } : trendsTable(all, labels);
+  const compares = all.some(({ isBefore }) => isBefore);
+  const figures = readFigures(results, { display, totals })
+    .flatMap(({ value, ...figure }) => (value === undefined ? [] : [{ ...figure, value }]))
+    .toSorted((a, b) => b.value - a.value)
+    .slice(0, subscriptionLimits.reportFiguresMax)
+    .map(({ line, value, ...earlier }): Figure => {
+      return {
+        label: toLabel(line.label),
+        value,
+        unit: "",
+        ...(compares ? changeSince(earlier) : { before: null }),
+      };
+    });
+  return { figures, chart: linesChart(sorted, labels, ""), table };
 }
 
-/** A line's number of its whole time, or of a part of it. */
-const readTotal = ({ aggregated_value, count }: Pick<TrendLine, "aggregated_value" | "count">): number =>
-  aggregated_value ?? count;
-
 /** Names what a figure's change is since: the time before, or the part of it as far as now. */
-function changeSince(earlier: TrendLine | undefined): Pick<Figure, "before" | "since"> {
-  if (!earlier) return { before: null };
-  const { until } = earlier;
-  if (!until) return { before: readTotal(earlier), since: "since the time before" };
-  return {
-    before: readTotal(until),
-    since: `since the time before, until ${until.date_to.slice(11, 16)}`,
-  };
+function changeSince({
+  before,
+  until,
+}: Pick<ResultFigure, "before" | "until">): Pick<Figure, "before" | "since"> {
+  if (before === undefined) return { before: null };
+  const part = until ? `, until ${until.date_to.slice(11, 16)}` : "";
+  return { before, since: `since the time before${part}` };
 }
 
 /** The first lines; where they have one value each, as bars. */
-function linesContent(lines: readonly Line[], labels: string[], unit: "" | "%", table: Rows): Content {
+function linesChart(
+  lines: readonly Pick<Line, "label" | "values" | "total">[],
+  labels: string[],
+  unit: "" | "%",
+) {
   const firstLines = lines.slice(0, subscriptionLimits.reportSeriesMax);
-  const names = firstLines.map(({ label }) => label);
-  const totals = firstLines.map(({ total }) => total);
   const series = firstLines.map(({ label, values }) => ({ label, values }));
-  return {
-    figures: firstLines
-      .filter(({ isBefore }) => !isBefore)
-      .slice(0, subscriptionLimits.reportFiguresMax)
-      .map(({ label, total, earlier }) => ({ label, value: total, unit, ...changeSince(earlier) })),
-    chart: labels.length < 2 ? barChart(names, totals, unit) : { kind: "line", labels, series, unit },
-    table,
-  };
+  if (labels.length > 1) return { kind: "line" as const, labels, series, unit };
+  const values = firstLines.map((line) => line.total ?? line.values[0] ?? 0);
+  return barChart(
+    firstLines.map(({ label }) => label),
+    values,
+    unit,
+  );
 }
 
 /** A site's figures: their changes come from the query's own comparison, not from the last delivery. */
@@ -155,7 +181,7 @@ function trendsTable(all: readonly Line[], labels: string[]): Rows {
     const rows = labels.map((label, i): Cell[] => [label, ...all.map(({ values }) => values[i] ?? null)]);
     return { columns: ["Date", ...all.map(({ label }) => label)], rows: rows.toReversed() };
   }
-  const rows = all.map(({ label, values, total }): Cell[] => [label, total, values.at(-1) ?? null]);
+  const rows = all.map(({ label, values, total }): Cell[] => [label, total ?? null, values.at(-1) ?? null]);
   return { columns: ["Series", "Total", labels.at(-1) ?? "Last"], rows };
 }
 
@@ -167,7 +193,7 @@ function funnelContent(results: Results<"steps">): Content {
     const first = steps[0]?.count ?? 0;
     const group = funnels.length > 1 ? `${toLabel(steps[0]?.breakdown_value)}: ` : "";
     steps.forEach((step, i) => {
-      const { count, average_conversion_time: time } = step;
+      const { count, median_conversion_time: time } = step;
       const earlier = steps[i - 1]?.count ?? count;
       const percents = [toPercent(count, first), toPercent(count, earlier)].map((percent) => `${percent}%`);
       const name = `${group}${stepName(step, i)}`;
@@ -183,21 +209,21 @@ function funnelContent(results: Results<"steps">): Content {
   return {
     figures: figures.slice(0, subscriptionLimits.reportFiguresMax),
     chart: funnels.length === 1 ? barChart(steps.map(stepName), counts, "") : barChart(groups, percents, "%"),
-    table: { columns: ["Step", "Persons", "Of the first", "Of the step before", "Average time"], rows },
+    table: { columns: ["Step", "Persons", "Of the first", "Of the step before", "Median time"], rows },
   };
 }
 
-/** Conversion over time: rates do not add up, so the figure is the last one. */
+/** Conversion over time: rates do not add up, so there is no figure. */
 function ratesContent(results: Results<"conversions">): Content {
   const all = results.map(({ data: values, breakdown_value }) => {
     const label = breakdown_value === undefined ? "conversion" : toLabel(breakdown_value);
-    return { label, values, total: values.at(-1) ?? 0 };
+    return { label, values, total: undefined };
   });
   const { labels } = results[0]!;
   const wide = all.slice(0, subscriptionLimits.reportColumnsMax - 1);
   const rows = labels.map((label, i): Cell[] => [label, ...wide.map(({ values }) => `${values[i] ?? 0}%`)]);
   const table = { columns: ["Date", ...wide.map(({ label }) => label)], rows: rows.toReversed() };
-  return linesContent(all, labels, "%", table);
+  return { figures: [], chart: linesChart(all, labels, "%"), table };
 }
 
 function timesContent(results: Results<"times">): Content {
@@ -221,42 +247,57 @@ function stepName({ custom_name, name }: FunnelStep, i: number): string {
   return `${i + 1}. ${toLabel(custom_name ?? name)}`;
 }
 
-function retentionContent(results: Results<"grid">): Content {
-  const cohorts = results.map(({ label, date, values }) => ({
-    label: toLabel(label),
-    date: readDay(date),
-    counts: values.map(({ count }) => count),
-  }));
-  const periods = Math.max(0, ...cohorts.map(({ counts }) => counts.length));
-  // A period counts only the cohorts that have reached it.
-  const curve = Array.from({ length: periods }, (_, i) => {
-    const reached = cohorts.filter(({ counts }) => counts.length > i);
-    const sum = (at: number) => reached.reduce((total, { counts }) => total + (counts[at] ?? 0), 0);
-    return toPercent(sum(i), sum(0));
-  });
-  const names = Array.from({ length: periods }, (_, i) => cohorts[i]?.label ?? String(i));
-  const columnNames = names.slice(0, subscriptionLimits.reportColumnsMax + 1);
-  const rows = cohorts.map(({ label, date, counts: [size = 0, ...later] }): Cell[] => {
-    const percents = columnNames
-      .slice(1)
-      .map((_, i) => (i < later.length ? `${toPercent(later[i] ?? 0, size)}%` : ""));
-    return [date ?? label, size, ...percents];
-  });
-  const figures = curve.slice(1, 2).map((value): Figure => {
-    return { label: `came back: ${names[1]}`, value, unit: "%", before: null };
+/** An interval that is not over counts in no percentage. */
+function retentionContent(results: Results<"grid">, { computed_at, timezone = "UTC" }: InsightView): Content {
+  const now = computed_at ? wallClockAt(Date.parse(computed_at), timezone) : Number.POSITIVE_INFINITY;
+  const { isUnfinished } = markUnfinished(results, now);
+  const names = results.map(({ label }) => toLabel(label));
+  const periods = Math.max(0, ...results.map(({ values }) => values.length));
+  const curve = Array.from({ length: periods }, (_, i) => countReturned(results, i, now))
+    .filter(({ began }, i) => i === 0 || began > 0)
+    .map(({ began, back }) => toPercent(back, began));
+  const periodNames = Array.from({ length: periods }, (_, i) => names[i] ?? String(i));
+  const columnNames = periodNames.slice(0, subscriptionLimits.reportColumnsMax + 1);
+  const rows = results.map(({ date, values: [size = { count: 0 }, ...later] }, row): Cell[] => {
+    const percents = columnNames.slice(1).map((_, i) => {
+      const percent = `${toPercent(later[i]?.count ?? 0, size.count)}%`;
+      return i >= later.length ? "" : isUnfinished(row, i + 1) ? `${percent} so far` : percent;
+    });
+    return [readDay(date) ?? names[row]!, size.count, ...percents];
   });
   return {
-    figures,
-    chart: { kind: "line", labels: names, series: [{ label: "came back", values: curve }], unit: "%" },
+    figures: curve.slice(1, 2).map((value): Figure => {
+      return { label: `came back: ${columnNames[1]}`, value, unit: "%", before: null };
+    }),
+    chart: {
+      kind: "line",
+      labels: periodNames.slice(0, curve.length),
+      series: [{ label: "came back", values: curve }],
+      unit: "%",
+    },
     table: { columns: ["Cohort", "Size", ...columnNames.slice(1)], rows },
   };
 }
 
-function rowsContent(results: Results<"table">, columns: readonly string[] = []): Content {
-  const names = columns.slice(0, subscriptionLimits.reportColumnsMax);
-  const rows = results.map((row) => row.slice(0, names.length).map(toCell));
-  return { ...nothing, table: { columns: names, rows } };
+/** Rows of SQL as the page has them: those of a time newest first, and where it draws a chart with that. */
+function rowsContent(results: Results<"table">, { columns = [], types = [], drawing }: InsightView): Content {
+  const names = nameColumns(results, columns).slice(0, subscriptionLimits.reportColumnsMax);
+  const isDrawn = ["ActionsLineGraph", "ActionsBar"].includes(drawing?.display ?? "");
+  const found = toChartRows(nameColumns(results, columns), types, results);
+  const rows = found?.isTime && isAscending(results) ? results.toReversed() : results;
+  const table = { columns: names, rows: rows.map((row) => row.slice(0, names.length).map(toCell)) };
+  if (!isDrawn || !found) return { ...nothing, table };
+  const series = found.series
+    .slice(0, subscriptionLimits.reportSeriesMax)
+    .map(({ label, values }) => ({ label, values: values.map((value) => value ?? 0) }));
+  const chart: Chart =
+    found.isTime && found.names.length > 1
+      ? { kind: "line", labels: found.names, series, unit: "" }
+      : barChart(found.names, series[0]!.values, "");
+  return { figures: [], chart, table };
 }
+
+const isAscending = (rows: readonly unknown[][]) => String(rows[0]?.[0]) < String(rows.at(-1)?.[0]);
 
 function barChart(labels: string[], values: number[], unit: "" | "%"): Chart {
   const names = labels.slice(0, subscriptionLimits.reportBarsMax);

@@ -82,7 +82,7 @@ test("a site's figures stand beside the same part of the time before", () => {
   ]);
 });
 
-test("a funnel's conversion is a line for each value, its figure the last share", () => {
+test("a funnel's conversion is a line for each value, and no figure: shares do not add up", () => {
   const line = (value: string, data: number[]) => ({
     count: 3,
     data,
@@ -92,10 +92,7 @@ test("a funnel's conversion is a line for each value, its figure the last share"
   });
   const results = [line("pro", [50, 0, 25]), line("free", [0, 0, 100])];
   expect(buildSection({ ...signUps, type: "conversions", results }, undefined)).toMatchObject({
-    figures: [
-      { label: "pro", value: 25, unit: "%" },
-      { label: "free", value: 100, unit: "%" },
-    ],
+    figures: [],
     chart: { kind: "line", unit: "%", series: [{ values: [50, 0, 25] }, { values: [0, 0, 100] }] },
     table: { columns: ["Date", "pro", "free"], rows: [["15-Jan-2024", "25%", "100%"], {}, {}] },
   });
@@ -169,8 +166,8 @@ test("one total for each series is a bar each", () => {
 
 test("a funnel shows how many converted, and how fast", () => {
   const results = [
-    { name: "$pageview", order: 0, count: 200, average_conversion_time: null },
-    { name: "paid", custom_name: "bought", order: 1, count: 50, average_conversion_time: 7200 },
+    { name: "$pageview", order: 0, count: 200, median_conversion_time: null },
+    { name: "paid", custom_name: "bought", order: 1, count: 50, median_conversion_time: 7200 },
   ];
   const { figures, chart, table } = buildSection({ id: 1, name: "F", type: "steps", results }, undefined);
   expect(figures).toEqual([{ label: "conversion", value: 25, unit: "%", before: null }]);

@@ -5,7 +5,7 @@ import { useContext } from "preact/hooks";
 import type { FunnelStep, PathLink, TrendLine } from "../../../query/result.ts";
 import { buildHref } from "../session/route.ts";
 import { SessionContext } from "../session/session.ts";
-import { type Fields, toFields, toList, toSource, toText } from "../values.ts";
+import { type Fields, toFields, toList, toText, unwrapQuery } from "../values.ts";
 
 /** Fields of an ActorsQuery. */
 export interface PersonsQuery {
@@ -101,7 +101,7 @@ const FigureQueryContext = createContext<Fields | undefined>(undefined);
 
 /** @param query as it was sent or saved, with the nodes around it. */
 export function FigureSource({ query, children }: { query: unknown; children: ComponentChildren }) {
-  return <FigureQueryContext.Provider value={toSource(query)}>{children}</FigureQueryContext.Provider>;
+  return <FigureQueryContext.Provider value={unwrapQuery(query)}>{children}</FigureQueryContext.Provider>;
 }
 
 /**

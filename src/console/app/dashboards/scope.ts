@@ -6,7 +6,7 @@ import {
   readAddressConditions,
   toProperties,
 } from "../filters/conditions.ts";
-import { toSource } from "../values.ts";
+import { unwrapQuery } from "../values.ts";
 
 export interface Scope {
   /** The range in the API's form; "" leaves each insight its own. */
@@ -41,7 +41,7 @@ const ranged = new Set(
  * @param saved the query of an insight, with the nodes around it.
  */
 export function scopedQuery(saved: unknown, { range, to, conditions }: Scope) {
-  const query = toSource(saved);
+  const query = unwrapQuery(saved);
   const properties = toProperties(conditions);
   const isRetention = query["kind"] === "RetentionQuery";
   const isRanged = ranged.has(String(query["kind"]));

@@ -9,7 +9,7 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useRead } from "../session/use_loaded.ts";
 import { ConfirmButton, Field, Form } from "../ui/forms.tsx";
 import { Button, LoadError, Loading, Outcome } from "../ui/parts.tsx";
-import { toSource } from "../values.ts";
+import { unwrapQuery } from "../values.ts";
 import { type Scope, scopedQuery } from "./scope.ts";
 
 interface TileProps {
@@ -47,7 +47,7 @@ export function TileResult({ insight, scope, height, reloaded }: TileProps) {
     return {
       // The nodes around the query decide how it is drawn.
       query:
-        toSource(insight.query) === insight.query ? body : { ...(insight.query as object), source: body },
+        unwrapQuery(insight.query) === insight.query ? body : { ...(insight.query as object), source: body },
       result,
       result_type: result_type ?? null,
       columns,

@@ -8,7 +8,7 @@ import { rangeBefore } from "../ui/chart/intervals.ts";
 import { durationText, numberText, percentText, signedText } from "../ui/format.ts";
 import { Cut, FigureLink } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
-import { toSource } from "../values.ts";
+import { unwrapQuery } from "../values.ts";
 import { nameStep, shownValue } from "./results.ts";
 
 const stepLettersMax = 100;
@@ -53,7 +53,7 @@ const findEnds = (steps: readonly FunnelStep[]) => ({
 /** The rate of the time before: two queries, since the API returns the days of a range with its result. */
 function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
   const mayQuery = useAllowed("query:read");
-  const source = toSource(query);
+  const source = unwrapQuery(query);
   const loaded = useRead(
     async (api, signal) => {
       if (!mayQuery) return undefined;

@@ -8,13 +8,14 @@ import {
   type TypedResults,
   type WebFigure,
 } from "../../../query/result.ts";
+import { type DrawnLine, isTotals } from "../../../query/results/figures.ts";
 import { linkPersons, useFigureHref } from "../actors/figures.tsx";
 import { DataButtons } from "../ui/copying.tsx";
 import { capitalized, durationText, numberText } from "../ui/format.ts";
 import { Cut, FigureLink } from "../ui/parts.tsx";
 import { Bars, Table } from "../ui/table.tsx";
 import { FunnelView } from "./funnel_view.tsx";
-import { figureText, isTotals, toLines, toTable, untilText } from "./results.ts";
+import { figureText, toLines, toTable, untilText } from "./results.ts";
 import { RetentionView } from "./retention_view.tsx";
 import { TableView } from "./rows/table_view.tsx";
 import { TotalsView } from "./totals_view.tsx";
@@ -29,8 +30,9 @@ export interface ViewProps {
   columns?: readonly string[];
   types?: readonly string[];
   drawing?: QueryDrawing;
-  /** The query of the results, where further queries may be sent. */
+  /** The query of the results, where further queries may be sent; otherwise their numbers of the whole time. */
   query?: unknown;
+  totals?: readonly DrawnLine[] | undefined;
   /** Shown where there are no results. */
   empty?: string;
 }
@@ -47,13 +49,13 @@ export function ResultView(props: ViewProps & TypedResults) {
 }
 
 function Picture(props: ViewProps & TypedResults) {
-  const { small = false, height = 280, columns = [], types = [], drawing = {}, query } = props;
+  const { small = false, height = 280, columns = [], types = [], drawing = {}, query, totals } = props;
   const { display = "" } = drawing;
   switch (props.type) {
     case "series":
       if (isTotals(props.results))
         return <TotalsView series={props.results} display={display} query={query} />;
-      return <TrendView series={props.results} {...{ display, small, height }} query={query} />;
+      return <TrendView series={props.results} {...{ display, small, height, query, totals }} />;
     case "conversions":
       return <TrendView series={toLines(props.results)} {...{ display, small, height }} query={query} />;
     case "grid":

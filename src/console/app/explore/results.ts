@@ -8,18 +8,15 @@ import {
   type ResultType,
   type RetentionCohort,
   toFunnels,
-  type TrendLine,
   type TypedResults,
   type WebFigure,
 } from "../../../query/result.ts";
+import { nameColumns } from "../../../query/results/chart_rows.ts";
+import { type DrawnLine, isTotals } from "../../../query/results/figures.ts";
 import { nameTimes } from "../ui/chart/intervals.ts";
 import type { Cell, TableData } from "../ui/csv.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
 import { maths, needsProperty } from "./choices.ts";
-import { nameColumns } from "./rows/cells.ts";
-
-/** A line, of which only what is drawn is needed. */
-export type TrendSeries = Pick<TrendLine, "label" | "data" | "days"> & Partial<TrendLine>;
 
 /** The API's reply to a query. */
 export interface QueryReply {
@@ -44,13 +41,8 @@ export function readResults({ result_type, results }: QueryReply): TypedResults 
 export const nameStep = ({ custom_name, name }: FunnelStep): string => custom_name ?? name;
 
 /** Conversions by interval, which have no name of their own, as lines. */
-export function toLines(conversions: readonly FunnelTrend[]): TrendSeries[] {
+export function toLines(conversions: readonly FunnelTrend[]): DrawnLine[] {
   return conversions.map((line) => ({ ...line, label: "Conversion, %", action: null }));
-}
-
-/** Whether each series is one number. */
-export function isTotals(series: readonly TrendSeries[]): boolean {
-  return series.some(({ data, aggregated_value }) => data.length === 0 && aggregated_value !== undefined);
 }
 
 /** A figure of a site; a dash where there were no visits. */
@@ -66,7 +58,7 @@ export function untilText(until: { date_to: string } | undefined): string {
 }
 
 /** The name of each series. Different events with equal names get their letter, as in formulas. */
-export function nameAllSeries(series: readonly TrendSeries[]): string[] {
+export function nameAllSeries(series: readonly DrawnLine[]): string[] {
   const names = series.map(nameSeries);
   const orders = Map.groupBy(
     series.map(({ action }) => action?.order),
@@ -78,7 +70,7 @@ export function nameAllSeries(series: readonly TrendSeries[]): string[] {
   });
 }
 
-export function nameSeries(series: TrendSeries): string {
+export function nameSeries(series: DrawnLine): string {
   const { label, action, breakdown_value, compare_label, status } = series;
   const event = action?.custom_name ?? action?.name ?? label;
   const counted = action && !action.custom_name ? countedText(action) : "";
@@ -88,7 +80,7 @@ export function nameSeries(series: TrendSeries): string {
 }
 
 /** The math in words; "" for a count of events. */
-function countedText({ math, math_property: property }: NonNullable<TrendSeries["action"]>): string {
+function countedText({ math, math_property: property }: NonNullable<DrawnLine["action"]>): string {
   if (!math || math === "total") return "";
   if (math === "unique_group") return " · Groups";
   const title = maths.find(([name]) => name === math)?.[1] ?? math;
@@ -101,14 +93,6 @@ export function shownValue(value: unknown): string {
   const text = String(value);
   if (text === noValue || text === "") return "(none)";
   return text === otherValues ? "(other)" : text;
-}
-
-/** Maths whose intervals add up to the whole time, since each event or person is in one interval. */
-const summableMaths = new Set(["total", "sum", "first_time_for_user", "first_matching_event_for_user"]);
-
-export function isSummable({ action, days, status }: TrendSeries, display: string): boolean {
-  const isOfTimes = typeof days[0] === "string" && !status && display !== "ActionsLineGraphCumulative";
-  return isOfTimes && action !== null && summableMaths.has(action?.math ?? "total");
 }
 
 /** @param columns of rows. */
@@ -147,7 +131,7 @@ export function toTable({ type, results }: TypedResults, columns: readonly strin
   }
 }
 
-function trendTable(series: readonly TrendSeries[]): TableData {
+function trendTable(series: readonly DrawnLine[]): TableData {
   const days = series[0]?.days ?? [];
   const isOfTimes = typeof days[0] === "string";
   const names = isOfTimes ? nameTimes(days) : (series[0]?.labels ?? days.map(String));
@@ -158,7 +142,7 @@ function trendTable(series: readonly TrendSeries[]): TableData {
   };
 }
 
-function totalsTable(series: readonly TrendSeries[]): TableData {
+function totalsTable(series: readonly DrawnLine[]): TableData {
   const names = nameAllSeries(series);
   const rows = series.map((item, i) => [names[i], item.aggregated_value]);
   return { name: "totals", columns: ["Series", "Number"], rows };

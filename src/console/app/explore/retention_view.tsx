@@ -1,10 +1,10 @@
 // Persons by the interval in which they did something, and how many of them came back.
 
 import type { RetentionCohort } from "../../../query/result.ts";
+import { countReturned, markUnfinished, wallClockAt } from "../../../query/results/figures.ts";
 import { cellPersons, useFigureHref } from "../actors/figures.tsx";
-import { wallClockNow } from "../clock.ts";
+import { nowMs } from "../clock.ts";
 import { useZone } from "../session/session.ts";
-import { toTimes, unfinishedAt } from "../ui/chart/intervals.ts";
 import { dayText, numberText, percentText } from "../ui/format.ts";
 import { FigureLink } from "../ui/parts.tsx";
 
@@ -26,17 +26,14 @@ const kindsOfRetention: Readonly<Record<string, readonly [head: string, sentence
 export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
   const [head, sentence] = kindsOfRetention[retentionType] ?? ["Interval", "Persons who came back."];
   const hrefOfFigure = useFigureHref();
-  const now = wallClockNow(useZone());
+  const now = wallClockAt(nowMs(), useZone());
   const isHourly = cohorts[0]?.label.startsWith("Hour") === true;
   const longest = Math.max(...cohorts.map(({ values }) => values.length));
   const offsets = Array.from({ length: longest }, (_, i) => i);
-  const times = toTimes(cohorts.map(({ date }) => date.slice(0, 19)));
-  // The last cell of each row is of the last interval.
-  const isOpen = unfinishedAt(times, now) === cohorts.length - 1;
-  const isUnfinished = (row: number, column: number) => isOpen && row + column === cohorts.length - 1;
+  const { isOpen, isUnfinished } = markUnfinished(cohorts, now);
   return (
     <>
-      {renderCameBack(cohorts, isUnfinished)}
+      {renderReturned(countReturned(cohorts, 1, now))}
       <p class="quiet">{sentence}</p>
       <div class="cohort scroll" tabIndex={0} role="group" aria-label="Retention">
         <table>
@@ -78,10 +75,7 @@ export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
 }
 
 /** How many came back in the next interval, of all rows where that is over. */
-function renderCameBack(cohorts: RetentionCohort[], isUnfinished: (row: number, column: number) => boolean) {
-  const whole = cohorts.filter(({ values }, row) => values.length > 1 && !isUnfinished(row, 1));
-  const count = (column: number) => whole.reduce((sum, { values }) => sum + (values[column]?.count ?? 0), 0);
-  const [began, back] = [count(0), count(1)];
+function renderReturned({ began, back }: ReturnType<typeof countReturned>) {
   if (began === 0) return null;
   return (
     <div class="bold-numbers headline">

@@ -1,7 +1,7 @@
 // Turns a saved query back into the form's, if the form can show all of it.
 
 import { type Condition, readConditions, toOwner, toProperties } from "../filters/conditions.ts";
-import { type Fields, isFields, toFields, toList, toNumber, toSource, toText } from "../values.ts";
+import { type Fields, isFields, toFields, toList, toNumber, toText, unwrapQuery } from "../values.ts";
 import { kindNames, kinds, periods, seriesMax } from "./choices.ts";
 import { anyEvent, type InsightQuery, plainQuery, readFilters, type Series, toQueryBody } from "./query.ts";
 
@@ -10,7 +10,7 @@ import { anyEvent, type InsightQuery, plainQuery, readFilters, type Series, toQu
  * would lose them.
  */
 export function toFormQuery(saved: unknown): InsightQuery | undefined {
-  const query = normalized(withoutDrawing(toSource(saved)));
+  const query = normalized(withoutDrawing(unwrapQuery(saved)));
   const formQuery = readFormQuery(query);
   const toMeaning = (item: unknown) => JSON.stringify(withoutDefaults(item));
   return formQuery && toMeaning(toQueryBody(formQuery)) === toMeaning(query) ? formQuery : undefined;
@@ -18,7 +18,7 @@ export function toFormQuery(saved: unknown): InsightQuery | undefined {
 
 /** The query to be saved instead of `saved`: fields that only decide how it is drawn stay. */
 export function savedWith(saved: unknown, formQuery: InsightQuery): object {
-  const [next, before] = [toQueryBody(formQuery), toSource(saved)];
+  const [next, before] = [toQueryBody(formQuery), unwrapQuery(saved)];
   const source = next.kind === before["kind"] ? withDrawing(next, before) : next;
   const outer = toFields(saved);
   return "source" in outer ? { ...outer, source } : { kind: "InsightVizNode", source };

@@ -20,7 +20,7 @@ export function TotalsView({ series, display, query }: Pick<TrendProps, "series"
     return { label: names[i]!, value, href: linkLine(hrefOfFigure, item, value) };
   });
   if (display === "BoldNumber") {
-    return <Headline series={series} sums={totals.map(({ value }) => value)} query={query} isAlone />;
+    return <Headline series={series} display={display} query={query} isAlone />;
   }
   if (display === "ActionsTable") {
     return (

@@ -1,25 +1,34 @@
 // Lines over time, with a table of their numbers.
 
+import {
+  type DrawnLine,
+  isSummable,
+  sumLine,
+  toTimes,
+  unfinishedAt,
+  wallClockAt,
+} from "../../../query/results/figures.ts";
 import { linePersons, useFigureHref } from "../actors/figures.tsx";
-import { wallClockNow } from "../clock.ts";
+import { nowMs } from "../clock.ts";
 import { navigate } from "../session/route.ts";
 import { useZone } from "../session/session.ts";
 import { Chart } from "../ui/chart.tsx";
-import { nameTimes, toTimes, unfinishedAt } from "../ui/chart/intervals.ts";
+import { nameTimes } from "../ui/chart/intervals.ts";
 import type { Drawing, Line } from "../ui/chart/series.ts";
 import { dayText, numberText, shortText } from "../ui/format.ts";
 import { FigureLink } from "../ui/parts.tsx";
 import { type Bar, Bars, Table } from "../ui/table.tsx";
 import { Headline, wholeTime } from "./headline.tsx";
-import { isSummable, nameAllSeries, nameSeries, type TrendSeries } from "./results.ts";
+import { nameAllSeries, nameSeries } from "./results.ts";
 
 export interface TrendProps {
-  series: TrendSeries[];
+  series: DrawnLine[];
   display: string;
   small: boolean;
   height: number;
-  /** The query of the lines, where further queries may be sent. */
+  /** The query of the lines, where further queries may be sent; otherwise their numbers of the whole time. */
   query?: unknown;
+  totals?: readonly DrawnLine[] | undefined;
 }
 
 const drawings: Readonly<Record<string, Drawing>> = {
@@ -30,7 +39,7 @@ const drawings: Readonly<Record<string, Drawing>> = {
 };
 
 /** Series that do not add up, or are of different times, are not stacked: their bars are side by side. */
-function chooseDrawing(series: readonly TrendSeries[], display: string): Drawing {
+function chooseDrawing(series: readonly DrawnLine[], display: string): Drawing {
   // A lifecycle is stacked: active persons above the axis, dormant ones below.
   if (series.some(({ status }) => status)) return "bar";
   const drawing = drawings[display] ?? "line";
@@ -49,8 +58,8 @@ const legendLettersMax = 60;
 /** A table with more rows is closed at first. */
 const openRowsMax = 31;
 
-export function TrendView({ series, display, small, height, query }: TrendProps) {
-  const now = wallClockNow(useZone());
+export function TrendView({ series, display, small, height, query, totals }: TrendProps) {
+  const now = wallClockAt(nowMs(), useZone());
   const days = series[0]?.days ?? [];
   const times = toTimes(days);
   const names = nameAllSeries(series);
@@ -58,9 +67,7 @@ export function TrendView({ series, display, small, height, query }: TrendProps)
     item.data.map((value, i) => (isToCome(item, times[i], now) ? null : value)),
   );
   const at = unfinishedAt(times, now);
-  const sums = series.map((item) =>
-    isSummable(item, display) ? item.data.reduce((before, value) => before + value, 0) : undefined,
-  );
+  const sums = series.map((item) => sumLine(item, display));
   const rowNames = times.length > 0 ? nameTimes(days) : (series[0]?.labels ?? days.map(String));
   const rows = rowNames.map((name, i) => ({
     name: i === at ? `${name} (in progress)` : name,
@@ -83,7 +90,7 @@ export function TrendView({ series, display, small, height, query }: TrendProps)
   const label = chart.lines.map((line) => line.label).join(", ");
   return (
     <>
-      <Headline series={series} sums={sums} query={query} />
+      <Headline series={series} display={display} query={query} totals={totals} />
       {times.length > 0 ? (
         <Chart label={`Lines from ${days[0] ?? ""} to ${days.at(-1) ?? ""}: ${label}`} {...chart} />
       ) : (
@@ -126,12 +133,12 @@ interface Row {
 }
 
 /** Whether a value is of an interval that has not begun. */
-const isToCome = ({ compare_label }: TrendSeries, time: number | undefined, now: number) =>
+const isToCome = ({ compare_label }: DrawnLine, time: number | undefined, now: number) =>
   time !== undefined && time > now && compare_label !== "previous";
 
 /** The time before has the colour of its series and a dashed line. */
 function toLines(
-  series: readonly TrendSeries[],
+  series: readonly DrawnLine[],
   names: readonly string[],
   data: readonly (number | null)[][],
 ): Line[] {
@@ -157,7 +164,7 @@ function toBars(rows: readonly Row[], names: readonly string[]): Bar[] {
 }
 
 /** The links of lines' values; beyond the last value, that of the whole line. `pick` opens one, where there is any. */
-function useHrefs(series: readonly TrendSeries[], names: readonly string[]) {
+function useHrefs(series: readonly DrawnLine[], names: readonly string[]) {
   const hrefOfFigure = useFigureHref();
   const hrefAt = (line: number, at: number) => {
     const item = series[line]!;

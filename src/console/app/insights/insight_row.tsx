@@ -5,7 +5,7 @@ import { FigureSource } from "../actors/figures.tsx";
 import { ResultView, type ViewProps } from "../explore/result_view.tsx";
 import { readResults } from "../explore/results.ts";
 import { filterSentences } from "../filters/filter_text.ts";
-import { toSource } from "../values.ts";
+import { unwrapQuery } from "../values.ts";
 
 export interface InsightRow {
   id: number;
@@ -37,7 +37,7 @@ export function InsightResult({ insight, ...view }: ResultProps) {
   if (query_status?.error)
     return <p class="notice bad">{query_status.error_message ?? "Its query failed."}</p>;
   // Nobody takes its figures for those of all events.
-  const sentences = filterSentences(toSource(query));
+  const sentences = filterSentences(unwrapQuery(query));
   return (
     <FigureSource query={query}>
       {sentences.length > 0 && <p class="quiet filters">{sentences.join(" ")}</p>}

@@ -6,7 +6,7 @@ import { CheckField, Form } from "../ui/forms.tsx";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
 import { Button, Cut, PageLink, Time } from "../ui/parts.tsx";
-import { toSource } from "../values.ts";
+import { unwrapQuery } from "../values.ts";
 import { insightName, type InsightRow } from "./insight_row.tsx";
 import { OneInsight } from "./one_insight.tsx";
 
@@ -30,7 +30,7 @@ const types = [
 
 /** `FunnelsQuery` as "Funnels". */
 function nameKind({ query }: InsightRow): string {
-  const kind = String(toSource(query)["kind"] ?? "");
+  const kind = String(unwrapQuery(query)["kind"] ?? "");
   return kind === "HogQLQuery" ? "SQL" : kind.replace("Query", "");
 }
 

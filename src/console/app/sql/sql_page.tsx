@@ -1,9 +1,9 @@
 // The SQL page: a query in the editor, its rows as a table or a chart, and saving it as an insight.
 
 import { useId, useMemo, useState } from "preact/hooks";
+import { toChartRows } from "../../../query/results/chart_rows.ts";
 import { ResultView } from "../explore/result_view.tsx";
 import { readResults, type RowsReply } from "../explore/results.ts";
-import { toChartRows } from "../explore/rows/cells.ts";
 import { Saving } from "../explore/saving.tsx";
 import { useProjectNames } from "../filters/property_names.tsx";
 import { readReply, toMessage } from "../session/api.ts";

@@ -1,6 +1,6 @@
 // SQL as it runs and as it is saved, and the position of an error in it.
 
-import { type Fields, toFields, toSource } from "../values.ts";
+import { type Fields, toFields, unwrapQuery } from "../values.ts";
 
 export const displays = [
   ["ActionsTable", "Table"],
@@ -18,7 +18,7 @@ interface SavedSql {
 /** Undefined for other kinds of queries. */
 export function readSavedSql(query: unknown): SavedSql | undefined {
   const node = toFields(query);
-  const { kind, query: text } = toSource(query);
+  const { kind, query: text } = unwrapQuery(query);
   if (kind !== "HogQLQuery" || typeof text !== "string") return undefined;
   const display = node["kind"] === "DataVisualizationNode" ? node["display"] : undefined;
   return { node, text, display: typeof display === "string" ? display : "ActionsTable" };
@@ -26,7 +26,7 @@ export function readSavedSql(query: unknown): SavedSql | undefined {
 
 /** The query that runs: the saved one with another text. */
 export function sourceWith(saved: SavedSql | undefined, text: string): Fields {
-  return { ...toSource(saved?.node), kind: "HogQLQuery", query: text };
+  return { ...unwrapQuery(saved?.node), kind: "HogQLQuery", query: text };
 }
 
 /** The query that is saved, in the node in which PostHog's app saves SQL. */

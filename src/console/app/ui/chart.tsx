@@ -2,7 +2,8 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { daySeconds, tickText, timeSteps, valueSteps } from "./chart/intervals.ts";
+import { daySeconds } from "../../../query/results/figures.ts";
+import { tickText, timeSteps, valueSteps } from "./chart/intervals.ts";
 import { type Drawing, type DrawnSeries, type Line, toDrawnSeries } from "./chart/series.ts";
 import { numberText } from "./format.ts";
 import { inkAt, paleInkAt } from "./ink.ts";

@@ -5,15 +5,15 @@ import {
   nameAllSeries,
   readResults,
   toTable as tableOfTyped,
-  type TrendSeries,
 } from "../../../../src/console/app/explore/results.ts";
 import { toCsv } from "../../../../src/console/app/ui/csv.ts";
 import type { ResultType } from "../../../../src/query/result.ts";
+import type { DrawnLine } from "../../../../src/query/results/figures.ts";
 
 const tableOf = (result_type: ResultType, results: unknown[], columns?: string[]) =>
   tableOfTyped(readResults({ result_type, results }), columns);
 
-const line = (more: Partial<TrendSeries>): TrendSeries => ({
+const line = (more: Partial<DrawnLine>): DrawnLine => ({
   label: "paid",
   data: [1, 2.5],
   days: ["2026-03-01", "2026-03-02"],
@@ -88,7 +88,7 @@ test("each shape of results is a table", () => {
 });
 
 test("series of one name have their letters, and those of one event do not", () => {
-  const of = (order: number, more: Partial<TrendSeries> = {}) =>
+  const of = (order: number, more: Partial<DrawnLine> = {}) =>
     line({ action: { name: "paid", order }, ...more });
   expect(nameAllSeries([of(0), of(1), line({ label: "seen", action: { name: "seen", order: 2 } })])).toEqual([
     "A. paid",

@@ -1,8 +1,9 @@
 // The API's results as the pages draw them, and what series are called.
 
 import { expect, test } from "bun:test";
-import { isTotals, nameSeries, readResults, toLines } from "../../../../src/console/app/explore/results.ts";
+import { nameSeries, readResults, toLines } from "../../../../src/console/app/explore/results.ts";
 import { type FunnelStep, toFunnels } from "../../../../src/query/result.ts";
+import { isTotals } from "../../../../src/query/results/figures.ts";
 
 const series = { label: "paid", data: [1], days: ["2026-01-01"], count: 1 };
 

@@ -1,19 +1,17 @@
 // Lines over time and their numbers: sums of what adds up, values that are to come, what stands for another time.
 
 import { afterEach, expect, setSystemTime, test } from "bun:test";
-import type { TrendSeries } from "../../../../src/console/app/explore/results.ts";
+import type { DrawnLine } from "../../../../src/query/results/figures.ts";
 import { closePage, drawPage, inDocument } from "../drawn_page.tsx";
 
 const { TrendView } = await inDocument(() => import("../../../../src/console/app/explore/trend_view.tsx"));
-
-const { toTotalsQuery } = await inDocument(() => import("../../../../src/console/app/explore/headline.tsx"));
 
 afterEach(async () => {
   await closePage();
   setSystemTime();
 });
 
-const line = (more: Partial<TrendSeries> = {}): TrendSeries => ({
+const line = (more: Partial<DrawnLine> = {}): DrawnLine => ({
   label: "paid",
   data: [1, 2, 4],
   days: ["2026-03-01", "2026-03-02", "2026-03-03"],
@@ -22,7 +20,7 @@ const line = (more: Partial<TrendSeries> = {}): TrendSeries => ({
 });
 const persons = line({ data: [5, 5, 6], action: { order: 1, name: "seen", math: "dau" } });
 
-async function rowsOf(series: TrendSeries[], display = "ActionsLineGraph"): Promise<string[][]> {
+async function rowsOf(series: DrawnLine[], display = "ActionsLineGraph"): Promise<string[][]> {
   const page = await drawPage(<TrendView {...{ series, display }} small={false} height={200} />);
   const rows = [...page.document.querySelectorAll(".scroll tbody tr")];
   return rows.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent ?? ""));
@@ -65,16 +63,6 @@ test("the change of an unfinished time is that against the same part of the one 
   const series = [line({ compare_label: "current" }), before];
   const page = await drawPage(<TrendView {...{ series, display: "" }} small={false} height={200} />);
   expect(page.texts(".headline p")).toEqual(["7paid+40 % (before: 5 until 18:43)"]);
-});
-
-test("the numbers of the whole time keep a range of whole days, which decides the time before", () => {
-  const totals = (dateRange: object, interval: string) =>
-    (toTotalsQuery({ kind: "TrendsQuery", dateRange, interval }, "2026-03-01") as { dateRange: object })
-      .dateRange;
-  for (const date_from of ["-7d", "mStart", "-1mStart", "dStart"])
-    expect(totals({ date_from }, "day")).toEqual({ date_from });
-  expect(totals({ date_from: "-7d" }, "week")).toEqual({ date_from: "2026-03-01" });
-  expect(totals({ date_from: "-24h" }, "day")).toEqual({ date_from: "2026-03-01" });
 });
 
 test("stickiness is bars of how many were active in so many intervals", async () => {

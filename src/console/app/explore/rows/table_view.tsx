@@ -1,13 +1,13 @@
 // Rows of a query as a table or, where their columns allow it, as a chart.
 
+import { type ChartRows, nameColumns, shownCell, toChartRows } from "../../../../query/results/chart_rows.ts";
+import { toTimes } from "../../../../query/results/figures.ts";
 import { Chart } from "../../ui/chart.tsx";
-import { toTimes } from "../../ui/chart/intervals.ts";
 import { numberText } from "../../ui/format.ts";
 import { inkAt } from "../../ui/ink.ts";
 import { Cut } from "../../ui/parts.tsx";
 import { Bars, Table } from "../../ui/table.tsx";
 import { useDark } from "../../ui/theme.tsx";
-import { type ChartRows, nameColumns, shownCell, toChartRows } from "./cells.ts";
 
 interface TableViewProps {
   rows: readonly (readonly unknown[])[];

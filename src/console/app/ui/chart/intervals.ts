@@ -1,21 +1,6 @@
-// The intervals of the API's `days`: their times, their names, which is unfinished, and the range before them; and the
-// ticks of a chart's axes.
+// The intervals of the API's `days`: their names, and the range before them; and the ticks of a chart's axes.
 
-/**
- * The starts of a series' intervals, in seconds since 1970; empty where its `days` are no times. An hour that clocks
- * show twice is half an interval later.
- */
-export function toTimes(series: readonly (string | number)[]): number[] {
-  const texts = series.filter((day) => typeof day === "string");
-  const times = texts.map((day) => shownTime(day) / 1000);
-  const isTwice = (i: number) => i > 0 && texts[i] === texts[i - 1];
-  return times.map((time, i) => (isTwice(i) ? (time + (times[i + 1] ?? time + 3600)) / 2 : time));
-}
-
-/** The wall-clock time in a moment's text, as if it were UTC: without its offset. */
-function shownTime(text: string): number {
-  return new Date(text.includes(":") ? `${text.slice(0, 19).replace(" ", "T")}Z` : text).getTime();
-}
+import { daySeconds } from "../../../../query/results/figures.ts";
 
 /** The names of intervals; an hour that clocks show twice is named as such. */
 export function nameTimes(days: readonly (string | number)[]): string[] {
@@ -24,7 +9,6 @@ export function nameTimes(days: readonly (string | number)[]): string[] {
   );
 }
 
-export const daySeconds = 86_400;
 const dayMs = daySeconds * 1000;
 
 interface ResolvedRange {
@@ -47,18 +31,6 @@ export function rangeBefore({ date_from: from, date_to: to }: ResolvedRange): ob
   const at = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
   const start = Date.parse(from);
   return { date_from: at(start - lengthMs), date_to: at(start), explicitDate: true };
-}
-
-/** The index of the interval that has begun and is not over, if any. @param now by wallClockNow(). */
-export function unfinishedAt(times: readonly number[], now: number): number | undefined {
-  const at = times.findLastIndex((time) => time <= now);
-  const [time, next] = [times[at], times[at + 1]];
-  if (time === undefined) return undefined;
-  const step = at > 0 ? time - times[at - 1]! : daySeconds;
-  // Months differ in their days.
-  const later = new Date(time * 1000);
-  const end = step >= 28 * daySeconds ? later.setUTCMonth(later.getUTCMonth() + 1) / 1000 : time + step;
-  return now < (next ?? end) ? at : undefined;
 }
 
 const [minute, hour] = [60, 3600];

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { toChartRows } from "../../../../../src/console/app/explore/rows/cells.ts";
+import { toChartRows } from "../../../src/query/results/chart_rows.ts";
 
 test("a chart is made of a time or a text and numbers, and of nothing else", () => {
   const types = ["Date", "UInt64", "Nullable(Float64)"];
