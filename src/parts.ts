@@ -16,9 +16,11 @@ import type { Config } from "./config.ts";
 import type { OpenedConsole } from "./console/open.ts";
 import { systemClock } from "./core/clock.ts";
 import type { Log } from "./core/log.ts";
+import { hideExpired } from "./event_retention/hidden.ts";
 import { openEventRetention } from "./event_retention/worker.ts";
 import { PeerAddresses } from "./http/peer.ts";
 import { openInsightReader } from "./insights/show.ts";
+import { hideOrdered } from "./persons/deletion/store.ts";
 import { openDeletions } from "./persons/deletion/worker.ts";
 import { openQueries } from "./query/open.ts";
 import { openRemoval } from "./session_recordings/remove.ts";
@@ -61,6 +63,7 @@ export async function openCapturing(opening: Opening, count: number, closers: Cl
   closers.push(() => stores.close());
   const prepared = await prepare(stores, config, {
     insist,
+    hide: () => hideRows(stores, config),
     known,
     alone: databaseUrl === undefined,
     ownJournals: journalsIn([dataDir, ...leftBehind(dataDir, 1)]),
@@ -89,6 +92,12 @@ export async function openCapturing(opening: Opening, count: number, closers: Cl
   });
   closers.push(() => keys.close());
   return { stores, prepared, recent, capture, keys };
+}
+
+/** Hides from reads what is deleted later. */
+async function hideRows(stores: Stores, config: Config): Promise<void> {
+  await hideOrdered(stores.sql, stores.clickhouse);
+  await hideExpired({ ...stores, clock: systemClock }, config.eventRetentionDays);
 }
 
 /**
@@ -134,5 +143,5 @@ export function openWorkers(all: ServerParts): Worker[] {
   const parts = { ...all.stores, clock: systemClock, log: all.log };
   const { eventRetentionDays: retentionDays } = config;
   const retention = openEventRetention({ ...parts, metrics, retentionDays, onExpired: engine.forgetResults });
-  return [exports.worker, subscriptions, ...openDeletions(parts), openRemoval(parts), retention];
+  return [exports.worker, subscriptions, ...openDeletions(parts), openRemoval(parts), ...retention];
 }

@@ -3,7 +3,6 @@
 
 import { UserError } from "../core/fault.ts";
 import { type Log, toReason } from "../core/log.ts";
-import { hideOrdered } from "../persons/deletion/store.ts";
 import { WrongStore } from "../storage/identity.ts";
 import { migrate } from "../storage/migrate.ts";
 import type { Stores } from "../storage/stores.ts";
@@ -16,13 +15,18 @@ import { bootstrap, type BootstrapInput, type Bootstrapped } from "./bootstrap.t
  *   keys until the stores answer.
  * @param alone whether no other process can be starting on this Postgres.
  * @param ownJournals names of the journals in this process's folder: nobody else has them.
+ * @param hide hides from reads what is to be deleted.
  * @param ending ends the wait for older servers, with its reason.
  * @throws UserError when something is wrong with a store; any other error only with `insist`.
  */
 export async function prepare(
   stores: Stores,
   input: BootstrapInput,
-  { insist, ...migrating }: Parameters<typeof migrate>[1] & { insist: boolean; alone: boolean; log: Log },
+  {
+    insist,
+    hide,
+    ...migrating
+  }: Parameters<typeof migrate>[1] & { insist: boolean; hide(): Promise<void>; alone: boolean; log: Log },
 ): Promise<{
   /** The accounts of the first start; undefined later. */
   bootstrapped: Bootstrapped | undefined;
@@ -32,7 +36,7 @@ export async function prepare(
   const { alone, log } = migrating;
   const attempt = async (isAlone: boolean, ending?: AbortSignal) => {
     await migrate(stores, { ...migrating, ...(ending && { ending }) });
-    await hideOrdered(stores.sql, stores.clickhouse);
+    await hide();
     return await bootstrap(stores.sql, input, { alone: isAlone });
   };
   try {

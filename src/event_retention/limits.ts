@@ -10,6 +10,8 @@ export const retentionLimits = {
   expiryPollMs,
   /** The time between two passes of all processes, in ms: a changed retention takes effect with the next pass. */
   expiryPassMs,
+  /** How often a process reads what it hides until a pass deletes it, in ms: a changed retention hides by then. */
+  hiddenPollMs: 5000,
   /**
    * How long the clock must have run steadily before it decides what expires, in ms: a clock that was set ahead and is
    * corrected within this time deletes nothing.

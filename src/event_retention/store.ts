@@ -8,9 +8,13 @@ import type { Postgres, PostgresFragment } from "../storage/postgres/postgres.ts
 import { type Expiry, type OwnRetention, passDueSince } from "./expiry.ts";
 import { retentionLimits } from "./limits.ts";
 
-/** Tables whose rows expire. The first is partitioned by the year of its timestamp, the other one is not. */
-export const expiringTables = ["event_rows", "session_facts"] as const;
-type ExpiringTable = (typeof expiringTables)[number];
+/** Tables whose rows expire, by this moment. The first is partitioned by its year, the other one is not. */
+export const expiringColumns = { event_rows: "timestamp", session_facts: "end_time" } as const;
+type ExpiringTable = keyof typeof expiringColumns;
+export const expiringTables = Object.keys(expiringColumns) as ExpiringTable[];
+
+/** Tables of recordings, whose rows the engine removes some hours after this moment. */
+export const pieceColumns = { snapshot_chunks: "expires_at", session_recording_days: "expires_at" } as const;
 
 const settings = {
   deleting: { lightweight_deletes_sync: 2, mutations_sync: 1 },
@@ -158,12 +162,29 @@ export async function recordUnmasked(sql: Postgres): Promise<void> {
   await sql`UPDATE passes SET masked_since = NULL WHERE id = 'event retention'`;
 }
 
-/** Projects that keep events for fewer days than `days`, the server's own retention; a page of them, after `last`. */
-export async function listOwnRetentions(sql: Postgres, days: number | undefined, last = { id: 0, days: 0 }) {
-  return await sql<OwnRetention[]>`
-    SELECT id, event_retention_days AS days FROM projects
-    WHERE (event_retention_days, id) > (${last.days}, ${last.id})
-      AND event_retention_days < ${days ?? limits.retentionDaysMax + 1}
-    ORDER BY event_retention_days, id
-    LIMIT ${retentionLimits.expiryProjectsMax}`;
+/** Projects that keep events for fewer days than `days`, the server's own retention, page by page. */
+export async function* listOwnRetentions(sql: Postgres, days: number | undefined) {
+  let last: OwnRetention | undefined = { id: 0, days: 0 };
+  while (last) {
+    const page: OwnRetention[] = await sql<OwnRetention[]>`
+      SELECT id, event_retention_days AS days FROM projects
+      WHERE (event_retention_days, id) > (${last.days}, ${last.id})
+        AND event_retention_days < ${days ?? limits.retentionDaysMax + 1}
+      ORDER BY event_retention_days, id
+      LIMIT ${retentionLimits.expiryProjectsMax}`;
+    if (page.length > 0) yield page;
+    last = page.length < retentionLimits.expiryProjectsMax ? undefined : page.at(-1);
+  }
+}
+
+/** Whether a file may have pieces of recordings that expire before `until`, in ms. */
+export async function havePiecesExpired(clickhouse: ClickHouse, until: number): Promise<boolean> {
+  const found = await clickhouse.query(
+    `SELECT 1 FROM ${clickhouse.tables.system("parts")}
+     WHERE active AND database = currentDatabase() AND table IN {tables:Array(String)}
+       AND toUnixTimestamp(delete_ttl_info_min) BETWEEN 1 AND {until:UInt64} LIMIT 1`,
+    { tables: Object.keys(pieceColumns), until: Math.ceil(until / 1000) },
+    { settings: settings.reading },
+  );
+  return found.length > 0;
 }

@@ -4,7 +4,9 @@
 import type { Metrics } from "../http/metrics/metrics.ts";
 import { openPass } from "../storage/postgres/passes.ts";
 import type { Uses } from "../storage/services.ts";
-import { computeExpiry, computeOwnExpiry, type Expiry, type OwnRetention, SteadyClock } from "./expiry.ts";
+import { intervalWorker } from "../work/interval.ts";
+import { computeExpiry, computeOwnExpiry, type Expiry, SteadyClock } from "./expiry.ts";
+import { hideExpired } from "./hidden.ts";
 import { retentionLimits } from "./limits.ts";
 import * as store from "./store.ts";
 
@@ -27,7 +29,8 @@ export function openEventRetention({
   let waits = 0;
   // A server starts with the retention of its settings, which may be new.
   let atOnce = true;
-  return openPass({
+  const hide = () => hideExpired(options, options.retentionDays);
+  const pass = openPass({
     ...options,
     id: "event retention",
     name: "deleting expired events",
@@ -49,6 +52,8 @@ export function openEventRetention({
       return true;
     },
   });
+  const hiding = intervalWorker(retentionLimits.hiddenPollMs, "hiding expired events", hide, log);
+  return [pass, hiding] as const;
 }
 
 export interface PassOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
@@ -104,12 +109,8 @@ async function deleteExpired(options: PassOptions, rows: store.ExpiredRows, now:
     deleted.sessions += sessions;
   };
   if (retentionDays !== undefined) await expire(computeExpiry(now, retentionDays));
-  let last: OwnRetention | undefined;
-  do {
-    const retentions = await store.listOwnRetentions(sql, retentionDays, last);
-    if (retentions.length > 0) await expire(computeOwnExpiry(now, retentions));
-    last = retentions.length < retentionLimits.expiryProjectsMax ? undefined : retentions.at(-1);
-  } while (last);
+  for await (const retentions of store.listOwnRetentions(sql, retentionDays))
+    await expire(computeOwnExpiry(now, retentions));
   return deleted;
 }
 

@@ -51,11 +51,12 @@ import {
   type RecordingReaderOptions,
   viewers,
 } from "./recording_reader.ts";
+import { deleteRecordings } from "./remove.ts";
 import { shareableRecordings, sharedSnapshotRoutes } from "./route.ts";
 import { snapshotOperations } from "./snapshots/operations.ts";
 import { Readers } from "./snapshots/pieces.ts";
 import { emptyRecording, hasArrived, readFirstProperties } from "./store.ts";
-import { countOtherViewers, markDeleted, markViewed } from "./view_store.ts";
+import { countOtherViewers, markViewed } from "./view_store.ts";
 
 type RecordingParts = RecordingReaderOptions & PromptParts & { sharing: SharingParts };
 
@@ -135,7 +136,7 @@ function listOperations(parts: Counted) {
 }
 
 function manyOperations(parts: Counted) {
-  const { sql, clickhouse, clock, counts } = parts;
+  const { clickhouse, counts } = parts;
   return [
     projectOperation("GET /session_recordings/properties/", "session_recording:read", {
       summary: "List the properties of the first event of each of these recordings' sessions",
@@ -165,8 +166,7 @@ function manyOperations(parts: Counted) {
         const requested = [...new Set(body.session_recording_ids)];
         const found = await existing(parts, project.id, requested);
         const ids = found.map(({ session_id }) => session_id);
-        const by = { user_id: access.user.id, at: new Date(clock.now()) };
-        const deleted = await markDeleted(sql, project.id, ids, by);
+        const deleted = await deleteRecordings(parts, project.id, access.user.id, ids);
         counts.forget(project.id);
         return {
           success: true,
@@ -182,7 +182,7 @@ function manyOperations(parts: Counted) {
 type Requested = OperationRequest<"project", "/session_recordings/:id/">;
 
 function oneOperations(parts: Counted) {
-  const { sql, clock, counts } = parts;
+  const { sql, counts } = parts;
   const find = ({ access, project, params }: Requested) =>
     getRecording(parts, { project_id: project.id, user_id: access.user.id }, params.id);
   const findAny = ({ project, params }: Requested) => findArrived(parts, project.id, params.id);
@@ -223,8 +223,7 @@ function oneOperations(parts: Counted) {
       replies: gone,
       answer: async ({ access, project, params: { id }, found }) => {
         if (found.isGone) return;
-        const by = { user_id: access.user.id, at: new Date(clock.now()) };
-        const deleted = await markDeleted(sql, project.id, [id], by);
+        const deleted = await deleteRecordings(parts, project.id, access.user.id, [id]);
         // Another request was faster.
         if (deleted.length === 0) throw notFound(nowhere);
         counts.forget(project.id);

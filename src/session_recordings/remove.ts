@@ -1,5 +1,5 @@
-// The worker that removes deleted recordings: hidden from every query within seconds, gone from ClickHouse's files
-// within a day. One process at a time makes a pass over all that is deleted. It also lists recordings of no page.
+// Deletes recordings, and the worker that removes them: they are hidden from every query at once, and gone from
+// ClickHouse's files within a day. One process at a time makes a pass. It also lists recordings of no page.
 
 import { toReads } from "../storage/clickhouse/query_options.ts";
 import { openPass } from "../storage/postgres/passes.ts";
@@ -7,7 +7,14 @@ import type { Uses } from "../storage/services.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import { excludeSessions, findRemains, hideSessions, removeHidden } from "./removal_store.ts";
 import { warnOfBlank } from "./store.ts";
-import { hasOldHidden, isRemovalDue, listDeletions, recordHidden, recordRemoved } from "./view_store.ts";
+import {
+  hasOldHidden,
+  isRemovalDue,
+  listDeletions,
+  markDeleted,
+  recordHidden,
+  recordRemoved,
+} from "./view_store.ts";
 
 export type RemovalOptions = Uses<"sql" | "clickhouse" | "clock" | "log">;
 
@@ -25,6 +32,19 @@ export function openRemoval(options: RemovalOptions) {
       return true;
     },
   });
+}
+
+/** Resolves, to the ids that were not deleted before, when no reader shows these recordings any more. */
+export async function deleteRecordings(
+  { sql, clickhouse, clock }: Omit<RemovalOptions, "log">,
+  project_id: number,
+  user_id: number,
+  ids: readonly string[],
+): Promise<string[]> {
+  const deleted = await markDeleted(sql, project_id, ids, { user_id, at: new Date(clock.now()) });
+  // A pass does it again: an engine that does not answer only delays it.
+  if (deleted.length > 0) await excludeSessions(toReads(clickhouse, project_id), deleted).catch(() => {});
+  return deleted;
 }
 
 /** Hides deleted recordings and their late pieces. Resolves to the number of sessions that had any. */

@@ -183,7 +183,7 @@ test("a worker makes a pass once its clock is steady, at its start and when one 
   let elapsed = 0;
   const clock = { now: () => noon + elapsed, elapsed: () => elapsed };
   const own = { sql, clickhouse: answering(yearsFound), clock, log: silentLog, metrics, retentionDays: 7 };
-  const worker = openEventRetention(own);
+  const [worker] = openEventRetention(own);
   const counted = async (afterMs: number) => {
     elapsed += afterMs;
     await worker.poll();

@@ -105,12 +105,13 @@ export async function runInsert(work: Writing, { text, params }: ExportStatement
   abort.throwIfAborted();
   const abortStatement = new AbortController();
   let ended = false;
+  const options = {
+    timeoutMs: limits.longStatementMsMax,
+    abort: abortStatement.signal,
+    settings: { ...baseSettings, ...settings },
+  };
   const writing = clickhouse
-    .command(text, params, {
-      timeoutMs: limits.longStatementMsMax,
-      abort: abortStatement.signal,
-      settings: { ...baseSettings, ...settings },
-    })
+    .command(text, params, clickhouse.omitHidden(params, options))
     .finally(() => (ended = true));
   const stop = async (): Promise<void> => {
     for (let kills = 0; !ended && kills < killsMax; kills++) {

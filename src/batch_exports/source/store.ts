@@ -190,10 +190,10 @@ export async function readFirstMoment(
     moment === "_inserted_at" ? ["person_distinct_ids", "changed_at"] : ["event_rows", moment];
   const text = `
     SELECT toString(toUnixTimestamp64Milli(min(${column}))) AS first FROM ${rows}
-    WHERE project_id = {project:UInt32} AND ${column} >= toDateTime64('2000-01-01 00:00:00', 6, 'UTC')
+    WHERE project_id = {project_id:UInt32} AND ${column} >= toDateTime64('2000-01-01 00:00:00', 6, 'UTC')
     HAVING count() > 0`;
   const options = { settings: { max_threads: 1 }, kind: "export" } as const;
-  const [found] = await clickhouse.query<{ first: string }>(text, { project: project_id }, options);
+  const [found] = await clickhouse.query<{ first: string }>(text, { project_id }, options);
   return found && Number(found.first);
 }
 
@@ -236,11 +236,11 @@ function eventsWithPersons(source: ExportSource, days: readonly string[]): Expor
   const main_ids =
     "SELECT if(m.main_id = '', e.distinct_id, m.main_id) FROM " +
     `(SELECT DISTINCT distinct_id FROM event_rows WHERE ${where} AND toDate(timestamp) IN {days:Array(Date)}) AS e ` +
-    "LEFT ANY JOIN (SELECT distinct_id, main_id FROM merged_ids FINAL WHERE project_id = {project:UInt32}) AS m " +
+    "LEFT ANY JOIN (SELECT distinct_id, main_id FROM merged_ids FINAL WHERE project_id = {project_id:UInt32}) AS m " +
     "ON e.distinct_id = m.distinct_id";
   const personTexts =
     `SELECT person_id, properties AS ${personProperties} FROM person_texts ` +
-    `WHERE project_id = {project:UInt32} AND main_id IN (${main_ids})`;
+    `WHERE project_id = {project_id:UInt32} AND main_id IN (${main_ids})`;
   return {
     text: `(SELECT * FROM (SELECT * FROM ${text}) AS e LEFT ANY JOIN (${personTexts}) AS p USING (person_id))`,
     params,
@@ -271,8 +271,8 @@ function eventRows(source: ExportSource, days: readonly string[]): ExportStateme
 function personRows(source: ExportSource): ExportStatement {
   const { copyId, project_id } = source;
   if (copyId !== undefined) {
-    const text = "exported_person_rows WHERE attempt = {copyId:UUID} AND project_id = {project:UInt32}";
-    return { text, params: { copyId, project: project_id } };
+    const text = "exported_person_rows WHERE attempt = {copyId:UUID} AND project_id = {project_id:UInt32}";
+    return { text, params: { copyId, project_id } };
   }
   const { where, params } = intervalCondition(source);
   const { exported, compiled } = source;
@@ -304,6 +304,6 @@ function filteredRows(
 function intervalCondition({ project_id, interval: { start, end }, moment }: ExportSource) {
   const since = start === null ? "" : ` AND ${moment} >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`;
   const until = `${moment} < fromUnixTimestamp64Milli({until:Int64}, 'UTC')`;
-  const params = { project: project_id, until: end, ...(start !== null && { since: start }) };
-  return { where: `project_id = {project:UInt32}${since} AND ${until}`, params };
+  const params = { project_id, until: end, ...(start !== null && { since: start }) };
+  return { where: `project_id = {project_id:UInt32}${since} AND ${until}`, params };
 }

@@ -155,7 +155,8 @@ export async function hideOrdered(sql: Postgres, clickhouse: ClickHouse): Promis
     ORDER BY 1, 2 LIMIT ${personLimits.hiddenOrdersMax + 1}`;
   if (orders.length > 0 && !(await clickhouse.canHide())) return false;
   const projects = Map.groupBy(orders.slice(0, personLimits.hiddenOrdersMax), (order) => order.project_id);
-  clickhouse.hide(new Map([...projects].map(([id, ofProject]) => [id, hiddenRows(id, ofProject)])));
+  const hidden = new Map([...projects].map(([id, ofProject]) => [id, hiddenRows(id, ofProject)]));
+  clickhouse.hide("deleted", hidden.size === 0 ? undefined : (project_id) => hidden.get(project_id));
   return orders.length <= personLimits.hiddenOrdersMax;
 }
 

@@ -11,7 +11,7 @@ import { type Cluster, ownTables } from "../cluster/placement.ts";
 import { RunningStatements } from "../running_statements.ts";
 import type { Work } from "../work_watch.ts";
 import { classified, ClickHouseError, readFailure } from "./error.ts";
-import { type HiddenRows, HiddenRowsOfProjects } from "./hidden_rows.ts";
+import { HiddenRowsOfProjects } from "./hidden_rows.ts";
 import { clickhouseLimits } from "./limits.ts";
 import { openLongReads } from "./long_reads.ts";
 import { isLong, openReader, openWriter, type Reader, type ReadKind, readReplyRows } from "./read.ts";
@@ -128,7 +128,9 @@ function openReads({ client, read }: Connected, embedded: boolean) {
     stream: (text: string, params?: Params, options?: QueryOptions) =>
       streamed(client, text, params, hidden.of(params, options)),
     /** From now on these reads with the parameter `project_id` omit these rows of the project. */
-    hide: (rows: ReadonlyMap<number, HiddenRows>) => hidden.hide(rows),
+    hide: (...rows: Parameters<typeof hidden.hide>) => hidden.hide(...rows),
+    /** The options of another statement that reads rows of the project in its parameters. */
+    omitHidden: (params: Params, options: QueryOptions) => hidden.of(params, options),
     /** Whether the engine can. */
     canHide: async (): Promise<boolean> =>
       embedded || (await hidden.canHide((text, settings) => query(text, undefined, { settings }))),

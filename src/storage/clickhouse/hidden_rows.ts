@@ -1,16 +1,21 @@
-// Rows that still exist but are omitted by reads: their deletion is ordered.
+// Rows that still exist but are omitted by reads: their deletion is ordered, or they have expired.
 
 import { quoteText } from "./statement.ts";
 
 /** Conditions of rows, by table. */
 export type HiddenRows = Record<string, string>;
 
+/** Finds the hidden rows of a project. */
+export type FindHidden = (project_id: number) => HiddenRows | undefined;
+
 export class HiddenRowsOfProjects {
-  #hidden: ReadonlyMap<number, HiddenRows> = new Map();
+  readonly #hidden = new Map<string, FindHidden>();
   #isKnownToHide = false;
 
-  hide(rows: ReadonlyMap<number, HiddenRows>): void {
-    this.#hidden = rows;
+  /** Replaces what was hidden for the same reason; undefined: nothing. */
+  hide(reason: "deleted" | "expired", find: FindHidden | undefined): void {
+    if (find) this.#hidden.set(reason, find);
+    else this.#hidden.delete(reason);
   }
 
   /** Whether the engine filters reads by a subquery: tried on a small table until it has. */
@@ -28,11 +33,16 @@ export class HiddenRowsOfProjects {
     params?: Record<string, unknown>,
     options = {} as Options,
   ): Options {
-    const rows = this.#hidden.get(Number(params?.["project_id"]));
-    if (!rows) return options;
-    const filters = Object.entries(rows).map(
-      ([table, condition]) => `${quoteText(table)}: ${quoteText(`NOT (${condition})`)}`,
+    const { project_id } = params ?? {};
+    if (this.#hidden.size === 0 || project_id === undefined) return options;
+    const found = [...this.#hidden.values()].flatMap((find) =>
+      Object.entries(find(Number(project_id)) ?? {}),
     );
+    if (found.length === 0) return options;
+    const filters = [...Map.groupBy(found, ([table]) => table)].map(([table, rows]) => {
+      const conditions = rows.map(([, condition]) => `NOT (${condition})`);
+      return `${quoteText(table)}: ${quoteText(conditions.join(" AND "))}`;
+    });
     // The engine applies these filters to the tables wherever a read names them, in views and subqueries as well.
     const additional_table_filters = `{${filters.join()}}`;
     return { ...options, settings: { ...options.settings, additional_table_filters } };

@@ -40,6 +40,7 @@ class FaultyEngine implements ClickHouse {
   readonly hide = () => {};
   readonly running = new RunningStatements();
   readonly canHide = async () => true;
+  readonly omitHidden = <Options>(_: unknown, options: Options) => options;
   readonly tables = ownTables;
   readonly database = "sluice";
   readonly embedded: boolean;

@@ -108,7 +108,7 @@ test("no read shows a person whose deletion is ordered, nor after a restart; the
   if (left === 0) return;
 
   // A server that starts anew knows of no order until it asks.
-  stores.clickhouse.hide(new Map());
+  stores.clickhouse.hide("deleted", undefined);
   expect(await rowsOf("hidden")).toMatchObject(hasRows);
   await hideOrdered(stores.sql, stores.clickhouse);
   expect(await rowsOf("hidden")).toMatchObject(hidden);
