@@ -165,6 +165,8 @@ const all = { ...readers, ...recordingReaders };
 /** Expects which of the two marks each reader shows. */
 async function expectShown(home: Home, asked: typeof readers, marks: string[]): Promise<void> {
   for (const [name, readMarks] of Object.entries(asked)) {
+    // A remote ClickHouse writes no files here.
+    if (app.remote && name === "an export into files") continue;
     const text = await readMarks(home);
     const shown = ["GONE", "KEPT"].filter((mark) => text.includes(mark));
     expect([name, shown, shown.join() === marks.join() ? "" : text.slice(0, 2000)]).toEqual([
@@ -207,7 +209,8 @@ test("a deleted person with its events and recordings", async () => {
   const path = `${home.base}/persons/${await findPerson(home)}/?delete_events=true`;
   expect((await ask(app, "DELETE", path)).status).toBe(204);
   const stored = "SELECT uuid FROM event_rows WHERE distinct_id = 'GONE' AND properties LIKE '%GONE%'";
-  expect((await stores.clickhouse.query(stored)).length).toBeGreaterThan(0);
+  // On a cluster the deletion was awaited.
+  if (!stores.clickhouse.cluster) expect((await stores.clickhouse.query(stored)).length).toBeGreaterThan(0);
   await expectShown(home, all, ["KEPT"]);
 });
 

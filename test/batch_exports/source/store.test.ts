@@ -74,7 +74,7 @@ test("nothing that is requested is part of a text, and every read is of the proj
       for (const { text, params } of statementsOf(asked)) {
         expect(text).not.toContain("zqxj");
         if (text.includes("today()")) continue;
-        expect(text).toContain("project_id = {project:UInt32}");
+        expect(text).toContain("project_id = {project_id:UInt32}");
         expect(params["project"]).toBe(7);
         for (const [, name] of text.matchAll(/\{(\w+):\w+(?:\(\w+\))?\}/g))
           expect([name, name! in params]).toEqual([name, true]);
@@ -151,9 +151,9 @@ test("persons that were copied are read of the copy, by the attempt and the proj
   const copied: ExportSource = { ...persons, copyId: "018f6d00-0000-7000-8000-000000000001" };
   const { text, params } = toSelection(copied, "columns", days).select;
   expect(text).toContain(
-    "FROM exported_person_rows WHERE attempt = {copyId:UUID} AND project_id = {project:UInt32}",
+    "FROM exported_person_rows WHERE attempt = {copyId:UUID} AND project_id = {project_id:UInt32}",
   );
-  expect(params).toEqual({ copyId: copied.copyId, project: 7 });
+  expect(params).toEqual({ copyId: copied.copyId, project_id: 7 });
 });
 
 test("an owner's own columns and condition are around the rows of the project, not among them", () => {
@@ -164,9 +164,9 @@ test("an owner's own columns and condition are around the rows of the project, n
     days,
   ).select;
   expect(text).toMatch(
-    /FROM \(SELECT \* FROM events WHERE project_id = \{project:UInt32\} AND .*\) WHERE project_id = 8 OR 1\)$/,
+    /FROM \(SELECT \* FROM events WHERE project_id = \{project_id:UInt32\} AND .*\) WHERE project_id = 8 OR 1\)$/,
   );
-  expect(params).toMatchObject({ q: 1, project: 7 });
+  expect(params).toMatchObject({ q: 1, project_id: 7 });
 });
 
 test("a tag is letters, digits, blanks and dashes, and finds its statements by their settings", () => {
