@@ -62,16 +62,15 @@ export class PolledSet {
   }
 }
 
-/** A unit of time by its letter: hours, days, weeks, months, quarters and years. */
-export type TimeUnit = "h" | "d" | "w" | "m" | "q" | "y";
+/** A unit of time by its letter: seconds, minutes, hours, days, weeks, months, quarters and years. */
+export type TimeUnit = "s" | "M" | "h" | "d" | "w" | "m" | "q" | "y";
 
-const hoursOf: Partial<Record<TimeUnit, number>> = { h: 1, d: 24, w: 168 };
+const secondsOf: Partial<Record<TimeUnit, number>> = { s: 1, M: 60, h: 3600, d: 86_400, w: 604_800 };
 const monthsOf: Partial<Record<TimeUnit, number>> = { m: 1, q: 3, y: 12 };
 
 /** So many units before `now`, in UTC; the 31st becomes the last day of a shorter month. */
 export function ago(now: number, count: number, unit: TimeUnit): Date {
-  const at = new Date(now);
-  at.setUTCHours(at.getUTCHours() - count * (hoursOf[unit] ?? 0));
+  const at = new Date(now - count * 1000 * (secondsOf[unit] ?? 0));
   const day = at.getUTCDate();
   at.setUTCMonth(at.getUTCMonth() - count * (monthsOf[unit] ?? 0), 1);
   const last = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 0)).getUTCDate();

@@ -125,10 +125,14 @@ export const limits = {
   parseAtOnceCharsMax: 65_536,
   /** Shorter chunks of a body are copied together, in bytes: each chunk costs some hundred bytes. */
   chunkBytesMin: 64 * 1024,
+  /** Insights of one project, without deleted ones. PostHog's largest teams have a few thousand. */
+  insightsPerProjectMax: 10_000,
   /** Insights on one dashboard: reading it with results runs them all. */
   insightsPerDashboardMax: 100,
   /** Dashboards that show one insight. */
   dashboardsOfInsightMax: 100,
+  /** Characters of a search for insights or dashboards, as at PostHog. */
+  searchCharsMax: 200,
   /** Tags of an insight or a dashboard. */
   tagsMax: 50,
   /** Memory of one small read in ClickHouse, in bytes: see storage/clickhouse/limits.ts. */

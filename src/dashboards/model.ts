@@ -1,11 +1,31 @@
 // A dashboard in replies, and the fields that can be set. The room of insights describes its insights.
 
-import Type, { type Static, type TSchema } from "typebox";
+import Type, { type Static, type TSchema, type TUnsafe } from "typebox";
 import { limits } from "../core/limits.ts";
 import { modelNamed } from "../http/docs/models.ts";
 import * as field from "../http/fields/field.ts";
 import { userModel } from "../http/fields/user.ts";
 import { dashboardLimits } from "./limits.ts";
+
+const ofOwn = "Filters and variables of a dashboard are not supported; its insights have their own.";
+
+/** PostHog's fields whose value is always the same here: whoever may write dashboards may change all. */
+export const fixedValues = {
+  restriction_level: 21,
+  effective_restriction_level: 21,
+  effective_privilege_level: 37,
+  user_access_level: "editor",
+  access_control_version: "v2",
+  filters: {},
+  variables: {},
+} as const;
+type Fixed = typeof fixedValues;
+const fixedFields = Object.fromEntries(
+  Object.entries(fixedValues).map(([name, value]) => [
+    name,
+    field.readOnly(typeof value === "object" ? field.emptyObject(ofOwn) : Type.Literal(value as string)),
+  ]),
+) as unknown as { [Name in keyof Fixed]: ReturnType<typeof field.readOnly<TUnsafe<Fixed[Name]>>> };
 
 const properties = {
   id: field.readOnly(Type.Integer()),
@@ -17,6 +37,10 @@ const properties = {
   created_at: field.readOnly(field.moment()),
   created_by: field.readOnly(field.nullable(userModel)),
   updated_at: field.readOnly(field.moment()),
+  creation_mode: field.readOnly(field.choice(["default", "duplicate"])),
+  is_shared: field.readOnly(Type.Boolean({ description: "Whether a link shows it." })),
+  team_id: field.readOnly(Type.Integer({ description: "The project's." })),
+  ...fixedFields,
 };
 
 /** Numbers of a layout: far more columns and rows than a dashboard's tiles can fill. */
@@ -52,7 +76,7 @@ const textModel = field.model("DashboardText", {
   last_modified_at: field.moment(),
 });
 
-const tileModel = field.model("DashboardTile", {
+export const tileModel = field.model("DashboardTile", {
   id: Type.Integer(),
   layouts,
   color: color(),
@@ -78,12 +102,10 @@ export const dashboardModel = field.model("Dashboard", {
 
 export type Dashboard = Static<typeof dashboardRowModel>;
 
-const ofOwn = "Filters and variables of a dashboard are not supported; its insights have their own.";
 const refused = {
   filters: field.unsupported(ofOwn),
   variables: field.unsupported(ofOwn),
   use_template: field.unsupported("Templates are not supported."),
-  duplicate_tiles: field.unsupported("A copy shows the same insights."),
   quick_filter_ids: field.unsupported(ofOwn),
   restriction_level: field.unsupported(
     "Whoever may write dashboards may change all: only 21 is accepted.",
@@ -99,6 +121,11 @@ function bodyWith<Further extends Record<string, TSchema>>(title: string, furthe
 export const dashboardBody = bodyWith("DashboardRequest", {
   use_dashboard: Type.Optional(
     field.nullable(field.reference({ description: "The dashboard whose tiles are copied." })),
+  ),
+  duplicate_tiles: Type.Optional(
+    field.nullable(field.flag(), {
+      description: "With `use_dashboard`: its insights are copied, too; scope `insight:write`.",
+    }),
   ),
   delete_insights: field.unsupported("Insights are deleted with their dashboard: send it in a PATCH."),
   tiles: field.unsupported("Tiles are made when there is a dashboard: send them in a PATCH."),
@@ -139,6 +166,19 @@ const tileBody = field.strictModel(
 /** A change may change tiles, too; which insights are shown is set by the insights' `dashboards`. */
 export const dashboardChangeBody = bodyWith("DashboardChangeRequest", {
   use_dashboard: field.unsupported("A dashboard is copied when one is made: send it in a POST."),
+  duplicate_tiles: Type.Optional(
+    Type.Array(
+      field.strictModel(
+        "DuplicatedTile",
+        { id: field.reference(), layouts: Type.Optional(layouts) },
+        tileModel,
+      ),
+      {
+        description: "Tiles to copy, insights as well; scope `insight:write`.",
+        maxItems: dashboardLimits.tilesMax,
+      },
+    ),
+  ),
   delete_insights: Type.Optional(
     field.nullable(field.flag(), {
       description: "With `deleted`: also insights that no other dashboard shows; scope `insight:write`.",
@@ -152,5 +192,35 @@ export const dashboardChangeBody = bodyWith("DashboardChangeRequest", {
   ),
 });
 
+const tileIdentity = { tile_id: field.reference({ description: "A tile of this dashboard." }) };
+const look = { layouts: Type.Optional(layouts), color: Type.Optional(color()) };
+const text = () => field.text({ maxLength: dashboardLimits.textCharsMax, description: "Markdown." });
+
+/** Bodies of PostHog's operations on one tile. */
+export const newTextBody = field.strictModel("NewTextTile", { body: text(), ...look });
+export const changedTextBody = field.strictModel("ChangedTextTile", {
+  ...tileIdentity,
+  body: Type.Optional(text()),
+  ...look,
+});
+export const removedTileBody = field.strictModel("RemovedTile", tileIdentity);
+export const copiedTileBody = field.strictModel("CopiedTile", {
+  fromDashboardId: field.reference({ description: "The dashboard that has the tile." }),
+  tileId: field.reference(),
+});
+export const movedTileBody = field.strictModel("MovedTile", {
+  tile: field.strictModel("MovedTileIdentity", { id: field.reference() }, tileModel),
+  to_dashboard: Type.Optional(field.reference({ description: "The dashboard that gets the tile." })),
+  toDashboard: Type.Optional(field.reference({ description: "The same, as PostHog's console calls it." })),
+});
+export const tileOrderBody = field.strictModel("TileOrder", {
+  tile_order: Type.Array(field.reference(), { minItems: 1, maxItems: dashboardLimits.tilesMax }),
+  layout: field.choice(["preserve", "two_column", "full_width"], {
+    default: "preserve",
+    description: "preserve: tiles keep their sizes.",
+  }),
+});
+
+export type MovedTile = field.UpdateInput<typeof movedTileBody>;
 export type DashboardInput = field.CreateInput<typeof dashboardBody>;
 export type DashboardUpdate = field.UpdateInput<typeof dashboardChangeBody>;

@@ -5,30 +5,24 @@ import { requireScopes } from "../access/scope.ts";
 import { limits } from "../core/limits.ts";
 import { fieldFault, notFound, parseRowId, present } from "../http/fields/field_fault.ts";
 import { namesParameter, referencesParameter } from "../http/fields/list_parameters.ts";
-import { flagParameter, pageParameters, refreshParameter, searchParameter } from "../http/fields/query.ts";
+import {
+  choiceParameter,
+  flagParameter,
+  pageParameters,
+  refreshParameter,
+  searchParameter,
+} from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import { type Shareable, sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
 import { dashboardLimits } from "./limits.ts";
 import * as model from "./model.ts";
+import { type DashboardParts, showDashboard } from "./show.ts";
 import { createDashboard, getDashboard, listDashboards, removeDashboard, updateDashboard } from "./store.ts";
-import { listTiles } from "./tile_store.ts";
-
-type Caller = { scopes: readonly string[] };
-
-interface DashboardParts {
-  sql: Postgres;
-  /** Shows insights of a project by id; with their results for a caller with scopes. */
-  insights: (
-    project_id: number,
-    ids: readonly number[],
-    caller?: Caller,
-  ) => Promise<Map<number, { last_refresh: string | null; is_cached: boolean }>>;
-}
+import { tileOperations } from "./tile_operations.ts";
 
 const shownOne = reply("The dashboard.", model.dashboardModel);
 /** Levels below a dashboard where rows of results lie: tiles, tile, insight, result, row. */
@@ -38,6 +32,7 @@ export function dashboardRoutes(parts: DashboardParts & { gate: Gate; sharing: S
   return mounted(parts.gate, "Dashboards", [
     ...listOperations(parts),
     ...oneOperations(parts),
+    ...tileOperations(parts),
     ...sharingOperations(parts.sharing, shareableDashboards(parts)),
   ]);
 }
@@ -57,11 +52,16 @@ function listOperations(parts: DashboardParts) {
   const { sql } = parts;
   return [
     projectOperation("GET /dashboards/", "dashboard:read", {
-      summary: "List dashboards, pinned ones first, then newest first",
+      summary: "List dashboards, pinned ones first, then by name",
       query: {
-        search: searchParameter("Only those with this text in their name, description or a tag."),
+        search: searchParameter(
+          "Only those with this text in their name, description or a tag.",
+          limits.searchCharsMax,
+        ),
         tags: namesParameter("Only those with one of these tags.", limits.tagsMax, { maxLength: 255 }),
         pinned: flagParameter("true: only pinned ones; false: only others."),
+        exclude_generated: flagParameter("No effect: PostHog makes such dashboards itself."),
+        creation_mode: choiceParameter("Only those made so.", ["default", "duplicate"]),
         created_by: referencesParameter("Only those of these users.", dashboardLimits.filterItemsMax),
         ...pageParameters("Rows"),
       },
@@ -75,8 +75,9 @@ function listOperations(parts: DashboardParts) {
       body: model.dashboardBody,
       replies: { 201: shownOne },
       answer: async ({ access, project, body }) => {
+        if (body.duplicate_tiles) requireScopes(access.key.scopes, ["insight:write"]);
         const id = await createDashboard(sql, body, { project_id: project.id, user_id: access.user.id });
-        return await show(parts, project.id, id);
+        return await showDashboard(parts, project.id, id);
       },
     }),
   ];
@@ -100,7 +101,7 @@ function oneOperations(parts: DashboardParts) {
         const { scopes } = access.key;
         if (refresh) requireScopes(scopes, ["insight:read"]);
         return await slicedJson(
-          await show(parts, project.id, found.id, refresh ? { scopes } : undefined),
+          await showDashboard(parts, project.id, found.id, refresh ? { scopes } : undefined),
           rowsBelow,
         );
       },
@@ -114,11 +115,13 @@ function oneOperations(parts: DashboardParts) {
       replies: { 200: shownOne },
       answer: async ({ access, project, found, body }) => {
         if (found.deleted && body.deleted !== false) throw notFound();
-        checkWhole(body.tiles);
-        if (body.delete_insights) requireScopes(access.key.scopes, ["insight:write"]);
+        checkWhole(body.tiles, "tiles");
+        checkWhole(body.duplicate_tiles, "duplicate_tiles");
+        if (body.delete_insights || body.duplicate_tiles?.length)
+          requireScopes(access.key.scopes, ["insight:write"]);
         const named = { project_id: project.id, id: found.id, user_id: access.user.id };
         await updateDashboard(sql, named, body);
-        return await show(parts, project.id, found.id);
+        return await showDashboard(parts, project.id, found.id);
       },
     }),
     projectOperation("DELETE /dashboards/:id/", "dashboard:write", {
@@ -136,25 +139,12 @@ function oneOperations(parts: DashboardParts) {
  * A change may omit fields at every depth, but a tile's position must have all its numbers.
  * @throws Fault required
  */
-function checkWhole(tiles: model.DashboardUpdate["tiles"] = []): void {
+function checkWhole(tiles: readonly Partial<Pick<model.Tile, "layouts">>[] = [], attr: string): void {
   for (const [i, { layouts = {} }] of tiles.entries()) {
     for (const [width, layout] of Object.entries(layouts)) {
       const name = layout && ["x", "y", "w", "h"].find((field) => !Object.hasOwn(layout, field));
-      const path = ["tiles", String(i), "layouts", width];
+      const path = [attr, String(i), "layouts", width];
       if (name) throw fieldFault("required", "This field is required.", [...path, name]);
     }
   }
-}
-
-async function show({ sql, insights }: DashboardParts, project_id: number, id: number, caller?: Caller) {
-  const dashboard = present(await getDashboard(sql, project_id, id, true));
-  const tiles = await listTiles(sql, id);
-  const ids = tiles.flatMap(({ insight_id }) => insight_id ?? []);
-  const found = await insights(project_id, ids, caller);
-  const visible = tiles.flatMap(({ insight_id, ...tile }) => {
-    const insight = found.get(insight_id ?? 0) ?? null;
-    const { last_refresh = null, is_cached = false } = insight ?? {};
-    return insight || tile.text ? [{ ...tile, insight, last_refresh, is_cached }] : [];
-  });
-  return { ...dashboard, tiles: visible.map((tile, order) => ({ ...tile, order })) };
 }

@@ -1,7 +1,6 @@
 // The tiles of dashboards: insights, and texts beside them; the changes of a request to them.
 
 import { refuseInput } from "../core/fault.ts";
-import { limits } from "../core/limits.ts";
 import { fieldFault, missingReference } from "../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
@@ -34,33 +33,6 @@ export async function listTiles(sql: Postgres, dashboard_id: number) {
   }));
 }
 
-/**
- * Copies the tiles of another dashboard: the same insights, and texts by the user.
- * @throws Fault for a dashboard that the project does not have, or an insight that too many dashboards show.
- */
-export async function copyTiles(
-  sql: PostgresTransaction,
-  copy: { original: number; id: number; project_id: number; user_id: number },
-): Promise<void> {
-  const { original, id, project_id, user_id } = copy;
-  const found = await sql`
-    SELECT FROM dashboards WHERE id = ${original} AND project_id = ${project_id} AND NOT deleted`;
-  if (found.length === 0) throw missingReference("use_dashboard", original);
-  await sql`
-    INSERT INTO dashboard_tiles
-      (dashboard_id, insight_id, layouts, color, show_description, text_body, text_created_by, text_modified_at)
-    SELECT ${id}, t.insight_id, t.layouts, t.color, t.show_description, t.text_body,
-      CASE WHEN t.text_body IS NOT NULL THEN ${user_id}::integer END, CASE WHEN t.text_body IS NOT NULL THEN now() END
-    FROM dashboard_tiles t LEFT JOIN insights i ON i.id = t.insight_id
-    WHERE t.dashboard_id = ${original} AND (t.insight_id IS NULL OR NOT i.deleted) ORDER BY t.id`;
-  const most = limits.dashboardsOfInsightMax;
-  const [full] = await sql`
-    SELECT insight_id FROM dashboard_tiles JOIN dashboards d ON d.id = dashboard_id AND NOT d.deleted
-    WHERE insight_id IN (SELECT insight_id FROM dashboard_tiles WHERE dashboard_id = ${id})
-    GROUP BY insight_id HAVING count(*) > ${most}`;
-  if (full) refuseInput(`An insight can be on at most ${most} dashboards.`, "use_dashboard");
-}
-
 /** Marks insights as deleted that only this dashboard shows. */
 export async function deleteInsights(
   sql: PostgresTransaction,
@@ -75,16 +47,16 @@ export async function deleteInsights(
 }
 
 /**
- * Makes, changes and removes tiles. The dashboard's row is locked by the transaction, so that two changes count the
- * texts one after the other.
+ * Makes, changes and removes tiles, and resolves to the ids of new ones. The dashboard's row is locked by the
+ * transaction, so that two changes count the texts one after the other.
  * @throws Fault as tileChanges.
  */
 export async function changeTiles(
   sql: PostgresTransaction,
   { id: dashboard_id, user_id }: { id: number; user_id: number },
   requested: readonly TileRequest[],
-): Promise<void> {
-  if (requested.length === 0) return;
+): Promise<number[]> {
+  if (requested.length === 0) return [];
   const stored = await sql<StoredTile[]>`
     SELECT id, layouts, color, show_description, text_body FROM dashboard_tiles
     WHERE dashboard_id = ${dashboard_id}`;
@@ -100,13 +72,14 @@ export async function changeTiles(
     FROM jsonb_to_recordset(${sql.json(changed as never)})
       AS n (id integer, layouts jsonb, color text, show_description boolean, text_body text)
     WHERE t.id = n.id AND t.dashboard_id = ${dashboard_id}`;
-  await sql`
+  const rows = await sql<{ id: number }[]>`
     INSERT INTO dashboard_tiles
       (dashboard_id, layouts, color, show_description, text_body, text_created_by, text_modified_at)
     SELECT ${dashboard_id}, n.layouts, n.color, n.show_description, n.text_body, ${user_id}, now()
     FROM jsonb_to_recordset(${sql.json(added.map((tile, place) => ({ ...tile, place })) as never)})
       AS n (layouts jsonb, color text, show_description boolean, text_body text, place integer)
-    ORDER BY n.place`;
+    ORDER BY n.place RETURNING id`;
+  return rows.map(({ id }) => id);
 }
 
 /** A tile as it is stored. One without a text shows an insight. */

@@ -20,8 +20,8 @@ export function eventParameters(clock: Clock) {
     event: textParameter("Only events of this name."),
     distinct_id: textParameter("Only events of this distinct id."),
     person_id: uuidParameter("Only events of this person."),
-    after: momentParameter("Only later events: ISO 8601, or relative like -7d.", clock),
-    before: momentParameter("Only earlier events, likewise.", clock),
+    after: momentParameter("Only later events: ISO 8601, or relative like -7d.", clock, { end: "before" }),
+    before: momentParameter("Only earlier events, likewise.", clock, { start: "after" }),
     properties: propertiesParameter("Only events that match: a JSON list of property filters.", [
       "event",
       "person",

@@ -20,8 +20,10 @@ export function ingestionWarningRoutes(room: RoomParts<"gate" | "clickhouse" | "
         type: textParameter("Only warnings of this type."),
         event: textParameter("Only warnings about events of this name."),
         distinct_id: textParameter("Only warnings about events of this distinct id."),
-        after: momentParameter("Only later warnings: ISO 8601, or relative like -7d.", clock),
-        before: momentParameter("Only earlier warnings, likewise.", clock),
+        after: momentParameter("Only later warnings: ISO 8601, or relative like -7d.", clock, {
+          end: "before",
+        }),
+        before: momentParameter("Only earlier warnings, likewise.", clock, { start: "after" }),
         ...pageParameters("Warnings"),
       },
       replies: { 200: reply("The warnings, and how many events each type concerns.", warningsModel) },

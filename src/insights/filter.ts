@@ -27,19 +27,30 @@ export const kindsByType = {
 
 const types = [...Object.keys(kindsByType), "JSON"] as (keyof typeof kindsByType | "JSON")[];
 
-const orderedBy = ["id", "name", "created_at", "updated_at", "last_modified_at", "order"] as const;
+const orderedBy = [
+  "id",
+  "name",
+  "created_at",
+  "updated_at",
+  "last_modified_at",
+  "last_viewed_at",
+  "order",
+] as const;
 const orders = orderedBy.flatMap((field) => [field, `-${field}`] as const);
-export type InsightOrder = (typeof orders)[number];
 
 /** Absent parameters do not filter. */
 export function insightFilter(clock: Clock) {
   return {
     short_id: textParameter("Only the insight with this short_id."),
-    search: searchParameter("Only those with this text in their name, description or a tag."),
+    search: searchParameter(
+      "Only those with this text in their name, description or a tag.",
+      limits.searchCharsMax,
+    ),
     created_by: referencesParameter("Only those of these users.", insightLimits.filterItemsMax),
     user: flagParameter("true: only those of the key's user; false: only those of others."),
     saved: flagParameter("true: only those that are saved or on a dashboard; false: only those not saved."),
     favorited: flagParameter("true: only favorites; false: only others."),
+    hide_feature_flag_insights: flagParameter("No effect: PostHog makes such insights itself."),
     insight: choiceParameter("Only those with a query of this type; JSON: of no other type.", types),
     dashboard: referenceParameter("Only those that this dashboard shows."),
     dashboards: referencesParameter(
@@ -47,12 +58,22 @@ export function insightFilter(clock: Clock) {
       insightLimits.filterItemsMax,
     ),
     tags: namesParameter("Only those with one of these tags.", limits.tagsMax, { maxLength: 255 }),
-    created_date_from: momentParameter("Only those created after this moment.", clock),
-    created_date_to: momentParameter("Only those created before this moment.", clock),
-    date_from: momentParameter("Only those last modified after this moment.", clock),
-    date_to: momentParameter("Only those last modified before this moment.", clock),
-    order: choiceParameter("Descending with a minus before it; by default the newest first.", orders),
+    created_date_from: momentParameter("Only those created after this moment.", clock, {
+      end: "created_date_to",
+    }),
+    created_date_to: momentParameter("Only those created before this moment.", clock, {
+      start: "created_date_from",
+    }),
+    date_from: momentParameter("Only those last modified after this moment.", clock, { end: "date_to" }),
+    date_to: momentParameter("Only those last modified before this moment.", clock, { start: "date_from" }),
+    order: choiceParameter(
+      "Descending with a minus before it; by default what fits a search best, then the newest.",
+      orders,
+    ),
   };
 }
 
-export type InsightFilter = Partial<QueryValues<ReturnType<typeof insightFilter>>>;
+export type InsightFilter = Partial<QueryValues<ReturnType<typeof insightFilter>>> & {
+  /** Only those that the reader viewed. */
+  isViewed?: boolean;
+};

@@ -4,8 +4,6 @@ import { limits } from "../core/limits.ts";
 import { sharingLimits } from "../sharing/limits.ts";
 
 export const insightLimits = {
-  /** Insights of one project, without deleted ones. PostHog's largest teams have a few thousand. */
-  insightsPerProjectMax: 10_000,
   /** Seconds for running the insights of one dashboard in a reply; later ones show their last result, or an error. */
   dashboardSecondsMax: sharingLimits.computeMsMax / 1000,
   /** Seconds for the insights of one page of the list: programs that read whole lists often wait ten. */

@@ -94,3 +94,8 @@ export const insightBody = field.strictWritable(insightModel);
 
 export type InsightInput = field.CreateInput<typeof insightBody>;
 export type InsightUpdate = field.UpdateInput<typeof insightBody>;
+
+export const viewedModel = Type.Array(insightModel);
+export const viewsBody = field.strictModel("InsightViews", {
+  insight_ids: Type.Array(field.reference(), { maxItems: limits.insightsPerDashboardMax }),
+});

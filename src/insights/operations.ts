@@ -13,7 +13,14 @@ import { sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
 import { insightFilter } from "./filter.ts";
 import { insightLimits } from "./limits.ts";
-import { type Insight, insightBody, insightModel, type InsightUpdate } from "./model.ts";
+import {
+  type Insight,
+  insightBody,
+  insightModel,
+  type InsightUpdate,
+  viewedModel,
+  viewsBody,
+} from "./model.ts";
 import { shareableInsights } from "./shared.ts";
 import { computeResult, type InsightParts, withResults } from "./show.ts";
 import * as store from "./store.ts";
@@ -28,6 +35,7 @@ const rowsDepth = 4;
 export function insightRoutes(parts: InsightParts & { gate: Gate; sharing: SharingParts }) {
   return mounted(parts.gate, "Insights", [
     ...listOperations(parts),
+    ...viewOperations(parts),
     ...insightOperations(parts),
     ...sharingOperations(parts.sharing, shareableInsights(parts)),
   ]);
@@ -68,6 +76,28 @@ function listOperations(parts: InsightParts) {
         const input = { ...body, query, derived_name: body.derived_name ?? title };
         const id = await store.createInsight(sql, input, maker);
         return store.presentInsight(present(await store.getInsight(sql, project.id, id, true)));
+      },
+    }),
+  ];
+}
+
+function viewOperations({ sql }: InsightParts) {
+  return [
+    projectOperation("POST /insights/viewed/", "insight:read", {
+      summary: "Say that you viewed insights",
+      body: viewsBody,
+      replies: { 201: { description: "It is noted." } },
+      answer: async ({ access, project, body: { insight_ids } }) =>
+        await store.recordViews(sql, { project_id: project.id, user_id: access.user.id }, insight_ids),
+    }),
+    projectOperation("GET /insights/my_last_viewed/", "insight:read", {
+      summary: "List the insights that you viewed last",
+      replies: { 200: reply("At most five, the last one first.", viewedModel) },
+      answer: async ({ access, project }) => {
+        const reader = { project_id: project.id, user_id: access.user.id };
+        const page = { limit: 5, offset: 0 };
+        return (await store.listInsights(sql, reader, { order: "-last_viewed_at", isViewed: true }, page))
+          .rows;
       },
     }),
   ];

@@ -87,13 +87,16 @@ export function openInsightReader({ sql, queries }: Omit<InsightParts, "clock">)
       const row = await store.getInsight(sql, project_id, id);
       return row && (await read(queries, row));
     },
-    /** Undefined and errors as above. Insights are computed one after another, in the dashboard's order. */
-    dashboard: async (project_id: number, id: number) => {
+    /**
+     * Undefined and errors as above. Insights are computed one after another, in the dashboard's order.
+     * @param insightIds only these; all where it is empty.
+     */
+    dashboard: async (project_id: number, id: number, insightIds: readonly number[] = []) => {
       const found = await store.getDashboardContent(sql, project_id, id);
       if (!found) return undefined;
       const insights: Awaited<ReturnType<typeof read>>[] = [];
       for (const row of await store.getShownInsights(sql, project_id, found))
-        insights.push(await read(queries, row));
+        if (insightIds.length === 0 || insightIds.includes(row.id)) insights.push(await read(queries, row));
       return { id, name: found.name, insights };
     },
   };

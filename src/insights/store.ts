@@ -9,7 +9,7 @@ import { checkFits, type Page } from "../http/pages/page.ts";
 import type { SharedContent } from "../sharing/results.ts";
 import type { Postgres, PostgresFragment, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { containing, type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
-import { type InsightFilter, type InsightOrder, kindsByType } from "./filter.ts";
+import { type InsightFilter, kindsByType } from "./filter.ts";
 import { insightLimits } from "./limits.ts";
 import type { Insight, InsightInput, InsightUpdate } from "./model.ts";
 
@@ -81,11 +81,23 @@ export async function listInsights(
   return await countedPage(sql, {
     columns: columns(sql),
     from,
-    order: insightOrder(sql, filter.order),
+    order: insightOrder(sql, filter, user_id),
     page,
     show: (row: InsightRow) => presentInsight(row),
     check: checkFits,
   });
+}
+
+/** Notes that the user viewed these insights of the project. */
+export async function recordViews(
+  sql: Postgres,
+  { project_id, user_id }: InsightMaker,
+  ids: readonly number[],
+) {
+  await sql`
+    INSERT INTO insight_views (insight_id, user_id)
+    SELECT id, ${user_id} FROM insights WHERE project_id = ${project_id} AND id = ANY(${[...ids]}::integer[])
+    ON CONFLICT (user_id, insight_id) DO UPDATE SET viewed_at = now()`;
 }
 
 /** An insight of the project by its id or short id; a deleted one only with `deletedToo`. */
@@ -127,7 +139,7 @@ interface InsightMaker {
 /**
  * Resolves to the new insight's id.
  * @throws Fault does_not_exist for a dashboard that the project does not have; invalid_input when the project has
- * insightLimits.insightsPerProjectMax insights.
+ * limits.insightsPerProjectMax insights.
  */
 export function createInsight(sql: Postgres, input: InsightInput, maker: InsightMaker, shortId = newShortId) {
   return sql.begin(async (tx) => {
@@ -152,31 +164,33 @@ async function insertInsight(
       SELECT ${project_id}, ${short_id}, ${name}, ${derived_name}, ${sql.json(query as never)}, ${description},
         ${tags}, ${favorited}, ${saved}, ${order}, ${deleted}, ${user_id}, ${user_id}
       WHERE (SELECT count(*) FROM insights WHERE project_id = ${project_id} AND NOT deleted)
-        < ${insightLimits.insightsPerProjectMax}
+        < ${limits.insightsPerProjectMax}
       ON CONFLICT (project_id, short_id) DO NOTHING RETURNING id`;
     if (created) return created.id;
     const inUse = await sql`SELECT FROM insights WHERE project_id = ${project_id} AND short_id = ${short_id}`;
     if (inUse.length > 0) continue;
-    const detail = `A project can have at most ${insightLimits.insightsPerProjectMax} insights.`;
+    const detail = `A project can have at most ${limits.insightsPerProjectMax} insights.`;
     throw new Fault("invalid_input", detail);
   }
   throw new Error("every short id that was tried is in use");
 }
 
 /**
- * Changes fields, of a deleted insight too.
+ * Changes fields, of a deleted insight too. Who changes its name, description or query modifies it, as at PostHog.
  * @throws Fault as createInsight.
  */
 export async function updateInsight(sql: Postgres, id: number, changes: InsightUpdate, maker: InsightMaker) {
   const { dashboards, query, filters: _, ...plain } = changes;
   await sql.begin(async (tx) => {
+    const isModified = query !== undefined || ["name", "description"].some((name) => name in plain);
     const set = {
       ...plain,
       ...(query !== undefined && { query: tx.json(query as never) }),
-      last_modified_by: maker.user_id,
+      ...(isModified && { last_modified_by: maker.user_id, last_modified_at: tx`now()` }),
+      updated_at: tx`now()`,
     };
     await tx`
-      UPDATE insights SET ${tx(set as never)}, updated_at = now(), last_modified_at = now()
+      UPDATE insights SET ${tx(set as never)}
       WHERE id = ${id} AND project_id = ${maker.project_id}`;
     if (dashboards) await putOnDashboards(tx, maker.project_id, id, dashboards);
   });
@@ -237,6 +251,8 @@ function insightConditions(sql: Postgres, filter: InsightFilter, user_id: number
       sql`(i.saved = ${saved} OR ${saved} AND EXISTS (
         SELECT FROM dashboard_tiles t JOIN dashboards d ON d.id = t.dashboard_id AND NOT d.deleted
         WHERE t.insight_id = i.id))`,
+    filter.isViewed &&
+      sql`EXISTS (SELECT FROM insight_views v WHERE v.insight_id = i.id AND v.user_id = ${user_id})`,
     user !== undefined && sql`(i.created_by IS NOT DISTINCT FROM ${user_id}) = ${user}`,
     created_by && sql`i.created_by = ANY(${created_by}::integer[])`,
     tags && sql`i.tags && ${tags}::text[]`,
@@ -266,10 +282,21 @@ function isOfType(sql: Postgres, type: NonNullable<InsightFilter["insight"]>): P
   return sql`${kind} = ${kindsByType[type]}`;
 }
 
-/** Insights without the field come last; of equal ones the newest first. */
-function insightOrder(sql: Postgres, order: InsightOrder | undefined): PostgresFragment {
+/**
+ * Insights without the field come last; of equal ones the newest first. Of those that a search finds, the one of that
+ * name comes first, then those with the text in their name.
+ */
+function insightOrder(sql: Postgres, { order, search }: InsightFilter, user_id: number): PostgresFragment {
+  const name = sql`coalesce(nullif(i.name, ''), i.derived_name)`;
+  if (order === undefined && search !== undefined)
+    return sql`(lower(${name}) = lower(${search})) IS TRUE DESC, (${name} ILIKE ${containing(search)}) IS TRUE DESC,
+      i.id DESC`;
   if (order === undefined) return sql`i.id DESC`;
-  const field = sql(`i.${order.replace("-", "")}`);
+  const column = order.replace("-", "");
+  const field =
+    column === "last_viewed_at"
+      ? sql`(SELECT viewed_at FROM insight_views v WHERE v.insight_id = i.id AND v.user_id = ${user_id})`
+      : sql(`i.${column}`);
   return order.startsWith("-")
     ? sql`${field} DESC NULLS LAST, i.id DESC`
     : sql`${field} NULLS LAST, i.id DESC`;

@@ -123,7 +123,8 @@ interface Between {
 }
 
 /**
- * The span of a list: `after` and `before` are exclusive; without them the last 24 hours. Events of clocks ahead are
+ * The span of a list: `after` and `before` are exclusive, but one day in both is that whole day; without them the last
+ * 24 hours. Events of clocks ahead are
  * left out: an incremental reader would pass those that arrive meanwhile.
  * @throws Fault invalid_input, named below `attr`.
  */
@@ -133,8 +134,11 @@ export function spanBetween(today: Today, query: Between, attr: string): DateSpa
     const text = name === "after" && query.after === "all" ? "" : query[name];
     return readDate(text, today, "start", `${attr}__${name}`);
   };
+  const isOneDay =
+    query.after === query.before && isDay.test(query.after ?? "") && !query.after?.startsWith("-");
   const first = query.after === "all" ? dayStartIn(today.timezone) : now.subtract({ hours: 24 });
-  const from = read("after")?.add({ microseconds: 1 }) ?? first;
+  const from = read("after")?.add({ microseconds: isOneDay ? 0 : 1 }) ?? first;
+  if (isOneDay) return { from: asStored(from), to: asStored(endOfDay(from)) };
   return {
     from: asStored(from),
     to: asStored(read("before") ?? now.add({ milliseconds: limits.listAheadMsMax })),

@@ -59,6 +59,8 @@ export const subscriptionLimits = {
   deliveriesKeptMax: 100,
   /** Insights of a dashboard in one delivery: mail clients cut longer emails. */
   reportInsightsMax: 10,
+  /** Insights that a subscription of a dashboard names, as at PostHog. */
+  chosenInsightsMax: 6,
   /** Lines of one chart: more colours cannot be distinguished. */
   reportSeriesMax: 8,
   reportBarsMax: 12,

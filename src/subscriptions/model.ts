@@ -16,6 +16,11 @@ export const subscriptionModel = field.model("Subscription", {
   id: field.readOnly(Type.Integer()),
   dashboard: field.nullable(field.reference({ description: "A dashboard of this project." }), none),
   insight: field.nullable(field.reference({ description: "An insight of this project." }), none),
+  dashboard_export_insights: Type.Array(field.reference(), {
+    default: [],
+    maxItems: subscriptionLimits.chosenInsightsMax,
+    description: "The insights of the dashboard that are sent; empty: all of them.",
+  }),
   target_type: field.choice(targetTypes),
   target_value: field.text({
     maxLength: subscriptionLimits.targetCharsMax,
@@ -74,7 +79,6 @@ export const subscriptionBody = field.strictModel(
   {
     ...field.writable(subscriptionModel).properties,
     content_type: field.unsupported("Only an insight or a dashboard is sent.", ["insight", "dashboard"]),
-    dashboard_export_insights: field.unsupported("All insights of a dashboard are sent: leave it empty."),
     integration_id: field.unsupported(
       "There is no connection to Slack: send the URL of an incoming webhook.",
     ),

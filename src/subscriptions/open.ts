@@ -63,10 +63,17 @@ export function openSubscriptions(options: SubscriptionOptions) {
 function sharedReader(reader: ReportReader, semaphore: Semaphore, clock: Clock): ReportReader {
   const { deliveryReadAgeMs: ageMsMax, deliveryReadsKeptMax: sizeMax } = subscriptionLimits;
   const busy = () => new Error("too many insights are being read");
-  const share = <Answer>(read: (project_id: number, id: number) => Promise<Answer>) => {
+  type Read<Rest extends readonly unknown[], Answer> = (
+    project_id: number,
+    id: number,
+    ...rest: Rest
+  ) => Promise<Answer>;
+  const share = <Rest extends readonly unknown[], Answer>(read: Read<Rest, Answer>): Read<Rest, Answer> => {
     const recent = openRecent<string, Answer>(clock, { ageMsMax, sizeMax });
-    return (owner: number, id: number) =>
-      recent(`${owner} ${id}`, () => semaphore.run({ owner, busy }, () => read(owner, id)));
+    return (owner, id, ...rest) =>
+      recent(JSON.stringify([owner, id, rest]), () =>
+        semaphore.run({ owner, busy }, () => read(owner, id, ...rest)),
+      );
   };
   return { insight: share(reader.insight), dashboard: share(reader.dashboard) };
 }

@@ -9,6 +9,7 @@ import * as parameter from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Uses } from "../storage/services.ts";
 import { deliveryOperations } from "./deliveries/operations.ts";
 import { subscriptionLimits } from "./limits.ts";
@@ -116,10 +117,12 @@ async function checkInput(
   { sql, addresses }: SubscriptionParts,
   project_id: number,
   changes: model.SubscriptionUpdate,
-  whole: { target_type: model.TargetType; target_value: string },
+  whole: Pick<model.Subscription, "target_type" | "target_value" | "dashboard" | "dashboard_export_insights">,
 ): Promise<void> {
   const missing = await store.findMissing(sql, project_id, changes);
   if (missing) throw missingReference(missing, changes[missing] ?? "");
+  if (changes.dashboard_export_insights !== undefined || changes.dashboard !== undefined)
+    await checkChosen(sql, whole);
   if (changes.target_type !== undefined || changes.target_value !== undefined) {
     const wrong = model.wrongTarget(whole.target_type, whole.target_value);
     if (wrong !== undefined) refuseInput(wrong, "target_value");
@@ -129,6 +132,21 @@ async function checkInput(
   }
   if (changes.bysetpos === 0)
     refuseInput("Ensure this value is between 1 and 366, or between -366 and -1.", "bysetpos");
+}
+
+/** @throws Fault for insights that the dashboard does not show. */
+async function checkChosen(
+  sql: Postgres,
+  {
+    dashboard,
+    dashboard_export_insights: insightIds,
+  }: Pick<model.Subscription, "dashboard" | "dashboard_export_insights">,
+): Promise<void> {
+  if (insightIds.length === 0) return;
+  if (dashboard === null)
+    refuseInput("Cannot set insights selection without a dashboard.", "dashboard_export_insights");
+  const count = await store.countStrangers(sql, dashboard, insightIds);
+  if (count > 0) refuseInput(`${count} invalid insight(s) selected.`, "dashboard_export_insights");
 }
 
 /** Fills in the project's zone where it has none of its own. */

@@ -20,7 +20,8 @@ export type StoredSubscription = Omit<Subscription, "created_at" | "next_deliver
 
 function columns(sql: Postgres | PostgresTransaction) {
   return sql`
-    s.id, s.project_id, s.dashboard_id AS dashboard, s.insight_id AS insight, s.target_type, s.target_value,
+    s.id, s.project_id, s.dashboard_id AS dashboard, s.insight_id AS insight, s.dashboard_export_insights,
+    s.target_type, s.target_value,
     s.frequency, s.interval, s.byweekday, s.bysetpos, s.count,
     ${exactMoment(sql, "s", "start_date")}, ${exactMoment(sql, "s", "until_date")},
     s.created_at, ${userJson(sql, "u")} AS created_by, s.deleted, s.title, '' AS summary, s.next_delivery_date,
@@ -114,6 +115,15 @@ export async function findMissing(
   return insight !== null && !found?.insight ? "insight" : undefined;
 }
 
+/** Counts the insights among these that the dashboard does not show. */
+export async function countStrangers(sql: Postgres, dashboard: number, insights: readonly number[]) {
+  const [row] = await sql<{ count: number }[]>`
+    SELECT count(*)::integer FROM unnest(${[...new Set(insights)]}::integer[]) AS chosen WHERE NOT EXISTS (
+      SELECT FROM dashboard_tiles t JOIN insights i ON i.id = t.insight_id AND NOT i.deleted
+      WHERE t.dashboard_id = ${dashboard} AND t.insight_id = chosen)`;
+  return row?.count ?? 0;
+}
+
 /** Creates a subscription; undefined when the project has subscriptionLimits.subscriptionsPerProjectMax of them. */
 export async function createSubscription(
   sql: Postgres,
@@ -127,11 +137,13 @@ export async function createSubscription(
   const { byweekday } = input;
   const [row] = await sql<{ id: number }[]>`
     INSERT INTO subscriptions (
-      project_id, dashboard_id, insight_id, target_type, target_value, frequency, interval, byweekday, bysetpos,
+      project_id, dashboard_id, insight_id, dashboard_export_insights, target_type, target_value, frequency, interval,
+      byweekday, bysetpos,
       count, start_date, until_date, timezone, title, invite_message, deleted, created_by, created_at,
       next_delivery_date, disabled_at)
-    SELECT ${input.project_id}, ${input.dashboard}::integer, ${input.insight}::integer, ${input.target_type},
-      ${input.target_value}, ${input.frequency}, ${input.interval}::integer, ${byweekday}::text[],
+    SELECT ${input.project_id}, ${input.dashboard}::integer, ${input.insight}::integer,
+      ${input.dashboard_export_insights}::integer[], ${input.target_type}, ${input.target_value}, ${input.frequency},
+      ${input.interval}::integer, ${byweekday}::text[],
       ${input.bysetpos}::integer, ${input.count}::integer, ${input.start_date}::text::timestamptz,
       ${input.until_date}::text::timestamptz, ${input.timezone}, ${input.title}, ${input.invite_message},
       ${input.deleted}::boolean, ${input.user_id}::integer, ${input.created_at}::timestamptz,

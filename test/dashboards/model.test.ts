@@ -35,7 +35,7 @@ test("texts and tags have their lengths, up to which they are read", () => {
 });
 
 test("what has no effect here is refused by its name, unless its value means nothing", () => {
-  for (const name of ["filters", "variables", "use_template", "use_dashboard", "duplicate_tiles"]) {
+  for (const name of ["filters", "variables", "use_template", "use_dashboard"]) {
     expect(read({ [name]: { a: 1 } })).toBe(`invalid_input ${name}`);
     expect(read({ [name]: null })).toEqual({});
   }
@@ -88,6 +88,10 @@ test("a text has its bound, and a tile no filters of its own", () => {
 
 test("a reply has what a list has, and its tiles", () => {
   expect(Object.keys(dashboardModel.properties).toSorted()).toEqual(
-    "created_at created_by deleted description id name pinned tags tiles updated_at".split(" "),
+    [
+      "access_control_version created_at created_by creation_mode deleted description effective_privilege_level",
+      "effective_restriction_level filters id is_shared name pinned restriction_level tags team_id tiles updated_at",
+      "user_access_level variables",
+    ].flatMap((names) => names.split(" ")),
   );
 });

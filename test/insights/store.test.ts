@@ -98,7 +98,7 @@ test("a project has so many insights, deleted ones not counted", async () => {
   const id = await made();
   await sql`
     INSERT INTO insights (project_id, short_id, query, created_by, last_modified_by)
-    SELECT ${project_id}, lpad(i::text, 8, 'x'), '{}', ${user_id}, ${user_id} FROM generate_series(2, ${insightLimits.insightsPerProjectMax}::integer) AS i`;
+    SELECT ${project_id}, lpad(i::text, 8, 'x'), '{}', ${user_id}, ${user_id} FROM generate_series(2, ${limits.insightsPerProjectMax}::integer) AS i`;
   expect(await faultOf(made())).toEqual(["invalid_input", null]);
   await removeInsight(sql, id, maker());
   expect(await made()).toBeNumber();

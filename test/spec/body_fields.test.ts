@@ -205,7 +205,6 @@ test("a field of PostHog's that would have an effect is refused by name, unless 
     ["subscriptions", { integration_id: 4 }],
     ["dashboards", { use_dashboard: 1 }],
     ["dashboards", { quick_filter_ids: ["a"] }],
-    ["dashboards", { duplicate_tiles: [{ id: 1 }] }],
     ["insights", { filters: { events: [{ id: "seen" }] } }],
   ];
   for (const [kind, body] of refused) {

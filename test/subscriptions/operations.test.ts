@@ -29,6 +29,7 @@ const shownFields = [
   "id",
   "dashboard",
   "insight",
+  "dashboard_export_insights",
   "target_type",
   "target_value",
   "frequency",

@@ -47,6 +47,7 @@ async function made(more: object = {}) {
     dashboard: null,
     target_type: "email",
     target_value: "ann@shop.example,bob@shop.example",
+    dashboard_export_insights: [],
     frequency: "daily",
     interval: 1,
     byweekday: null,

@@ -27,8 +27,8 @@ export function logOperations({ sql, clock }: ExportParts) {
       repeats: true,
     },
     search: searchParameter("Only messages with this text, in any case."),
-    after: momentParameter("Only later lines: ISO 8601, or relative like -7d.", clock),
-    before: momentParameter("Only earlier lines, likewise.", clock),
+    after: momentParameter("Only later lines: ISO 8601, or relative like -7d.", clock, { end: "before" }),
+    before: momentParameter("Only earlier lines, likewise.", clock, { start: "after" }),
     ...pageParameters("Lines", exportLimits.logsPageDefault),
   };
   const replies = { 200: reply("The lines.", listSchema(logModel)) };

@@ -48,15 +48,19 @@ const orderings = new Set(["created_at", "-created_at", "data_interval_start", "
 
 function runQuery(clock: Clock) {
   return {
-    after: momentParameter("Only runs created then or later: ISO 8601, or relative; -7d by default.", clock),
-    before: momentParameter("Only runs created then or earlier, likewise.", clock),
+    after: momentParameter("Only runs created then or later: ISO 8601, or relative; -7d by default.", clock, {
+      end: "before",
+    }),
+    before: momentParameter("Only runs created then or earlier, likewise.", clock, { start: "after" }),
     start: momentParameter(
       "Only runs whose interval begins then or later; `after` then has no default.",
       clock,
+      { end: "end" },
     ),
     end: momentParameter(
       "Only runs whose interval ends then or earlier; `after` then has no default.",
       clock,
+      { start: "start" },
     ),
     ordering: parameter("Descending with a minus before it; -created_at by default.", readOrdering, {
       type: "string",

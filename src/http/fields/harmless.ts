@@ -28,8 +28,7 @@ export const harmlessFields: Record<string, Record<string, readonly string[]>> =
       next_allowed_client_refresh resolved_date_range user_access_level
     `),
     Dashboard: wordsIn(`
-      access_control_version creation_mode effective_privilege_level effective_restriction_level is_shared
-      last_accessed_at last_refresh last_viewed_at persisted_filters persisted_variables team_id user_access_level
+      last_accessed_at last_refresh last_viewed_at persisted_filters persisted_variables
     `),
     DashboardTile: ["dashboard_id", "error", "refresh_attempt", "refreshing"],
     DashboardText: ["dashboard_tiles", "team"],

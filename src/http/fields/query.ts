@@ -102,9 +102,11 @@ export function uuidParameter(description: string): Parameter<string | undefined
 }
 
 /** A text to search for, trimmed; an empty one is in all texts. */
-export function searchParameter(description: string): Parameter<string | undefined> {
+export function searchParameter(description: string, charsMax = Infinity): Parameter<string | undefined> {
   return checkedParameter(description, { type: "string" }, (text, path) => {
     refuseUnstorable(text, path);
+    if (text.length > charsMax)
+      throw fieldFault("invalid_input", `Search query must be ${charsMax} characters or fewer.`, path);
     return text.trim() || undefined;
   });
 }
@@ -131,14 +133,32 @@ export function parameter<Value>(
   return { description, schema, read };
 }
 
-/** A moment, a day, or how long ago, as readMoment reads it. */
-export function momentParameter(description: string, clock: Clock): Parameter<string | undefined> {
+/**
+ * A moment, a day, or how long ago, as readMoment reads it.
+ * @param start the parameter whose end this one is: where both name one day, they mean the whole day.
+ * @param end the parameter whose start this one is, likewise.
+ */
+export function momentParameter(
+  description: string,
+  clock: Clock,
+  { start, end }: { start?: string; end?: string } = {},
+): Parameter<string | undefined> {
   const schema: QuerySchema = { anyOf: [{ type: "string", format: "date-time" }, { type: "string" }] };
-  // Forms send the names of empty fields.
-  const read: Parameter<string | undefined>["read"] = (query, name) =>
-    query.get(name) === "" ? undefined : readMoment(query, name, clock);
+  const read: Parameter<string | undefined>["read"] = (query, name) => {
+    // Forms send the names of empty fields.
+    if (query.get(name) === "") return undefined;
+    const moment = readMoment(query, name, clock);
+    const isDay =
+      moment && query.get(name)?.trim().length === 10 && query.get(start ?? end ?? "") === query.get(name);
+    // The bounds are exclusive.
+    return isDay
+      ? isoMoment(new Date(Date.parse(`${moment}Z`) + (start ? dayMs : -1)).toISOString())
+      : moment;
+  };
   return { description, schema, optional: true, read };
 }
+
+const dayMs = 86_400_000;
 
 /** Whether results are computed: PostHog's modes as far as they differ here. */
 export function refreshParameter(description: string): Parameter<boolean | undefined> {
@@ -201,7 +221,7 @@ export function readRequiredText(query: URLSearchParams, name: string): string {
   return text;
 }
 
-const relative = /^-(\d{1,4})([hdwmqy])$/;
+const relative = /^-(\d{1,4})([sMhdwmqy])$/;
 // A plus that is not escaped in a query string arrives as a space.
 const iso =
   /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::[0-5]\d(?:[.,]\d{1,9})?)?)(Z|[+\- ](?:0\d|1[0-4]):?[0-5]\d)?)?$/i;
@@ -212,7 +232,8 @@ const latest = "2299-12-31 23:59:59.999999";
 
 /**
  * The time in the query key `name` as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC; undefined when it is absent.
- * Relative units are hours, days, weeks, months, quarters and years before now. A time without a zone is UTC.
+ * Relative units are seconds, minutes (M), hours, days, weeks, months, quarters and years before now. A time without a
+ * zone is UTC.
  * @throws Fault invalid_input with `name` as its attr.
  */
 export function readMoment(query: URLSearchParams, name: string, clock: Clock): string | undefined {
@@ -226,7 +247,7 @@ export function readMoment(query: URLSearchParams, name: string, clock: Clock): 
 const wrongMoment =
   "Datetime has wrong format. Use one of these formats instead: " +
   "YYYY-MM-DD, YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z], " +
-  "or relative like -7d (units h, d, w, m, q, y).";
+  "or relative like -7d (units s, M for minutes, h, d, w, m, q, y).";
 
 function relativeMoment(text: string, now: number): string | undefined {
   const [, digits, unit] = relative.exec(text) ?? [];

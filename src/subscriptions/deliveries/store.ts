@@ -92,7 +92,8 @@ export function leasedDeliveries(sql: Postgres, now: number): LeasedRows {
     set: sql`, attempts = q.attempts + 1`,
     shown: sql`
       q.id, q.uuid, q.due_at, q.test, q.attempts, q.report, q.recipients, q.subscription_id, s.project_id,
-      s.dashboard_id, s.insight_id, s.target_type, s.target_value, s.title, s.invite_message, s.deleted,
+      s.dashboard_id, s.insight_id, s.dashboard_export_insights, s.target_type, s.target_value, s.title,
+      s.invite_message, s.deleted,
       s.frequency, s.interval, s.byweekday, s.bysetpos, ${ownZone(sql)},
       (SELECT p.report FROM subscription_deliveries p
        WHERE p.subscription_id = q.subscription_id AND NOT p.test AND p.status = 'delivered' AND p.id <> q.id

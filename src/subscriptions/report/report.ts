@@ -9,7 +9,12 @@ import { buildSection, type InsightView } from "./section.ts";
 /** Reads insights and dashboards with their results; undefined for what does not exist. */
 export interface ReportReader {
   insight(project_id: number, id: number): Promise<InsightView | undefined>;
-  dashboard(project_id: number, id: number): Promise<DashboardView | undefined>;
+  /** @param insightIds only these insights of it; all where it is empty. */
+  dashboard(
+    project_id: number,
+    id: number,
+    insightIds: readonly number[],
+  ): Promise<DashboardView | undefined>;
 }
 
 export interface DashboardView {
@@ -22,6 +27,7 @@ export interface ReportRequest extends Rhythm, Pick<Schedule, "timezone"> {
   project_id: number;
   dashboard_id: number | null;
   insight_id: number | null;
+  dashboard_export_insights: readonly number[];
   title: string | null;
   invite_message: string | null;
   due_at: Date;
@@ -50,9 +56,10 @@ export async function makeReport(reader: ReportReader, input: ReportRequest): Pr
   };
 }
 
-async function readContent(reader: ReportReader, { project_id, dashboard_id, insight_id }: ReportRequest) {
+async function readContent(reader: ReportReader, request: ReportRequest) {
+  const { project_id, dashboard_id, insight_id, dashboard_export_insights: insightIds } = request;
   if (dashboard_id !== null) {
-    const found = await reader.dashboard(project_id, dashboard_id);
+    const found = await reader.dashboard(project_id, dashboard_id, insightIds);
     if (!found) throw new NothingToSend("The dashboard was deleted.");
     return { name: found.name || `Dashboard ${found.id}`, insights: found.insights };
   }

@@ -219,6 +219,9 @@ test("a server from before processes told what they know is waited for, before a
       DROP COLUMN offset_hour, DROP COLUMN due_at`;
   await stores.sql`
     CREATE INDEX batch_exports_to_schedule ON batch_exports (scheduled_until) WHERE NOT deleted AND NOT paused`;
+  await stores.sql`ALTER TABLE dashboards DROP COLUMN creation_mode`;
+  await stores.sql`DROP TABLE insight_views`;
+  await stores.sql`ALTER TABLE subscriptions DROP COLUMN dashboard_export_insights`;
   await stores.sql`DROP VIEW credentials`;
   await stores.sql`DROP TABLE key_organizations`;
   await stores.sql`DROP FUNCTION set_key_organizations CASCADE`;

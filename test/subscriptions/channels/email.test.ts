@@ -27,6 +27,7 @@ async function reportOf(text: string): Promise<Report> {
       project_id: 1,
       dashboard_id: 1,
       insight_id: null,
+      dashboard_export_insights: [],
       title: text,
       invite_message: text,
       due_at: new Date("2024-01-15T09:00:00Z"),

@@ -243,6 +243,7 @@ const input: ReportRequest = {
   project_id: 1,
   dashboard_id: null,
   insight_id: 1,
+  dashboard_export_insights: [],
   title: null,
   invite_message: "hey",
   due_at: new Date("2024-01-15T23:30:00Z"),
