@@ -75,7 +75,7 @@ test("nothing that is requested is part of a text, and every read is of the proj
         expect(text).not.toContain("zqxj");
         if (text.includes("today()")) continue;
         expect(text).toContain("project_id = {project_id:UInt32}");
-        expect(params["project"]).toBe(7);
+        expect(params["project_id"]).toBe(7);
         for (const [, name] of text.matchAll(/\{(\w+):\w+(?:\(\w+\))?\}/g))
           expect([name, name! in params]).toEqual([name, true]);
       }
