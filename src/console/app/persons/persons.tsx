@@ -10,24 +10,15 @@ import type { ShownEvent } from "../live/stream.ts";
 import type { ListReply } from "../session/api.ts";
 import type { Route } from "../session/route.ts";
 import { useAllowed } from "../session/session.ts";
-import { useAction, useAnswer, useList, useRead } from "../session/use_loaded.ts";
+import { useAnswer, useList, useRead } from "../session/use_loaded.ts";
 import { durationText, numberText, timeText } from "../ui/format.ts";
-import { Form, RemoveButton } from "../ui/forms.tsx";
+import { Form } from "../ui/forms.tsx";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage, Paged } from "../ui/list_page.tsx";
-import {
-  Button,
-  Card,
-  Cut,
-  Outcome,
-  PageHead,
-  PageLink,
-  PageWhenLoaded,
-  Time,
-  WhenLoaded,
-} from "../ui/parts.tsx";
+import { Button, Card, Cut, PageHead, PageLink, PageWhenLoaded, Time, WhenLoaded } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { Properties } from "../ui/tree.tsx";
+import { Erasure, ErasureForm } from "./erasure.tsx";
 
 interface PersonRow {
   uuid: string;
@@ -113,9 +104,10 @@ function OnePerson({ uuid }: { uuid: string }) {
     },
     [path],
   );
-  const action = useAction();
+  const [isDeleted, setDeleted] = useState(false);
   const seesEvents = useAllowed("query:read");
   const seesRecordings = useAllowed("session_recording:read");
+  if (isDeleted && loaded.value) return <Erasure path={path} name={namePerson(loaded.value.person)} />;
   return (
     <PageWhenLoaded loaded={loaded} title="Person">
       {({ person, ids }) => (
@@ -126,14 +118,7 @@ function OnePerson({ uuid }: { uuid: string }) {
                 Recordings
               </PageLink>
             )}
-            <RemoveButton
-              path={`${path}/`}
-              sure="Delete this person? The events stay; a new event creates the person again."
-              action={action}
-              back="persons"
-            />
           </PageHead>
-          <Outcome action={action} />
           <div class="cards">
             <Card title="Properties">
               <Properties of={person.properties} />
@@ -153,6 +138,7 @@ function OnePerson({ uuid }: { uuid: string }) {
                 <p class="quiet">and {ids.count - ids.results.length} more</p>
               )}
             </Card>
+            <ErasureForm path={path} ids={ids.count} deleted={() => setDeleted(true)} />
             {seesEvents && <Sessions person={uuid} />}
             {seesEvents && <PersonEvents uuid={uuid} />}
           </div>

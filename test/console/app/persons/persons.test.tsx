@@ -79,21 +79,47 @@ test("one person has ids with the main one marked, and says how many more there 
   expect(page.find("a.button").getAttribute("href")).toBe(`#/7/recordings?person=${uuid}`);
 });
 
-test("deleting asks for confirmation, and leads back to the list; a refusal stays on the page", async () => {
-  const page = await drawn(`#/7/persons/${uuid}`);
-  const yes = "Yes, delete. Delete this person? The events stay; a new event creates the person again.";
+const activity = (action: string) => ({
+  [`GET ${home}/persons/${uuid}/activity/`]: { results: [{ detail: { changes: [{ action }] } }], count: 1 },
+});
+const yes = "Yes, delete. It cannot be undone.";
+
+test("deleting asks what goes with the person, and shows the progress until nothing is left", async () => {
+  const page = await drawn(`#/7/persons/${uuid}`, ["*"], activity("erased"));
+  expect(page.text()).toContain("The person goes with its 300 distinct ids");
   await page.press("Delete");
   expect(page.asked.some(({ method }) => method === "DELETE")).toBe(false);
   await page.press(yes);
-  expect(page.asked.find(({ method }) => method === "DELETE")?.path).toBe(`${home}/persons/${uuid}/`);
-  expect(location.hash).toBe("#/7/persons");
+  const { path, query } = page.asked.find(({ method }) => method === "DELETE")!;
+  expect([path, query]).toEqual([
+    `${home}/persons/${uuid}/`,
+    { delete_events: "true", delete_recordings: "true" },
+  ]);
+  expect(page.texts('[role="status"]')).toEqual(["Deleted: no row of it is left."]);
   await closePage();
+  const erasing = await drawn(`#/7/persons/${uuid}`, ["*"], activity("erasing"));
+  await erasing.press("Delete");
+  await erasing.press(yes);
+  expect(erasing.texts('[role="status"]')[0]).toContain("are being removed");
+});
+
+test("events of a merged person may stay, which says what becomes of past figures", async () => {
+  const page = await drawn(`#/7/persons/${uuid}`, ["*"], activity("erasing"));
+  await page.fill("Delete its events and sessions, too", "off");
+  expect(page.text()).toContain("each id’s as those of a person of its own");
+  await page.press("Delete");
+  await page.press(yes);
+  const { query } = page.asked.find(({ method }) => method === "DELETE")!;
+  expect(query).toEqual({ delete_events: "false", delete_recordings: "true" });
+});
+
+test("a refused deletion stays on the page", async () => {
   const refusing = { [`DELETE ${home}/persons/${uuid}/`]: refused(403, "Not yours.") };
   const kept = await drawn(`#/7/persons/${uuid}`, ["*"], refusing);
   await kept.press("Delete");
   await kept.press(yes);
   expect(kept.texts('[role="alert"]')).toEqual(["Not yours."]);
-  expect(location.hash).toBe(`#/7/persons/${uuid}`);
+  expect(kept.texts("h1")).toEqual(["zoe@shop.example"]);
 });
 
 test("what a key may not see is not requested", async () => {
