@@ -43,10 +43,7 @@ export function openClientAddress({ trustedProxies, log }: { trustedProxies: rea
   };
 }
 
-/**
- * Whether the peer of a connection is one of the proxies.
- * @param trustedProxies as wrongNetwork() accepts them.
- */
+/** Whether the peer of a connection is one of the proxies. @param trustedProxies as wrongNetwork() accepts them. */
 export function openProxies(trustedProxies: readonly string[]): (peer: string | undefined) => boolean {
   const isTrusted = within(trustedProxies);
   return (peer) => isTrusted(parseAddress(peer));

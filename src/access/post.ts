@@ -27,10 +27,7 @@ export class NoAnswer extends Error {
 /** Characters of an answer that are read: enough to show an error. */
 const answerCharsMax = 300;
 
-/**
- * @param address an address of the URL's host, which was checked.
- * @throws NoAnswer
- */
+/** @param address an address of the URL's host, which was checked. @throws NoAnswer */
 export function postTo(
   url: URL,
   address: string,

@@ -94,9 +94,8 @@ export const lostKeyRemedy =
   "SECRET_KEY=KEY bun run sluice serve";
 
 function unseal(sealed: Buffer, keys: readonly Key[]): Record<string, unknown> {
-  if (sealed.length < headBytes + nonceBytes + tagBytes || sealed[0] !== version) {
+  if (sealed.length < headBytes + nonceBytes + tagBytes || sealed[0] !== version)
     throw new UserError("a stored secret is damaged, or was written by a newer version");
-  }
   const head = sealed.subarray(0, headBytes);
   const key = keys.find(({ id }) => id.equals(head.subarray(1)));
   if (!key) throw new UserError(`a stored secret was sealed with another key; ${lostKeyRemedy}`);

@@ -21,10 +21,7 @@ export interface Cadence {
   offset_hour: number;
 }
 
-/**
- * A cadence of this interval as a request changes it.
- * @throws Fault for an offset that the interval does not have.
- */
+/** A cadence of this interval as a request changes it. @throws Fault for an offset that the interval does not have. */
 export function readCadence(
   changes: { [Name in keyof Omit<Cadence, "interval">]?: Cadence[Name] | null | undefined },
   interval: string,
@@ -65,9 +62,8 @@ export function openGrid(cadence: Cadence): Grid {
   const { interval } = cadence;
   if (interval === "day") return openDays(1, { ...cadence, offset_day: 0 });
   if (interval === "week") return openDays(7, cadence);
-  if (interval === wholeRange) {
+  if (interval === wholeRange)
     return { lengthMs: Infinity, before: (moment) => moment, after: () => Infinity };
-  }
   const lengthMs = countMinutes(interval) * minuteMs;
   if (lengthMs === dayMs) return openDays(1, { timezone: "UTC", offset_day: 0, offset_hour: 0 });
   const before = (moment: number) => Math.floor(moment / lengthMs) * lengthMs;

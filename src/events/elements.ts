@@ -55,9 +55,8 @@ export function parseElementChain(chain: string): ShownElement[] {
 
 /** Finds where tag and classes end: at a `;`, or at the colon before the first `name="`. */
 function headEnd(chain: string, from: number): number {
-  for (let at = from; at < chain.length; at++) {
+  for (let at = from; at < chain.length; at++)
     if (chain[at] === ";" || (chain[at] === ":" && nameEnd(chain, at + 1) > 0)) return at;
-  }
   return chain.length;
 }
 

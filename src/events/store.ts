@@ -152,9 +152,8 @@ async function personCondition(
 ): Promise<PersonCondition | undefined> {
   if (person_id === undefined) return undefined;
   const main_id = await findMainId(reads, person_id);
-  if (main_id === undefined) {
+  if (main_id === undefined)
     return { where: "person_id = {person_id:UUID}", params: { person_id }, joins: true };
-  }
   const ids = `SELECT distinct_id FROM merged_ids FINAL
     WHERE project_id = {project_id:UInt32} AND main_id = {main_id:String}`;
   const where = `(distinct_id = {main_id:String} OR distinct_id IN (${ids}))`;

@@ -1,10 +1,12 @@
-// An organization in replies, the fields that can be set, and its slug.
+// Organizations and their members in replies, the fields that can be set, slugs, and who may change or remove a member.
 
 import Type, { type Static } from "typebox";
+import { insufficient, membershipLevels, requireLevel } from "../access/people/levels.ts";
+import { Fault } from "../core/fault.ts";
 import { randomBase62 } from "../core/id.ts";
 import { withoutEnds } from "../core/trim.ts";
 import * as field from "../http/fields/field.ts";
-import { shortProject } from "../http/fields/user.ts";
+import { shortProject, userModel } from "../http/fields/user.ts";
 
 /** One project of an organization, as its members see it. */
 const teamModel = field.model("TeamBasic", shortProject);
@@ -62,4 +64,46 @@ export function toSlug(name: string): string {
 
 export function otherSlug(slug: string): string {
   return `${slug.slice(0, slugCharsMax - 5)}-${randomBase62(4).toLowerCase()}`;
+}
+
+export const memberModel = field.model("OrganizationMember", {
+  id: field.readOnly(field.uuid({ description: "The membership's." })),
+  user: field.readOnly(userModel),
+  level: Type.Enum(Object.values(membershipLevels), {
+    type: "integer",
+    description: "1 member, 8 admin, 15 owner.",
+  }),
+  joined_at: field.readOnly(field.moment()),
+  updated_at: field.readOnly(field.moment()),
+  is_2fa_enabled: field.readOnly(Type.Boolean({ description: "Always false." })),
+  has_social_auth: field.readOnly(Type.Boolean({ description: "Always false." })),
+  last_login: field.readOnly(field.nullable(field.moment(), { description: "To the console." })),
+});
+
+export const memberBody = field.strictWritable(memberModel);
+export const memberOrders = ["-joined_at", "joined_at"] as const;
+
+export type Member = Static<typeof memberModel>;
+
+export interface Membership {
+  user_id: number;
+  level: number;
+}
+
+/** @throws Fault when `actor` may not give the member `level`. */
+export function requireMayChange(actor: Membership, member: Membership, level: number): void {
+  requireLevel(actor.level, membershipLevels.admin);
+  if (actor.user_id === member.user_id)
+    throw new Fault("permission_denied", "You can't change your own access level.");
+  if (Math.max(member.level, level) > actor.level)
+    throw new Fault("permission_denied", "You can only change levels that are not above your own.");
+}
+
+/** @param owners how many the organization has. @throws Fault when `actor` may not remove the member. */
+export function requireMayRemove(actor: Membership, member: Membership, owners: number): void {
+  const isSelf = actor.user_id === member.user_id;
+  if (!isSelf && (actor.level < membershipLevels.admin || actor.level < member.level))
+    throw new Fault("permission_denied", insufficient.organization);
+  if (member.level === membershipLevels.owner && owners <= 1)
+    throw new Fault("permission_denied", "An organization's only owner cannot leave it; delete it instead.");
 }

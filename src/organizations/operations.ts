@@ -1,14 +1,15 @@
-// Organizations over HTTP. To a user who is not its member, an organization does not exist.
+// Organizations and their members over HTTP. To a user who is not its member, an organization does not exist.
 
 import { Fault } from "../core/fault.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
-import { pageParameters } from "../http/fields/query.ts";
+import { checkChoice } from "../http/fields/field_rule.ts";
+import { pageParameters, parameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
-import { mounted, type RoomParts, toOperations } from "../http/operation.ts";
+import { mounted, type OperationRequest, type RoomParts, toOperations } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { memberOperations } from "./members/operations.ts";
-import { organizationBody, organizationModel } from "./model.ts";
+import * as members from "./members_store.ts";
+import * as model from "./model.ts";
 import {
   createOrganization,
   getOrganization,
@@ -19,7 +20,8 @@ import {
 
 const operation = toOperations("organizations");
 const heldKey = "API keys with scoped organizations cannot create organizations.";
-const shownOne = { 200: reply("The organization.", organizationModel) };
+const shownOne = { 200: reply("The organization.", model.organizationModel) };
+const shownMember = { 200: reply("The member.", model.memberModel) };
 
 export function organizationRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
   return mounted(gate, "Organizations", [...organizationOperations(sql), ...memberOperations(sql)]);
@@ -30,7 +32,7 @@ function organizationOperations(sql: Postgres) {
     operation("GET /", "organization:read", {
       summary: "List organizations",
       query: pageParameters("Rows"),
-      replies: { 200: reply("The user's organizations.", listSchema(organizationModel)) },
+      replies: { 200: reply("The user's organizations.", listSchema(model.organizationModel)) },
       answer: async ({ access, query, url }) =>
         pageReply(url, query, await listOrganizations(sql, access, query)),
     }),
@@ -40,8 +42,8 @@ function organizationOperations(sql: Postgres) {
       find: ({ access }) => {
         if (access.key.scoped_organizations.length > 0) throw new Fault("permission_denied", heldKey);
       },
-      body: organizationBody,
-      replies: { 201: reply("The organization.", organizationModel) },
+      body: model.organizationBody,
+      replies: { 201: reply("The organization.", model.organizationModel) },
       answer: async ({ access: { user, key }, body }) => {
         const founding = { ...body, owner_id: user.id, project_name: "Default project" };
         const id = await createOrganization(sql, { ...founding, reach_key_id: key.reach_key_id });
@@ -57,7 +59,7 @@ function organizationOperations(sql: Postgres) {
       summary: "Change an organization",
       put: "Change an organization; its name is required",
       find: ({ own }) => own(),
-      body: organizationBody,
+      body: model.organizationBody,
       replies: shownOne,
       answer: async ({ access, found, body }) =>
         present(await updateOrganization(sql, found.id, access.user.id, body)),
@@ -68,6 +70,56 @@ function organizationOperations(sql: Postgres) {
       answer: async ({ access, own }) => {
         if (!(await removeOrganization(sql, own().id, access.user.id))) throw notFound();
       },
+    }),
+  ];
+}
+
+const memberOrder = parameter(
+  "By join date: latest first, or `joined_at`.",
+  (query, name) =>
+    checkChoice(model.memberOrders, query.get(name) ?? model.memberOrders[0], [name]) === "joined_at",
+  { type: "string", enum: [...model.memberOrders] },
+);
+
+function memberOperations(sql: Postgres) {
+  type Named = OperationRequest<"organization", "/members/:user__uuid/">;
+  const find = ({ access, organization, params }: Named) =>
+    members.findMember(sql, organization.id, access.user.id, params.user__uuid);
+  const operation = toOperations("organization");
+  return [
+    operation("GET /members/", "organization_member:read", {
+      summary: "List members",
+      query: { order: memberOrder, ...pageParameters("Rows") },
+      replies: { 200: reply("The members.", listSchema(model.memberModel)) },
+      answer: async ({ organization, query, url }) =>
+        pageReply(url, query, await members.listMembers(sql, organization.id, query, query.order)),
+    }),
+    operation("GET /members/:user__uuid/", "organization_member:read", {
+      summary: "Get a member, by their user's UUID or as `@me`",
+      find,
+      replies: shownMember,
+      answer: ({ organization, found }) => members.getMember(sql, organization.id, found),
+    }),
+    operation("PATCH /members/:user__uuid/", "organization_member:write", {
+      summary: "Change a member's level",
+      put: "Change a member's level, which is required",
+      description: "For administrators: up to their own level, never their own.",
+      find,
+      body: model.memberBody,
+      replies: shownMember,
+      answer: async ({ access, organization: { id: organization_id }, found: user_id, body: { level } }) => {
+        const change = { organization_id, actor_id: access.user.id, user_id };
+        if (level !== undefined) await members.changeMember(sql, change, level);
+        return await members.getMember(sql, organization_id, user_id);
+      },
+    }),
+    operation("DELETE /members/:user__uuid/", "organization_member:write", {
+      summary: "Remove a member, or leave the organization",
+      description: "For administrators: members up to their own level; anyone but the only owner may leave.",
+      find,
+      replies: gone,
+      answer: ({ access, organization, found: user_id }) =>
+        members.removeMember(sql, { organization_id: organization.id, actor_id: access.user.id, user_id }),
     }),
   ];
 }

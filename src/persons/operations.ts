@@ -67,9 +67,8 @@ function readingOperations(parts: CountedParts) {
       answer: async ({ project, query, request, url }) => {
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const read = (page: Page) => personPage(parts, reads, { ...query, ...page }, project.timezone);
-        if (wantsCsv(request, query.format)) {
+        if (wantsCsv(request, query.format))
           return await csvReply({ url, name: "persons", model: model.personModel, page: query, read });
-        }
         const { count, rows } = await read(query);
         return await streamedPage(url, query, count, rows);
       },

@@ -8,12 +8,13 @@ import { mounted, projectOperation } from "../http/operation.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import { problems } from "../http/problem.ts";
 import type { BackgroundQueries, FoundQuery } from "./background/background_queries.ts";
-import { queryStatusReply } from "./background/model.ts";
 import { queryLimits } from "./limits.ts";
-import { queryBody, queryReply } from "./model.ts";
+import { queryBody, queryReply, queryStatusReply } from "./model.ts";
 import type { OpenedQueries } from "./open.ts";
-import { resultReply } from "./results/reply.ts";
+import { shownResults } from "./result.ts";
+import type { CachedResult } from "./results/result_cache.ts";
 import { refuseTable, tableFormatParameter, tableReply, wantedTable } from "./results/table_reply.ts";
+import type { QueryResult } from "./store.ts";
 
 export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQueries }) {
   const { background } = engine;
@@ -66,6 +67,24 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
   ]);
 }
 
+export function resultReply(result: (QueryResult | CachedResult) & { is_cached?: boolean }) {
+  const { timezone, date_from, date_to, computed_at, table, is_cached = false } = result;
+  return {
+    results: shownResults(result),
+    result_type: result.type,
+    timezone,
+    resolved_date_range: { date_from, date_to },
+    is_cached,
+    last_refresh: computed_at,
+    error: null,
+    ...table,
+    ...(table?.hogql !== undefined && {
+      query: table.hogql,
+      types: table.columns.map((name, i) => [name, table.types[i]]),
+    }),
+  };
+}
+
 /** PostHog's modes: whether a cached result is accepted, and whether the client waits. */
 const refreshModes = {
   async: { isForced: false, isAsync: true },
@@ -82,9 +101,8 @@ function refreshMode(refresh: unknown, isAsync: boolean): (typeof refreshModes)[
   if (isAsync) return refreshModes.async;
   if (refresh === true) return refreshModes.force_blocking;
   if (refresh === false || refresh === null || refresh === undefined) return refreshModes.blocking;
-  if (typeof refresh === "string" && Object.hasOwn(refreshModes, refresh)) {
+  if (typeof refresh === "string" && Object.hasOwn(refreshModes, refresh))
     return refreshModes[refresh as keyof typeof refreshModes];
-  }
   const detail = `True, false, or one of these is needed: ${Object.keys(refreshModes).join(", ")}.`;
   return refuseInput(detail, "refresh", "invalid_choice");
 }

@@ -39,10 +39,7 @@ import type { SqlParser } from "./sql/parser/parser.ts";
  */
 export type QueryRunner = <Row>(text: string, params: Record<string, unknown>) => Promise<Row[]>;
 
-/**
- * Runs a statement of a client's own SQL.
- * @throws as QueryRunner; SqlFailure for what is wrong in the SQL itself.
- */
+/** Runs a statement of a client's own SQL. @throws as QueryRunner; SqlFailure for what is wrong in the SQL itself. */
 export type TableRunner = (text: string, params: Record<string, unknown>) => Promise<SqlTableRows>;
 
 /** The engine's name of an error. Its message is dropped: it may show values of the rows that were read. */

@@ -83,10 +83,7 @@ export function openLinkCache(sql: Postgres, clock: Clock) {
     return (await links).get(hash);
   };
   return {
-    /**
-     * The link of a token; undefined when it opens nothing.
-     * @throws Fault unavailable when too many are requested.
-     */
+    /** The link of a token; undefined when it opens nothing. @throws Fault unavailable when too many are requested. */
     open: async (token: string) => {
       if (!/^[0-9A-Za-z]{1,64}$/.test(token)) return undefined;
       const hash = hashKey(token);

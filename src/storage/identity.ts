@@ -150,9 +150,8 @@ export async function writeClickHouseId(
   const ids = await readClickHouseIds(clickhouse);
   const isWritten = ids.length === 1 && ids[0] === id;
   if (id === undefined || (isWritten && !isIncomplete)) return;
-  for (const statement of definitionsFor(clickhouse, identityTable)) {
+  for (const statement of definitionsFor(clickhouse, identityTable))
     await clickhouse.command(statement, undefined, { timeoutMs: storageLimits.migrateMsMax });
-  }
   if (isWritten) return;
   const life = "(SELECT count() + 1 FROM store_identity)";
   await clickhouse.command(`INSERT INTO store_identity (id, life) SELECT {id:UUID}, ${life}`, { id });

@@ -100,10 +100,7 @@ export function listMigrationFiles(store: StoreName, applied: AppliedMigration[]
   return files.slice(0, applied.length).map(({ name }) => join(packageFolder(store), name));
 }
 
-/**
- * Lists what migrate() would apply, by store. Nothing is changed.
- * @throws UserError as migrate() does.
- */
+/** Lists what migrate() would apply, by store. Nothing is changed. @throws UserError as migrate() does. */
 export async function pendingMigrations({ sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">, log: Log) {
   const files = readMigrations();
   const compatible = await findCompatible(sql, files, { log });

@@ -75,9 +75,7 @@ export async function openStores(options: StoreOptions): Promise<Stores> {
  * @throws UserError when a store does not answer.
  */
 export async function attachStores(options: StoreOptions): Promise<Stores> {
-  if (options.databaseUrl && options.clickhouseUrl) {
-    return reachable(connectStores(options, {}), options);
-  }
+  if (options.databaseUrl && options.clickhouseUrl) return reachable(connectStores(options, {}), options);
   // Checked first, since even checking the lock creates the folder.
   refuseLostFolder(options, options.known);
   if (options.existing && !options.databaseUrl) requireData(options.dataDir);

@@ -51,9 +51,8 @@ export function openWorkWatch(
     if (long.length === 0) return;
     const counts = await count(long.map(([tag]) => tag)).catch(() => undefined);
     if (counts) answered = elapsed();
-    for (const [, { began, stop }] of counts ? [] : long) {
+    for (const [, { began, stop }] of counts ? [] : long)
       if (elapsed() - Math.max(began, answered) >= clickhouseLimits.engineSilentMsMax) stop(noAnswer());
-    }
     for (const { tag, micros, rows, rows_read, threads } of counts ?? []) {
       const statement = watched.get(tag);
       if (!statement) continue;

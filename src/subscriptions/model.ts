@@ -118,9 +118,8 @@ export function wrongTarget(type: TargetType, value: string): string | undefined
       return `Enter at most ${subscriptionLimits.recipientsMax} e-mail addresses.`;
     return undefined;
   }
-  if (type === "slack" && !/^https?:/i.test(value)) {
+  if (type === "slack" && !/^https?:/i.test(value))
     return "A channel cannot be reached: there is no connection to Slack. Enter the URL of an incoming webhook.";
-  }
   return parseWebUrl(value) === undefined
     ? "Enter a valid URL that starts with http:// or https://."
     : undefined;

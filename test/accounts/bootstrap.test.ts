@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { bootstrap } from "../../src/accounts/bootstrap.ts";
+import { bootstrap } from "../../src/accounts/prepare.ts";
 import { markServed } from "../../src/accounts/store.ts";
 import { UserError } from "../../src/core/fault.ts";
 import { hashKey } from "../../src/core/id.ts";

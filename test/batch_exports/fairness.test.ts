@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { openAddresses } from "../../src/access/address.ts";
 import { openSecrets } from "../../src/access/secret.ts";
-import { bootstrap } from "../../src/accounts/bootstrap.ts";
+import { bootstrap } from "../../src/accounts/prepare.ts";
 import { openDestination } from "../../src/batch_exports/destinations/destinations.ts";
 import { exportLimits } from "../../src/batch_exports/limits.ts";
 import { ExportWorker } from "../../src/batch_exports/runs/worker.ts";

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Addresses, openAddresses } from "../../src/access/address.ts";
 import { openSecrets } from "../../src/access/secret.ts";
-import { bootstrap } from "../../src/accounts/bootstrap.ts";
+import { bootstrap } from "../../src/accounts/prepare.ts";
 import { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Stores } from "../../src/storage/stores.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Elysia } from "elysia";
 import { openGate } from "../../src/access/gate.ts";
-import { bootstrap } from "../../src/accounts/bootstrap.ts";
+import { bootstrap } from "../../src/accounts/prepare.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { eventRoutes } from "../../src/events/operations.ts";

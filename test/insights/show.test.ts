@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { bootstrap } from "../../src/accounts/bootstrap.ts";
+import { bootstrap } from "../../src/accounts/prepare.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Insight } from "../../src/insights/model.ts";
 import { type InsightResultReader, openInsightReader, withResults } from "../../src/insights/show.ts";

@@ -1,7 +1,7 @@
 // Deleted recordings, followed to the disk: nothing of them is left there within a day.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { bootstrap } from "../../src/accounts/bootstrap.ts";
+import { bootstrap } from "../../src/accounts/prepare.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { findUserId } from "../../src/personal_api_keys/store.ts";
 import { finishDeletions, orderDeletions } from "../../src/persons/deletion/store.ts";

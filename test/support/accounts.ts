@@ -3,7 +3,7 @@
 
 import { rmSync } from "node:fs";
 import type { KeyHolder } from "../../src/access/store.ts";
-import { bootstrap } from "../../src/accounts/bootstrap.ts";
+import { bootstrap } from "../../src/accounts/prepare.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { findUserId } from "../../src/personal_api_keys/store.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";

@@ -3,7 +3,7 @@
 
 import { type Addresses, openAddresses } from "../../src/access/address.ts";
 import { openSecrets } from "../../src/access/secret.ts";
-import { bootstrap } from "../../src/accounts/bootstrap.ts";
+import { bootstrap } from "../../src/accounts/prepare.ts";
 import type { RunServices } from "../../src/batch_exports/runs/run.ts";
 import { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { silentLog } from "../../src/core/log.ts";

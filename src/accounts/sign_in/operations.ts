@@ -102,9 +102,8 @@ function accountOperations(signing: Signing) {
       answer: async ({ access, request, body }) => {
         const { password, current_password: _, ...changes } = body;
         const { id: user_id } = access.user;
-        if (password !== undefined || changes.email !== undefined) {
+        if (password !== undefined || changes.email !== undefined)
           await requireCurrent(signing, access, body);
-        }
         const email = changes.email === undefined ? undefined : checkedEmail(changes.email);
         const caller = { owner: `user ${user_id}`, isKnown: true };
         const password_hash =

@@ -95,9 +95,8 @@ function changeOperations({ sql, clock, wake }: ExportParts) {
       find: (request) => requireRun(sql, request),
       replies: { 200: reply("It was started.", shapes.startedBackfillModel), 400: refusal(400) },
       answer: async ({ found: { run, stored } }) => {
-        if (shapes.openStatuses.includes(run.status)) {
+        if (shapes.openStatuses.includes(run.status))
           throw new Fault("invalid_input", `Cannot retry a run that is in '${run.status}' status`);
-        }
         const backfill_id = await runAgain(sql, stored, run, new Date(clock.now()));
         wake();
         return { backfill_id };

@@ -58,9 +58,8 @@ function checkSent(fields: DestinationFields, settings: Settings): Settings {
     throw wrong(`Configuration has unknown field/s: ${excerpt(names.join(", "))}`);
   }
   const checked: Settings = {};
-  for (const [name, field] of Object.entries(fields)) {
+  for (const [name, field] of Object.entries(fields))
     if (Object.hasOwn(settings, name)) checked[name] = readSetting(field, settings[name]);
-  }
   return checked;
 }
 
@@ -86,9 +85,8 @@ function readSetting(field: Field, value: unknown): unknown {
 }
 
 function checkNames(names: unknown[]): string[] {
-  if (names.length > exportLimits.namesMax) {
+  if (names.length > exportLimits.namesMax)
     throw wrong(`Configuration has a list of more than ${exportLimits.namesMax} items`);
-  }
   return names.map((name) => {
     if (typeof name === "string") return name;
     throw wrong(`Configuration has invalid type: got '${nameType(name)}', expected 'str'`);

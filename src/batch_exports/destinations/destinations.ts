@@ -1,14 +1,14 @@
-// Every type of destination: a folder and a line each.
+// Every type of destination: a folder and a line each, but for the one that writes nothing.
 
 import { secretsInUrl } from "../../core/foreign_text.ts";
+import { eventColumns } from "../source/columns.ts";
 import type { ExportServices } from "../source/statements.ts";
 import type { ExportedNames } from "../source/store.ts";
 import { azureBlob } from "./azure/azure.ts";
-import type { Destination, DestinationKind } from "./destination.ts";
+import { type Destination, type DestinationKind, destinationKind } from "./destination.ts";
 import type { Settings } from "./fields.ts";
 import { file } from "./file/file.ts";
 import { http } from "./http/http.ts";
-import { noOp } from "./no_op/no_op.ts";
 import { postgres } from "./postgres/postgres.ts";
 import { s3 } from "./s3/s3.ts";
 
@@ -18,7 +18,13 @@ export const destinations = {
   Postgres: postgres,
   HTTP: http,
   File: file,
-  NoOp: noOp,
+  /** Writes nothing: a run only counts its rows. */
+  NoOp: destinationKind({
+    fields: { arg: { kind: "str", otherwise: "" } },
+    columns: eventColumns,
+    write: ({ rows }) => Promise.resolve(rows),
+    probe: () => Promise.resolve(),
+  }),
 } as const satisfies Record<string, DestinationKind>;
 
 export type DestinationType = keyof typeof destinations;

@@ -85,9 +85,8 @@ export function checkFileChoice(settings: Settings): void {
     const detail = `File format ${excerpt(requested)} is not supported. Supported file formats are ${listed(formats)}`;
     throw wrong(detail, "destination");
   }
-  if (settings["escape_formulas"] === true && format !== "CSV") {
+  if (settings["escape_formulas"] === true && format !== "CSV")
     throw wrongValue("escape_formulas", "only CSV has cells");
-  }
   const compression = settings["compression"] ?? null;
   const { compressions } = fileFormats[format];
   if (compression === null || compressions.some((name) => name === compression)) return;

@@ -40,9 +40,8 @@ export async function compileQuery(
   const context = { project_id, timezone: "UTC", now: 0, text, wholeNumbers: "Int64" } as const;
   try {
     const { expressions, parameters, zones: named } = compileOverRows(trees, table, context);
-    for (const [zone, at] of named) {
+    for (const [zone, at] of named)
       if (!zones.admit(project_id, zone)) throw new SqlProblem(tooManyZones, at);
-    }
     const columns = nameColumns(selected).map((alias, i) => ({ expression_sql: expressions[i]!.sql, alias }));
     return { columns, where_sql: expressions[selected.length]?.sql, params: parameters };
   } catch (thrown) {
@@ -68,9 +67,8 @@ function nameColumns(selected: readonly SelectedColumn[]): string[] {
 /** The alias, or a name made from the expression that is still free. */
 function nameColumn({ node, alias, text }: SelectedColumn, index: number, aliases: Set<string>): string {
   if (alias !== undefined) {
-    if (!aliasShape.test(alias)) {
+    if (!aliasShape.test(alias))
       refuseUnsupported(`the alias "${alias.slice(0, 64)}" must be 1 to 64 letters, digits, _ or $.`);
-    }
     if (ownNames.has(alias.toLowerCase())) refuseUnsupported(`the alias "${alias}" is reserved.`);
     if (aliases.has(alias)) refuseUnsupported(`the column "${alias}" is named twice.`);
     aliases.add(alias);

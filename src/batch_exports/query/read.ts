@@ -8,8 +8,7 @@ import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import { splitTokens } from "../../query/sql/parser/text_bounds.ts";
 import type { ExpressionNode, JoinExpr, SelectQuery } from "../../query/sql/tree.ts";
 import { exportLimits } from "../limits.ts";
-import { growingFunctions, queryFunctions } from "./functions.ts";
-import { type ExportModel, exportTables } from "./tables.ts";
+import { type ExportModel, exportTables, growingFunctions, queryFunctions } from "./tables.ts";
 
 export interface SelectedColumn {
   node: ExpressionNode;
@@ -33,9 +32,8 @@ export async function readNativeQuery(
   checkParts(tree, model);
   const characters = [...repaired];
   const selected = tree.select.flatMap((item) => selectColumns(item, characters, model));
-  if (tree.select.length > exportLimits.columnsMax || selected.length > exportLimits.columnsMax) {
+  if (tree.select.length > exportLimits.columnsMax || selected.length > exportLimits.columnsMax)
     refuseUnsupported(`more than ${exportLimits.columnsMax} columns.`);
-  }
   const where = tree.where ?? undefined;
   const check = new ExpressionCheck();
   for (const { node } of selected) check.expression(node);
@@ -63,9 +61,8 @@ function checkParts(tree: SelectQuery, model: ExportModel): void {
   refuseOthers(tree, ofSelect);
   if (!from) refuseQuery(`Query must SELECT FROM ${model}`);
   if (from.table?.node !== "Field") refuseInner();
-  if (from.table.chain.join(".").toLowerCase() !== model || from.table_args) {
+  if (from.table.chain.join(".").toLowerCase() !== model || from.table_args)
     refuseQuery(`Query must only SELECT FROM ${model}`);
-  }
   refuseOthers(from, ofTable);
 }
 
@@ -77,9 +74,8 @@ function refuseInner(): never {
 function refuseOthers(node: object, known: ReadonlySet<string>): void {
   for (const [name, value] of Object.entries(node)) {
     const isThere = value !== null && value !== undefined && value !== false;
-    if (isThere && !known.has(name)) {
+    if (isThere && !known.has(name))
       refuseUnsupported(`${name.replaceAll("_", " ").toUpperCase()} is not supported.`);
-    }
   }
 }
 
@@ -103,9 +99,8 @@ class ExpressionCheck {
   #growing = 0;
 
   expression(node: ExpressionNode): void {
-    if (++this.#parts > exportLimits.queryPartsMax) {
+    if (++this.#parts > exportLimits.queryPartsMax)
       refuseUnsupported(`it has more than ${exportLimits.queryPartsMax} parts.`);
-    }
     for (const item of this.#within(node)) this.expression(item);
   }
 
@@ -135,9 +130,8 @@ class ExpressionCheck {
   #call(name: string, args: readonly ExpressionNode[]): readonly ExpressionNode[] {
     const lower = name.toLowerCase();
     if (!queryFunctions.has(lower)) refuseUnsupported(`the function ${name.slice(0, 64)} is not supported.`);
-    if (growingFunctions.has(lower) && ++this.#growing > exportLimits.queryGrowthMax) {
+    if (growingFunctions.has(lower) && ++this.#growing > exportLimits.queryGrowthMax)
       refuseUnsupported(`more than ${exportLimits.queryGrowthMax} functions that make texts longer.`);
-    }
     return args;
   }
 }
@@ -151,9 +145,8 @@ const plainNodes = new Set<string>(
 function checkList(node: ExpressionNode): void {
   const list = node.node === "Tuple" || node.node === "Array" ? node.exprs : [node];
   if (list.some((item) => item.node === "SelectQuery" || item.node === "SelectSetQuery")) refuseInner();
-  if (list.some((item) => item.node !== "Constant")) {
+  if (list.some((item) => item.node !== "Constant"))
     refuseUnsupported("IN takes a list of texts or numbers.");
-  }
 }
 
 /** @throws Fault invalid_input with the query's field. */

@@ -1,4 +1,5 @@
-// The rows of an export as tables of HogQL: a query's expressions are computed over them as they are read.
+// The rows of an export as tables of HogQL: a native_query's expressions are computed over them as they are read. And the
+// functions that it may call.
 
 import { wordsIn } from "../../core/words.ts";
 import { sqlColumns, type SqlTable } from "../../query/sql/compile/lists/table.ts";
@@ -41,3 +42,36 @@ export const exportTables: Readonly<Record<ExportModel, SqlTable>> = {
     star: wordsIn("distinct_id person_id properties created_at"),
   },
 };
+
+const names = (list: string) => new Set(wordsIn<string>(list.toLowerCase()));
+
+/** Those that may make a text several times longer. */
+export const growingFunctions = names(
+  "replaceAll replaceRegexpAll hex base64Encode encodeURLComponent toJSONString",
+);
+
+/** The functions that a native_query may call, in small letters: each makes one value of those of one row. */
+export const queryFunctions: ReadonlySet<string> = new Set([
+  ...growingFunctions,
+  ...names(`
+    lower upper lowerUTF8 upperUTF8 length lengthUTF8 reverse reverseUTF8 empty notEmpty
+    trimLeft trimRight trimBoth trim substring substringUTF8 left right leftUTF8 rightUTF8 startsWith endsWith
+    extract match position positionUTF8 positionCaseInsensitive positionCaseInsensitiveUTF8 concat
+    replaceOne replaceRegexpOne decodeURLComponent unhex tryBase64Decode
+    protocol domain domainWithoutWWW topLevelDomain path pathFull queryString fragment
+    cutQueryString cutFragment cutQueryStringAndFragment cutWWW extractURLParameter cutURLParameter
+    JSONExtractString JSONExtractInt JSONExtractUInt JSONExtractFloat JSONExtractBool
+    JSONExtractRaw JSONHas JSONLength JSONType
+    toString toInt toFloat toBool toUUID toDate toDateTime
+    toUnixTimestamp toUnixTimestamp64Milli toUnixTimestamp64Micro
+    toYear toQuarter toMonth toDayOfYear toDayOfMonth toDayOfWeek toHour toMinute toSecond
+    toStartOfYear toStartOfQuarter toStartOfMonth toMonday toStartOfDay toStartOfHour
+    toStartOfMinute toStartOfFiveMinutes toStartOfFifteenMinutes toStartOfWeek toYYYYMM toYYYYMMDD
+    toTimeZone formatDateTime addSeconds addMinutes addHours addDays addWeeks addMonths addYears
+    subtractSeconds subtractMinutes subtractHours subtractDays subtractWeeks subtractMonths dateDiff dateTrunc
+    coalesce ifNull nullIf isNull isNotNull if multiIf
+    equals notEquals less lessOrEquals greater greaterOrEquals
+    abs sign sqrt exp log log2 log10 isFinite isNaN round floor ceil trunc
+    plus minus multiply divide intDivOrZero moduloOrZero pow least greatest
+    cityHash64 sipHash64 xxHash64 MD5 SHA1 SHA256 SHA512`),
+]);

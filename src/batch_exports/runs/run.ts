@@ -80,9 +80,8 @@ export async function attemptRun(run: runStore.ClaimedRun, services: RunServices
 
 async function begin(attempt: Attempt, tag: string): Promise<void> {
   const { run } = attempt;
-  if (run.attempts >= exportLimits.attemptsMax) {
+  if (run.attempts >= exportLimits.attemptsMax)
     throw new ExportError(`Stopped after ${run.attempts} attempts: each failed, or its process ended`, true);
-  }
   await writeLine(attempt, "INFO", `Starting batch export for range ${rangeText(run)}`);
   if (!run.taken_over) return;
   await writeLine(attempt, "WARNING", "The process ended; another one restarts the run");

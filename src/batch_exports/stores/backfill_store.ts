@@ -21,10 +21,7 @@ export interface BackfillRange {
   by_timestamp: boolean;
 }
 
-/**
- * @param range as requested; it is run up to `end`.
- * @param total_runs null until the start is known.
- */
+/** @param range as requested; it is run up to `end`. @param total_runs null until the start is known. */
 export async function createBackfill(
   sql: Postgres,
   of: Cadence & { id: string },

@@ -24,9 +24,8 @@ export function readCursor(query: URLSearchParams): Cursor | undefined {
   const text = query.get("cursor");
   if (text === null) return undefined;
   const [way, key = "", id = ""] = Buffer.from(text.slice(0, 300), "base64url").toString("latin1").split("|");
-  if ((way === "n" || way === "p") && momentShape.test(key) && isUuid(id)) {
+  if ((way === "n" || way === "p") && momentShape.test(key) && isUuid(id))
     return { key, id, backwards: way === "p" };
-  }
   throw new Fault("not_found", "Invalid cursor");
 }
 

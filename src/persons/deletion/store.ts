@@ -78,9 +78,7 @@ export function isAnyDue(sql: Postgres): PostgresFragment {
   return sql`(EXISTS (SELECT ${due[0]}) OR EXISTS (SELECT ${due[1]}) OR EXISTS (SELECT ${due[2]}))`;
 }
 
-/**
- * Carries out new orders, and again those that every journal has passed. Resolves to the number of orders finished.
- */
+/** Carries out new orders, and again those that every journal has passed. Resolves to the number of orders finished. */
 export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse, stopping?: AbortSignal) {
   const due = await sql<(Omit<Erasure, "ids"> & { id: string; passed: boolean })[]>`
     SELECT id::text, project_id, ordered_at, delete_events,

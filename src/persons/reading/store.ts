@@ -184,9 +184,8 @@ export async function findPagePersons(reads: ProjectReads, distinct_ids: readonl
   const whole = await unlessTooBig(findPersons(reads, distinct_ids));
   if (whole) return whole;
   const found = new Map<string, Person>();
-  for (const block of await fittingBlocks(reads, distinct_ids)) {
+  for (const block of await fittingBlocks(reads, distinct_ids))
     for (const [id, person] of await findPersons(reads, block)) found.set(id, person);
-  }
   return found;
 }
 

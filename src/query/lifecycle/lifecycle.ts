@@ -41,9 +41,8 @@ export const lifecycleKind = queryKind({
     const rows = await countStatuses(context, checked, starts, span);
     const results = statuses.map((status): TrendLine => {
       const data = starts.map(() => 0);
-      for (const { bucket, persons, ...row } of rows) {
+      for (const { bucket, persons, ...row } of rows)
         if (row.status === status && bucket in data) data[bucket]! += Number(persons);
-      }
       // Dormant persons are negative numbers.
       const signed = status === "dormant" ? data.map((count) => 0 - count) : data;
       const label = `${series.custom_name ?? series.name} - ${status}`;

@@ -82,10 +82,7 @@ export interface BreakdownLines extends Breakdown {
   values: readonly (string | null)[];
 }
 
-/**
- * The index of a row's line; the number of values means all others.
- * @param value an expression.
- */
+/** The index of a row's line; the number of values means all others. @param value an expression. */
 export function breakdownLine(draft: Draft, value: string, { values }: BreakdownLines): string {
   draft.params["values"] = values.filter((item) => item !== null);
   // Missing and null values have a line of their own when they are in the list; else they are among the others.

@@ -53,9 +53,8 @@ export async function readExpressions(
     ["where", "expression"],
     ["orderBy", "order"],
   ] as const) {
-    for (const [i, text] of (query[field] ?? []).entries()) {
+    for (const [i, text] of (query[field] ?? []).entries())
       if (readName(text) !== "*") await parseText(reader, text, kind, `${attr}__${field}__${i}`);
-    }
   }
   await parseFilterTrees(reader, filters);
 }
@@ -86,9 +85,8 @@ export async function expressionRows(
   const aggregates = select.filter(isAggregated);
   const groups = select.filter((item) => !isAggregated(item));
   const where: ExpressionNode[] = [];
-  for (const [text, field] of [["{filters}", "properties"] as const, ...conditions]) {
+  for (const [text, field] of [["{filters}", "properties"] as const, ...conditions])
     where.push(await read(text, "expression", field));
-  }
   const tree: SelectQuery = {
     node: "SelectQuery",
     select,

@@ -38,10 +38,7 @@ export function noFigure({ attr }: FigureRef, field: FigureField, detail: string
   refuseInput(detail, `${attr}__${field}`);
 }
 
-/**
- * The index of a member of `of`.
- * @throws Fault for a number beyond them, and for none where one is needed.
- */
+/** The index of a member of `of`. @throws Fault for a number beyond them, and for none where one is needed. */
 export function figureIndex(
   figure: FigureRef,
   field: "series" | "interval",

@@ -34,10 +34,7 @@ export function refuseTable({ kind, type }: { kind: string; type: ResultType }, 
   if (isAsync) refuseInput("A query in the background is answered as JSON.", "format");
 }
 
-/**
- * @param name the file's name, without its extension.
- * @throws Fault for columns that an object cannot both have.
- */
+/** @param name the file's name, without its extension. @throws Fault for columns that an object cannot both have. */
 export async function tableReply(
   { results, table }: Pick<QueryResult, "table"> & { results: Iterable<unknown> },
   format: TableFormat,

@@ -49,9 +49,8 @@ export async function readTableRows(answer: Uint8Array): Promise<SqlTableRows> {
 /** Text beyond a slice's bytes belongs to its last row. */
 function refuseManyValues(text: string): void {
   let count = 0;
-  for (let at = queryLimits.sqlSliceBytes; (at = text.indexOf(",", at) + 1) > 0;) {
+  for (let at = queryLimits.sqlSliceBytes; (at = text.indexOf(",", at) + 1) > 0;)
     if (++count > queryLimits.sqlRowValuesMax) throw tooManyValues();
-  }
 }
 
 function tooManyValues(): Fault {

@@ -104,9 +104,8 @@ export async function parseText<Kind extends TextKind>(
 /** The trees of filters in SQL, by their texts. @throws as parseText. */
 export async function parseFilterTrees(reader: TextReader, filters: readonly PropertyFilter[]) {
   const trees = new Map<string, { tree: ExpressionNode; attr: string }>();
-  for (const { key, attr } of expressionsIn(filters)) {
+  for (const { key, attr } of expressionsIn(filters))
     trees.set(key, { tree: await parseText(reader, key, "expression", attr), attr });
-  }
   return trees;
 }
 

@@ -114,9 +114,7 @@ async function countTimes(
   const statement = timesText(context, checked, series, period);
   const rows = await personCounts<{ times: number }>(context, statement, "times");
   for (const row of rows) if (row.times - 1 in data) data[row.times - 1] = Number(row.persons);
-  if (checked.isCumulative) {
-    for (let i = count - 2; i >= 0; i--) data[i]! += data[i + 1]!;
-  }
+  if (checked.isCumulative) for (let i = count - 2; i >= 0; i--) data[i]! += data[i + 1]!;
   return data;
 }
 

@@ -21,10 +21,7 @@ const operators: Readonly<Record<string, [rank: number, compute: (a: number, b: 
 
 const tokens = /\s*(?:(\d{1,15}(?:\.\d{1,15})?)|([A-Za-z])(?![A-Za-z0-9_])|([-+*/%()]))/y;
 
-/**
- * @param series the number of series.
- * @throws Fault for what is no formula over them.
- */
+/** @param series the number of series. @throws Fault for what is no formula over them. */
 export function readFormula(text: string, custom_name: string | null, series: number, attr: string) {
   const { formulaCharsMax, formulaDepthMax } = queryLimits;
   if (text.length > formulaCharsMax)

@@ -118,15 +118,13 @@ function toNumbers(
   interval: Interval,
   display: string | null | undefined,
 ): Pick<TrendLine, "count" | "data" | "labels" | "days" | "aggregated_value"> {
-  if (starts.length === 0) {
+  if (starts.length === 0)
     return { count: 0, data: [], labels: [], days: [], aggregated_value: rows[0]?.value ?? 0 };
-  }
   const data = starts.map(() => 0);
   for (const { bucket, value } of rows) if (bucket in data) data[bucket] = value ?? 0;
   const count = data.reduce((sum, item) => sum + item, 0);
-  if (display === "ActionsLineGraphCumulative") {
+  if (display === "ActionsLineGraphCumulative")
     for (let i = 1; i < data.length; i++) data[i] = (data[i] ?? 0) + (data[i - 1] ?? 0);
-  }
   return { count, data, ...nameStarts(starts, interval) };
 }
 

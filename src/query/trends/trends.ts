@@ -47,9 +47,8 @@ export const trendsKind = queryKind({
     }
     if (formulas.length === 0) return { interval, span, results: bySeries.flat() };
     const results: TrendLine[] = [];
-    for (const [order, formula] of formulas.entries()) {
+    for (const [order, formula] of formulas.entries())
       results.push(...(await formulaLines(formula, order, bySeries)));
-    }
     return { interval, span, results };
   },
   persons: {

@@ -65,10 +65,7 @@ export function readOrder(
   return { column: orders[order]!, ascending: direction === "ASC" };
 }
 
-/**
- * undefined when there is no filter.
- * @param required filters of the project that recordings must pass, too.
- */
+/** undefined when there is no filter. @param required filters of the project that recordings must pass, too. */
 export function readConditions(
   query: QueryValues<typeof conditionParameters>,
   required: readonly PropertyFilter[],

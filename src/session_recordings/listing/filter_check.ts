@@ -98,9 +98,8 @@ const ofPage = (filter: PropertyCondition): PropertyCondition => ({
 });
 
 function checkLevels({ operator, values }: PropertyCondition, at: string): void {
-  if (!["exact", "in", "is_not", "not_in"].includes(operator)) {
+  if (!["exact", "in", "is_not", "not_in"].includes(operator))
     throw fieldFault("invalid_choice", `"${operator}" is not supported for a level.`, [at, "operator"]);
-  }
   const level = values.find((value) => !Object.hasOwn(logColumns, String(value)));
   if (level === undefined) return;
   const detail = `"${String(level).slice(0, 100)}" is not a level. These are: ${Object.keys(logColumns).join(", ")}.`;
@@ -115,16 +114,13 @@ export function readEvents(query: URLSearchParams, name: string): EventFilter[] 
   if (value === undefined) return [];
   if (!Array.isArray(value)) throw fieldFault("not_a_list", "Expected a JSON list of events.", [name]);
   const { eventFiltersMax } = sessionRecordingLimits;
-  if (value.length > eventFiltersMax) {
+  if (value.length > eventFiltersMax)
     throw fieldFault("max_length", `Ensure this field has no more than ${eventFiltersMax} elements.`, [name]);
-  }
   return value.map((item: unknown, i) => checkEventFilter(item, `${name}__${i}`));
 }
 
 function checkEventFilter(value: unknown, at: string): EventFilter {
-  if (!isDictionary(value)) {
-    throw fieldFault("not_a_dict", "Expected an event: an object with an id.", [at]);
-  }
+  if (!isDictionary(value)) throw fieldFault("not_a_dict", "Expected an event: an object with an id.", [at]);
   const unknownField = Object.keys(value).find((field) => !eventFields.includes(field));
   if (unknownField !== undefined) {
     const detail = `An event has no field "${unknownField.slice(0, 100)}" here; it has ${eventFields.join(", ")}.`;
@@ -136,9 +132,8 @@ function checkEventFilter(value: unknown, at: string): EventFilter {
     throw fieldFault("invalid_choice", detail, [at, "type"]);
   }
   if (id === undefined) throw fieldFault("required", "This field is required.", [at, "id"]);
-  if (id !== null && !isEventName(id)) {
+  if (id !== null && !isEventName(id))
     throw fieldFault("invalid_input", "The name of an event is needed, or null for any event.", [at, "id"]);
-  }
   const filters = checkPropertyFilters(properties, `${at}__properties`);
   return { event: id ?? undefined, filters };
 }

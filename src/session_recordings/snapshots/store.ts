@@ -67,9 +67,8 @@ export async function readPieces(
     queryOptions,
   );
   const read = new Map<string, PieceData>();
-  for (const [uuid, window_id, data] of textRows(rows, 3)) {
+  for (const [uuid, window_id, data] of textRows(rows, 3))
     read.set(toText(uuid!), { window_id: toText(window_id!), data: data! });
-  }
   return read;
 }
 

@@ -40,9 +40,8 @@ const ignored: ReadonlySet<string> = new Set(
 /** Reads everything but the data. */
 export async function readRequest(request: IncomingMessage, url: URL): Promise<EngineRequest> {
   const search = url.searchParams;
-  if (search.get("compress") === "1" || search.get("decompress") === "1") {
+  if (search.get("compress") === "1" || search.get("decompress") === "1")
     throw new ServerError(48, "NOT_IMPLEMENTED", "ClickHouse's own block compression is not spoken here.");
-  }
   const statement: EngineRequest = {
     queryId: search.get("query_id") ?? crypto.randomUUID(),
     tag: search.get("log_comment") ?? crypto.randomUUID(),
@@ -115,9 +114,8 @@ async function readForm(statement: EngineRequest, request: IncomingMessage, body
 function inflated(request: IncomingMessage): Readable {
   const encoding = header(request, "content-encoding") ?? "identity";
   if (encoding === "identity") return request;
-  if (encoding !== "gzip" && encoding !== "zstd") {
+  if (encoding !== "gzip" && encoding !== "zstd")
     throw new ServerError(48, "NOT_IMPLEMENTED", "This content-encoding is not spoken here.");
-  }
   const inflate = encoding === "gzip" ? createGunzip() : createZstdDecompress();
   // Errors reach the reader. A statement may end before there is one: without a listener the process would end.
   inflate.on("error", () => {});

@@ -85,14 +85,12 @@ export class Runner {
     // An INSERT continues when its client leaves, as in ClickHouse: the client reads back whether it was stored.
     const statement = { ...toStatement(request, text), abort: reads ? abort : neverAborted };
     if (request.whole || shape.verb !== "SELECT") return { format, body: await this.#engine.run(statement) };
-    if (shape.selects === 1 && streamable.has(format)) {
+    if (shape.selects === 1 && streamable.has(format))
       return { format, body: await primed(this.#engine.stream(statement)) };
-    }
     // Planning a subquery may run it, and the engine plans a stream of its own on the event loop.
     const select = shape.unformatted;
-    if (select !== undefined && format !== "Null") {
+    if (select !== undefined && format !== "Null")
       return { format, body: await primed(this.#answer(this.#engine, statement, select, format)) };
-    }
     return { format, body: await this.#engine.run(statement) };
   }
 

@@ -48,10 +48,7 @@ interface Found {
   functions: string[];
 }
 
-/**
- * Checks what the engine lacks.
- * @throws UserError in one line; any other error when it does not answer.
- */
+/** Checks what the engine lacks. @throws UserError in one line; any other error when it does not answer. */
 export async function checkEngine(clickhouse: ClickHouse): Promise<void> {
   const names = { settings: engineSettings, table_settings: tableSettings, functions: engineFunctions };
   const rows = await clickhouse.query<Found>(featuresQuery, names).catch((thrown: unknown) => {

@@ -124,9 +124,8 @@ export function readFailure(answer: string): Error {
 export function classified(thrown: unknown): ClickHouseError {
   if (thrown instanceof ClickHouseError) return thrown;
   const { code, type } = toMembers(thrown);
-  if (typeof type === "string" && /^\d+$/.test(String(code))) {
+  if (typeof type === "string" && /^\d+$/.test(String(code)))
     return new ClickHouseError(toReason(thrown), String(code), type);
-  }
   if (typeof code === "string")
     return new ClickHouseError(`ClickHouse: ${toReason(thrown)}`, code, "NETWORK");
   return new ClickHouseError(`ClickHouse: ${toReason(thrown)}`, "UNKNOWN", "UNKNOWN");

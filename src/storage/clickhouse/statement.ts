@@ -130,9 +130,8 @@ function readSelectingInsert(text: string, from: number): Insert {
   let input: Insert["input"];
   let before: SqlToken | undefined;
   for (const token of tokens) {
-    if (token.text === "(" && before?.kind === "word" && before.text.toLowerCase() === "input") {
+    if (token.text === "(" && before?.kind === "word" && before.text.toLowerCase() === "input")
       input ??= { start: before.start, end: token.end };
-    }
     if (input && token.depth === 0 && token.kind === "word" && token.text.toUpperCase() === "FORMAT") {
       const format = next(tokens);
       const dataAt = format?.end ?? text.length;

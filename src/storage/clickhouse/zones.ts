@@ -32,10 +32,7 @@ export function openEngineZones(zonesMax: number) {
   const added = new Map<number, number>();
   let foreign = 0;
   return {
-    /**
-     * Whether the engine may be sent a zone, by its canonical name.
-     * @param isOwn whether it is the project's own.
-     */
+    /** Whether the engine may be sent a zone, by its canonical name. @param isOwn whether it is the project's own. */
     admit(project_id: number, zone: string, isOwn = false): boolean {
       if (sent.has(zone)) return true;
       const count = added.get(project_id) ?? 0;

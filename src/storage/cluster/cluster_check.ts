@@ -133,9 +133,8 @@ export function findClusterProblem(
 
 function findMacroProblem(macros: readonly FoundMacro[]): string | undefined {
   const hosts = new Map<string, Map<string, string>>();
-  for (const { host, macro, substitution } of macros) {
+  for (const { host, macro, substitution } of macros)
     hosts.set(host, (hosts.get(host) ?? new Map<string, string>()).set(macro, substitution));
-  }
   const owners = new Map<string, string>();
   if (hosts.size === 0) return "its servers have no macros shard and replica";
   for (const [host, hostMacros] of hosts) {
@@ -152,9 +151,8 @@ function findMacroProblem(macros: readonly FoundMacro[]): string | undefined {
 /** Finds what is wrong with a ClickHouse used without a cluster, in one line; undefined when nothing is. */
 export function problemWithoutCluster(found: FoundDatabase): string | undefined {
   const { database, engine, tableEngine, isCloud } = found;
-  if (tableEngine === "Distributed") {
+  if (tableEngine === "Distributed")
     return `CLICKHOUSE_URL: the tables of ${database} were made for a cluster; set CLICKHOUSE_CLUSTER to its name`;
-  }
   if (engine === "Replicated" && !isCloud) return `CLICKHOUSE_URL: ${replicatedDatabase(database)}`;
   return undefined;
 }

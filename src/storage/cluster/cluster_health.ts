@@ -67,10 +67,7 @@ function queryAll(clickhouse: ClickHouse, { name, database }: Cluster): Promise<
   );
 }
 
-/**
- * Finds what is missing or read-only among the replicas that answered.
- * @throws ShardAway
- */
+/** Finds what is missing or read-only among the replicas that answered. @throws ShardAway */
 export function findReplicaProblem(replicas: readonly Replica[], answers: readonly ReplicaAnswer[]) {
   const readonly = new Map(answers.map((answer) => [answer.place, answer.readonly]));
   const failing = replicas.flatMap((replica, i) => {

@@ -32,9 +32,8 @@ export async function prepareCluster(
   const comment = quoteText(await shapeComment(clickhouse, cluster));
   try {
     await clickhouse.createDatabase(onAll(cluster));
-    for (const statement of onCluster(`${schemaTable} COMMENT ${comment}`, cluster)) {
+    for (const statement of onCluster(`${schemaTable} COMMENT ${comment}`, cluster))
       await clickhouse.command(statement, undefined, options);
-    }
   } catch (thrown) {
     throw findKeeperProblem(thrown) ?? thrown;
   }

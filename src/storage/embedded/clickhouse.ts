@@ -25,10 +25,7 @@ export interface EmbeddedOptions {
   log: Log;
 }
 
-/**
- * Starts ClickHouse on DATA_DIR/clickhouse.
- * @throws UserError when it does not start.
- */
+/** Starts ClickHouse on DATA_DIR/clickhouse. @throws UserError when it does not start. */
 export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions): Promise<EmbeddedStore> {
   const folder = resolve(dataDir);
   // The engine reads these characters as patterns in file names, and then finds no rows instead of failing.

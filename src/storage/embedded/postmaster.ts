@@ -70,9 +70,8 @@ function runsOn(pid: number, data: string): boolean {
 }
 
 function readCommand(pid: number): string {
-  if (process.platform !== "linux") {
+  if (process.platform !== "linux")
     return Bun.spawnSync(["ps", "-o", "command=", "-p", String(pid)]).stdout.toString();
-  }
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
   } catch {

@@ -138,9 +138,8 @@ export function compileOwnProperty(
 
 function compileRows(compiler: Compiler, filter: PropertyCondition): string {
   const { rows = "events", lookup } = compiler.options;
-  if (rows === "persons" && filter.type !== "person") {
+  if (rows === "persons" && filter.type !== "person")
     throw new Fault("invalid_input", "Persons can only be filtered by their own properties.");
-  }
   const { positive, negated } = toPositive(filter);
   if (filter.type === "element") {
     const name = compilePositive(compiler, "one", positive);

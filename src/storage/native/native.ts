@@ -63,9 +63,8 @@ export class ByteColumn {
     this.reserve(times * 8);
     const from = this.length;
     this.u64(value);
-    for (let done = 8; done < times * 8; done *= 2) {
+    for (let done = 8; done < times * 8; done *= 2)
       this.bytes.copyWithin(from + done, from, from + Math.min(done, times * 8 - done));
-    }
     this.length = from + times * 8;
   }
 

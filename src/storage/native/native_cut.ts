@@ -103,9 +103,8 @@ export function cutColumn(
   const width = fixedWidths[type];
   if (width !== undefined) return read.slice(rows * width).subarray(from * width, to * width);
   if (type === "String") return read.strings(rows, from, to);
-  if (type === "LowCardinality(String)") {
+  if (type === "LowCardinality(String)")
     return rows === 0 ? read.slice(0) : joined(read.slice(8), cutLowCardinality(read, rows, from, to));
-  }
   const item = /^Array\((.+)\)$/.exec(type)?.[1];
   if (item) return cutArrays(read, item, rows, from, to);
   throw new Error(`unknown column type ${type}`);

@@ -109,9 +109,8 @@ export class LeaseQueue<Job extends ClaimedJob> {
   }
 
   async settle(): Promise<void> {
-    while (this.#running.size > 0 || this.#polling) {
+    while (this.#running.size > 0 || this.#polling)
       await Promise.all([...this.#running.keys(), this.#polling?.catch(() => undefined)]);
-    }
   }
 
   /** Starts nothing new; resolves when the running attempts have ended and the remaining claims are released. */

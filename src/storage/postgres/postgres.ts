@@ -34,10 +34,7 @@ export async function reserve(sql: Postgres) {
   return Object.assign(connection, { [Symbol.dispose]: () => connection.release() });
 }
 
-/**
- * Resolves when Postgres has answered a query.
- * @throws the client's error, or DeadlineError after `msMax`.
- */
+/** Resolves when Postgres has answered a query. @throws the client's error, or DeadlineError after `msMax`. */
 export async function pingPostgres(sql: Postgres, msMax: number = limits.healthMsMax): Promise<void> {
   await withinMs(sql`SELECT 1`.execute(), msMax);
 }

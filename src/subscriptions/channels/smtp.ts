@@ -34,10 +34,7 @@ export function openMail({ smtpUrl, from }: { smtpUrl: string | undefined; from:
   const idle: SMTPConnection[] = [];
   const options = smtpUrl === undefined ? undefined : parseOptions(smtpUrl);
   return {
-    /**
-     * Resolves when the mail server has accepted the email.
-     * @throws DeliveryError
-     */
+    /** Resolves when the mail server has accepted the email. @throws DeliveryError */
     send: async (email: Email) => {
       if (options === undefined) throw unset("SMTP_URL");
       if (from === undefined) throw unset("EMAIL_FROM");
@@ -117,9 +114,8 @@ async function compose(email: Email, from: string): Promise<{ message: Buffer; s
   });
   const node = composer.compile();
   const sender = node.getEnvelope().from;
-  if (typeof sender !== "string" || sender === "") {
+  if (typeof sender !== "string" || sender === "")
     throw new DeliveryError("EMAIL_FROM contains no e-mail address.", "refused", "server");
-  }
   return { message: await node.build(), sender };
 }
 

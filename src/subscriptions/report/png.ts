@@ -34,10 +34,7 @@ export function openPictures(semaphore: Semaphore) {
     }
   };
   return {
-    /**
-     * The PNG of an SVG.
-     * @throws Error when it cannot be drawn, DeadlineError when it takes too long.
-     */
+    /** The PNG of an SVG. @throws Error when it cannot be drawn, DeadlineError when it takes too long. */
     draw: (svg: string) => {
       const mine = last.then(() => drawOnce(svg));
       last = mine.catch(() => undefined);

@@ -5,7 +5,7 @@ import {
   compileQuery as compileFor,
   writtenColumns,
 } from "../../../src/batch_exports/query/compile.ts";
-import { queryFunctions } from "../../../src/batch_exports/query/functions.ts";
+import { queryFunctions } from "../../../src/batch_exports/query/tables.ts";
 import { Fault } from "../../../src/core/fault.ts";
 import { openEngineZones } from "../../../src/storage/clickhouse/zones.ts";
 import { cleanUp } from "../../support/cleanup.ts";

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { compileQuery } from "../../../src/batch_exports/query/compile.ts";
-import { queryFunctions } from "../../../src/batch_exports/query/functions.ts";
+import { queryFunctions } from "../../../src/batch_exports/query/tables.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { whyNoPattern } from "../../../src/storage/clickhouse/trial.ts";
 import { checkPropertyFilters, patternsIn } from "../../../src/storage/events/property_filter.ts";

@@ -1,7 +1,7 @@
 // What a deletion leaves: whatever arrived after its order, however late the deletion is carried out.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { bootstrap } from "../../../src/accounts/bootstrap.ts";
+import { bootstrap } from "../../../src/accounts/prepare.ts";
 import { deriveStored } from "../../../src/capture/store.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { findUserId } from "../../../src/personal_api_keys/store.ts";

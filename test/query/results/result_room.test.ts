@@ -7,7 +7,7 @@ import type { Clock } from "../../../src/core/clock.ts";
 import { slicedJson } from "../../../src/http/pages/sliced.ts";
 import { openQueryEngine } from "../../../src/query/engine.ts";
 import { queryLimits } from "../../../src/query/limits.ts";
-import { resultReply } from "../../../src/query/results/reply.ts";
+import { resultReply } from "../../../src/query/operations.ts";
 import { ResultCache, writtenResult } from "../../../src/query/results/result_cache.ts";
 import { tableReply } from "../../../src/query/results/table_reply.ts";
 import type { QueryResult } from "../../../src/query/store.ts";

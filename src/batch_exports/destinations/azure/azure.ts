@@ -69,9 +69,8 @@ async function writeBlob(
   let list = "";
   let number = 0;
   for await (const body of cutBlocks(chunks)) {
-    if (number >= exportLimits.azureBlocksMax) {
+    if (number >= exportLimits.azureBlocksMax)
       throw new ExportError("A file is larger than a blob may be: set max_file_size_mb", true);
-    }
     const blockid = Buffer.from(`${attempt}${String(number++).padStart(blockNumberDigits, "0")}`).toString(
       "base64",
     );

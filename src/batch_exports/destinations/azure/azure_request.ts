@@ -86,9 +86,8 @@ function azureAddress({ account_name, endpoint_url }: AzureBlobConfig): string {
 function buildUrl(config: AzureBlobConfig, { key, query }: AzureRequest): URL {
   const steps = key.split("/");
   // Such steps would leave the container, since URLs are normalized before they are sent.
-  if (steps.some((step) => step === "." || step === "..")) {
+  if (steps.some((step) => step === "." || step === ".."))
     throw new ExportError('A prefix must not hold "." or ".." as a step', true);
-  }
   const path = [config.container_name, ...steps].map(encodeURIComponent).join("/");
   const url = new URL(`${azureAddress(config)}/${path}`);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
@@ -119,9 +118,8 @@ function signed(
 }
 
 function refusal({ host }: URL, { status, header }: ForeignAnswer, final: boolean): ExportError {
-  if (status >= 300 && status < 400) {
+  if (status >= 300 && status < 400)
     return new ExportError(`${host} answered ${status}; redirects are not followed`, true);
-  }
   const code = header("x-ms-error-code") ?? "";
   return new ExportError(
     `${host} answered ${status}${knownCodes.has(code) ? ` ${code}` : ""}`,

@@ -24,9 +24,8 @@ interface Step {
  * @throws ExportError
  */
 export function openExportFolder(root: string | undefined, path: string, below = ""): ExportFolder {
-  if (root === undefined) {
+  if (root === undefined)
     throw new ExportError("File destinations are switched off: EXPORT_FILE_DIR is not set", true);
-  }
   const steps = [
     ...splitPath(path, "The path leaves EXPORT_FILE_DIR"),
     ...splitPath(below, "The prefix leaves the destination's folder"),
@@ -73,9 +72,8 @@ export class ExportFolder {
   /** Renames a file of `create`, and replaces an existing one. Refuses a file without rows. */
   rename(name: string, to: string): void {
     const { ino, size } = withoutPaths(() => fs.lstatSync(this.#at(name)));
-    if (ino !== this.#made.get(name) || size === 0) {
+    if (ino !== this.#made.get(name) || size === 0)
       throw new ExportError("A file was moved while it was written", false);
-    }
     withoutPaths(() => fs.renameSync(this.#at(name), this.#at(to)));
     this.#made.delete(name);
   }

@@ -33,9 +33,8 @@ export const http = destinationKind({
 
 /** @returns how many events the destination accepted. */
 async function write(work: ExportWork, config: HttpConfig): Promise<number> {
-  if (work.source.model !== "events") {
+  if (work.source.model !== "events")
     throw new ExportError("HTTP batch exports only support the events model", true);
-  }
   const url = new URL(config.url);
   // A total order gives every attempt the same batches.
   const select = inOrder(toSelection(work.source, "lines", work.days).select);

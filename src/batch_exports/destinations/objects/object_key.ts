@@ -39,11 +39,7 @@ const compressionEndings: Readonly<Record<string, string>> = {
   lz4: "lz4",
 };
 
-/**
- * The key of one file.
- * @param file its number; undefined when files are not split.
- * @throws ExportError
- */
+/** The key of one file. @param file its number; undefined when files are not split. @throws ExportError */
 export function objectKey(naming: ObjectNaming, file?: number | string): string {
   const number = file === undefined ? "" : `-${file}`;
   const { format: file_format, compression } = naming;
@@ -98,9 +94,8 @@ export function prefixFault(prefix: string, stepBytesMax = Number.POSITIVE_INFIN
   const problem = placeholderFault(prefix);
   if (problem !== undefined) return problem;
   const key = objectKey({ ...longestNaming, prefix }, filesMax);
-  if (Buffer.byteLength(key) > exportLimits.keyBytesMax) {
+  if (Buffer.byteLength(key) > exportLimits.keyBytesMax)
     return `makes names of files longer than ${exportLimits.keyBytesMax} bytes`;
-  }
   const folders = key.split("/").slice(0, -1);
   const isTooLong = folders.some((name) => Buffer.byteLength(name) > stepBytesMax);
   return isTooLong ? `makes names of folders longer than ${stepBytesMax} bytes` : undefined;

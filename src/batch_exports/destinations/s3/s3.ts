@@ -76,9 +76,8 @@ export function s3Store(config: S3Config, checked?: string): EngineStore {
       );
     },
     file: (key, format, structure, compression) => {
-      if (address.needsFolder && !key.includes("/")) {
+      if (address.needsFolder && !key.includes("/"))
         throw new ExportError("Virtual-hosted addressing needs a prefix with at least one folder", true);
-      }
       const keys = isSigned ? "{access_key:String}, {secret_key:String}" : "NOSIGN";
       return {
         text: `s3({url:String}, ${keys}, {format:String}, {structure:String}, {compression:String}${encryption.text})`,
@@ -125,9 +124,8 @@ function withCheckedHost(config: S3Config, checked: string | undefined): ReturnT
   const address = buildAddress(config);
   const url = new URL(address.root);
   if (checked === undefined || url.protocol !== "http:") return address;
-  if (config.use_virtual_style_addressing) {
+  if (config.use_virtual_style_addressing)
     throw new ExportError("An endpoint_url that contains the bucket must begin with https://", true);
-  }
   url.hostname = checked.includes(":") ? `[${checked}]` : checked;
   return { ...address, root: url.href };
 }

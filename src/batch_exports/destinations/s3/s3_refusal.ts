@@ -95,9 +95,8 @@ export function explainStatus({ status, header }: ForeignAnswer, withoutBody = "
     const where = regionShape.test(region) ? `: the bucket is in the region ${region}` : "";
     return new ExportError(`The S3 server answered ${status}, and redirects are not followed${where}`, true);
   }
-  if (status === 401 || status === 403 || status === 404) {
+  if (status === 401 || status === 403 || status === 404)
     return new ExportError(`The server answered ${status} without a known error code`, true);
-  }
   const statusText = status >= 400 ? ` with status ${status}` : "";
   return new ExportError(`The S3 server failed${statusText}${withoutBody}`, false);
 }

@@ -45,9 +45,7 @@ export function callSql(node: CallNode, scope: SqlScope): Sql {
     if (args.some((arg) => hasNoStart(arg, draft))) return truth("1");
     return comparison(draft, sign, inner(0), inner(1), node);
   }
-  if (name === "and" || name === "or") {
-    return logic(name === "and" ? "And" : "Or", args, scope);
-  }
+  if (name === "and" || name === "or") return logic(name === "and" ? "And" : "Or", args, scope);
   if (name === "xor") {
     requireArguments("vv*");
     const parts = args.map((_, i) => inner(i));

@@ -190,9 +190,8 @@ function convertedText(draft: SqlDraft, text: Sql, operand: Sql, at: Placed): Sq
     return { sql: draft.bind("UUID", value), type: "uuid", nullable: false };
   }
   if (isMoment(operand)) return asMoment(draft, text, operand.type === "date", at);
-  if (operand.type === "number" && isTypedValue(operand, value)) {
+  if (operand.type === "number" && isTypedValue(operand, value))
     return { sql: draft.bind("Float64", Number(value)), type: "number", nullable: false };
-  }
   if (operand.type === "boolean" && isTypedValue(operand, value)) return truth(value);
   return text;
 }
@@ -202,12 +201,10 @@ export function asMoment(draft: SqlDraft, text: Sql, isDay: boolean, at: Placed,
   const value = String(text.constant).trim();
   const day = value.slice(0, 10);
   const exists = dateShape.test(value) && new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day);
-  if (!exists || day < "1900" || day >= "2300") {
+  if (!exists || day < "1900" || day >= "2300")
     refuse("A date is needed, like '2024-01-31' or '2024-01-31 12:00:00'.", at);
-  }
-  if (isDay && value.length === 10) {
+  if (isDay && value.length === 10)
     return { sql: `toDate32(${draft.bind("String", value)})`, type: "date", nullable: false };
-  }
   const sql = `parseDateTime64BestEffort(${draft.bind("String", value)}, 6, ${zone})`;
   return { sql, type: "datetime", nullable: false };
 }

@@ -187,9 +187,8 @@ export class SqlDraft {
     const present = this.#writtenValues.get(key);
     if (present !== undefined) return present;
     this.#valueChars += key.length;
-    if (this.#valueChars > queryLimits.sqlValuesCharsMax) {
+    if (this.#valueChars > queryLimits.sqlValuesCharsMax)
       refuse(`The values of a query have at most ${queryLimits.sqlValuesCharsMax} characters.`);
-    }
     const name = this.fresh("p");
     this.params[name] = value;
     const written = `{${name}:${type}}`;
@@ -258,9 +257,8 @@ export class SqlDraft {
    */
   bounded<Part extends { sql: string }>(part: Part, at: Placed | undefined): Part {
     this.#partChars += part.sql.length;
-    if (part.sql.length > queryLimits.sqlStatementCharsMax || this.#partChars > queryLimits.sqlMadeCharsMax) {
+    if (part.sql.length > queryLimits.sqlStatementCharsMax || this.#partChars > queryLimits.sqlMadeCharsMax)
       refuse("The query becomes too long.", at);
-    }
     return part;
   }
 }
@@ -276,16 +274,14 @@ function wholeType(value: bigint, { wholeNumbers }: SqlContext): string {
 
 /** A constant of the query: a parameter, or the word true, false or NULL. */
 export function constantSql(draft: SqlDraft, value: unknown, at?: Placed): Sql {
-  if (value === null || value === undefined) {
+  if (value === null || value === undefined)
     return { sql: "NULL", type: "unknown", nullable: true, constant: null };
-  }
   if (typeof value === "string") {
     if (value.includes("\0")) refuse("A text has no NUL character.", at);
     return { sql: draft.bind("String", value), type: "string", nullable: false, constant: value };
   }
-  if (typeof value === "boolean") {
+  if (typeof value === "boolean")
     return { sql: String(value), type: "boolean", nullable: false, constant: value };
-  }
   if (typeof value === "bigint" || (typeof value === "number" && Number.isSafeInteger(value))) {
     const whole = BigInt(value);
     const sql = draft.bind(wholeType(whole, draft.context), String(whole));

@@ -29,9 +29,8 @@ export function addTables(first: JoinExpr, scope: SqlScope): Joined[] {
       refuse(`${join} is not supported.`, item);
     const table = resolveTable(item, scope);
     const name = table.name;
-    if (name !== undefined && scope.tables.some((other) => other.name === name)) {
+    if (name !== undefined && scope.tables.some((other) => other.name === name))
       refuse(`There are two tables called ${quotedName(name)}: give one another name with AS.`, item);
-    }
     const before = [...scope.tables];
     scope.tables.push(table);
     scope.draft.isJoin = true;
@@ -95,9 +94,8 @@ function resolveTable(node: JoinExpr, scope: SqlScope): NamedTable {
   const common = table.chain.length === 1 ? scope.commonTables.get(name) : undefined;
   if (common) {
     const { node: definition, scope: inner } = common;
-    if (definition.expr.node !== "SelectQuery" && definition.expr.node !== "SelectSetQuery") {
+    if (definition.expr.node !== "SelectQuery" && definition.expr.node !== "SelectSetQuery")
       return refuse(`${quotedName(name)} is a value, not a table.`, table);
-    }
     return subquery(scope.draft, alias ?? name, inner.with({ isFrom: true }).select(definition.expr));
   }
   const tables = { ...sqlTables, ...scope.draft.context.tables };
@@ -133,9 +131,8 @@ function series(node: JoinExpr, name: string, scope: SqlScope): NamedTable {
   const [first = 0, second] = args;
   const from = second === undefined ? 0 : first;
   const count = isSeries ? second! - first + 1 : (second ?? first);
-  if (count < 0 || count > queryLimits.sqlSeriesMax) {
+  if (count < 0 || count > queryLimits.sqlSeriesMax)
     refuse(`A series has at most ${queryLimits.sqlSeriesMax} numbers.`, node);
-  }
   const column = draft.fresh("c");
   // The engine makes it block by block; the items of one array would be one block.
   const value = from === 0 ? "toInt64(number)" : `toInt64(number) + ${draft.bind("Int64", from)}`;

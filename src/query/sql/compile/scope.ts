@@ -93,9 +93,8 @@ export class SubqueryRead implements TableLike {
 /** A member of JSON text. */
 export function jsonMember(draft: SqlDraft, whole: Sql, path: readonly PathKey[], node: FieldNode): Sql {
   if (path.length === 0) return whole;
-  if (whole.type !== "json" && whole.text === undefined) {
+  if (whole.type !== "json" && whole.text === undefined)
     refuse(`${quotedName(String(path[0]))} is no member of ${quotedName(node.chain.join("."))}.`, node);
-  }
   return memberSql(
     whole,
     path.map((key) => constantSql(draft, key, node).sql),

@@ -135,9 +135,7 @@ function selectQuerySql(node: SelectQuery, outer: SqlScope): SelectSql {
 
 /** An item of GROUP BY or ORDER BY: an expression, or the number of a column from 1. */
 function expressionOrColumn(node: ExpressionNode, columns: SelectSql["columns"], scope: SqlScope): string {
-  if (node.node !== "Constant" || typeof node.value !== "number") {
-    return scope.expression(node).sql;
-  }
+  if (node.node !== "Constant" || typeof node.value !== "number") return scope.expression(node).sql;
   const column = columns[node.value - 1];
   if (!column) refuse(`There is no column ${node.value}: the SELECT has ${columns.length}.`, node);
   return column.column.sql;

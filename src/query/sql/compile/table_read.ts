@@ -88,9 +88,8 @@ export class TableRead implements TableLike {
     const { filters, timezone, now } = this.#draft.context;
     const moment = this.#table.columns["timestamp"] ?? this.#table.columns["$start_timestamp"];
     const isPerson = this.#table.owner === "person";
-    if (!moment && (!isPerson || filters?.from || filters?.to)) {
+    if (!moment && (!isPerson || filters?.from || filters?.to))
       refuse("{filters} needs the table events or sessions.", at);
-    }
     const raw = this.#table.columns["timestamp"] ? "timestamp" : "start_time";
     const parts = ["1"];
     const bound = (sign: string, value: string | undefined): void => {
@@ -156,9 +155,8 @@ export class TableRead implements TableLike {
 
   subquery(more: readonly string[] = []): string {
     const project = "project_id = {project_id:UInt32}";
-    if (this.#joined.size === 0) {
+    if (this.#joined.size === 0)
       return `(SELECT ${this.#listed(more)} FROM ${this.#source} WHERE ${project})`;
-    }
     const base = this.#draft.fresh("t");
     const joins = [...this.#joined.values()].map(({ read, left, right, where, rows }) => {
       const limits = read.#source === "sessions" ? [...this.#sessionLimits].join("") : "";

@@ -20,9 +20,8 @@ const refused: ReadonlySet<string> = new Set(
 /** Returns how often the text has ORDER BY. @throws SqlProblem when it is beyond a bound, or has words of `refused`. */
 export function checkTextBounds(text: string): number {
   const { textCharsMax, textTokensMax, textDepthMax } = parserLimits;
-  if (text.length > textCharsMax) {
+  if (text.length > textCharsMax)
     throw new SqlProblem(`A query may have ${textCharsMax} characters; this one has ${text.length}.`);
-  }
   if (text.includes("\0")) throw new SqlProblem("A query must not contain null characters.");
   let tokens = 0;
   let depth = 0;
@@ -38,9 +37,8 @@ export function checkTextBounds(text: string): number {
       depth++;
       if (before === "filter") filters.add(depth);
     } else if (isClosing) depth--;
-    if (depth > textDepthMax) {
+    if (depth > textDepthMax)
       throw new SqlProblem(`Brackets may nest ${textDepthMax} deep.`, positionAt(text, at));
-    }
     if (++tokens > textTokensMax) {
       const detail = `A query may have ${textTokensMax} words, values and symbols.`;
       throw new SqlProblem(detail, positionAt(text, at));

@@ -1,14 +1,14 @@
 // Memberships in Postgres. A change locks its organization, so that the rules hold when two members change each other.
 
-import { membershipLevels } from "../../access/people/levels.ts";
-import { isUuid } from "../../core/id.ts";
-import { notFound, present } from "../../http/fields/field_fault.ts";
-import { shownRow, type Stored } from "../../http/fields/field_time.ts";
-import type { Page } from "../../http/pages/page.ts";
-import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
-import { type Counted, countedPage, userJson } from "../../storage/postgres/rows.ts";
-import { writeReachEnd } from "../store.ts";
+import { membershipLevels } from "../access/people/levels.ts";
+import { isUuid } from "../core/id.ts";
+import { notFound, present } from "../http/fields/field_fault.ts";
+import { shownRow, type Stored } from "../http/fields/field_time.ts";
+import type { Page } from "../http/pages/page.ts";
+import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
+import { type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
 import { type Member, type Membership, requireMayChange, requireMayRemove } from "./model.ts";
+import { writeReachEnd } from "./store.ts";
 
 type MemberRow = Stored<Member, "joined_at" | "updated_at" | "last_login">;
 
