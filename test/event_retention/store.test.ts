@@ -15,7 +15,7 @@ import { retentionLimits } from "../../src/event_retention/limits.ts";
 import { recordMasked } from "../../src/event_retention/store.ts";
 import { openEventRetention, type PassOptions } from "../../src/event_retention/worker.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
-import { ownTables } from "../../src/storage/cluster/placement.ts";
+import { ownTables } from "../../src/storage/clickhouse/statement.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 import { expireOnce } from "../support/retention.ts";
 

@@ -9,7 +9,7 @@ import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
-import { linkRoutes } from "../../src/subscriptions/links/route.ts";
+import { linkRoutes } from "../../src/subscriptions/links.ts";
 import { type OpenedSubscriptions, openSubscriptions } from "../../src/subscriptions/open.ts";
 import { subscriptionRoutes } from "../../src/subscriptions/operations.ts";
 import type { DashboardView, ReportReader } from "../../src/subscriptions/report/report.ts";

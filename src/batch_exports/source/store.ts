@@ -2,8 +2,7 @@
 // parameters.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { quoteName, quoteText } from "../../storage/clickhouse/statement.ts";
-import type { Tables } from "../../storage/cluster/placement.ts";
+import { quoteName, quoteText, type Tables } from "../../storage/clickhouse/statement.ts";
 import type { ExportInterval } from "../interval.ts";
 import type { CompiledQuery } from "../query/compile.ts";
 import { type ExportColumn, isMoment, isoSql, personProperties } from "./columns.ts";

@@ -7,7 +7,6 @@ import { pipeline, Readable } from "node:stream";
 import { constants, createZstdCompress } from "node:zlib";
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { limits } from "../../core/limits.ts";
-import { type Cluster, ownTables } from "../cluster/placement.ts";
 import { RunningStatements } from "../running_statements.ts";
 import type { Work } from "../work_watch.ts";
 import { classified, ClickHouseError, readFailure } from "./error.ts";
@@ -16,7 +15,7 @@ import { clickhouseLimits } from "./limits.ts";
 import { openLongReads } from "./long_reads.ts";
 import { isLong, openReader, openWriter, type Reader, type ReadKind, readReplyRows } from "./read.ts";
 import { withShortParams } from "./short_params.ts";
-import { quoteName, quoteText } from "./statement.ts";
+import { type Cluster, ownTables, quoteName, quoteText } from "./statement.ts";
 import { countFittingZones, openEngineZones } from "./zones.ts";
 
 export {

@@ -1,6 +1,7 @@
 // Limits of statements and reads in ClickHouse, with their units and reasons.
 
-import { limits } from "../../core/limits.ts";
+import { assertRising, limits } from "../../core/limits.ts";
+import { embeddedLimits } from "../embedded/limits.ts";
 
 /** The memory of all permits for reads but the one for more, in bytes of the engine. */
 const readsBytesMax = 1_200_000_000;
@@ -83,3 +84,10 @@ export const clickhouseLimits = {
   /** How long one such check may take, in ms. */
   readKillMsMax: 5000,
 };
+
+assertRising(
+  "reads fit the smallest engine",
+  readsBytesMax,
+  clickhouseLimits.readHugeBytesMax,
+  embeddedLimits.engineMemoryBytesMin,
+);

@@ -1,4 +1,22 @@
-// A lexer for ClickHouse's SQL, and facts about a statement from its tokens: its end, its INSERT.
+// A lexer for ClickHouse's SQL, and facts about a statement from its tokens: its end, its INSERT. Names in statements.
+
+export interface Cluster {
+  /** Name in `remote_servers` of ClickHouse's configuration. */
+  name: string;
+  database: string;
+}
+
+/** Names for statements, besides the tables and views that they read and insert into. */
+export interface Tables {
+  /** Appended to the subject of a statement that all servers run; empty on one machine. */
+  onAll: string;
+  /** The table that holds the rows of this one, on all servers: for DELETE, ALTER, ATTACH, DETACH. */
+  local(name: string): string;
+  /** A system table of all servers that hold the rows, with the names of tables that statements know. */
+  system(name: "disks" | "mutations" | "parts"): string;
+}
+
+export const ownTables: Tables = { onAll: "", local: quoteName, system: (name) => `system.${name}` };
 
 interface SqlToken {
   kind: "word" | "string" | "name" | "symbol";

@@ -2,8 +2,7 @@
 
 import { UserError } from "../../core/fault.ts";
 import type { ClickHouse } from "../clickhouse/clickhouse.ts";
-import { quoteText } from "../clickhouse/statement.ts";
-import type { Cluster } from "./placement.ts";
+import { type Cluster, quoteText } from "../clickhouse/statement.ts";
 
 /** A row of system.clusters; newer versions have more columns. */
 interface ReplicaRow {

@@ -2,7 +2,8 @@
 
 import { type ClickHouse, type QueryOptions, withOptions } from "../clickhouse/clickhouse.ts";
 import { clickhouseLimits } from "../clickhouse/limits.ts";
-import { type Cluster, clusterTables } from "./placement.ts";
+import type { Cluster } from "../clickhouse/statement.ts";
+import { clusterTables } from "./placement.ts";
 
 /**
  * Every server writes to and reads from the first replica of each shard that answers, in the order of the cluster's

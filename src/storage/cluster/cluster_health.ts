@@ -2,9 +2,8 @@
 // error, since nothing can be read or written without it.
 
 import type { ClickHouse } from "../clickhouse/clickhouse.ts";
-import { quoteText } from "../clickhouse/statement.ts";
+import { type Cluster, quoteText } from "../clickhouse/statement.ts";
 import { clusterLimits } from "./limits.ts";
-import type { Cluster } from "./placement.ts";
 
 export interface Replica {
   shard_num: number;

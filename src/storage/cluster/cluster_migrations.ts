@@ -3,10 +3,10 @@
 import { UserError } from "../../core/fault.ts";
 import { toReason } from "../../core/log.ts";
 import { type ClickHouse, ClickHouseError, type QueryOptions } from "../clickhouse/clickhouse.ts";
-import { quoteText } from "../clickhouse/statement.ts";
+import { type Cluster, quoteText } from "../clickhouse/statement.ts";
 import { shapeComment } from "./cluster_check.ts";
 import { onCluster } from "./definitions.ts";
-import { type Cluster, localName, onAll, tables } from "./placement.ts";
+import { localName, onAll, tables } from "./placement.ts";
 
 /** The statements that carry out this one of sql/clickhouse, in order. */
 export function definitionsFor({ cluster }: ClickHouse, statement: string): string[] {

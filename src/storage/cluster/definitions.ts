@@ -1,8 +1,8 @@
 // Definitions of tables and views on a cluster: each server creates them, as replicated tables with Distributed ones in
 // front. All statements can be repeated.
 
-import { quoteText } from "../clickhouse/statement.ts";
-import { type Cluster, isSharded, localName, onAll, tables, views } from "./placement.ts";
+import { type Cluster, quoteText } from "../clickhouse/statement.ts";
+import { isSharded, localName, onAll, tables, views } from "./placement.ts";
 
 /** A statement, split at the name that it defines. */
 interface Definition {

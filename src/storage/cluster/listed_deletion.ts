@@ -1,10 +1,10 @@
 // Deletions of rows that a SELECT lists.
 
 import type { ClickHouse, QueryOptions } from "../clickhouse/clickhouse.ts";
-import { quoteText } from "../clickhouse/statement.ts";
+import { type Cluster, quoteText } from "../clickhouse/statement.ts";
 import { cutPortions } from "../portions.ts";
 import { clusterLimits } from "./limits.ts";
-import { type Cluster, localName } from "./placement.ts";
+import { localName } from "./placement.ts";
 
 export interface ListedDeletion {
   table: string;

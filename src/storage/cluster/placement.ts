@@ -1,12 +1,6 @@
 // Places the rows of each table and view on a cluster, and its name in statements. sql/README.md has the reasons.
 
-import { quoteName, quoteText } from "../clickhouse/statement.ts";
-
-export interface Cluster {
-  /** Name in `remote_servers` of ClickHouse's configuration. */
-  name: string;
-  database: string;
-}
+import { type Cluster, quoteName, quoteText, type Tables } from "../clickhouse/statement.ts";
 
 /**
  * sharded: each row on one shard, chosen by `by`; the table `t` is a Distributed one over `t_local`. everywhere: every
@@ -90,12 +84,7 @@ export function dividesBatches(table: string): boolean {
   return placement?.kind === "sharded" && placement !== byBatch;
 }
 
-/** Names for statements, besides the tables and views that they read and insert into. */
-export type Tables = ReturnType<typeof clusterTables>;
-
-export const ownTables: Tables = { onAll: "", local: quoteName, system: (name) => `system.${name}` };
-
-export function clusterTables(cluster: Cluster) {
+export function clusterTables(cluster: Cluster): Tables {
   const all = quoteText(cluster.name);
   const table = `* REPLACE (replaceRegexpOne(table, '${localEnding}$', '') AS table)`;
   const system = {
@@ -106,12 +95,9 @@ export function clusterTables(cluster: Cluster) {
       FROM clusterAllReplicas(${all}, system.disks) GROUP BY host))`,
   };
   return {
-    /** Appended to the subject of a statement that all servers run; empty on one machine. */
     onAll: onAll(cluster),
-    /** The table that holds the rows of this one, on all servers: for DELETE, ALTER, ATTACH, DETACH. */
-    local: (name: string) => `${quoteName(localName(name))}${onAll(cluster)}`,
-    /** A system table of all servers that hold the rows, with the names of tables that statements know. */
-    system: (name: "disks" | "mutations" | "parts") => system[name],
+    local: (name) => `${quoteName(localName(name))}${onAll(cluster)}`,
+    system: (name) => system[name],
   };
 }
 

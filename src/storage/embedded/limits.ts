@@ -1,8 +1,5 @@
 // Limits of the embedded stores and their processes, with their units and reasons.
 
-import { assertRising } from "../../core/limits.ts";
-import { clickhouseLimits } from "../clickhouse/limits.ts";
-
 export const embeddedLimits = {
   /**
    * How long the embedded engine keeps free memory, in ms: from one insert to the next. With 2 s an import held up to
@@ -42,11 +39,3 @@ export const embeddedLimits = {
   /** Characters of one of those lines; stacks of the engine are longer. */
   childLineCharsMax: 1000,
 };
-
-const { readsBytesMax, readHugeBytesMax } = clickhouseLimits;
-assertRising(
-  "reads fit the smallest engine",
-  readsBytesMax,
-  readHugeBytesMax,
-  embeddedLimits.engineMemoryBytesMin,
-);

@@ -14,7 +14,7 @@ import { slackBody, webhookBody } from "../channels/message.ts";
 import type { Mail } from "../channels/smtp.ts";
 import type { Web } from "../channels/web.ts";
 import { subscriptionLimits } from "../limits.ts";
-import type { Links } from "../links/links.ts";
+import type { Links } from "../links.ts";
 import { parseWebUrl } from "../model.ts";
 import { chartSvg } from "../report/chart.ts";
 import type { Pictures } from "../report/png.ts";

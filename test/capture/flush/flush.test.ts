@@ -18,8 +18,8 @@ import {
   type NativeBody,
 } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
+import { ownTables } from "../../../src/storage/clickhouse/statement.ts";
 import { openEngineZones } from "../../../src/storage/clickhouse/zones.ts";
-import { ownTables } from "../../../src/storage/cluster/placement.ts";
 import { cutBlock } from "../../../src/storage/native/native_cut.ts";
 import { RunningStatements } from "../../../src/storage/running_statements.ts";
 import { cleanUp } from "../../support/cleanup.ts";

@@ -2,9 +2,10 @@
 
 import { describe, expect, test } from "bun:test";
 import type { ClickHouse, QueryOptions } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { ownTables } from "../../../src/storage/clickhouse/statement.ts";
 import { clusterLimits } from "../../../src/storage/cluster/limits.ts";
 import { deleteListed, listedText, textBytes } from "../../../src/storage/cluster/listed_deletion.ts";
-import { clusterTables, ownTables } from "../../../src/storage/cluster/placement.ts";
+import { clusterTables } from "../../../src/storage/cluster/placement.ts";
 import { cutPortions } from "../../../src/storage/portions.ts";
 
 const { listedBytesMax, listedRowsMax, queuedDeletionsMax } = clusterLimits;

@@ -2,8 +2,9 @@
 
 import { expect, test } from "bun:test";
 import type { ClickHouse, QueryOptions } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { ownTables } from "../../../src/storage/clickhouse/statement.ts";
 import { openClusterClient } from "../../../src/storage/cluster/cluster_client.ts";
-import { clusterTables, ownTables } from "../../../src/storage/cluster/placement.ts";
+import { clusterTables } from "../../../src/storage/cluster/placement.ts";
 
 const tables = clusterTables({ name: "main", database: "sluice" });
 
