@@ -67,8 +67,8 @@ import { nameDatabase, readConnection } from "./storage/embedded/connection.ts";
 import { recordAddress } from "./storage/lock.ts";
 import { checkClickHouse } from "./storage/stores.ts";
 import { readWatermarks } from "./storage/watermark.ts";
-import { linkRoutes } from "./subscriptions/links.ts";
 import { subscriptionRoutes } from "./subscriptions/operations.ts";
+import { linkRoutes } from "./subscriptions/route.ts";
 import { openBodyMemory } from "./work/bodies/memory_budget.ts";
 import { endAll } from "./work/interval.ts";
 

@@ -81,29 +81,6 @@ export const queryBody = field.strictModel("QueryRequest", {
   ...unreadFields(aboutSender, "limit_context name tags"),
 });
 
-/** The reply about a query in the background. */
-export const queryStatusReply = field.model("QueryStatusResponse", {
-  query_status: field.model("BackgroundQueryStatus", {
-    id: Type.String(),
-    team_id: field.integer(),
-    query_async: Type.Boolean(),
-    complete: Type.Boolean(),
-    error: Type.Boolean(),
-    error_message: field.nullable(Type.String()),
-    results: field.nullable(Type.Record(Type.String(), Type.Unknown()), {
-      description: "Once it is complete: what the query is answered without `async`.",
-    }),
-    start_time: field.moment(),
-    pickup_time: field.nullable(field.moment(), {
-      description: "When it began to run: until then it waits for other queries.",
-    }),
-    end_time: field.nullable(field.moment()),
-    expiration_time: field.nullable(field.moment(), {
-      description: "When its result is forgotten, at the latest.",
-    }),
-  }),
-});
-
 export const resultType = field.choice(
   ["series", "steps", "conversions", "times", "grid", "flow", "figures", "table"] satisfies ResultType[],
   { description: "Which kind of results they are: how they are drawn." },

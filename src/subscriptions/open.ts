@@ -13,9 +13,9 @@ import { openMail } from "./channels/smtp.ts";
 import { openWeb } from "./channels/web.ts";
 import { openDeliveryWork } from "./deliveries/work.ts";
 import { subscriptionLimits } from "./limits.ts";
-import { openLinks } from "./links.ts";
 import { openPictures } from "./report/png.ts";
 import type { ReportReader } from "./report/report.ts";
+import { openLinks } from "./route.ts";
 
 interface SubscriptionOptions extends Uses<"sql" | "clock" | "log"> {
   metrics: Metrics;

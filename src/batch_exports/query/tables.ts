@@ -1,5 +1,5 @@
-// The rows of an export as tables of HogQL: a native_query's expressions are computed over them as they are read. And the
-// functions that it may call.
+// The rows of an export as tables of HogQL, over which expressions of a native_query are computed as they are read, and
+// the functions that it may call.
 
 import { wordsIn } from "../../core/words.ts";
 import { sqlColumns, type SqlTable } from "../../query/sql/compile/lists/table.ts";

@@ -14,11 +14,11 @@ import { slackBody, webhookBody } from "../channels/message.ts";
 import type { Mail } from "../channels/smtp.ts";
 import type { Web } from "../channels/web.ts";
 import { subscriptionLimits } from "../limits.ts";
-import type { Links } from "../links.ts";
 import { parseWebUrl } from "../model.ts";
 import { chartSvg } from "../report/chart.ts";
 import type { Pictures } from "../report/png.ts";
 import { makeReport, NothingToSend, type ReportReader } from "../report/report.ts";
+import type { Links } from "../route.ts";
 import { type ClaimedDelivery, type Recipient, type Recipients, recordSending } from "./store.ts";
 
 export interface AttemptParts extends Uses<"sql" | "clock" | "log"> {
