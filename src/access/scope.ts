@@ -73,11 +73,7 @@ export function requireIn(
 }
 
 /** @throws Fault when the caller may not see the organization. */
-export function admitOrganization(
-  access: Access,
-  id: string,
-  organization: ReachedOrganization | undefined,
-): AccessOrganization {
+export function admitOrganization(access: Access, id: string, organization: ReachedOrganization | undefined) {
   refuseRestrictedToProjects(access);
   const current = id === "@current";
   if (!current && isUuid(id)) refuseOrganization(access.key.scoped_organizations, id.toLowerCase());
@@ -97,11 +93,7 @@ export function refuseRestrictedToProjects({ key }: Access): void {
 }
 
 /** An organization that the key may access; any other is reported as not found. */
-export function findOwn(
-  access: Access,
-  id: string,
-  organization: ReachedOrganization | undefined,
-): AccessOrganization {
+export function findOwn(access: Access, id: string, organization: ReachedOrganization | undefined) {
   const { scoped_organizations: scoped } = access.key;
   const isExcluded = scoped.length > 0 && !scoped.includes(organization?.id ?? "");
   if (!organization || organization.membership_level === null || isExcluded)

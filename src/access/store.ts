@@ -63,11 +63,7 @@ type KeyRow = KeyHolder["key"] &
   };
 
 /** The active user's key or session of this stored form; project and organization regardless of membership. */
-export async function findKeyHolder(
-  sql: Postgres,
-  secure_value: string,
-  named: Named = {},
-): Promise<Lookup | undefined> {
+export async function findKeyHolder(sql: Postgres, secure_value: string, named: Named = {}) {
   const { project_id = null, organization_id = null } = named;
   const [row] = await sql<KeyRow[]>`
     SELECT k.id, k.scopes, k.scoped_teams, k.scoped_organizations, k.last_used_at, k.is_session, k.reach_key_id,

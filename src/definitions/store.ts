@@ -155,10 +155,7 @@ async function readPage<Row>(
 }
 
 /** Sets of uuids are read for the names of the page only. */
-async function withVolumes(
-  reads: ProjectReads,
-  rows: readonly StoredEventName[],
-): Promise<StoredEventName[]> {
+async function withVolumes(reads: ProjectReads, rows: readonly StoredEventName[]) {
   if (rows.length === 0) return [];
   const found = await reads.query<{ event: string; volume: string }>(
     volumes("event IN {names:Array(String)}"),

@@ -2,7 +2,7 @@
 // reply begins; then properties, block by block.
 
 import { checkFits, cutBlocks } from "../http/pages/page.ts";
-import { filteredOptions, type ProjectReads, queryOptions } from "../storage/clickhouse/query_options.ts";
+import { filteredOptions, type ProjectReads, withSettings } from "../storage/clickhouse/query_options.ts";
 import {
   type EventKey,
   keyColumns,
@@ -53,10 +53,7 @@ interface KeyedEvent extends EventKey {
  * The page's events in blocks. The first block is read before this resolves. An event deleted meanwhile is left out.
  * @throws Fault with attr `limit` when the properties exceed httpLimits.pageBytesMax.
  */
-export async function blockedEvents(
-  reads: ProjectReads,
-  query: PageQuery,
-): Promise<AsyncGenerator<Uint8Array, void>> {
+export async function blockedEvents(reads: ProjectReads, query: PageQuery) {
   const { clickhouse, project_id } = reads;
   return await primed(clickhouse.longReads.withPermit(project_id, () => readEvents(reads, query)));
 }
@@ -68,7 +65,7 @@ async function* readEvents(
   const events = await reads.query<KeyedEvent>(
     `SELECT ${keyColumns}, ${eventHead} AS head, ${eventTail} AS tail ${from}`,
     params,
-    { ...filteredOptions, settings: { ...filteredOptions.settings, ...plainSlashes } },
+    withSettings(plainSlashes, filteredOptions),
   );
   const sizes = await readSizes(reads, events);
   checkFits([...sizes.values()]);
@@ -90,7 +87,7 @@ async function* readBlocks(
   { clickhouse, project_id }: ProjectReads,
   blocks: readonly KeyedEvent[][],
 ): AsyncGenerator<Uint8Array, void> {
-  const options = { ...queryOptions, settings: { ...queryOptions.settings, ...propertiesSettings } };
+  const options = withSettings(propertiesSettings);
   for (const block of blocks) {
     const params = keyParams(project_id, block);
     const answer = await clickhouse.bytes(`${propertiesText} FORMAT RowBinary`, params, options);

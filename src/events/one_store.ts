@@ -1,7 +1,7 @@
 // Queries in ClickHouse for one event by its uuid, and for the values of a property.
 
 import { readIdMoment } from "../core/id.ts";
-import { type ProjectReads, queryOptions } from "../storage/clickhouse/query_options.ts";
+import { type ProjectReads, withSettings } from "../storage/clickhouse/query_options.ts";
 import { type FrequentValue, frequentValues } from "../storage/events/frequent_values.ts";
 import { groupKeyAt, readGroupIndex } from "../storage/events/group_columns.ts";
 import { eventText, plainSlashes } from "./block_store.ts";
@@ -61,7 +61,7 @@ async function readEvent(
        AND distinct_id = {distinct_id:String} AND timestamp = fromUnixTimestamp64Micro({at:Int64}, 'UTC')
      LIMIT 1`,
     { uuid, event, distinct_id, at: BigInt(at) },
-    { ...queryOptions, settings: { ...queryOptions.settings, ...plainSlashes } },
+    withSettings(plainSlashes),
   );
   return found;
 }

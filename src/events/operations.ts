@@ -115,10 +115,7 @@ async function selectedReply(
  * Adds a member `person` to each row: null where an event belongs to none.
  * @param chunks JSON objects in whole chunks, each object with a comma before it.
  */
-async function* withPersons(
-  reads: ProjectReads,
-  chunks: AsyncGenerator<Uint8Array, void>,
-): AsyncGenerator<Uint8Array, void> {
+async function* withPersons(reads: ProjectReads, chunks: AsyncGenerator<Uint8Array, void>) {
   for await (const chunk of chunks) {
     for await (const some of slices(rowsIn(chunk), eventLimits.personsAtOnceMax)) {
       const ids = some.map(readDistinctId);

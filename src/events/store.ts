@@ -5,7 +5,12 @@ import { findMainId } from "../persons/reading/main_id_store.ts";
 import { findEventKeys, type ListedEvents } from "../query/events/page.ts";
 import type { QueryContext } from "../query/store.ts";
 import { unlessTooBig } from "../storage/clickhouse/clickhouse.ts";
-import { filteredOptions, type ProjectReads, wholePageOptions } from "../storage/clickhouse/query_options.ts";
+import {
+  filteredOptions,
+  type ProjectReads,
+  wholePageOptions,
+  withSettings,
+} from "../storage/clickhouse/query_options.ts";
 import { buildConditions, type Conditions } from "../storage/events/conditions.ts";
 import { compilePropertyFilters, readsPersons } from "../storage/events/property_filter.ts";
 import { hasKey, keyParams, keyRank } from "../storage/events/stored_properties.ts";
@@ -66,11 +71,7 @@ export async function listEvents(
 }
 
 /** @param isLong whether its properties are read in blocks immediately: its rows are known by their keys only. */
-async function pageRows(
-  reads: ProjectReads,
-  page: PageQuery,
-  isLong: boolean,
-): Promise<AsyncGenerator<Uint8Array, void>> {
+async function pageRows(reads: ProjectReads, page: PageQuery, isLong: boolean) {
   const whole = isLong ? undefined : await wholeEvents(reads, page);
   return whole ? inOneChunk(whole) : await blockedEvents(reads, page);
 }
@@ -79,12 +80,7 @@ async function pageRows(
 export type Within = <Value>(work: (context: QueryContext) => Promise<Value>) => Promise<Value>;
 
 /** Events that are filtered or ordered in SQL: found as by queries, shown like all events. @throws as listEvents. */
-export async function listEventsInSql(
-  reads: ProjectReads,
-  within: Within,
-  filter: ListedEvents,
-  page: Page,
-): Promise<EventPage> {
+export async function listEventsInSql(reads: ProjectReads, within: Within, filter: ListedEvents, page: Page) {
   const { count, keys } = await within((context) => findEventKeys(context, filter, page));
   if (keys.length === 0) return { count, rows: inOneChunk(new Uint8Array(0)) };
   const query: PageQuery = {
@@ -102,10 +98,7 @@ async function wholeEvents(
   { clickhouse }: ProjectReads,
   { from, params }: PageQuery,
 ): Promise<Uint8Array | undefined> {
-  const options = {
-    ...wholePageOptions,
-    settings: { ...filteredOptions.settings, ...wholePageOptions.settings, ...plainSlashes },
-  };
+  const options = withSettings({ ...wholePageOptions.settings, ...plainSlashes }, filteredOptions);
   const text = `SELECT ${eventText} AS line ${from} FORMAT RawBLOB`;
   return await unlessTooBig(clickhouse.bytes(text, params, options));
 }
@@ -119,11 +112,7 @@ async function* inOneChunk(events: Uint8Array): AsyncGenerator<Uint8Array, void>
  * are part of the sorting key, so properties are read for these days only, however many events the project has.
  * @param days in the order of the events, here and in what is returned newest first.
  */
-export function pageSpan(
-  days: readonly DayCount[],
-  limit: number,
-  offset: number,
-): { first_day: string; last_day: string; offset: number; rows: number } | undefined {
+export function pageSpan(days: readonly DayCount[], limit: number, offset: number) {
   let before = 0;
   let last: { day: string; before: number } | undefined;
   const of = (first_day: string, newest: { day: string; before: number }) => {
@@ -160,11 +149,7 @@ async function personCondition(
   return { where, params: { main_id }, joins: false };
 }
 
-function conditions(
-  project_id: number,
-  filter: EventFilter,
-  person: PersonCondition | undefined,
-): Conditions {
+function conditions(project_id: number, filter: EventFilter, person: PersonCondition | undefined) {
   const { event, distinct_id, after, before, properties = [], now, timezone = "UTC" } = filter;
   const found = buildConditions(project_id, { event, distinct_id }, { after, before });
   const where = person ? `${found.where} AND ${person.where}` : found.where;

@@ -2,7 +2,12 @@
 
 import { checkFits, cutBlocks, type Page } from "../http/pages/page.ts";
 import { type QueryOptions, unlessTooBig } from "../storage/clickhouse/clickhouse.ts";
-import { type ProjectReads, queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
+import {
+  orderedOptions,
+  type ProjectReads,
+  queryOptions,
+  wholePageOptions,
+} from "../storage/clickhouse/query_options.ts";
 import { buildConditions } from "../storage/events/conditions.ts";
 import { frequentValues, valueText } from "../storage/events/frequent_values.ts";
 
@@ -72,12 +77,11 @@ type GroupKey = Pick<Group, "group_type" | "group_key">;
 /** The keys on a page of groups that match, in the order of the list. */
 export async function listGroupKeys(reads: ProjectReads, filter: GroupFilter, { limit, offset }: Page) {
   const { keys: all, params } = matching(reads.project_id, filter);
-  const inOrder = { ...queryOptions.settings, optimize_aggregation_in_order: 1 };
   return await reads.query<GroupKey>(
     `${all} ORDER BY ${filter.newestFirst ? "min(first) DESC, " : ""}group_type, group_key
      LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
     { ...params, limit, offset },
-    filter.newestFirst ? queryOptions : { ...queryOptions, settings: inOrder },
+    filter.newestFirst ? queryOptions : orderedOptions,
   );
 }
 

@@ -6,7 +6,7 @@ import { notFound, present } from "../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
-import { type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
+import { countedPage, userJson } from "../storage/postgres/rows.ts";
 import { type Member, type Membership, requireMayChange, requireMayRemove } from "./model.ts";
 import { writeReachEnd } from "./store.ts";
 
@@ -23,12 +23,7 @@ function columns(sql: Postgres) {
 }
 
 /** A page of an organization's active members, the latest first unless `oldestFirst`. */
-export async function listMembers(
-  sql: Postgres,
-  organization_id: string,
-  page: Page,
-  oldestFirst: boolean,
-): Promise<Counted<Member>> {
+export async function listMembers(sql: Postgres, organization_id: string, page: Page, oldestFirst: boolean) {
   const from = sql`
     FROM organization_memberships m JOIN users u ON u.id = m.user_id
     WHERE m.organization_id = ${organization_id} AND u.is_active`;
@@ -37,12 +32,7 @@ export async function listMembers(
 }
 
 /** The id of the member that a path names. @throws Fault not_found. */
-export async function findMember(
-  sql: Postgres,
-  organization_id: string,
-  actor_id: number,
-  named: string,
-): Promise<number> {
+export async function findMember(sql: Postgres, organization_id: string, actor_id: number, named: string) {
   if (named === "@me") return actor_id;
   if (!isUuid(named)) throw notFound();
   const [row] = await sql<{ id: number }[]>`

@@ -70,11 +70,7 @@ export async function listOrganizations(
 }
 
 /** An organization as a member sees it; undefined for others. */
-export async function getOrganization(
-  sql: Postgres,
-  id: string,
-  user_id: number,
-): Promise<Organization | undefined> {
+export async function getOrganization(sql: Postgres, id: string, user_id: number) {
   const [row] = await sql<OrganizationRow[]>`
     SELECT ${columns(sql)}
     FROM organizations o

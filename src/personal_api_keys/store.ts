@@ -5,7 +5,7 @@ import { hashKey, maskKey, newPersonalKey, randomBase62 } from "../core/id.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { type Counted, countedPage } from "../storage/postgres/rows.ts";
+import { countedPage } from "../storage/postgres/rows.ts";
 import type { PersonalKey, PersonalKeyInput, PersonalKeyUpdate } from "./model.ts";
 
 type KeyRow = Stored<PersonalKey, "created_at" | "last_used_at" | "last_rolled_at">;
@@ -18,11 +18,7 @@ function columns(sql: Postgres) {
 }
 
 /** Creates a key for a user. `value` is the key itself, which is not stored. @throws Error when the user is gone. */
-export async function issueKey(
-  sql: Postgres,
-  user_id: number,
-  input: PersonalKeyInput,
-): Promise<PersonalKey & { value: string }> {
+export async function issueKey(sql: Postgres, user_id: number, input: PersonalKeyInput) {
   const issued = await issueKeyWithin(sql, user_id, input, null, null);
   if (!issued) throw new Error("Postgres inserted a key and returned none");
   return issued;
@@ -52,11 +48,7 @@ export async function issueKeyWithin(
 }
 
 /** A page of a user's keys, newest first, and how many there are. */
-export async function listKeysPage(
-  sql: Postgres,
-  user_id: number,
-  page: Page,
-): Promise<Counted<PersonalKey>> {
+export async function listKeysPage(sql: Postgres, user_id: number, page: Page) {
   const from = sql`FROM personal_api_keys k WHERE k.user_id = ${user_id}`;
   const listing = { columns: columns(sql), from, order: sql`k.created_at DESC, k.id`, page };
   return await countedPage(sql, { ...listing, show: shownRow<KeyRow> });
@@ -93,11 +85,7 @@ export async function updateKey(
 }
 
 /** Replaces the value of a user's key; the old value is refused from then on. Undefined when there is none. */
-export async function rollKey(
-  sql: Postgres,
-  id: string,
-  user_id: number,
-): Promise<(PersonalKey & { value: string }) | undefined> {
+export async function rollKey(sql: Postgres, id: string, user_id: number) {
   const value = newPersonalKey();
   const [row] = await sql<KeyRow[]>`
     UPDATE personal_api_keys k SET

@@ -16,7 +16,7 @@ import { checkPropertyFilters, filtersOfQueries, patternsIn } from "../storage/e
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Uses } from "../storage/services.ts";
 import { projectLimits } from "./limits.ts";
-import { type Project, projectBody, projectModel, type ProjectUpdate } from "./model.ts";
+import { projectBody, projectModel, type ProjectUpdate } from "./model.ts";
 import { checkSettings } from "./settings/model.ts";
 import {
   createProject,
@@ -105,11 +105,7 @@ function oneOperations(parts: ProjectParts) {
 /** Settings by which events are deleted or ignored: whoever changes them may delete the project. */
 const guarded = ["event_retention_days", "daily_event_quota"] as const;
 
-async function changeProject(
-  parts: ProjectParts,
-  project: AccessProject,
-  changes: ProjectUpdate,
-): Promise<Project | undefined> {
+async function changeProject(parts: ProjectParts, project: AccessProject, changes: ProjectUpdate) {
   checkSettings(changes);
   refuseStatefulMode(changes);
   const named = guarded.filter((name) => changes[name] !== undefined);
@@ -141,11 +137,7 @@ function refuseLongerRetention(
   refuseInput(detail, "event_retention_days", "max_value");
 }
 
-async function findHome(
-  sql: Postgres,
-  access: Access,
-  named: AccessOrganization | undefined,
-): Promise<string> {
+async function findHome(sql: Postgres, access: Access, named: AccessOrganization | undefined) {
   refuseRestrictedToProjects(access);
   const organization = named ?? (await currentOrganization(sql, access));
   if (!organization) throw new Fault("not_found", "Current organization not found.");

@@ -127,11 +127,7 @@ export async function resetProjectKey(sql: Postgres, id: number): Promise<Projec
 }
 
 /** Changes fields; undefined when there is no such project. Without changes nothing is written. */
-export async function updateProject(
-  sql: Postgres,
-  id: number,
-  changes: ProjectUpdate,
-): Promise<Project | undefined> {
+export async function updateProject(sql: Postgres, id: number, changes: ProjectUpdate) {
   if (Object.keys(changes).length === 0) return await getProject(sql, id);
   const { kept: newSettings, others: otherChanges } = splitSettings(changes);
   const { test_account_filters: filters, ...plain } = otherChanges;
@@ -149,11 +145,7 @@ export async function updateProject(
   });
 }
 
-async function writeProject(
-  sql: Postgres | PostgresTransaction,
-  id: number,
-  set: object,
-): Promise<Project | undefined> {
+async function writeProject(sql: Postgres | PostgresTransaction, id: number, set: object) {
   // A pass for the changed retention is due at once.
   if ("event_retention_days" in set)
     await sql`UPDATE passes SET passed_at = NULL WHERE id = 'event retention'`;

@@ -48,11 +48,7 @@ export function refuseLostFolder(
 }
 
 /** @throws WrongStore when they do not belong together; any other error when one does not answer. */
-export async function checkIdentity(
-  sql: Postgres,
-  clickhouse: ClickHouse,
-  known: KnownStores | undefined,
-): Promise<void> {
+export async function checkIdentity(sql: Postgres, clickhouse: ClickHouse, known: KnownStores | undefined) {
   const id = await readPostgresId(sql);
   if (known && known.database !== id) throw otherPostgres(known.postgres);
   const ids = await readClickHouseIds(clickhouse);
@@ -142,11 +138,7 @@ export async function readClickHouseIds(clickhouse: ClickHouse, here = false): P
 }
 
 /** Gives ClickHouse the id of its Postgres; `isIncomplete`: a server of the cluster may lack the table. */
-export async function writeClickHouseId(
-  clickhouse: ClickHouse,
-  id?: string,
-  isIncomplete = false,
-): Promise<void> {
+export async function writeClickHouseId(clickhouse: ClickHouse, id?: string, isIncomplete = false) {
   const ids = await readClickHouseIds(clickhouse);
   const isWritten = ids.length === 1 && ids[0] === id;
   if (id === undefined || (isWritten && !isIncomplete)) return;

@@ -7,7 +7,7 @@ import { present } from "../../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
-import { type Counted, countedPage, userJson } from "../../storage/postgres/rows.ts";
+import { countedPage, userJson } from "../../storage/postgres/rows.ts";
 import { type Invite, invitesMax, type ShownInvite } from "./model.ts";
 
 type InviteRow = Stored<Invite, "created_at" | "expires_at">;
@@ -28,11 +28,7 @@ function valid(sql: Postgres | PostgresTransaction) {
 }
 
 /** A page of an organization's invitations that may be accepted, the newest first. */
-export async function listInvites(
-  sql: Postgres,
-  organization_id: string,
-  page: Page,
-): Promise<Counted<Invite>> {
+export async function listInvites(sql: Postgres, organization_id: string, page: Page) {
   const from = sql`FROM ${valid(sql)} WHERE i.organization_id = ${organization_id}`;
   const order = sql`i.created_at DESC, i.id`;
   return await countedPage(sql, { columns: columns(sql), from, order, page, show: shownRow<InviteRow> });

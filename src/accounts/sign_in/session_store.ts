@@ -69,11 +69,7 @@ export async function endOwnSession(sql: Postgres, user_id: number, id: string):
 }
 
 /** The sessions of a user, the newest first. `current`: the id of the request's session. */
-export async function listSessions(
-  sql: Postgres,
-  user_id: number,
-  current: string,
-): Promise<BrowserSession[]> {
+export async function listSessions(sql: Postgres, user_id: number, current: string) {
   const rows = await sql<Stored<BrowserSession, "created_at" | "last_used_at" | "expires_at">[]>`
     SELECT s.id, s.user_agent, k.label AS key_label, s.id = ${current} AS is_current, s.created_at, s.last_used_at,
       s.expires_at

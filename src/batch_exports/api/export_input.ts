@@ -14,7 +14,7 @@ import {
   compilePropertyFilters,
   patternsIn,
 } from "../../storage/events/property_filter.ts";
-import { readDestination, refuseChoice, type SplitDestination } from "../destinations/check.ts";
+import { readDestination, refuseChoice } from "../destinations/check.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import { destinations } from "../destinations/destinations.ts";
 import type { Field } from "../destinations/fields.ts";
@@ -25,7 +25,7 @@ import { queryProblem } from "../query/check_store.ts";
 import { compileQuery } from "../query/compile.ts";
 import { refuseQuery } from "../query/read.ts";
 import type { ExportModel } from "../query/tables.ts";
-import type { ExportFields, StoredExport } from "../stores/export_store.ts";
+import type { StoredExport } from "../stores/export_store.ts";
 
 export interface Checks {
   project_id: number;
@@ -43,11 +43,7 @@ export interface Checks {
  * @param changes a checked body: all fields for a new export, the changed ones for a stored one.
  * @throws Fault for the first wrong field; the export's own fields are checked before its destination's.
  */
-export async function checkExport(
-  checks: Checks,
-  changes: ExportUpdate,
-  stored?: StoredExport,
-): Promise<{ fields: ExportFields; destination: SplitDestination }> {
+export async function checkExport(checks: Checks, changes: ExportUpdate, stored?: StoredExport) {
   const exportPart = await checkOwnPart(checks, changes, stored);
   const destination = await checkDestinationPart(checks, changes, stored);
   if (destination.type === "HTTP" && exportPart.model !== "events")

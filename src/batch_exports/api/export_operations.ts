@@ -94,12 +94,7 @@ function createOperations(parts: ExportParts) {
   ];
 }
 
-async function create(
-  parts: ExportParts,
-  request: ExportRequest,
-  input: shapes.ExportInput,
-  isDry: boolean,
-): Promise<shapes.BatchExport | Response> {
+async function create(parts: ExportParts, request: ExportRequest, input: shapes.ExportInput, isDry: boolean) {
   const { sql, clock, parse } = parts;
   const project_id = await projectFor(sql, request, input.team_id);
   const { fields, destination } = await checkExport({ ...parts, project_id }, input);

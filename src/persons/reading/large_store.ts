@@ -3,8 +3,7 @@
 
 import { unavailable } from "../../core/fault.ts";
 import type { Page } from "../../http/pages/page.ts";
-import type { QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
-import { type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
+import { orderedOptions, type ProjectReads } from "../../storage/clickhouse/query_options.ts";
 import { ownPersonId } from "../identity.ts";
 import { personLimits } from "../limits.ts";
 import { ofProject, rankedChanges, withMains } from "./current_store.ts";
@@ -50,12 +49,6 @@ const afterUnsets = `SELECT main, key, argMin((at, text), entry) AS one, 0 AS is
   ) AS l USING (main, key)
   WHERE kind > 0 AND rank > last ${latestKeys}`;
 
-/** Rows are stored in the order of ids, so aggregation needs little memory. */
-const options: QueryOptions = {
-  ...queryOptions,
-  settings: { ...queryOptions.settings, optimize_aggregation_in_order: 1 },
-};
-
 /**
  * Persons by their main ids; ids without a person are absent. Few run at once: each uses the engine for about a
  * second.
@@ -76,7 +69,7 @@ async function readNow(reads: ProjectReads, mains: readonly string[]): Promise<M
        FROM (${withMains(selectRows("distinct_id, min(first) AS first", "seen", "distinct_id"), ofMains)})
        GROUP BY main`,
       { mains },
-      options,
+      orderedOptions,
     ),
     readDecisive(reads, mains, decisive),
   ]);
@@ -117,7 +110,7 @@ function readDecisive(reads: ProjectReads, mains: readonly string[], rows: strin
   return reads.query<CurrentValue & { main: string; is_unset: number }>(
     `SELECT main, toString(key) AS key, toFloat64(one.1) AS at, one.2 AS value, is_unset FROM (${rows})`,
     { mains },
-    options,
+    orderedOptions,
   );
 }
 

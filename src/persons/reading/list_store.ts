@@ -1,7 +1,12 @@
 // The persons of a page, and their number, from ClickHouse.
 
 import type { Page } from "../../http/pages/page.ts";
-import { filteredOptions, type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
+import {
+  filteredOptions,
+  orderedOptions,
+  type ProjectReads,
+  queryOptions,
+} from "../../storage/clickhouse/query_options.ts";
 import { compilePropertyFilters, type PropertyFilter } from "../../storage/events/property_filter.ts";
 import { mainsHolding, ofProject, withMains } from "./current_store.ts";
 
@@ -48,7 +53,7 @@ export async function listMainIds(reads: ProjectReads, { limit, offset }: Page):
   const rows = await reads.query<{ distinct_id: string }>(
     `${mains} GROUP BY distinct_id ORDER BY distinct_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
     { limit, offset },
-    { ...queryOptions, settings: { ...queryOptions.settings, optimize_aggregation_in_order: 1 } },
+    orderedOptions,
   );
   return rows.map(({ distinct_id }) => distinct_id);
 }

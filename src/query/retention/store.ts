@@ -16,18 +16,21 @@ export function retentionPersons({ text, params }: PersonStatement, start: numbe
   };
 }
 
-interface RetentionScope extends Record<"target" | "returning", Entity> {
-  filters: readonly PropertyFilter[];
-  isFirstTime: boolean;
-  isCumulative: boolean;
-  /** How often who returns does so in an interval, at least. */
-  least: number;
-}
-
-/** Rows of `person_id`, who began in interval `start` and returned `later` intervals after it; 0: all who began. */
+/**
+ * Rows of `person_id`, who began in interval `start` and returned `later` intervals after it; 0: all who began.
+ * @param scope `least`: how often who returns does so in an interval, at least.
+ */
 export function returnsText(
   context: QueryContext,
-  { target, returning, filters, isFirstTime, isCumulative, least }: RetentionScope,
+  {
+    target,
+    returning,
+    filters,
+    isFirstTime,
+    isCumulative,
+    least,
+  }: Record<"target" | "returning", Entity> &
+    Record<"isFirstTime" | "isCumulative", boolean> & { filters: readonly PropertyFilter[]; least: number },
   interval: Interval,
   { from, to }: DateSpan,
 ): PersonStatement {

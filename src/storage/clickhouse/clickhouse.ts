@@ -156,12 +156,7 @@ function openWrites({ database, client, admin, write, running }: Connected, embe
   const [run, runAnywhere] = [command(client), command(admin)];
 
   /** One INSERT of rows that the embedded engine reads by name, or that are sent behind `text`. */
-  function insert(
-    body: NativeBody,
-    text: string,
-    nameFile: (path: string) => string,
-    options: QueryOptions,
-  ): Promise<void> {
+  function insert(body: NativeBody, text: string, nameFile: (path: string) => string, options: QueryOptions) {
     if (embedded && "path" in body) return run(nameFile(quoteText(body.path)), undefined, options);
     return insertBody(client, `${text} FORMAT Native`, body, options, !embedded);
   }

@@ -13,21 +13,22 @@ export const queryOptions: QueryOptions = {
   settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
 };
 
+/** These options, with further settings. */
+export function withSettings(settings: QueryOptions["settings"], options = queryOptions): QueryOptions {
+  return { ...options, settings: { ...options.settings, ...settings } };
+}
+
 /** Options of a page with a client's filters, which are computed for rows of its own project. */
-export const filteredOptions: QueryOptions = {
-  ...queryOptions,
-  settings: { ...queryOptions.settings, ...inWrittenOrder },
-};
+export const filteredOptions = withSettings(inWrittenOrder);
+
+/** Options of a page in the order of its table's key: aggregation needs little memory. */
+export const orderedOptions = withSettings({ optimize_aggregation_in_order: 1 });
 
 /** Options of a page read in one query; isTooBig() recognizes the error when it exceeds these bounds. */
-export const wholePageOptions: QueryOptions = {
-  ...queryOptions,
-  settings: {
-    ...queryOptions.settings,
-    max_memory_usage: limits.readSmallBytesMax,
-    max_result_bytes: limits.pageWholeBytesMax,
-  },
-};
+export const wholePageOptions = withSettings({
+  max_memory_usage: limits.readSmallBytesMax,
+  max_result_bytes: limits.pageWholeBytesMax,
+});
 
 export interface ProjectReads {
   readonly clickhouse: ClickHouse;

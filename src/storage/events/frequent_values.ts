@@ -8,22 +8,18 @@ export interface FrequentValue {
   count: number;
 }
 
-interface ValuesQuery {
-  /** A SELECT with one row for each thing that is counted, whose `value` is JSON. */
-  values: string;
-  params: Record<string, unknown>;
-  /** Only values that contain this text, in any case. */
-  search: string | undefined;
-}
-
 /** A property's value, stored as JSON, as text: a text as it is, anything else as its JSON. */
 export function valueText(json: string): string {
   return `if(startsWith(${json}, '"'), JSONExtractString(${json}), ${json})`;
 }
 
+/**
+ * @param query `values`: a SELECT with one row for each thing that is counted, whose `value` is JSON; `search`: only
+ *   values that contain this text, in any case.
+ */
 export async function frequentValues(
   reads: ProjectReads,
-  { values, params, search }: ValuesQuery,
+  { values, params, search }: { values: string; params: Record<string, unknown>; search: string | undefined },
 ): Promise<FrequentValue[]> {
   const rows = await reads.query<{ name: string; count: string }>(
     `SELECT name, count() AS count FROM (

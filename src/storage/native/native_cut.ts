@@ -20,12 +20,7 @@ const fixedWidths: Record<string, number> = {
  * A new block of rows `from` (inclusive) to `to` (exclusive) of a Native block. `fills` replaces the named columns.
  * @throws Error on an unknown type or an incomplete block (our bug, or a damaged file with a valid checksum).
  */
-export function cutBlock(
-  block: Uint8Array,
-  from: number,
-  to: number,
-  fills: Record<string, ColumnFill>,
-): Uint8Array {
+export function cutBlock(block: Uint8Array, from: number, to: number, fills: Record<string, ColumnFill>) {
   const read = new BlockReader(block);
   const [columns, rows] = [read.varuint(), read.varuint()];
   if (from < 0 || to > rows || from >= to) throw new Error(`cannot cut rows ${from}–${to} of ${rows}`);
@@ -93,13 +88,7 @@ export function* columnHeads(read: BlockReader, columns: number) {
   }
 }
 
-export function cutColumn(
-  read: BlockReader,
-  type: string,
-  rows: number,
-  from: number,
-  to: number,
-): Uint8Array {
+export function cutColumn(read: BlockReader, type: string, rows: number, from: number, to: number) {
   const width = fixedWidths[type];
   if (width !== undefined) return read.slice(rows * width).subarray(from * width, to * width);
   if (type === "String") return read.strings(rows, from, to);

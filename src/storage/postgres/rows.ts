@@ -3,16 +3,6 @@
 import { mapInSlices } from "../../work/slices.ts";
 import type { Postgres, PostgresFragment, PostgresTransaction } from "./postgres.ts";
 
-interface Listing<Row, Shown> {
-  columns: PostgresFragment;
-  from: PostgresFragment;
-  order: PostgresFragment;
-  page: { limit: number; offset: number };
-  show: (row: Row) => Shown;
-  /** Refuses a page by the bytes of its rows. */
-  check?: (sizes: number[]) => void;
-}
-
 /** Rows of a page, and how many there are in all. */
 export interface Counted<Row> {
   count: number;
@@ -26,7 +16,19 @@ export interface Counted<Row> {
  */
 export async function countedPage<Row, Shown>(
   sql: Postgres,
-  { columns, from, order, page, show, check }: Listing<Row, Shown>,
+  {
+    columns,
+    from,
+    order,
+    page,
+    show,
+    check,
+  }: Record<"columns" | "from" | "order", PostgresFragment> & {
+    page: { limit: number; offset: number };
+    show: (row: Row) => Shown;
+    /** Refuses a page by the bytes of its rows. */
+    check?: (sizes: number[]) => void;
+  },
 ): Promise<Counted<Shown>> {
   const ofPage = sql`${from} ORDER BY ${order} LIMIT ${page.limit} OFFSET ${page.offset}`;
   if (check) check(await rowBytes(sql, sql`SELECT ${columns} ${ofPage}`));

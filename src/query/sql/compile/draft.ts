@@ -111,9 +111,7 @@ export class SqlScope {
   }
 
   /** This scope with other names. */
-  with(
-    changes: Partial<Pick<SqlScope, "tables" | "aliases" | "commonTables" | "lambda" | "isFrom">>,
-  ): SqlScope {
+  with(changes: Partial<Pick<SqlScope, "tables" | "aliases" | "commonTables" | "lambda" | "isFrom">>) {
     return Object.assign(new SqlScope(this.draft), this, changes);
   }
 
