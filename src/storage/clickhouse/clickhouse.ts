@@ -147,7 +147,7 @@ function openWrites({ database, client, admin, write, running }: Connected, embe
       const send = async (abort_signal: AbortSignal) => {
         if (params && isLong(params)) return await write({ text, params, settings, abort: abort_signal });
         const statement = { query: text, ...(params && { query_params: params }) };
-        const { stream } = await on.exec({ ...statement, abort_signal, clickhouse_settings: settings });
+        const stream = await execute(on, { ...statement, abort_signal, clickhouse_settings: settings });
         const answer = await readText(stream);
         if (answer.includes("DB::Exception")) throw readFailure(answer);
       };
@@ -281,7 +281,7 @@ async function* streamed(
   const abort_signal = AbortSignal.any(ends);
   try {
     const bounds = { abort_signal, clickhouse_settings: settings };
-    const { stream } = await client.exec({ query, query_params, ...bounds });
+    const stream = await execute(client, { query, query_params, ...bounds });
     try {
       for await (const chunk of stream) yield chunk as Uint8Array;
     } finally {
@@ -309,7 +309,7 @@ async function insertBody(
   try {
     const send = async (abort_signal: AbortSignal): Promise<void> => {
       if ("path" in body) await access(body.path);
-      const { stream } = await client.exec({
+      const stream = await execute(client, {
         query,
         values,
         abort_signal,
@@ -325,6 +325,18 @@ async function insertBody(
     source.destroy();
     values.destroy();
   }
+}
+
+/**
+ * The answer as a stream. @throws the error as readFailure() names it: the client takes the first name in brackets, which
+ * may be a row's text.
+ */
+async function execute(client: Client, statement: Parameters<Client["exec"]>[0]): Promise<Readable> {
+  const answer = await client.exec({ ...statement, ignore_error_response: true });
+  const { stream, response_headers: headers, http_status_code: status = 0 } = answer;
+  if (status < 200 || status > 299 || headers?.["x-clickhouse-exception-code"])
+    throw readFailure(await readText(stream));
+  return stream;
 }
 
 const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };

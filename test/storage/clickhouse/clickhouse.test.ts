@@ -7,14 +7,14 @@ import { makeFolder } from "../../support/folder.ts";
 
 afterAll(cleanUp);
 
-/** Answers every INSERT and command with 200 and this text, and the question for settings with none. */
-function answering(text: string) {
+/** Answers every statement with this text, and the question for settings with none. */
+function answering(text: string, status = 200) {
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     fetch: async (request) => {
       const asked = decodeURIComponent(request.url) + (await request.text());
-      return new Response(asked.includes("system.settings") ? "" : text);
+      return asked.includes("system.settings") ? new Response("") : new Response(text, { status });
     },
   });
   later(() => server.stop(true));
@@ -72,11 +72,25 @@ test("an exception below a status of 200 is a failure of a command", async () =>
   await expect(failed).rejects.toMatchObject({ type: "MEMORY_LIMIT_EXCEEDED" });
 });
 
-test("a row that an exception quotes does not name it", async () => {
-  const quoting =
-    "Code: 6. DB::Exception: Cannot parse '(MEMORY_LIMIT_EXCEEDED)'. (CANNOT_PARSE_TEXT) (version 25.1)";
-  const failed = answering(`${quoting}\n`).insertNative("event_rows", body);
-  await expect(failed).rejects.toMatchObject({ code: "6", type: "CANNOT_PARSE_TEXT", kind: "refused" });
+for (const status of [200, 500]) {
+  test(`a row or a statement that an exception quotes does not name it, with status ${status}`, async () => {
+    const quoting =
+      "Code: 6. DB::Exception: Cannot parse 'Exception: x (MEMORY_LIMIT_EXCEEDED)'. (CANNOT_PARSE_TEXT) (version 25.1)";
+    const clickhouse = answering(`${quoting}\n`, status);
+    const named = { code: "6", type: "CANNOT_PARSE_TEXT", kind: "refused" };
+    await expect(clickhouse.insertNative("event_rows", body)).rejects.toMatchObject(named);
+    const derived = { structure: "a String", text: (rows: string) => `INSERT INTO t SELECT a FROM ${rows}` };
+    await expect(clickhouse.insertDerived(derived, body)).rejects.toMatchObject(named);
+    await expect(clickhouse.command("ALTER TABLE t DELETE WHERE 1")).rejects.toMatchObject(named);
+    if (status === 500)
+      await expect(Array.fromAsync(clickhouse.stream("SELECT 1 FORMAT Native"))).rejects.toMatchObject(named);
+  });
+}
+
+test("an error without a text is one", async () => {
+  const clickhouse = answering("", 502);
+  await expect(clickhouse.insertNative("event_rows", body)).rejects.toMatchObject({ kind: "transient" });
+  await expect(clickhouse.command("ALTER TABLE t DELETE WHERE 1")).rejects.toMatchObject({ kind: "transient" });
 });
 
 test("an INSERT that its caller gives up ends at once, whether or not ClickHouse answers", async () => {
