@@ -12,7 +12,7 @@ const root = resolve(import.meta.dir, "../..");
 /** How a test comes to a ClickHouse: by these, or by files of test/support that use them. */
 const opens = /\b(?:openTestStores|openMadeStores|startServer|startApp|startWithHistory|openLender)\(/;
 const opensBySupport =
-  /from "(?:[./]+\/support\/(?:batch_exports|export_process|export_workers|tenants)|\.\/sql_world)\.ts"/;
+  /from "(?:[./]+\/support\/(?:batch_exports|export_process|export_workers|neighbours|tenants)|\.\/sql_world)\.ts"/;
 
 /** Why these are of the embedded engine only, or bring their own. A folder stands for all in it. */
 const elsewhere: Readonly<Record<string, string>> = {

@@ -328,8 +328,8 @@ async function insertBody(
 }
 
 /**
- * The answer as a stream. @throws the error as readFailure() names it: the client takes the first name in brackets, which
- * may be a row's text.
+ * The answer as a stream. @throws the error as readFailure() names it: the client reads the first name in brackets, and
+ * that may be a row's text.
  */
 async function execute(client: Client, statement: Parameters<Client["exec"]>[0]): Promise<Readable> {
   const answer = await client.exec({ ...statement, ignore_error_response: true });

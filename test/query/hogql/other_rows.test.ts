@@ -16,12 +16,12 @@ afterAll(cleanUp, startMsMax);
 let app: RunningApp;
 const noon = Date.UTC(2024, 2, 30, 12);
 
-/** Again for as long as the machine is too busy. */
+/** Again while the machine is too busy: the parser's bound is of CPU time, which neighbours of a core lengthen. */
 async function run(query: string | object): Promise<Answer> {
   const body = { query: typeof query === "string" ? { kind: "HogQLQuery", query } : query };
   for (;;) {
     const answer = await ask({ url: app.url } as never, "POST", "/api/projects/1/query/", body);
-    if (answer.status !== 503) return answer;
+    if (answer.status !== 503 && !answer.text.includes("takes too long to be read")) return answer;
   }
 }
 

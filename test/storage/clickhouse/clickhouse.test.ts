@@ -90,7 +90,9 @@ for (const status of [200, 500]) {
 test("an error without a text is one", async () => {
   const clickhouse = answering("", 502);
   await expect(clickhouse.insertNative("event_rows", body)).rejects.toMatchObject({ kind: "transient" });
-  await expect(clickhouse.command("ALTER TABLE t DELETE WHERE 1")).rejects.toMatchObject({ kind: "transient" });
+  await expect(clickhouse.command("ALTER TABLE t DELETE WHERE 1")).rejects.toMatchObject({
+    kind: "transient",
+  });
 });
 
 test("an INSERT that its caller gives up ends at once, whether or not ClickHouse answers", async () => {
