@@ -197,6 +197,8 @@ test("a target that could begin another header is refused", async () => {
     "a@b.co>,<c@d.co",
     '"a\r\n"@b.co',
     "a@b@c.co",
+    // Some mail servers read an encoded word, whose letters are others than it shows.
+    "=?utf-8?q?a=40b.co=3e=00?=@c.co",
   ]) {
     const { status, body } = await desk.make({ target_value });
     expect([status, body["attr"]]).toEqual([400, "target_value"]);

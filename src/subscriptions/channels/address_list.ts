@@ -8,13 +8,14 @@ export function addressesIn(value: string): string[] {
 
 /**
  * Whether the text is an address: one at sign, no blanks, controls, quotes, brackets or separators, a domain of labels.
- * The comments, quoted local parts and literal domains of RFC 5322 are refused, since real addresses have none.
+ * The comments, quoted local parts and literal domains of RFC 5322 are refused, since real addresses have none,
+ * and so is an encoded word (=?…?=), which some mail servers read.
  */
 export function isAddress(text: string): boolean {
   if (text.length > 254) return false;
   const [local = "", domain = "", ...more] = text.split("@");
   if (more.length > 0 || local.length > 64) return false;
-  if (!/^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~.-]+$/u.test(local) || /^\.|\.$|\.\./.test(local)) return false;
+  if (!/^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~.-]+$/u.test(local) || /^\.|\.$|\.\.|=\?/.test(local)) return false;
   return /^[\p{L}\p{N}]([\p{L}\p{N}.-]*[\p{L}\p{N}])?$/u.test(domain) && !domain.includes("..");
 }
 
