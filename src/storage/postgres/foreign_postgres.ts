@@ -49,6 +49,8 @@ export async function openForeignPostgres(target: ForeignPostgres): Promise<Post
     max_lifetime: null,
     connection: {
       application_name: "sluice",
+      // Moments are written in UTC, without a zone: the database's own would move them.
+      TimeZone: "UTC",
       client_min_messages: "error",
       statement_timeout: storageLimits.exportCopyMsMax,
     },
