@@ -11,13 +11,13 @@ import { WhenLoaded } from "../ui/parts.tsx";
 import type { Recorded } from "./recorded.ts";
 
 interface BesideProps {
-  id: string;
+  recording: { id: string; start_time: string; recording_duration: number };
   recorded: Recorded | undefined;
   seek: (at: number) => void;
 }
 
 /** The session's events, its console's lines, and its requests. */
-export function Beside({ id, recorded, seek }: BesideProps) {
+export function Beside({ recording, recorded, seek }: BesideProps) {
   const seesEvents = useAllowed("query:read");
   const [chosen, choose] = useState(seesEvents ? "events" : "console");
   const { logs = [], requests = [] } = recorded ?? {};
@@ -36,7 +36,7 @@ export function Beside({ id, recorded, seek }: BesideProps) {
           </button>
         ))}
       </div>
-      {chosen === "events" && <SessionEvents id={id} seek={seek} />}
+      {chosen === "events" && <SessionEvents {...recording} seek={seek} />}
       {chosen === "console" && (
         <Moments
           empty="Nothing of the browser’s console was recorded."
@@ -98,16 +98,26 @@ function Moments({ moments, empty, seek }: { moments: Moment[]; empty: string; s
   );
 }
 
-function SessionEvents({ id, seek }: { id: string; seek: (at: number) => void }) {
+/** How long before and after a recording its session's events are read, in ms. */
+const besideMs = 3_600_000;
+
+/** The first events of the session. A time is asked for, since otherwise all events of the project are read. */
+function SessionEvents(recording: BesideProps["recording"] & Pick<BesideProps, "seek">) {
+  const { id, start_time, recording_duration, seek } = recording;
   const properties = JSON.stringify([{ key: "$session_id", value: id, operator: "exact", type: "event" }]);
-  const loaded = useGet<ListReply<ShownEvent>>("events/", { properties, limit: 200 });
+  const from = new Date(start_time).getTime() - besideMs;
+  const [after, before] = [from, from + recording_duration * 1000 + 2 * besideMs].map((at) =>
+    new Date(at).toISOString(),
+  );
+  const query = { properties, after, before, orderBy: '["timestamp"]', limit: momentsMax };
+  const loaded = useGet<ListReply<ShownEvent>>("events/", query);
   return (
     <WhenLoaded loaded={loaded}>
       {({ results }) => (
         <Moments
           empty="No events belong to this session."
           seek={seek}
-          moments={results.toReversed().map(({ uuid, event, timestamp, properties: said }) => ({
+          moments={results.map(({ uuid, event, timestamp, properties: said }) => ({
             uuid,
             at: new Date(timestamp).getTime(),
             name: event,

@@ -61,7 +61,7 @@ export function OneRecording({ id, at }: { id: string; at: number }) {
           </p>
           <div class="watch">
             <iframe class="player" title="Player" src={buildPlayerUrl(project)} ref={frame} />
-            <Beside id={id} recorded={recorded} seek={seek} />
+            <Beside recording={recording} recorded={recorded} seek={seek} />
           </div>
           <Sharing path={path} what="recording" />
         </>
