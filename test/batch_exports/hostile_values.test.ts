@@ -339,4 +339,4 @@ test("an idempotency key names the same rows in every attempt, also after a merg
   expect(texts.size).toBe(3);
   const first = listener.received[0]!;
   expect(listener.received.filter(({ key }) => key === first.key)).toHaveLength(2);
-}, 120_000);
+}, 300_000);

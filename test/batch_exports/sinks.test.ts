@@ -268,7 +268,7 @@ test("a native query chooses rows and columns, and filters choose rows", async (
   const noGroup = { key: "size", type: "group", group_type_index: 0, operator: "is_not_set" };
   const without = await exported({ type: "NoOp", config: {}, filters: [...filters, noGroup] });
   expect([without.latest_error, without.records_completed]).toEqual([null, 1]);
-}, 60_000);
+}, 300_000);
 
 test("Azure's blob store is written with signed requests, and a wrong key ends a run at once", async () => {
   const azure = startAzure("exports");

@@ -26,7 +26,7 @@ beforeAll(async () => {
   // Keys are read again when they change.
   const ready = () => fetch(`${server.url}/batch/`, { method: "POST", body: batchOf(foreignKey, 100) });
   while (!(await ready()).ok) await Bun.sleep(20);
-}, 120_000);
+}, 300_000);
 afterAll(cleanUp);
 
 const usual = usualRequests(projectKey, personalKey);

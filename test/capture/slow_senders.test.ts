@@ -77,7 +77,7 @@ test("when memory is used up, a body that does not come ends with 503, and a slo
     expect(answer.toLowerCase()).toContain(`retry-after: ${uploadLimits.memoryRetrySeconds}`);
   }
   expect(desk.counts["refused"]).toBeGreaterThan(0);
-}, 60_000);
+}, 300_000);
 
 test("while nobody's share is used up by bodies that are too young to end, known keys find room, wherever they are", async () => {
   const bytesMax = 16 << 20;

@@ -85,7 +85,7 @@ inBrowser(
       expect([session, await allFindings(visited.page)]).toEqual([session, []]);
     }
   },
-  120_000,
+  300_000,
 );
 
 const node = (id: number, tagName: string, attributes: object = {}, childNodes: object[] = []) => ({
@@ -242,5 +242,5 @@ inBrowser(
     const found = await Promise.all(cases.map(play));
     expect(found).toEqual(cases.map(([source]) => [source, [], true]));
   },
-  120_000,
+  300_000,
 );

@@ -178,7 +178,7 @@ test("what is more than a SELECT of one table is refused, each with its reason",
     if (!said.includes(reason)) wrong.push([text, reason, said]);
   }
   expect(wrong).toEqual([]);
-}, 60_000);
+}, 300_000);
 
 test("persons are selected from persons", async () => {
   const { columns } = await compileQuery(
@@ -246,7 +246,7 @@ const words = fc.constantFrom(
 test("no text made of the language's words gets anything through that is not ours", async () => {
   const text = fc.array(words, { maxLength: 40 }).map((parts) => `SELECT ${parts.join(" ")}`);
   await fc.assert(fc.asyncProperty(text, isOurs), { numRuns: 150 });
-}, 60_000);
+}, 300_000);
 
 test("no expression that is taken becomes more than columns, functions and parameters of ours", async () => {
   const name = fc.constantFrom(
@@ -291,7 +291,7 @@ test("no expression that is taken becomes more than columns, functions and param
   );
   // Otherwise this says nothing.
   expect(taken).toBeGreaterThan(20);
-}, 120_000);
+}, 300_000);
 
 test("anything at all is answered", async () => {
   await fc.assert(
@@ -301,4 +301,4 @@ test("anything at all is answered", async () => {
     ),
     { numRuns: 100 },
   );
-}, 60_000);
+}, 300_000);

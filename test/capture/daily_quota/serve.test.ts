@@ -52,7 +52,7 @@ test("workers share a project's quota, a later start remembers it, and a raised 
   await until(async () =>
     (await (await post(later, "/e/?verbose=1", event)).text()).includes('"accepted":1'),
   );
-}, 120_000);
+}, 300_000);
 
 test("administrators set a quota of one event or more, and nobody else changes it", async () => {
   const server = await startServer();
@@ -82,4 +82,4 @@ test("administrators set a quota of one event or more, and nobody else changes i
   expect((await asMember({ daily_event_quota: 2 ** 31 - 1, name: "Renamed" })).status).toBe(200);
   const made = await ask(server, "POST", "/api/projects/", { name: "New", daily_event_quota: 7 });
   expect(made.body["daily_event_quota"]).toBe(7);
-}, 120_000);
+}, 300_000);

@@ -102,7 +102,7 @@ test("memory is acquired for what has come, not for what was announced", async (
   push.close();
   expect((await receiving).length).toBe(20_000_000);
   expect(budget.held).toBe(20_000_000);
-}, 60_000);
+}, 300_000);
 
 test("a body that is ended is refused with 503 at once, and its memory is free before that", async () => {
   const clock = { time: 0, elapsed: () => clock.time };

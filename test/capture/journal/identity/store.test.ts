@@ -189,7 +189,7 @@ test("a folder that was moved keeps its number when nobody else tells of its jou
   // The one it was copied from finds out, and ends.
   await expect(first.publish(openJournal())).rejects.toBeInstanceOf(UserError);
   expect(first.isBroken).toBe(true);
-}, 30_000);
+}, 300_000);
 
 test("a copy is refused while its original publishes, with nothing written, and starts once it was adopted", async () => {
   const folder = newFolder();
@@ -214,7 +214,7 @@ test("a copy is refused while its original publishes, with nothing written, and 
     await publishing;
   }
   expect(await numbers()).toEqual([1, 2]);
-}, 30_000);
+}, 300_000);
 
 test("a copy that is adopted again leaves no registration that nobody publishes under", async () => {
   const folder = newFolder();
@@ -238,7 +238,7 @@ test("a folder that was copied or moved takes nothing before its database has an
   expect((await opening(folder)).number).toBe(1);
   await expect(opening(moved)).rejects.toThrow();
   await away.end();
-}, 30_000);
+}, 300_000);
 
 test("a watermark is told to the journal's own database only, and by its own process", async () => {
   const { number, database } = await registerJournal(sql, { name: "told", holder: "a" }, process);
