@@ -9,13 +9,7 @@ import { readGroupTypes } from "../persons/group_type_store.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { toReads } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import {
-  definitionTypes,
-  eventDefinitionModel,
-  eventReply,
-  propertyDefinitionModel,
-  propertyReply,
-} from "./model.ts";
+import * as model from "./model.ts";
 import { commaNamesParameter, listedNamesParameter, orderingParameter, splitWords } from "./parameters.ts";
 import { type EventOrder, listEventNames, listPropertyNames, type StoredPropertyName } from "./store.ts";
 
@@ -48,7 +42,7 @@ function eventOperations(clickhouse: ClickHouse) {
       summary: "List the names of events",
       description: "By default the latest day first, then by name.",
       query: eventQuery,
-      replies: { 200: reply("The names.", listSchema(eventDefinitionModel)) },
+      replies: { 200: reply("The names.", listSchema(model.eventDefinitionModel)) },
       answer: async ({ project, query, request, url }) => {
         const { search, names, excluded_properties: excluded = [], event_type, verified, tags = [] } = query;
         if (verified || tags.length > 0) return pageReply(url, query, { count: 0, rows: [] });
@@ -62,19 +56,19 @@ function eventOperations(clickhouse: ClickHouse) {
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const order = query.ordering ?? newestFirst;
         const { count, rows } = await listEventNames(reads, filter, order, query);
-        return pageReply(url, query, { count, rows: rows.map(eventReply) });
+        return pageReply(url, query, { count, rows: rows.map(model.eventReply) });
       },
     }),
     projectOperation("GET /event_definitions/:id/", "event_definition:read", {
       summary: "Read the name of an event",
-      replies: { 200: reply("The name.", eventDefinitionModel) },
+      replies: { 200: reply("The name.", model.eventDefinitionModel) },
       find: async ({ project, params, request }) => {
         const filter = { id: parseUuid(params.id) };
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const { rows } = await listEventNames(reads, filter, [], onlyOne);
         return present(rows[0]);
       },
-      answer: ({ found }) => eventReply(found),
+      answer: ({ found }) => model.eventReply(found),
     }),
   ] as const;
 }
@@ -82,7 +76,7 @@ function eventOperations(clickhouse: ClickHouse) {
 const propertyQuery = {
   type: parameter.choiceParameter(
     "Whose properties; event by default. session: none, `sessions/property_definitions/` lists those.",
-    [...definitionTypes, "session"],
+    [...model.definitionTypes, "session"],
   ),
   group_type_index: parameter.integerParameter("Only properties of groups of this type; with type=group.", {
     minimum: 0,
@@ -117,7 +111,7 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
       summary: "List the names of properties",
       description: "Properties of `event_names` first, then all by name.",
       query: propertyQuery,
-      replies: { 200: reply("The names.", listSchema(propertyDefinitionModel)) },
+      replies: { 200: reply("The names.", listSchema(model.propertyDefinitionModel)) },
       answer: async ({ project, query, request, url }) => {
         const { type = "event", group_type_index, event_names, verified, tags = [] } = query;
         if (group_type_index !== undefined && type !== "group")
@@ -141,13 +135,13 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const { count, rows } = await listPropertyNames(reads, filter, query);
         const indexes = await findIndexes(project.id, rows);
-        const replies = rows.map((row) => propertyReply(row, indexes, event_names !== undefined));
+        const replies = rows.map((row) => model.propertyReply(row, indexes, event_names !== undefined));
         return pageReply(url, query, { count, rows: replies });
       },
     }),
     projectOperation("GET /property_definitions/:id/", "property_definition:read", {
       summary: "Read the name of a property",
-      replies: { 200: reply("The name.", propertyDefinitionModel) },
+      replies: { 200: reply("The name.", model.propertyDefinitionModel) },
       find: async ({ project, params, request }) => {
         const filter = { id: parseUuid(params.id) };
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
@@ -155,7 +149,7 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
         return present(rows[0]);
       },
       answer: async ({ project, found }) =>
-        propertyReply(found, await findIndexes(project.id, [found]), false),
+        model.propertyReply(found, await findIndexes(project.id, [found]), false),
     }),
   ] as const;
 }

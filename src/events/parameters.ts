@@ -3,25 +3,19 @@
 import type { Clock } from "../core/clock.ts";
 import { textsParameter } from "../http/fields/list_parameters.ts";
 import { propertiesParameter } from "../http/fields/property_parameter.ts";
-import {
-  flagParameter,
-  momentParameter,
-  pageParameters,
-  type Parameter,
-  type QueryValues,
-  textParameter,
-  uuidParameter,
-} from "../http/fields/query.ts";
+import * as query from "../http/fields/query.ts";
 import { formatParameter } from "../http/pages/csv.ts";
 import { queryLimits } from "../query/limits.ts";
 
 export function eventParameters(clock: Clock) {
   return {
-    event: textParameter("Only events of this name."),
-    distinct_id: textParameter("Only events of this distinct id."),
-    person_id: uuidParameter("Only events of this person."),
-    after: momentParameter("Only later events: ISO 8601, or relative like -7d.", clock, { end: "before" }),
-    before: momentParameter("Only earlier events, likewise.", clock, { start: "after" }),
+    event: query.textParameter("Only events of this name."),
+    distinct_id: query.textParameter("Only events of this distinct id."),
+    person_id: query.uuidParameter("Only events of this person."),
+    after: query.momentParameter("Only later events: ISO 8601, or relative like -7d.", clock, {
+      end: "before",
+    }),
+    before: query.momentParameter("Only earlier events, likewise.", clock, { start: "after" }),
     properties: propertiesParameter("Only events that match: a JSON list of property filters.", [
       "event",
       "person",
@@ -39,13 +33,15 @@ export function eventParameters(clock: Clock) {
       "Only events for which these SQL expressions are true, as in an EventsQuery.",
       0,
     ),
-    include_person: flagParameter("true: each with its person, which also requires the scope `person:read`."),
+    include_person: query.flagParameter(
+      "true: each with its person, which also requires the scope `person:read`.",
+    ),
     format: formatParameter,
-    ...pageParameters("Events"),
+    ...query.pageParameters("Events"),
   };
 }
 
-export type EventQuery = QueryValues<ReturnType<typeof eventParameters>>;
+export type EventQuery = query.QueryValues<ReturnType<typeof eventParameters>>;
 
 function expressionsParameter(description: string, minItems = 1) {
   const { queryColumnsMax: maxItems, expressionCharsMax: maxLength } = queryLimits;
@@ -61,7 +57,7 @@ const timeOrders: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** An order by time alone becomes `timestamp` or `-timestamp`. */
-function orderParameter(): Parameter<string[]> {
+function orderParameter(): query.Parameter<string[]> {
   const expressions = expressionsParameter(
     'SQL expressions, descending with "-" before or DESC after one; "-timestamp" by default.',
   );

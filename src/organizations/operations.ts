@@ -10,13 +10,7 @@ import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import * as members from "./members_store.ts";
 import * as model from "./model.ts";
-import {
-  createOrganization,
-  getOrganization,
-  listOrganizations,
-  removeOrganization,
-  updateOrganization,
-} from "./store.ts";
+import * as store from "./store.ts";
 
 const operation = toOperations("organizations");
 const heldKey = "API keys with scoped organizations cannot create organizations.";
@@ -34,7 +28,7 @@ function organizationOperations(sql: Postgres) {
       query: pageParameters("Rows"),
       replies: { 200: reply("The user's organizations.", listSchema(model.organizationModel)) },
       answer: async ({ access, query, url }) =>
-        pageReply(url, query, await listOrganizations(sql, access, query)),
+        pageReply(url, query, await store.listOrganizations(sql, access, query)),
     }),
     operation("POST /", "organization:write", {
       summary: "Create an organization, with a first project",
@@ -46,14 +40,14 @@ function organizationOperations(sql: Postgres) {
       replies: { 201: reply("The organization.", model.organizationModel) },
       answer: async ({ access: { user, key }, body }) => {
         const founding = { ...body, owner_id: user.id, project_name: "Default project" };
-        const id = await createOrganization(sql, { ...founding, reach_key_id: key.reach_key_id });
-        return present(await getOrganization(sql, id, user.id));
+        const id = await store.createOrganization(sql, { ...founding, reach_key_id: key.reach_key_id });
+        return present(await store.getOrganization(sql, id, user.id));
       },
     }),
     operation("GET /:organization_id/", "organization:read", {
       summary: "Get an organization",
       replies: shownOne,
-      answer: async ({ access, own }) => present(await getOrganization(sql, own().id, access.user.id)),
+      answer: async ({ access, own }) => present(await store.getOrganization(sql, own().id, access.user.id)),
     }),
     operation("PATCH /:organization_id/", "organization:write", {
       summary: "Change an organization",
@@ -62,13 +56,13 @@ function organizationOperations(sql: Postgres) {
       body: model.organizationBody,
       replies: shownOne,
       answer: async ({ access, found, body }) =>
-        present(await updateOrganization(sql, found.id, access.user.id, body)),
+        present(await store.updateOrganization(sql, found.id, access.user.id, body)),
     }),
     operation("DELETE /:organization_id/", "organization:write", {
       summary: "Delete an organization, its projects and all their data",
       replies: gone,
       answer: async ({ access, own }) => {
-        if (!(await removeOrganization(sql, own().id, access.user.id))) throw notFound();
+        if (!(await store.removeOrganization(sql, own().id, access.user.id))) throw notFound();
       },
     }),
   ];

@@ -3,42 +3,31 @@
 
 import Type, { type Static } from "typebox";
 import { covers, isScope } from "../access/scope.ts";
-import {
-  integer,
-  line,
-  model,
-  moment,
-  nullable,
-  readOnly,
-  strictWritable,
-  text,
-  type UpdateInput,
-  uuid,
-} from "../http/fields/field.ts";
+import * as field from "../http/fields/field.ts";
 
 export const labelCharsMax = 40;
 /** Organizations or projects that one key may be restricted to. */
 const keyScopesMax = 100;
 
-export const personalKeyModel = model("PersonalAPIKey", {
-  id: readOnly(Type.String()),
-  label: line({ maxLength: labelCharsMax, examples: ["nightly export"] }),
-  mask_value: readOnly(Type.String({ description: "The key's first and last four characters." })),
-  created_at: readOnly(moment()),
-  last_used_at: readOnly(nullable(moment(), { description: "To the hour." })),
-  last_rolled_at: readOnly(nullable(moment())),
-  scopes: Type.Array(text({ maxLength: 64 }), {
+export const personalKeyModel = field.model("PersonalAPIKey", {
+  id: field.readOnly(Type.String()),
+  label: field.line({ maxLength: labelCharsMax, examples: ["nightly export"] }),
+  mask_value: field.readOnly(Type.String({ description: "The key's first and last four characters." })),
+  created_at: field.readOnly(field.moment()),
+  last_used_at: field.readOnly(field.nullable(field.moment(), { description: "To the hour." })),
+  last_rolled_at: field.readOnly(field.nullable(field.moment())),
+  scopes: Type.Array(field.text({ maxLength: 64 }), {
     minItems: 1,
     maxItems: keyScopesMax,
     examples: [["query:read", "person:read"]],
     description: "Such as query:read; x:write covers x:read, and * everything.",
   }),
-  scoped_teams: Type.Array(integer(), {
+  scoped_teams: Type.Array(field.integer(), {
     maxItems: keyScopesMax,
     default: [],
     description: "Projects it is restricted to; empty: every project of its organizations.",
   }),
-  scoped_organizations: Type.Array(uuid(), {
+  scoped_organizations: Type.Array(field.uuid(), {
     maxItems: keyScopesMax,
     default: [],
     description:
@@ -46,16 +35,16 @@ export const personalKeyModel = model("PersonalAPIKey", {
   }),
 });
 
-export const issuedKeyModel = model("IssuedPersonalAPIKey", {
+export const issuedKeyModel = field.model("IssuedPersonalAPIKey", {
   ...personalKeyModel.properties,
   value: Type.String({ description: "The key. Shown now and never again." }),
 });
 
 /** Strict: a restriction with a misspelled name would make a key with access to everything. */
-export const personalKeyBody = strictWritable(personalKeyModel);
+export const personalKeyBody = field.strictWritable(personalKeyModel);
 
 export type PersonalKey = Static<typeof personalKeyModel>;
-export type PersonalKeyUpdate = UpdateInput<typeof personalKeyBody>;
+export type PersonalKeyUpdate = field.UpdateInput<typeof personalKeyBody>;
 
 type KeyAccess = Pick<PersonalKey, "scopes" | "scoped_teams" | "scoped_organizations">;
 

@@ -10,28 +10,11 @@ import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, type RoomParts, toOperations } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import {
-  issuedKeyModel,
-  isWithin,
-  type PersonalKey,
-  personalKeyBody,
-  personalKeyModel,
-  type PersonalKeyUpdate,
-} from "./model.ts";
-import {
-  getKey,
-  isKeyReached,
-  isMemberOfAll,
-  issueKeyWithin,
-  listKeysPage,
-  reachesAll,
-  revokeKey,
-  rollKey,
-  updateKey,
-} from "./store.ts";
+import * as model from "./model.ts";
+import * as store from "./store.ts";
 
 const operation = toOperations("keys");
-const shownOne = { 200: reply("The key, without its value.", personalKeyModel) };
+const shownOne = { 200: reply("The key, without its value.", model.personalKeyModel) };
 
 export function personalKeyRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
   return mounted(gate, "Personal API keys", [...listOperations(sql), ...changeOperations(sql)]);
@@ -42,19 +25,19 @@ function listOperations(sql: Postgres) {
     operation("GET /", "*", {
       summary: "List one's personal API keys, newest first",
       query: pageParameters("Rows"),
-      replies: { 200: reply("The keys, without their values.", listSchema(personalKeyModel)) },
+      replies: { 200: reply("The keys, without their values.", listSchema(model.personalKeyModel)) },
       answer: async ({ access, query, url }) =>
-        pageReply(url, query, await listKeysPage(sql, access.user.id, query)),
+        pageReply(url, query, await store.listKeysPage(sql, access.user.id, query)),
     }),
     operation("POST /", "*", {
       summary: "Issue a personal API key",
       description: "Its value is in this reply and in no other.",
-      body: personalKeyBody,
-      replies: { 201: reply("The key, with its value.", issuedKeyModel) },
+      body: model.personalKeyBody,
+      replies: { 201: reply("The key, with its value.", model.issuedKeyModel) },
       answer: async ({ access, body }) => {
         await checkReach(sql, access, body);
-        if (!isWithin(body, access.key)) throw tooWide();
-        const issued = await issueKeyWithin(
+        if (!model.isWithin(body, access.key)) throw tooWide();
+        const issued = await store.issueKeyWithin(
           sql,
           access.user.id,
           body,
@@ -68,7 +51,8 @@ function listOperations(sql: Postgres) {
     operation("GET /@current/", null, {
       summary: "Get the key or session of this request",
       replies: shownOne,
-      answer: async ({ access }) => present(await getKey(sql, access.key.id, access.user.id, "credentials")),
+      answer: async ({ access }) =>
+        present(await store.getKey(sql, access.key.id, access.user.id, "credentials")),
     }),
     operation("GET /:id/", "*", {
       summary: "Get a personal API key",
@@ -87,12 +71,12 @@ function changeOperations(sql: Postgres) {
       find,
       summary: "Change a personal API key",
       put: "Change a personal API key; label and scopes are required",
-      body: personalKeyBody,
+      body: model.personalKeyBody,
       replies: shownOne,
       answer: async ({ access, found, body }) => {
         await checkReach(sql, access, body);
-        if (!isWithin({ ...found, ...body }, access.key)) throw tooWide();
-        return present(await updateKey(sql, found.id, access, body));
+        if (!model.isWithin({ ...found, ...body }, access.key)) throw tooWide();
+        return present(await store.updateKey(sql, found.id, access, body));
       },
     }),
     operation("DELETE /:id/", "*", {
@@ -101,14 +85,14 @@ function changeOperations(sql: Postgres) {
       description: "A server that is not notified in time accepts its reads for at most three seconds more.",
       replies: gone,
       answer: async ({ access, found }) => {
-        if (!(await revokeKey(sql, found.id, access.user.id))) throw notFound();
+        if (!(await store.revokeKey(sql, found.id, access.user.id))) throw notFound();
       },
     }),
     operation("POST /:id/roll/", "*", {
       find,
       summary: "Replace a personal API key's value; the old one stops at once",
-      replies: { 200: reply("The key, with its new value.", issuedKeyModel) },
-      answer: async ({ access, found }) => present(await rollKey(sql, found.id, access.user.id)),
+      replies: { 200: reply("The key, with its new value.", model.issuedKeyModel) },
+      answer: async ({ access, found }) => present(await store.rollKey(sql, found.id, access.user.id)),
     }),
   ];
 }
@@ -121,25 +105,25 @@ const tooMany =
   "Remove an existing key before creating a new one.";
 
 /** Ids are random letters and digits. Other text is the id of no key, and Postgres refuses some of it. */
-async function findKey(sql: Postgres, access: Access, id: string): Promise<PersonalKey | undefined> {
-  return /^[0-9A-Za-z]{1,64}$/.test(id ?? "") ? await getKey(sql, id, access.user.id) : undefined;
+async function findKey(sql: Postgres, access: Access, id: string): Promise<model.PersonalKey | undefined> {
+  return /^[0-9A-Za-z]{1,64}$/.test(id ?? "") ? await store.getKey(sql, id, access.user.id) : undefined;
 }
 
-async function findTouchable(sql: Postgres, access: Access, id: string): Promise<PersonalKey> {
+async function findTouchable(sql: Postgres, access: Access, id: string): Promise<model.PersonalKey> {
   const key = present(await findKey(sql, access, id));
-  if (!isWithin(key, access.key) || !(await isKeyReached(sql, id, access.key))) throw tooWide();
+  if (!model.isWithin(key, access.key) || !(await store.isKeyReached(sql, id, access.key))) throw tooWide();
   return key;
 }
 
 /** Checks what the schema cannot: that the scopes exist, and the projects and organizations are the user's. */
-async function checkReach(sql: Postgres, access: Access, input: PersonalKeyUpdate): Promise<void> {
+async function checkReach(sql: Postgres, access: Access, input: model.PersonalKeyUpdate): Promise<void> {
   const { scopes = [], scoped_teams = [], scoped_organizations = [] } = input;
   const wrong = scopes.find((scope) => !isScope(scope));
   if (wrong !== undefined) refuseInput(`Invalid scope: ${wrong}`, "scopes");
-  if (scoped_teams.length > 0 && !(await reachesAll(sql, access, scoped_teams)))
+  if (scoped_teams.length > 0 && !(await store.reachesAll(sql, access, scoped_teams)))
     refuseInput("You must be a member of all teams that you are scoping the key to.", "scoped_teams");
   const attr = "scoped_organizations";
-  if (scoped_organizations.length > 0 && !(await isMemberOfAll(sql, access, scoped_organizations)))
+  if (scoped_organizations.length > 0 && !(await store.isMemberOfAll(sql, access, scoped_organizations)))
     refuseInput("You must be a member of all organizations that you are scoping the key to.", attr);
 }
 

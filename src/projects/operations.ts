@@ -18,14 +18,7 @@ import type { Uses } from "../storage/services.ts";
 import { projectLimits } from "./limits.ts";
 import { projectBody, projectModel, type ProjectUpdate } from "./model.ts";
 import { checkSettings } from "./settings/model.ts";
-import {
-  createProject,
-  getProject,
-  listProjects,
-  removeProject,
-  resetProjectKey,
-  updateProject,
-} from "./store.ts";
+import * as store from "./store.ts";
 
 interface ProjectParts extends Uses<"sql" | "clickhouse"> {
   /** Days after which all events expire; a project may set fewer. Undefined: events are kept. */
@@ -50,7 +43,7 @@ function listOperations(parts: ProjectParts) {
       replies: { 200: reply("The projects.", listSchema(projectModel)) },
       answer: async ({ access, organization, query, url }) => {
         const key = organization ? { ...access.key, scoped_organizations: [organization.id] } : access.key;
-        return pageReply(url, query, await listProjects(sql, { ...access, key }, query));
+        return pageReply(url, query, await store.listProjects(sql, { ...access, key }, query));
       },
     }),
     operation("POST /", "project:write", {
@@ -65,7 +58,7 @@ function listOperations(parts: ProjectParts) {
         refuseStatefulMode(body);
         refuseLongerRetention(parts, body);
         await checkTestAccountFilters(parts.clickhouse, body.test_account_filters);
-        return await createProject(sql, { ...body, organization_id, maker_id: access.user.id });
+        return await store.createProject(sql, { ...body, organization_id, maker_id: access.user.id });
       },
     }),
   ];
@@ -77,7 +70,7 @@ function oneOperations(parts: ProjectParts) {
     oneOperation("GET /", "project:read", {
       summary: "Get a project",
       replies: shownOne,
-      answer: async ({ project: { id } }) => present(await getProject(sql, id), missing),
+      answer: async ({ project: { id } }) => present(await store.getProject(sql, id), missing),
     }),
     oneOperation("PATCH /", "project:write", {
       summary: "Change a project",
@@ -90,14 +83,14 @@ function oneOperations(parts: ProjectParts) {
       summary: "Delete a project and all its data",
       replies: gone,
       answer: async ({ project }) => {
-        if (!(await removeProject(sql, project.id))) throw notFound(missing);
+        if (!(await store.removeProject(sql, project.id))) throw notFound(missing);
       },
     }),
     oneOperation("PATCH /reset_token/", "project:write", {
       summary: "Replace a project's API key",
       description: "The old one stops within 30 seconds.",
       replies: shownOne,
-      answer: async ({ project }) => present(await resetProjectKey(sql, project.id), missing),
+      answer: async ({ project }) => present(await store.resetProjectKey(sql, project.id), missing),
     }),
   ];
 }
@@ -109,14 +102,14 @@ async function changeProject(parts: ProjectParts, project: AccessProject, change
   checkSettings(changes);
   refuseStatefulMode(changes);
   const named = guarded.filter((name) => changes[name] !== undefined);
-  const before = named.length > 0 ? await getProject(parts.sql, project.id) : undefined;
+  const before = named.length > 0 ? await store.getProject(parts.sql, project.id) : undefined;
   // Setting the present value changes nothing.
   const changed = named.filter((name) => changes[name] !== before?.[name]);
   if (changed.length > 0)
     requireLevel(project.membership_level, membershipLevels.admin, insufficient.project);
   if (changed.includes("event_retention_days")) refuseLongerRetention(parts, changes);
   await checkTestAccountFilters(parts.clickhouse, changes.test_account_filters);
-  return await updateProject(parts.sql, project.id, changes);
+  return await store.updateProject(parts.sql, project.id, changes);
 }
 
 /** PostHog's third mode would store state about a visitor between two events. */

@@ -15,15 +15,7 @@ import { consoleRefusals } from "../sign_in/model.ts";
 import { listSessions } from "../sign_in/session_store.ts";
 import { checkedEmail, normalizedEmail, type Signing } from "../sign_in/signing.ts";
 import { findSigningUser } from "../sign_in/user_store.ts";
-import {
-  acceptedModel,
-  inviteBody,
-  inviteModel,
-  invitesMax,
-  madeInviteModel,
-  shownInviteModel,
-  signupBody,
-} from "./model.ts";
+import * as model from "./model.ts";
 import { acceptInvite, findInvite, getInviteId, listInvites, makeInvite, revokeInvite } from "./store.ts";
 
 const ofOrganization = toOperations("organization");
@@ -31,7 +23,7 @@ const forPeople = toOperations("sign_in");
 
 const refusals = {
   member: "This address belongs to a member already.",
-  full: `An organization has at most ${invitesMax} open invitations. Revoke one first.`,
+  full: `An organization has at most ${model.invitesMax} open invitations. Revoke one first.`,
 } as const;
 
 export function inviteOperations(signing: Signing) {
@@ -40,7 +32,7 @@ export function inviteOperations(signing: Signing) {
     ofOrganization("GET /invites/", "organization_member:read", {
       summary: "List open invitations, newest first",
       query: pageParameters("Rows"),
-      replies: { 200: reply("The invitations, without their links.", listSchema(inviteModel)) },
+      replies: { 200: reply("The invitations, without their links.", listSchema(model.inviteModel)) },
       answer: async ({ organization, query, url }) =>
         pageReply(url, query, await listInvites(sql, organization.id, query)),
     }),
@@ -49,8 +41,8 @@ export function inviteOperations(signing: Signing) {
       description:
         "The link is in this reply and in no other. It replaces an earlier one for the address, and ends when its " +
         "creator is no longer an administrator.",
-      body: inviteBody,
-      replies: { 201: reply("The invitation, with its link.", madeInviteModel) },
+      body: model.inviteBody,
+      replies: { 201: reply("The invitation, with its link.", model.madeInviteModel) },
       answer: async ({ access, organization, body, url }) => {
         requireLevel(organization.membership_level, body.level as Level, insufficient.organization);
         const outcome = await makeInvite(sql, {
@@ -86,7 +78,11 @@ function signupOperations(signing: Signing) {
       summary: "Show an invitation by its link",
       description: "The token of the link is the bearer of the Authorization header.",
       find,
-      replies: { 200: reply("The invitation.", shownInviteModel), 401: refusal(401), ...consoleRefusals },
+      replies: {
+        200: reply("The invitation.", model.shownInviteModel),
+        401: refusal(401),
+        ...consoleRefusals,
+      },
       answer: ({ found }) => found.invite,
     }),
     forPeople("POST /signup/:invite_id/", null, {
@@ -95,9 +91,9 @@ function signupOperations(signing: Signing) {
         "The token of the link is the bearer of the Authorization header. A person without an account gets one with " +
         "this password; others sign in with theirs, and see what keys and sessions their account had.",
       find,
-      body: signupBody,
+      body: model.signupBody,
       replies: {
-        201: reply("Accepted, and signed in.", acceptedModel),
+        201: reply("Accepted, and signed in.", model.acceptedModel),
         401: refusal(401),
         ...consoleRefusals,
       },

@@ -9,14 +9,7 @@ import { notFound, present } from "../../http/fields/field_fault.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
 import { toOperations } from "../../http/operation.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import {
-  consoleRefusals,
-  loggedInModel,
-  loginBody,
-  ownUserBody,
-  ownUserModel,
-  sessionModel,
-} from "./model.ts";
+import * as model from "./model.ts";
 import { endOwnSession, endSession, listSessions, type Signer } from "./session_store.ts";
 import { checkedEmail, invalidKey, normalizedEmail, type Signing } from "./signing.ts";
 import { changeUser, findSigningUser, getOwnUser } from "./user_store.ts";
@@ -37,7 +30,7 @@ export function userOperations(sql: Postgres) {
       summary: "Get the key's user: `@me`, or their own UUID",
       description:
         "`team` is the user's current project and `organization` its organization, as far as the key reaches them.",
-      replies: { 200: reply("The user.", ownUserModel) },
+      replies: { 200: reply("The user.", model.ownUserModel) },
       find: requireOwn,
       answer: async ({ access }) => present(await getOwnUser(sql, access)),
     }),
@@ -52,8 +45,8 @@ export function signInOperations(signing: Signing) {
       description:
         "With an e-mail address and a password, or a personal API key. The reply sets the cookie of a session of at " +
         "most 30 days. Wrong and unknown accounts are answered alike.",
-      body: loginBody,
-      replies: { 200: reply("Signed in.", loggedInModel), ...consoleRefusals },
+      body: model.loginBody,
+      replies: { 200: reply("Signed in.", model.loggedInModel), ...model.consoleRefusals },
       answer: async ({ request, body }) => {
         const signer = await findSigner(signing, request, body);
         return await signing.signedIn(request, signer, Response.json({ success: true }));
@@ -61,7 +54,7 @@ export function signInOperations(signing: Signing) {
     }),
     forPeople("POST /logout/", null, {
       summary: "Sign out of the console",
-      replies: { 204: { description: "The session is over." }, 403: consoleRefusals[403] },
+      replies: { 204: { description: "The session is over." }, 403: model.consoleRefusals[403] },
       answer: async ({ request }) => {
         const session = sessions.presentedBy(request);
         if (session !== undefined) await endSession(sql, session);
@@ -75,7 +68,7 @@ export function signInOperations(signing: Signing) {
 async function findSigner(
   signing: Signing,
   request: Request,
-  { email, password, personal_api_key: key }: CreateInput<typeof loginBody>,
+  { email, password, personal_api_key: key }: CreateInput<typeof model.loginBody>,
 ): Promise<Signer> {
   if (key === undefined) {
     const missing = email === undefined ? "email" : password === undefined ? "password" : undefined;
@@ -97,8 +90,8 @@ function accountOperations(signing: Signing) {
         "Another address or password needs the current password, where there is one; a first password, a session. A " +
         "new password ends all sessions; the one of this request is replaced. Keys stay.",
       find: requireOwn,
-      body: ownUserBody,
-      replies: { 200: reply("The user.", ownUserModel) },
+      body: model.ownUserBody,
+      replies: { 200: reply("The user.", model.ownUserModel) },
       answer: async ({ access, request, body }) => {
         const { password, current_password: _, ...changes } = body;
         const { id: user_id } = access.user;
@@ -120,7 +113,7 @@ function accountOperations(signing: Signing) {
     ofUser("GET /:uuid/sessions/", "*", {
       summary: "List one's browser sessions, newest first",
       find: requireOwn,
-      replies: { 200: reply("The sessions: twenty at most.", listSchema(sessionModel)) },
+      replies: { 200: reply("The sessions: twenty at most.", listSchema(model.sessionModel)) },
       answer: async ({ access }) => {
         const results = await listSessions(sql, access.user.id, access.key.id);
         return { count: results.length, next: null, previous: null, results };
@@ -143,7 +136,7 @@ function accountOperations(signing: Signing) {
 
 const unusableEmail = "This e-mail address cannot be used here.";
 const byLimitedKey = "API keys with scoped organizations cannot change how their user signs in.";
-type OwnChanges = CreateInput<typeof ownUserBody>;
+type OwnChanges = CreateInput<typeof model.ownUserBody>;
 
 /** Who steals a key would keep a way in when the key is revoked. */
 const firstByPerson =

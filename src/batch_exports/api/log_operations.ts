@@ -2,14 +2,7 @@
 
 import { parseUuid, present } from "../../http/fields/field_fault.ts";
 import { checkChoice } from "../../http/fields/field_rule.ts";
-import {
-  momentParameter,
-  pageParameters,
-  parameter,
-  type QueryValues,
-  searchParameter,
-  uuidParameter,
-} from "../../http/fields/query.ts";
+import * as fields from "../../http/fields/query.ts";
 import { listSchema, reply } from "../../http/fields/schema.ts";
 import { pageReply } from "../../http/pages/page.ts";
 import { exportLimits } from "../limits.ts";
@@ -20,19 +13,21 @@ import { exportOperation, type ExportParts, requireExport } from "./request.ts";
 export function logOperations({ sql, clock }: ExportParts) {
   const query = {
     level: {
-      ...parameter(
+      ...fields.parameter(
         `Of ${logEntryLevels.join(", ")}: several with commas, or as several parameters.`,
         levelsIn,
       ),
       repeats: true,
     },
-    search: searchParameter("Only messages with this text, in any case."),
-    after: momentParameter("Only later lines: ISO 8601, or relative like -7d.", clock, { end: "before" }),
-    before: momentParameter("Only earlier lines, likewise.", clock, { start: "after" }),
-    ...pageParameters("Lines", exportLimits.logsPageDefault),
+    search: fields.searchParameter("Only messages with this text, in any case."),
+    after: fields.momentParameter("Only later lines: ISO 8601, or relative like -7d.", clock, {
+      end: "before",
+    }),
+    before: fields.momentParameter("Only earlier lines, likewise.", clock, { start: "after" }),
+    ...fields.pageParameters("Lines", exportLimits.logsPageDefault),
   };
   const replies = { 200: reply("The lines.", listSchema(logModel)) };
-  const lines = async (url: URL, owner: LogFilter, values: QueryValues<typeof query>) =>
+  const lines = async (url: URL, owner: LogFilter, values: fields.QueryValues<typeof query>) =>
     pageReply(url, values, await listLogs(sql, { ...values, ...owner }, values));
   return [
     exportOperation("GET /batch_exports/:id/logs/", "batch_export:read", {
@@ -57,7 +52,7 @@ export function logOperations({ sql, clock }: ExportParts) {
   ];
 }
 
-const instanceParameter = uuidParameter("Only lines of this run.");
+const instanceParameter = fields.uuidParameter("Only lines of this run.");
 
 function levelsIn(query: URLSearchParams, name: string): LogEntryLevel[] | undefined {
   const levels = query

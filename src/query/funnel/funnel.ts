@@ -9,15 +9,7 @@ import type { FunnelStep, FunnelTimes, FunnelTrend } from "../result.ts";
 import { type QueryContext, readSpan } from "../store.ts";
 import type { FunnelScope } from "./attempts.ts";
 import { type CheckedFunnel, checkFunnel, funnelsModel } from "./check.ts";
-import {
-  conversionRows,
-  funnelPersonsText,
-  type FunnelRow,
-  funnelRows,
-  funnelValues,
-  type TimesRow,
-  timesRows,
-} from "./store.ts";
+import * as store from "./store.ts";
 
 export const funnelsKind = queryKind({
   schema: funnelsModel,
@@ -30,10 +22,11 @@ export const funnelsKind = queryKind({
     const scope = await buildScope(context, checked);
     const { span } = scope;
     const bars = query.funnelsFilter?.binCount ?? undefined;
-    if (result === "times") return { span, results: [toTimes(await timesRows(context, scope, bars), bars)] };
+    if (result === "times")
+      return { span, results: [toTimes(await store.timesRows(context, scope, bars), bars)] };
     const lines = breakdown && (await chooseLines(context, scope, breakdown));
     if (isTrend) return { interval, span, results: await readTrends(context, scope, lines) };
-    const rows = await funnelRows(context, scope, lines);
+    const rows = await store.funnelRows(context, scope, lines);
     if (!lines) return { span, results: toSteps(checked, rows[0]) };
     const results = lines.shown.map((value, line) => {
       const row = rows.find((item) => item.line === line);
@@ -57,12 +50,13 @@ export const funnelsKind = queryKind({
       const sign = funnelStep > 0 ? ">=" : "=";
       const steps = funnelStep > 0 ? funnelStep : -funnelStep - 1;
       const scope = await buildScope(context, checked);
-      if (value === undefined || value === null) return funnelPersonsText(context, scope, { sign, steps });
+      if (value === undefined || value === null)
+        return store.funnelPersonsText(context, scope, { sign, steps });
       if (!breakdown) return noFigure(figure, "funnelStepBreakdown", "This query has no breakdown.");
       const lines = await chooseLines(context, scope, breakdown);
       const line = figureLine(value, lines.shown);
       if (line < 0) noFigure(figure, "funnelStepBreakdown", "The result has no line of this value.");
-      return funnelPersonsText(context, scope, { sign, steps }, lines, line);
+      return store.funnelPersonsText(context, scope, { sign, steps }, lines, line);
     },
   },
 });
@@ -91,7 +85,7 @@ async function buildScope(context: QueryContext, checked: CheckedFunnel) {
 /** Values of a breakdown, and as replies show them, all others together among them. */
 async function chooseLines(context: QueryContext, scope: FunnelScope, breakdown: Breakdown) {
   requireBreakdownScopes(context, breakdown);
-  const top = await funnelValues(context, scope, breakdown);
+  const top = await store.funnelValues(context, scope, breakdown);
   const lineValues = valuesShown(breakdown, top).map((value) => [value].flat());
   return { ...breakdown, values: top.values, shown: lineValues };
 }
@@ -108,7 +102,7 @@ async function readTrends(
   const starts = scope.query.funnelsFilter?.hideIncompleteConversionWindowPeriods ? all.filter(isOver) : all;
   const lineValues = lines?.shown ?? [undefined];
   refuseNumbers(lineValues.length * starts.length, scope.attr);
-  const rows = await conversionRows(context, scope, all[0]!, lines);
+  const rows = await store.conversionRows(context, scope, all[0]!, lines);
   return lineValues.map((value, line) => {
     const data = starts.map(() => 0);
     for (const { bucket, entered, converted, ...row } of rows) {
@@ -121,7 +115,7 @@ async function readTrends(
   });
 }
 
-function toTimes(rows: readonly TimesRow[], bars = 1): FunnelTimes {
+function toTimes(rows: readonly store.TimesRow[], bars = 1): FunnelTimes {
   const { bins = bars, low = 0, width = 60, average = null } = rows[0] ?? {};
   const counts = new Map(rows.map(({ bin, persons }) => [bin, Number(persons)]));
   return {
@@ -133,7 +127,7 @@ function toTimes(rows: readonly TimesRow[], bars = 1): FunnelTimes {
   };
 }
 
-function toSteps({ series, order }: CheckedFunnel, row: FunnelRow | undefined): FunnelStep[] {
+function toSteps({ series, order }: CheckedFunnel, row: store.FunnelRow | undefined): FunnelStep[] {
   return series.map((step, i): FunnelStep => ({
     ...(order === "unordered"
       ? completed(i + 1)
