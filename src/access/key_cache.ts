@@ -11,7 +11,6 @@ export type KeyCache = ReturnType<typeof openKeyCache>;
 
 export function uncachedKeys(sql: Postgres) {
   return {
-    /** The holder of the key that is stored as `secure_value`, and the project and organization named. */
     findHolder: (secure_value: string, named: Named) => findKeyHolder(sql, secure_value, named),
   };
 }

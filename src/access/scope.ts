@@ -5,7 +5,6 @@ import { isUuid } from "../core/id.ts";
 import { wordsIn } from "../core/words.ts";
 import type { KeyHolder, ReachedOrganization, ReachedProject } from "./store.ts";
 
-/** The resources a scope can name; each can be read or written. */
 const scopeObjects = wordsIn(`
   action activity_log annotation batch_export cohort dashboard early_access_feature event_definition experiment
   export feature_flag group insight organization organization_member person plugin project property_definition query

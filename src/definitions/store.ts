@@ -81,7 +81,6 @@ const volumes = (where: string) => `
   )
   GROUP BY event`;
 
-/** The names of events that match, and how many there are. */
 export async function listEventNames(
   reads: ProjectReads,
   filter: EventNameFilter,

@@ -58,7 +58,6 @@ export class KnownGroupTypes {
     return this.#projects.get(project_id)?.types ?? [];
   }
 
-  /** Replaces the cache with the rows of Postgres. */
   replace(projects: readonly ProjectGroupTypes[]): void {
     const fresh = new Map<number, Known>();
     const encoder = new TextEncoder();

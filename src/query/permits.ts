@@ -10,7 +10,6 @@ import { queryLimits } from "./limits.ts";
 
 /** The caller that waits for the answer; by default without a key. */
 export interface QueryCaller {
-  /** Scopes of the request's key. */
   scopes?: readonly string[];
   abort?: AbortSignal;
   /** The person who sends it: the people of a project take turns. */

@@ -30,7 +30,6 @@ import type { StoredExport } from "../stores/export_store.ts";
 export interface Checks {
   project_id: number;
   clickhouse: ClickHouse;
-  /** Reads HogQL. */
   parse: SqlParser["parse"];
   secrets: Secrets;
   addresses: Addresses;

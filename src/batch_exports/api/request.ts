@@ -19,7 +19,6 @@ export const exportOperation = toOperations("project", "organization");
 export type ExportRequest = OperationRequest<"project" | "organization">;
 export type OneExportRequest = ExportRequest & { params: { id: string } };
 
-/** The project or organization whose exports the request is about. */
 export function toScope({ project, organization }: ExportRequest): ExportScope {
   return project ? { project_id: project.id } : { organization_id: organization.id };
 }

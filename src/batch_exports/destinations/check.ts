@@ -122,7 +122,6 @@ function requireSecretsAgain(
   refuseInput(detail, `destination__config__${secret}`, "required");
 }
 
-/** The value of a setting, or its default. */
 function findSetting(fields: DestinationFields, settings: Settings, name: string): unknown {
   return settings[name] ?? fields[name]?.otherwise;
 }

@@ -50,7 +50,6 @@ export function destinationKind<const Own extends DestinationFields>(
 export interface Destination {
   kind: DestinationKind;
   config: Settings;
-  /** The events that it includes, by name. */
   events: ExportedNames;
   /** Values that its errors may repeat, and that no log or reply may show. */
   secrets: readonly string[];

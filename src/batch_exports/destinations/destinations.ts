@@ -46,7 +46,6 @@ export function openDestination(type: DestinationType, stored: Settings, encrypt
   return { kind, config, secrets, events: { include_events, exclude_events } };
 }
 
-/** The types that this process cannot write to. */
 export function unsupportedTypes(services: Pick<ExportServices, "clickhouse" | "exportFileDir">) {
   return destinationTypes.filter((type) => destinations[type].problem?.(services) !== undefined);
 }

@@ -25,7 +25,6 @@ export interface Field {
    * elsewhere.
    */
   isTarget?: true;
-  /** The rule for values of the right type. */
   rule?: rules.ValueRule;
 }
 
@@ -57,7 +56,6 @@ export type FileChoice = ValuesOf<typeof files> & { prefix: string };
 
 export type Settings = Record<string, unknown>;
 
-/** The host of the URL in a field. */
 export function readUrlHost(field: string) {
   return ({ [field]: url }: Settings) =>
     typeof url === "string" ? { field, host: new URL(url).hostname } : undefined;

@@ -19,7 +19,6 @@ export interface CompiledQuery {
   params: Record<string, unknown>;
 }
 
-/** The query's project and model. */
 export interface QueryOwner {
   model: ExportModel;
   project_id: number;

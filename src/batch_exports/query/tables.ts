@@ -4,7 +4,6 @@
 import { wordsIn } from "../../core/words.ts";
 import { sqlColumns, type SqlTable } from "../../query/sql/compile/lists/table.ts";
 
-/** The models that can be exported. */
 export const exportModels = ["events", "persons"] as const;
 export type ExportModel = (typeof exportModels)[number];
 

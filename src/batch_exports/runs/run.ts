@@ -36,7 +36,6 @@ export interface RunCounts {
 
 export interface RunServices extends statements.ExportServices, Uses<"sql" | "log"> {
   secrets: Secrets;
-  /** Reads HogQL. */
   parse: SqlParser["parse"];
   counts: RunCounts;
 }

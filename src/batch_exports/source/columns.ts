@@ -2,7 +2,6 @@
 
 import type { CompiledQuery } from "../query/compile.ts";
 
-/** One column: its expression, its type, and its form in JSON. */
 export interface ExportColumn {
   name: string;
   /** SQL for CSV and Parquet. */

@@ -114,7 +114,6 @@ export function describeRows(source: ExportSource, days: readonly string[]): Exp
   return wrapStatement(select, (rows) => `DESCRIBE TABLE (${rows})`);
 }
 
-/** The number of rows, with the same conditions and interval. */
 export function countExported(source: ExportSource, days: readonly string[]): ExportStatement {
   const { text, params } = fromText({ ...source, columns: [] }, days);
   return { text: `SELECT count() AS rows ${text}`, params };
@@ -125,7 +124,6 @@ export function countBytes({ select }: Selection): ExportStatement {
   return wrapStatement(select, (rows) => `SELECT count() AS rows, sum(byteSize(*)) AS bytes FROM (${rows})`);
 }
 
-/** The texts of up to `rows` rows of a selection. */
 export function sampleStatement({ select }: Selection, rows: number): ExportStatement {
   const text = (all: string) =>
     `SELECT toJSONString(tuple(*)) AS row FROM (${all} LIMIT {sample_rows:UInt64})`;
@@ -139,7 +137,6 @@ export function selectFiles({ select, identity }: Selection, files: number): Exp
   return wrapStatement(select, text, { files });
 }
 
-/** The rows that belong to one of `files` files. */
 export function selectFile({ select, identity }: Selection, files: number, file: string): ExportStatement {
   const where = `${identity} % {files:UInt64} = {file:UInt64}`;
   return wrapStatement(select, (rows) => `SELECT * FROM (${rows}) WHERE ${where}`, { files, file });
@@ -149,7 +146,6 @@ const copiedColumns =
   "project_id, team_id, distinct_id, person_id, properties, person_distinct_id_version, person_version, created_at, " +
   "_inserted_at, is_deleted";
 
-/** Copies the persons of a source to a table, named by `copyId`. */
 export function copyStatement(source: ExportSource, copyId: string, tag: string): ExportStatement {
   const into = `INSERT INTO exported_person_rows (attempt, ${copiedColumns})`;
   const text = (rows: string) =>
@@ -196,7 +192,6 @@ export async function readFirstMoment(
   return found && Number(found.first);
 }
 
-/** The column of an interval's moments. */
 export function chooseMoment(model: ExportSource["model"], by_timestamp: boolean): ExportSource["moment"] {
   if (model === "persons") return "_inserted_at";
   return by_timestamp ? "timestamp" : "created_at";

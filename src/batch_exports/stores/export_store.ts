@@ -59,7 +59,6 @@ export async function listExports(sql: Postgres, scope: ExportScope, page: Page)
   return await countedPage(sql, { ...listing, check: checkFits, show: (row: StoredExport) => row });
 }
 
-/** These exports with their latest runs, in the same order. */
 export async function withRuns(sql: Postgres, rows: readonly StoredExport[]): Promise<ShownExport[]> {
   const ids = rows.map(({ id }) => id);
   const latest = await latestRuns(sql, ids);
@@ -168,13 +167,11 @@ function toColumns(sql: Postgres | PostgresTransaction, fields: ExportFields) {
   return columns as unknown as Record<string, string>;
 }
 
-/** Whether `createExport` would create another one. */
 export async function canCreate(sql: Postgres | PostgresTransaction, { project_id }: { project_id: number }) {
   const rows = await sql`SELECT p.id FROM projects p WHERE p.id = ${project_id} AND ${isBelowLimit(sql)}`;
   return rows.length > 0;
 }
 
-/** Whether the project p may have another one. */
 function isBelowLimit(sql: Postgres | PostgresTransaction) {
   return sql`(SELECT count(*) FROM batch_exports e WHERE e.project_id = p.id AND NOT e.deleted)
     < ${exportLimits.exportsPerProjectMax}`;

@@ -32,7 +32,6 @@ export async function isByTimestamp(sql: Postgres, id: string): Promise<boolean>
   return rows.length > 0;
 }
 
-/** The end of an export's last scheduled run. */
 export async function readLastEnd(sql: Postgres, batch_export_id: string): Promise<Date | null> {
   const [row] = await sql<{ last_end: Date | null }[]>`
     SELECT max(data_interval_end) AS last_end FROM batch_export_runs

@@ -126,7 +126,6 @@ const figureModels = {
   }),
 };
 
-/** Queries with such figures. */
 const kinds: Readonly<Record<string, Readonly<Record<string, QueryKind>>>> = {
   InsightActorsQuery: {
     TrendsQuery: trendsKind,

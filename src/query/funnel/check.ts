@@ -105,7 +105,6 @@ const touches = { first_touch: "first", last_touch: "last", all_events: "all" } 
 /** The result of each of PostHog's views of a funnel. */
 const results = { steps: "steps", trends: "conversions", time_to_convert: "times" } as const;
 
-/** The steps between which conversion is counted, by their indexes. */
 function stepsBetween({ series, funnelsFilter }: FunnelsQuery, attr: string): { from: number; to: number } {
   const last = series.length - 1;
   const { funnelFromStep: from, funnelToStep: to } = funnelsFilter ?? {};

@@ -47,7 +47,6 @@ export function defineBehind({ text, params, adds }: PersonStatement): FurtherTa
   return { tables: { [behindName]: behind }, text: rows, params };
 }
 
-/** The ids of persons in one column of a statement, by its index. */
 export function selectIds(statement: string, index: number): string {
   const ids = `SELECT toUUIDOrNull(toString((tuple(*)).${index + 1})) AS person_id FROM (${statement})`;
   return `SELECT person_id FROM (${ids}) WHERE person_id IS NOT NULL`;

@@ -6,7 +6,6 @@ import { sessionExpressions } from "../../storage/events/session_property.ts";
 import { type Draft, finiteNumber } from "../store.ts";
 import type { Breakdown } from "./breakdown.ts";
 
-/** Whether its rows need `person_id`. */
 export function needsPersons({ parts }: Breakdown): boolean {
   return parts.some(({ type }) => type === "person");
 }

@@ -12,7 +12,6 @@ import { admit, parseText, sqlFault, type TextReader } from "../sql/run.ts";
 import type { ExpressionNode } from "../sql/tree.ts";
 import { finiteNumber, type QueryContext, throwSqlFailure } from "../store.ts";
 
-/** An expression in a filter, math or a breakdown. */
 export interface QueryExpression {
   text: string;
   /** Its name in a fault. */

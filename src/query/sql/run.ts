@@ -84,7 +84,6 @@ export async function admit(
   await checkStatement(context, statement, parameters).catch(throwSqlFailure);
 }
 
-/** The parser, and the project that it parses for. */
 export type TextReader = Pick<QueryContext, "parse" | "project_id">;
 
 /** The tree of a text. @throws Fault for what is wrong in it, named by `attr`. */

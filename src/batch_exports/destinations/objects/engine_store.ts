@@ -20,7 +20,6 @@ export interface EngineStore extends Pick<ObjectStore, "remove" | "open" | "expl
 /** The engine's placeholder of a file's number: no prefix has braces. */
 const numberPlaceholder = "{_partition_id}";
 
-/** The store of files whose rows ClickHouse writes. */
 export function writtenByEngine(store: EngineStore): ObjectStore {
   const functionFor = (key: string, { selection, format, compression }: FileRows): ExportStatement =>
     store.file(key, format, selection.structure, compression);

@@ -46,7 +46,6 @@ export function objectKey(naming: ObjectNaming, file?: number | string): string 
   return `${stem(naming)}${number}.${fileEnding({ file_format, compression })}`;
 }
 
-/** How the names of files end, by their configuration. */
 export function fileEnding({ file_format, compression }: Record<string, unknown>): string {
   const format = file_format as FileFormat;
   const compressed =
@@ -136,7 +135,6 @@ function startText({ start }: ExportInterval): string {
   return start === null ? "START" : isoText(start);
 }
 
-/** The values of the placeholders. */
 function placeholderValues(model: string, interval: ExportInterval): Record<string, string> {
   const end = isoText(interval.end);
   return {

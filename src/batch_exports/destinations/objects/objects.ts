@@ -104,7 +104,6 @@ export async function probeObjects(work: Writing, store: ObjectStore, { prefix }
   }
 }
 
-/** The failure of a delivery to a store, for the export's owner. */
 async function explainFailure(thrown: unknown, store: ObjectStore, work: Writing): Promise<ExportError> {
   return (await store.explain?.(thrown, work)) ?? exportError(thrown);
 }
@@ -139,7 +138,6 @@ async function filesNeeded(work: ExportWork, selection: Selection, config: FileC
   return Math.max(1, Math.min(Number(size?.rows ?? 1), Math.ceil((bytes * 1.05) / bytesMax)));
 }
 
-/** The compression ratio of a sample of the rows. */
 async function compressionRatio(work: ExportWork, selection: Selection, config: FileChoice): Promise<number> {
   if (config.compression === null && config.file_format !== "Parquet") return 1;
   // Rows may be a megabyte each: the engine stops at the block that reaches the limit.

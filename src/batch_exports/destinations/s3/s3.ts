@@ -94,7 +94,6 @@ export function s3Store(config: S3Config, checked?: string): EngineStore {
   };
 }
 
-/** The host of the address that ClickHouse uses. */
 export function s3Host(config: S3Config): string {
   return new URL(buildAddress(config).root).hostname;
 }

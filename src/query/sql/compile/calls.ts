@@ -13,7 +13,6 @@ import { functionLimits } from "./lists/limits.ts";
 import { hasNoStart } from "./placeholders.ts";
 import { quotedName, refuse, type Sql, type SqlType, suggestion } from "./value.ts";
 
-/** Comparisons that are called as functions. */
 const signs: Readonly<Record<string, string>> = {
   equals: "==",
   notequals: "!=",
