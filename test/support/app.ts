@@ -3,7 +3,7 @@
 
 import { type App, openApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
-import { silentLog } from "../../src/core/log.ts";
+import { type Log, silentLog } from "../../src/core/log.ts";
 import type { DescribedRoute } from "../../src/http/docs/docs.ts";
 import { later } from "./cleanup.ts";
 import { makeStoresFolder } from "./made_stores.ts";
@@ -17,7 +17,10 @@ export interface RunningApp extends App {
 }
 
 /** Open until the test file ends. */
-export async function startApp(environment: Record<string, string> = {}): Promise<RunningApp> {
+export async function startApp(
+  environment: Record<string, string> = {},
+  log: Log = silentLog,
+): Promise<RunningApp> {
   const dataDir = await makeStoresFolder(ownStores(environment));
   const remote = environment["CLICKHOUSE_URL"] ? undefined : await remoteFor(dataDir, true);
   const config = readConfig({
@@ -29,7 +32,7 @@ export async function startApp(environment: Record<string, string> = {}): Promis
     ...settingsOf(remote),
     ...environment,
   });
-  const app = await openApp(config, silentLog);
+  const app = await openApp(config, log);
   later(() => app.close());
   return { ...app, dataDir, ...(remote && { remote }) };
 }

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { sleep } from "../../../src/core/clock.ts";
+import { openLog } from "../../../src/core/log.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { storageLimits } from "../../../src/storage/limits.ts";
 import { startMsMax } from "../../support/accounts.ts";
@@ -60,7 +61,8 @@ const millions = (bytes: number): number => Math.round(bytes / 1_000_000);
 
 let otherKey: string;
 beforeAll(async () => {
-  app = await startApp();
+  // Errors are shown: of a rare 500 the answer says nothing.
+  app = await startApp({}, openLog({ level: "error", format: "json" }));
   const { sql } = await storesOf(app);
   const made = await ask({ url: app.url } as never, "POST", "/api/projects/", { name: "Other" });
   otherKey = String(made.body["api_token"]);
