@@ -24,7 +24,7 @@ export const parserLimits = {
   /** Steps of nice by which the child ranks below the server once it has started: captures come first. */
   childStepsBehind: 5,
   /** How long a child may take to start, in ms; it needs 0.6 s of processor time. */
-  childStartMsMax: 30_000,
+  childStartMsMax: 60_000,
   /** How long an idle child is kept, in ms: it uses 80 MB. */
   childIdleMs: 600_000,
   /** Texts that wait to be read, at most half of them of one project, and for how long, in ms. */
