@@ -5,24 +5,24 @@
  * The memory of one server, in bytes, that what clients send, ask for and repeat may fill. Beside it are the runtime,
  * arenas, and pages that are read block by block.
  */
-const memoryBytes = 768 * 1024 * 1024;
+const memoryBytes = 640 * 1024 * 1024;
 
 /** Its parts, by what fills them. */
 export const memoryShares = {
   /** Request bodies, of all workers together. */
-  bodies: (memoryBytes * 8) / 24,
-  /** Pages of recordings that are expanded. */
-  recordings: (memoryBytes * 6) / 24,
+  bodies: (memoryBytes * 8) / 20,
+  /** The page of a recording that is expanded. */
+  recordings: (memoryBytes * 2) / 20,
   /** Long replies that their clients have not read. */
-  replies: (memoryBytes * 4) / 24,
+  replies: (memoryBytes * 4) / 20,
   /** Results of queries that are returned again. */
-  results: (memoryBytes * 2) / 24,
+  results: (memoryBytes * 2) / 20,
   /** Queries that wait or run. */
-  queries: (memoryBytes * 2) / 24,
+  queries: (memoryBytes * 2) / 20,
   /** Results that sharing links show. */
-  sharedResults: memoryBytes / 24,
+  sharedResults: memoryBytes / 20,
   /** Shapes of events; further workers have as much each. */
-  shapes: memoryBytes / 24,
+  shapes: memoryBytes / 20,
 };
 
 /** @throws Error at the start, with the relation that must hold, unless each value is larger than the one before it. */
