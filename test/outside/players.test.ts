@@ -88,6 +88,60 @@ inBrowser(
   300_000,
 );
 
+// PostHog/posthog#63270, #90545, #14064: a page of nine megabytes was blank without a word, and pieces came out of order.
+inBrowser(
+  "what a player does not get is said, and pieces are played in their order",
+  async () => {
+    const at = Date.now() - 20_000;
+    const page = (text: string) => {
+      const body = {
+        type: 2,
+        id: 3,
+        tagName: "body",
+        attributes: {},
+        childNodes: [{ type: 3, id: 4, textContent: text }],
+      };
+      const html = { type: 2, id: 2, tagName: "html", attributes: {}, childNodes: [body] };
+      return { node: { type: 0, id: 1, childNodes: [html] }, initialOffset: { left: 0, top: 0 } };
+    };
+    const first = [event.page(at, "https://x.example/"), { type: 2, timestamp: at + 1, data: page("Order") }];
+    const send = async (session: string, ...pieces: object[][]) => {
+      for (const events of pieces)
+        expect((await post(server, "/s/", JSON.stringify(bodyOf({ session, events })))).status).toBe(200);
+      await rested(server);
+    };
+    await send("turned", [event.click(at + 3000)], [event.move(at + 1500)], first);
+    await send("huge", [
+      event.page(at, "https://x.example/"),
+      { type: 2, timestamp: at + 1, data: page("x".repeat(9 * 2 ** 20)) },
+      event.click(at + 9000),
+    ]);
+    for (const [session, text] of [
+      ["turned", "Order"],
+      ["huge", ""],
+    ] as const) {
+      const visited = await signedIn(browser, server, `recordings/${session}`);
+      const player = visited.page.frameLocator("iframe.player");
+      await player.getByRole("button", { name: "Play" }).click();
+      if (text === "") await player.getByText("9.4 MB are left out").waitFor();
+      else await player.frameLocator(".stage iframe").getByText(text).waitFor({ state: "attached" });
+      expect([session, await allFindings(visited.page)]).toEqual([session, []]);
+    }
+    // A page that is still open goes on to send: nobody sees it.
+    expect((await ask(server, "DELETE", "/api/projects/1/session_recordings/turned/")).status).toBe(204);
+    await send("turned", [event.click(at + 5000)]);
+    const late = await ask(
+      server,
+      "GET",
+      "/api/projects/1/session_recordings/turned/snapshots/?source=blob_v2",
+    );
+    expect(late.status).toBe(404);
+    const gone = await signedIn(browser, server, "recordings/turned");
+    await gone.page.getByText("Recording not found").first().waitFor();
+  },
+  180_000,
+);
+
 const node = (id: number, tagName: string, attributes: object = {}, childNodes: object[] = []) => ({
   type: 2,
   id,
