@@ -41,7 +41,6 @@ function nameNumber(from: u32, length: u32): u32 {
 }
 
 /** The number of a year within this slice; YEARS_MAX when there are too many, or it is out of the table. */
-// @ts-ignore: decorator
 @inline
 function yearNumber(micros: i64): u32 {
   const year = yearOf(micros) - FIRST_YEAR;
@@ -112,7 +111,6 @@ function listYear(year: u32, nth: u32): void {
  * A hash of all names that a plain event has: its own, its properties' and those that it sets. SHAPE_UNKNOWN for one
  * that body_scanner.ts has scanned.
  */
-// @ts-ignore: decorator
 @inline
 function shapeOf(entry: u32, nth: u32, name: u32, length: u32): u64 {
   const who = WHO + (nth << 4);
@@ -134,7 +132,6 @@ function shapeOf(entry: u32, nth: u32, name: u32, length: u32): u64 {
 }
 
 /** Judges one event; when it is plain, its time, id, uuid and name are recorded under `nth`. */
-// @ts-ignore: decorator
 @inline
 function judgeOne(entry: u32, nth: u32, received: i64, skew: i64, latest: i64): bool {
   if (load<u32>(entry, 4) - load<u32>(entry) > EVENT_BYTES_MAX) return false;
@@ -189,7 +186,6 @@ function judgeOne(entry: u32, nth: u32, received: i64, skew: i64, latest: i64): 
 }
 
 /** Whether the next event might have a name, year, changes or keys for which a table has no entry left. */
-// @ts-ignore: decorator
 @inline
 function isFull(): bool {
   return (
@@ -247,7 +243,6 @@ export function judge(first: u32, count: u32, bytesMax: u32, received: f64, skew
 }
 
 /** A new UUIDv7 in ClickHouse's order from the low 30 bits of its rank and six random bytes. */
-// @ts-ignore: decorator
 @inline
 function newUuid(out: u32, micros: i64, rank: u64, random: u32): void {
   const millis: u64 = micros > 0 ? <u64>(micros / 1000) : 0;
@@ -274,7 +269,6 @@ function writeOwn(entry: u32, slot: u32, to: u32): u32 {
 }
 
 /** Writes an event's properties, with its own `$set` and `$set_once` as further members; returns the end. */
-// @ts-ignore: decorator
 @inline
 function writeProperties(entry: u32, out: u32): u32 {
   const from = load<u32>(entry + (FIELD_PROPERTIES << 2)) + BODY;

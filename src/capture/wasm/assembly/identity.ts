@@ -136,7 +136,6 @@ function unsets(entry: u32, slot: u32): bool {
 }
 
 /** Has the server write the project's group types to GROUP_TYPES: called once a slice, when an event names a group. */
-// @ts-ignore: decorator
 @external("env", "writeTypes")
 declare function writeTypes(): void;
 

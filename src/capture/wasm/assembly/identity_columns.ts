@@ -5,7 +5,6 @@ import { end } from "./scan";
 import { copy, varuint, wholeNumber } from "./values";
 
 /** The rank of an entry that changes something: the one it was sent with, or else `own`. */
-// @ts-ignore: decorator
 @inline
 function rankAt(entry: u32, own: u64): u64 {
   if (end(entry, FIELD_RANK) == 0) return own;

@@ -14,13 +14,11 @@ export class Last {
   static names: u64 = 0;
 }
 
-// @ts-ignore: decorator
 @inline
 export function byte(at: u32): u8 {
   return load<u8>(at);
 }
 
-// @ts-ignore: decorator
 @inline
 export function blanks(from: u32): u32 {
   let at = from;
@@ -57,7 +55,6 @@ const simpleHigh: u64 =
   ((<u64>1) << 0x32) |
   ((<u64>1) << 0x34);
 
-// @ts-ignore: decorator
 @inline
 function isSimple(letter: u8): bool {
   return letter < 0x80 && (((letter < 0x40 ? simpleLow : simpleHigh) >> ((<u64>letter) & 63)) & 1) != 0;
@@ -87,7 +84,6 @@ function pastEscapes(from: u32): u32 {
 }
 
 /** Walks from a string's first byte to its closing quote; 0 when it has none or holds what it must not. */
-// @ts-ignore: decorator
 @inline
 export function pastString(from: u32): u32 {
   let at = from;
@@ -113,14 +109,12 @@ export function pastString(from: u32): u32 {
 }
 
 /** Whether a string's bytes are its text. */
-// @ts-ignore: decorator
 @inline
 export function isUnescaped(from: u32, to: u32): bool {
   for (let at = from; at < to; at++) if (byte(at) == backslash) return false;
   return true;
 }
 
-// @ts-ignore: decorator
 @inline
 export function isDigit(c: u8): bool {
   return <u8>(c - 0x30) < 10;
@@ -153,7 +147,6 @@ function pastScalar(from: u32): u32 {
 }
 
 /** Walks from a key's opening quote to its value, `depth` containers deep; 0 when there is no key. */
-// @ts-ignore: decorator
 @inline
 function pastKey(from: u32, depth: u32): u32 {
   if (byte(from) != quote) return 0;

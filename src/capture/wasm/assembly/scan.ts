@@ -27,7 +27,6 @@ export const learnedNext: u32 = 44;
 const learnedHash: u32 = 48;
 
 /** Whether a learned name is at `from`, followed by its closing quote and a colon. */
-// @ts-ignore: decorator
 @inline
 export function isLearned(name: u32, from: u32): bool {
   const low = i8x16.bitmask(i8x16.eq(v128.load(from), v128.load(name)));
@@ -52,7 +51,6 @@ export function cacheName(table: u32, from: u32, length: u32): u32 {
 }
 
 /** The slot of a key: by its length and second byte to the names there are, then by their bytes. */
-// @ts-ignore: decorator
 @inline
 export function slotOf(table: u32, from: u32, length: u32): i32 {
   if (length > KEY_LENGTH_MAX) return NO_SLOT;
@@ -68,7 +66,6 @@ export function slotOf(table: u32, from: u32, length: u32): i32 {
   return NO_SLOT;
 }
 
-// @ts-ignore: decorator
 @inline
 function grade(kind: u8, first: u8, size: u32): u32 {
   const isText = kind == KIND_TEXT || kind == KIND_TEXT_OR_NUMBER;
@@ -79,7 +76,6 @@ function grade(kind: u8, first: u8, size: u32): u32 {
   return kind == KIND_TEXT_OR_NUMBER && (first == 0x2d || isDigit(first)) ? GRADE_SOUND : GRADE_WRONG;
 }
 
-// @ts-ignore: decorator
 @inline
 export function recordMember(entry: u32, slot: i32, first: u8, from: u32, to: u32): void {
   if (slot >= FIRST_TRAIT) {
@@ -164,7 +160,6 @@ export function members(table: u32, from: u32, depth: u32, entry: u32): u32 {
   return 0;
 }
 
-// @ts-ignore: decorator
 @inline
 export function end(entry: u32, slot: u32): u32 {
   return load<u32>(entry + (slot << 2), 4);

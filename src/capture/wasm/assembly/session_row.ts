@@ -27,20 +27,17 @@ export const textCapacity: u32 = 16;
 export const idMoment: u32 = 152;
 
 /** The eight bytes of a moment that sort as it does. */
-// @ts-ignore: decorator
 @inline
 function late(micros: i64): u64 {
   return bswap((<u64>micros) ^ 0x8000000000000000);
 }
 
-// @ts-ignore: decorator
 @inline
 function early(micros: i64): u64 {
   return ~late(micros);
 }
 
 /** Writes a column's text of a moment and what else it has. */
-// @ts-ignore: decorator
 @inline
 function writeText(out: u32, moment: u64, from: u32, size: u32): u32 {
   const at = varuint(out, size + 8);
@@ -50,7 +47,6 @@ function writeText(out: u32, moment: u64, from: u32, size: u32): u32 {
 }
 
 /** A text of a row that may have none. */
-// @ts-ignore: decorator
 @inline
 function writeOwn(out: u32, text: u32, isEarliest: bool): u32 {
   const size = load<u32>(text, textLength);
@@ -63,7 +59,6 @@ function writeOwn(out: u32, text: u32, isEarliest: bool): u32 {
 }
 
 /** One value of a column; returns where the next one belongs. */
-// @ts-ignore: decorator
 @inline
 export function writeValue(column: u32, out: u32, at: u32): u32 {
   if (column == 0) {

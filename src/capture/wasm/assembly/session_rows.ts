@@ -23,7 +23,6 @@ export function clear(): void {
 }
 
 /** murmur's finalizer, with which the engine hashes numbers. */
-// @ts-ignore: decorator
 @inline
 export function mixed(value: u64): u64 {
   let x = value;
@@ -44,7 +43,6 @@ function readMoment(id: u32, size: u32): i64 {
 }
 
 /** The row of a session and distinct id, which is made when there is none; 0 when its slots are crowded. */
-// @ts-ignore: decorator
 @inline
 export function rowOf(ofProject: u32, session: u32, sessionSize: u32, id: u32, idSize: u32): u32 {
   const hash = mixText(mixText(Fold.seed ^ <u64>ofProject, session, sessionSize), id, idSize);
@@ -97,7 +95,6 @@ function isGreater(a: u32, aLength: u32, b: u32, bLength: u32): bool {
 }
 
 /** Replaces a row's text by one of this moment, if that counts: it lies after all texts, or elsewhere. */
-// @ts-ignore: decorator
 @inline
 export function replace(text: u32, micros: i64, from: u32, size: u32, isEarliest: bool): void {
   const had = load<u32>(text, Row.textLength);
@@ -122,7 +119,6 @@ export function replace(text: u32, micros: i64, from: u32, size: u32, isEarliest
 }
 
 /** Writes the text of an entry after all texts; returns its length. */
-// @ts-ignore: decorator
 @inline
 export function writeEntry(): u32 {
   let at = Fold.textsEnd;

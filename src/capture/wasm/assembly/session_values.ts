@@ -25,7 +25,6 @@ function isPair(at: u32): bool {
 }
 
 /** Walks from a sound text's first byte to its closing quote. */
-// @ts-ignore: decorator
 @inline
 function textEnd(from: u32): u32 {
   let at = from;
@@ -52,7 +51,6 @@ function textEnd(from: u32): u32 {
 }
 
 /** The address after a valid number. Of a long one, or one with an exponent, the engine's reader may refuse all. */
-// @ts-ignore: decorator
 @inline
 function numberEnd(from: u32): u32 {
   let at = byte(from) == 0x2d ? from + 1 : from;
@@ -162,13 +160,11 @@ export function readProperties(from: u32, to: u32): void {
   if (byte(at) != 0x7d || at + 1 != to) Seen.isOdd = true;
 }
 
-// @ts-ignore: decorator
 @inline
 export function valueAt(slot: u32): u32 {
   return load<u32>(FOLD_VALUES + (slot << 3));
 }
 
-// @ts-ignore: decorator
 @inline
 export function valueLength(slot: u32): u32 {
   return load<u32>(FOLD_VALUES + (slot << 3), 4);

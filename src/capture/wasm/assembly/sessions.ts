@@ -31,7 +31,6 @@ export let unread: u32 = 0;
 export let strays: u32 = 0;
 
 /** The number from `from` to `to`, rounded as JSON's readers do. */
-// @ts-ignore: decorator
 @external("env", "numberOf")
 declare function numberOf(from: u32, to: u32): f64;
 
@@ -43,7 +42,6 @@ export function begin(secret: u64): void {
 
 /** The address after a text's length, which is left in `length`. */
 let length: u32 = 0;
-// @ts-ignore: decorator
 @inline
 function pastLength(from: u32): u32 {
   let at = from;
@@ -68,7 +66,6 @@ function list(event: u32, id: u32, idSize: u32, text: u32, size: u32): void {
 }
 
 /** How far src/storage/events/sessions.ts moves an event's moment; lists a stray that is worth a warning. */
-// @ts-ignore: decorator
 @inline
 function rankMoment(moment: i64, micros: i64, came: i64, id: u32, idSize: u32): i64 {
   const isNear = abs(micros - came) <= SESSION_DAY;
@@ -82,7 +79,6 @@ function rankMoment(moment: i64, micros: i64, came: i64, id: u32, idSize: u32): 
 }
 
 /** Folds the event whose values are recorded; false when it must stay unread. */
-// @ts-ignore: decorator
 @inline
 function foldEvent(id: u32, idSize: u32): bool {
   const at = rowOf(load<u32>(projects + (row << 2)), valueAt(0), valueLength(0), id, idSize);

@@ -96,7 +96,6 @@ export function yearOf(micros: i64): u32 {
 }
 
 /** Sixteen hexadecimal digits as a number, the first the highest; clears `sound` when one is not a digit. */
-// @ts-ignore: decorator
 @inline
 function hexDigits(v: v128): u64 {
   const lower = v128.or(v, i8x16.splat(0x20));
@@ -110,7 +109,6 @@ function hexDigits(v: v128): u64 {
 }
 
 /** A raw JSON value as a uuid in ClickHouse's order; false when it is none with dashes, or nil. */
-// @ts-ignore: decorator
 @inline
 export function readUuid(from: u32, to: u32, out: u32): bool {
   if (to - from != 38 || byte(from) != quote) return false;
@@ -135,7 +133,6 @@ export function readUuid(from: u32, to: u32, out: u32): bool {
 }
 
 /** A hash of a text: of all of it up to sixteen bytes, else of its two ends. */
-// @ts-ignore: decorator
 @inline
 export function hashOf(from: u32, length: u32): u32 {
   let a: u64 = load<u64>(from);
@@ -150,7 +147,6 @@ export function hashOf(from: u32, length: u32): u32 {
 }
 
 /** Adds a text to the hash of those before it: all of it counts, since names may be alike at both ends. */
-// @ts-ignore: decorator
 @inline
 export function mixText(hash: u64, from: u32, length: u32): u64 {
   let mixed = rotl<u64>(hash ^ (<u64>length), 31) * 0x9e3779b97f4a7c15;
@@ -162,7 +158,6 @@ export function mixText(hash: u64, from: u32, length: u32): u64 {
 }
 
 /** Adds a property to the hash of those before it: its name's own hash, and whether its value shows its type. */
-// @ts-ignore: decorator
 @inline
 export function mixName(shape: u64, hash: u64, first: u8): u64 {
   const mask: u64 = first == 0x6e || (first & 0xdf) == 0x5b ? ~(<u64>0) : 0;
@@ -170,14 +165,12 @@ export function mixName(shape: u64, hash: u64, first: u8): u64 {
 }
 
 /** Whether a value shows its type by its first byte. A list, an object and null do not. */
-// @ts-ignore: decorator
 @inline
 export function mixKind(hash: u64, first: u8): u64 {
   return first == 0x6e || (first & 0xdf) == 0x5b ? ~hash : hash;
 }
 
 /** Whether two texts of one length are the same, sixteen bytes at a time. */
-// @ts-ignore: decorator
 @inline
 export function sameText(a: u32, b: u32, length: u32): bool {
   let at: u32 = 0;
@@ -189,7 +182,6 @@ export function sameText(a: u32, b: u32, length: u32): bool {
 }
 
 /** Writes a String value's length; returns where its bytes belong. */
-// @ts-ignore: decorator
 @inline
 export function varuint(out: u32, value: u32): u32 {
   let at = out;
@@ -203,7 +195,6 @@ export function varuint(out: u32, value: u32): u32 {
 }
 
 /** Copies sixteen bytes at a time, and so up to fifteen too many. */
-// @ts-ignore: decorator
 @inline
 export function copy(to: u32, from: u32, length: u32): void {
   for (let i: u32 = 0; i < length; i += 16) v128.store(to + i, v128.load(from + i));
