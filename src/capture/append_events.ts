@@ -1,20 +1,19 @@
 // Appends the events of a scanned body to the open blocks of its lane, slice by slice.
 
 import { yieldToEventLoop } from "../core/clock.ts";
+import { runAtOnce, runInTurns, type Slices } from "../work/slices.ts";
 import {
   type AppendContext,
-  appendLong,
+  type AppendedSlice,
   appendOne,
   type AppendProgress,
-  appendSlice,
-  type Slice,
+  appendSlowly,
 } from "./append_slow_path.ts";
 import type { Block } from "./columns/block.ts";
 import { definitionLimits } from "./definitions/limits.ts";
 import { readEvent } from "./event/event.ts";
 import { field, toOffset } from "./fields/event_fields.ts";
 import { captureLimits } from "./limits.ts";
-import { isLongSnapshot } from "./recordings/snapshot.ts";
 import type { EventIndex } from "./scan/event_index.ts";
 import { aheadMicrosMax } from "./scan/timestamp.ts";
 import { layout, shapeUnknown } from "./wasm/layout.ts";
@@ -42,23 +41,26 @@ async function appendParts(context: AppendContext): Promise<number> {
 }
 
 function appendIndex(context: AppendContext, index: EventIndex): number | Promise<number> {
-  const { journal } = context;
   if (index.count === 0) return 0;
   const admitted = context.quota ? context.quota.acquire(index.count) : index.count;
   const start = { index, lane: context.lanes.next(), admitted, named: 0 };
   const progress: AppendProgress = Object.assign(context, start);
-  if (index.fast && !index.isShared) return appendRest({ entryCount: 0, rows: 0 }, progress);
-  const first = index.fast ? appendAtOnce(index.fast, progress) : appendSlice(0, journal.stamp(), progress);
-  const isCrowded = progress.recorder?.isCrowded || progress.lane.isCrowded || journal.merging.isCrowded;
-  return first.entryCount === index.count && !isCrowded ? first.rows : appendRest(first, progress);
+  let [next, rows] = [0, 0];
+  while (index.isShared && next < index.count) {
+    const slice = runAtOnce(appendSlice(next, progress));
+    next += slice.entryCount;
+    rows += slice.rows;
+  }
+  const isCrowded =
+    progress.recorder?.isCrowded || progress.lane.isCrowded || context.journal.merging.isCrowded;
+  return next === index.count && !isCrowded ? rows : appendRest(next, rows, progress);
 }
 
-/** Appends what follows the first slice, if there was one. */
-async function appendRest(first: Slice, progress: AppendProgress): Promise<number> {
+/** Appends the entries from number `next` on; `accepted`: the rows of those before. */
+async function appendRest(next: number, accepted: number, progress: AppendProgress): Promise<number> {
   const { index, journal } = progress;
-  let { entryCount: next, rows: accepted } = first;
   let writing: Promise<unknown> | undefined;
-  for (;;) {
+  for (let [at, rows] = [next, accepted]; ;) {
     if (progress.recorder?.isCrowded) await progress.recorder.commit();
     const lane = (progress.lane = progress.lanes.next());
     if (lane.isCrowded || journal.merging.isCrowded) {
@@ -67,88 +69,52 @@ async function appendRest(first: Slice, progress: AppendProgress): Promise<numbe
       writing = Promise.allSettled([lane.commit(), journal.merging.commit()]);
       await before;
     }
-    if (next === index.count) return accepted;
-    if (next > 0) await yieldToEventLoop();
-    const created = journal.stamp();
-    const slice =
-      index.fast && next < progress.admitted
-        ? await appendFast(index.fast, next, created, progress)
-        : isLongSnapshot(index, toOffset(next))
-          ? {
-              entryCount: 1,
-              rows: await appendLong(toOffset(next), created, journal.allocateRanks(1), progress),
-            }
-          : appendSlice(next, created, progress);
-    next += slice.entryCount;
-    accepted += slice.rows;
+    if (at === index.count) return rows;
+    if (at > 0) await yieldToEventLoop();
+    const slice = await runInTurns(appendSlice(at, progress));
+    at += slice.entryCount;
+    rows += slice.rows;
   }
 }
 
+function appendSlice(first: number, progress: AppendProgress): Slices<AppendedSlice> {
+  const { fast } = progress.index;
+  return fast && first < progress.admitted
+    ? appendFast(fast, first, progress)
+    : appendSlowly(first, progress);
+}
+
 /** One slice the fast way: columns of plain rows by year, and the other entries one by one. */
-async function appendFast(
-  fast: ScanArena,
-  first: number,
-  stamped: number,
-  progress: AppendProgress,
-): Promise<Slice> {
+function* appendFast(fast: ScanArena, first: number, progress: AppendProgress): Slices<AppendedSlice> {
   const { index, journal } = progress;
-  let created = stamped;
-  // After a turn of the event loop rows are stamped anew: meanwhile the journal may have published a watermark that is
-  // later than the earlier stamp.
-  const nextTurn = async () => {
-    await yieldToEventLoop();
-    created = journal.stamp();
-  };
+  // Stamped anew after each turn: meanwhile the journal may have published a watermark that is later.
+  let created = journal.stamp();
   const { entryCount, rank } = classifySlice(fast, first, progress);
   // Before the rows are appended: the names of what is in the journal must be in the book.
-  for (let nth = 0; (nth = recordShapes(fast, { first, nth, entryCount, created }, progress)) < entryCount;)
-    await nextTurn();
+  for (let nth = 0; (nth = recordShapes(fast, { first, nth, entryCount, created }, progress)) < entryCount;) {
+    yield;
+    created = journal.stamp();
+  }
   let rows = 0;
   for (let year = 0; year < fast.yearCount; year += captureLimits.yearsAtOnceMax) {
-    if (year > 0) await nextTurn();
+    if (year > 0) yield;
     const to = Math.min(fast.yearCount, year + captureLimits.yearsAtOnceMax);
-    rows += appendYears(fast, { first, rank, created, year, to }, progress);
+    rows += appendYears(fast, { first, rank, created: journal.stamp(), year, to }, progress);
   }
   let [slowRows, slowBytes] = [0, 0];
-  const resetCounts = () => ([slowRows, slowBytes, progress.named] = [0, 0, 0]);
-  resetCounts();
+  progress.named = 0;
   for (let i = 0; i < fast.slowCount; i++) {
     const nth = fast.slowAt(i);
     const at = toOffset(first + nth);
-    if (isLongSnapshot(index, at)) {
-      rows += await appendLong(at, created, rank + nth, progress);
-      created = journal.stamp();
-      resetCounts();
-      continue;
-    }
-    rows += appendOne(at, created, rank + nth, progress);
+    rows += yield* appendOne(at, rank + nth, progress);
     slowRows++;
     slowBytes += index.entries[at + field.item + 1]! - index.entries[at + field.item]!;
     const isShort = slowRows < captureLimits.slowSliceRowsMax && slowBytes < captureLimits.slowSliceBytesMax;
     if (isShort && progress.named < definitionLimits.namesAtOnceMax) continue;
-    resetCounts();
-    await nextTurn();
+    [slowRows, slowBytes, progress.named] = [0, 0, 0];
+    yield;
   }
   return { entryCount, rows };
-}
-
-function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
-  const created = progress.journal.stamp();
-  let first = 0;
-  let rows = 0;
-  while (first < progress.admitted) {
-    const { entryCount, rank } = classifySlice(fast, first, progress);
-    for (let nth = 0; nth < entryCount;)
-      nth = recordShapes(fast, { first, nth, entryCount, created }, progress);
-    rows += appendYears(fast, { first, rank, created, year: 0, to: fast.yearCount }, progress);
-    for (let i = 0; i < fast.slowCount; i++) {
-      const nth = fast.slowAt(i);
-      rows += appendOne(toOffset(first + nth), created, rank + nth, progress);
-    }
-    first += entryCount;
-  }
-  for (; first < progress.index.count; first++) rows += appendOne(toOffset(first), created, 0, progress);
-  return { entryCount: progress.index.count, rows };
 }
 
 /** Classifies the next slice; returns how many entries it has, and the rank of its first entry. */

@@ -1,6 +1,7 @@
-// The slow path of the append: events one by one, and long snapshots in slices of their own.
+// The slow path of the append: events one by one, of which a long snapshot takes several turns.
 
 import { mergeKind } from "../persons/merge.ts";
+import type { Slices } from "../work/slices.ts";
 import type { CaptureJournal, EventLane } from "./capture_journal.ts";
 import type { BodyQuota } from "./daily_quota/daily_quotas.ts";
 import type { DefinitionBook } from "./definitions/definition_book.ts";
@@ -14,7 +15,6 @@ import type { Row } from "./fields/row.ts";
 import type { CommitGroups } from "./journal/lane.ts";
 import { captureLimits } from "./limits.ts";
 import type { Recorder } from "./recordings/recorder.ts";
-import { isLongSnapshot } from "./recordings/snapshot.ts";
 import type { BodyScanner } from "./scan/body_scanner.ts";
 import type { EventIndex } from "./scan/event_index.ts";
 
@@ -42,60 +42,40 @@ export interface AppendProgress extends AppendContext {
   named: number;
 }
 
-export interface Slice {
+export interface AppendedSlice {
   /** Entries that were appended, ignored or recorded. */
   entryCount: number;
   rows: number;
 }
 
-/** One slice the slow way; it ends before the first long snapshot. */
-export function appendSlice(first: number, created: number, progress: AppendProgress): Slice {
+/** One slice the slow way. */
+export function* appendSlowly(first: number, progress: AppendProgress): Slices<AppendedSlice> {
   const { entries, count } = progress.index;
   const last = Math.min(count, first + captureLimits.slowSliceRowsMax);
   const bytesEnd = entries[toOffset(first) + field.item]! + captureLimits.slowSliceBytesMax;
-  let at = first;
-  let rows = 0;
+  let [at, rows] = [first, 0];
   progress.named = 0;
   for (; at < last && entries[toOffset(at) + field.item]! <= bytesEnd; at++) {
-    if (isLongSnapshot(progress.index, toOffset(at))) break;
     if (progress.named >= definitionLimits.namesAtOnceMax) break;
-    rows += appendOne(toOffset(at), created, progress.journal.allocateRanks(1), progress);
+    rows += yield* appendOne(toOffset(at), progress.journal.allocateRanks(1), progress);
   }
   return { entryCount: at - first, rows };
 }
 
-/** Variant of appendOne(); a piece of a recording is read in slices. */
-export async function appendLong(
-  at: EntryOffset,
-  created: number,
-  rank: number,
-  progress: AppendProgress,
-): Promise<number> {
-  const read = readRow(at, created, rank, progress);
-  if (read !== "recording") return finishRow(at, read, progress);
-  const recorder = (progress.recorder ??= progress.newRecorder());
-  return ignore(at, await recorder.appendLong(progress.index, at), progress);
-}
-
 /** Appends the entry at `at`; returns 0 when it was ignored or is a piece of a recording, else 1. */
-export function appendOne(at: EntryOffset, created: number, rank: number, progress: AppendProgress): number {
-  const read = readRow(at, created, rank, progress);
+export function* appendOne(at: EntryOffset, rank: number, progress: AppendProgress): Slices<number> {
+  const read = readRow(at, rank, progress);
   if (read !== "recording") return finishRow(at, read, progress);
   const recorder = (progress.recorder ??= progress.newRecorder());
-  return ignore(at, recorder.append(progress.index, at), progress);
+  return ignore(at, yield* recorder.append(progress.index, at), progress);
 }
 
-function readRow(
-  at: EntryOffset,
-  created: number,
-  rank: number,
-  progress: AppendProgress,
-): ReturnType<typeof readEvent> {
+function readRow(at: EntryOffset, rank: number, progress: AppendProgress): ReturnType<typeof readEvent> {
   const { index, eventContext, journal, groups } = progress;
   if (at >= toOffset(progress.admitted) && !isSnapshot(index, at)) return "daily_event_quota_exceeded";
   const { row } = journal;
   const { openRows } = journal.merging;
-  row.created_at = created;
+  row.created_at = journal.stamp();
   row.rank = rank;
   const read = readEvent(index, at, eventContext, row);
   // A new group type travels in the lane of merges.

@@ -4,14 +4,14 @@
 import { unavailable } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
-import { runAtOnce, runInTurns } from "../../work/slices.ts";
+import type { Slices } from "../../work/slices.ts";
 import type { CaptureJournal } from "../capture_journal.ts";
 import { type EntryOffset, field } from "../fields/event_fields.ts";
 import type { Outcomes, Reason, Warning } from "../fields/outcome.ts";
 import type { CommitGroups } from "../journal/lane.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { recordingLimits } from "./limits.ts";
-import { type SnapshotContext, SnapshotReader, type SnapshotRow } from "./snapshot.ts";
+import { type SnapshotContext, SnapshotReader } from "./snapshot.ts";
 
 interface RecorderOptions extends SnapshotContext {
   journal: CaptureJournal;
@@ -36,39 +36,21 @@ export class Recorder {
   }
 
   /**
-   * Appends entry `at` to the open block; returns the reason if it is ignored.
-   * @throws Fault unavailable when recordings have filled their part of the journal, journal_share_exceeded when this
-   * project's have filled its share.
+   * Appends entry `at` to the open block, a long one with pauses for other requests; returns the reason if it is
+   * ignored.
+   * @throws Fault unavailable when recordings have filled their part of the journal, or there is no memory for a long
+   *   one; journal_share_exceeded when this project's have filled its share.
    */
-  append(index: EventIndex, at: EntryOffset): Reason | undefined {
-    const refused = this.#refused();
-    if (refused) return refused;
-    this.#reader ??= new SnapshotReader();
-    const row = runAtOnce(this.#reader.read(index, at, this.#options, Number.POSITIVE_INFINITY));
-    return this.#append(row, index, at);
-  }
-
-  /**
-   * Appends a long snapshot, with pauses for other requests. @throws Fault as append(); unavailable also without
-   * memory.
-   */
-  async appendLong(index: EventIndex, at: EntryOffset): Promise<Reason | undefined> {
-    const refused = this.#refused();
-    if (refused) return refused;
+  *append(index: EventIndex, at: EntryOffset): Slices<Reason | undefined> {
+    const { wanted, lease } = this.#options;
+    this.unwanted ||= !wanted;
+    if (!wanted) return "snapshot";
     const { entries } = index;
-    this.#options.lease?.acquire(entries[at + field.item + 1]! - entries[at + field.item]!);
-    const { snapshotSliceBytesMax } = recordingLimits;
-    const row = await runInTurns(new SnapshotReader().read(index, at, this.#options, snapshotSliceBytesMax));
-    return this.#append(row, index, at);
-  }
-
-  #refused(): Reason | undefined {
-    if (this.#options.wanted) return undefined;
-    this.unwanted = true;
-    return "snapshot";
-  }
-
-  #append(row: SnapshotRow | Reason, { entries }: EventIndex, at: EntryOffset): Reason | undefined {
+    const bytes = entries[at + field.item + 1]! - entries[at + field.item]!;
+    const isLong = bytes > recordingLimits.snapshotSliceBytesMax;
+    if (isLong) lease?.acquire(bytes);
+    const reader = isLong ? new SnapshotReader() : (this.#reader ??= new SnapshotReader());
+    const row = yield* reader.read(index, at, this.#options);
     if (typeof row === "string") return row;
     const { journal, retentionDays, project_id, groups, warned } = this.#options;
     if (journal.quota.areRecordingsFull) {

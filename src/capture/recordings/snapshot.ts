@@ -46,25 +46,20 @@ export interface SnapshotContext {
   skew: number;
 }
 
-/** Whether entry `at` is so long that it is read in slices. */
-export function isLongSnapshot({ entries }: EventIndex, at: EntryOffset): boolean {
-  return entries[at + field.item + 1]! - entries[at + field.item]! > recordingLimits.snapshotSliceBytesMax;
-}
-
 /** Reads snapshots, one at a time; the row of one is valid until the next. The caller sets the row's times. */
 export class SnapshotReader {
   readonly #walk = new SnapshotWalker();
   readonly #row: Row = emptyRow();
 
   /**
-   * Reads entry `at`, whose name begins with `$snapshot`, in slices of `sliceBytes`: its properties; then, where
-   * needed, hashes and copies the recording's bytes. Returns the row, or the reason why it is ignored.
+   * Reads entry `at`, whose name begins with `$snapshot`, in slices: its properties; then, where needed, hashes and
+   * copies the recording's bytes. Returns the row, or the reason why it is ignored.
    */
   *read(
     index: EventIndex,
     at: EntryOffset,
     context: SnapshotContext,
-    sliceBytes: number,
+    sliceBytes: number = recordingLimits.snapshotSliceBytesMax,
   ): Slices<SnapshotRow | Reason> {
     const refused = this.#refused(index, at);
     if (refused) return refused;

@@ -60,7 +60,6 @@ export class JsonWalker {
 
   /** Reads `"key" :` up to its value, and sets keyFrom and keyTo; false when it stopped: call it again. */
   key(): boolean {
-    if (this.#key === noKey && this.#shortKey()) return true;
     if (this.#key === noKey) {
       const first = this.peek();
       if (first === stopped) return false;
@@ -84,24 +83,6 @@ export class JsonWalker {
     }
     if (this.peek() === stopped) return false;
     this.#key = noKey;
-    return true;
-  }
-
-  /** Reads a key that lies whole before the goal, as nearly all do. */
-  #shortKey(): boolean {
-    const { bytes, goal } = this;
-    const from = pastBlanks(bytes, this.at, goal) + 1;
-    if (bytes[from - 1] !== 0x22) return false;
-    this.escapes = 0;
-    const to = this.#pastText(from);
-    if (to + 2 >= goal) return false;
-    let at = pastBlanks(bytes, to + 1, goal);
-    if (bytes[at] !== 0x3a) return false;
-    at = pastBlanks(bytes, at + 1, goal);
-    if (at >= goal) return false;
-    this.at = at;
-    this.keyFrom = from;
-    this.keyTo = to;
     return true;
   }
 
@@ -195,10 +176,8 @@ export class JsonWalker {
         at = pastWord(bytes, at, byte);
         next = behind;
       } else {
-        const to = pastShortNumber(bytes, at, goal);
-        if (to < 0) at = this.#intoNumber(at);
-        else at = to;
-        next = to < 0 ? inDigits : behind;
+        at = this.#intoNumber(at);
+        next = inDigits;
       }
     }
   }
@@ -291,20 +270,6 @@ function pastBlanks(bytes: Uint8Array, from: number, goal: number): number {
 
 function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
-}
-
-/** The offset after a plain number that ends before the goal; -1 for any other value. */
-function pastShortNumber(bytes: Uint8Array, from: number, goal: number): number {
-  let at = bytes[from] === 0x2d ? from + 1 : from;
-  const first = at;
-  while (at < goal && bytes[at]! >= 0x30 && bytes[at]! <= 0x39) at++;
-  if (at === first || (bytes[first] === 0x30 && at > first + 1)) return -1;
-  if (bytes[at] === 0x2e) {
-    const fraction = ++at;
-    while (at < goal && bytes[at]! >= 0x30 && bytes[at]! <= 0x39) at++;
-    if (at === fraction) return -1;
-  }
-  return at < goal && (bytes[at]! | 0x20) !== 0x65 ? at : -1;
 }
 
 /** The offset of a digit that must be there. */
