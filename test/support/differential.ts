@@ -11,7 +11,7 @@ import { alteration, entryLength, field } from "../../src/capture/fields/event_f
 import { Outcomes, type Warning } from "../../src/capture/fields/outcome.ts";
 import { emptyRow, type Row } from "../../src/capture/fields/row.ts";
 import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
-import { toYear } from "../../src/capture/journal/segments/partition.ts";
+import { toYear } from "../../src/capture/journal/lane_kind.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { Recorder } from "../../src/capture/recordings/recorder.ts";
 import { BodyScanner } from "../../src/capture/scan/body_scanner.ts";

@@ -12,9 +12,8 @@ import {
 } from "../../storage/native/native.ts";
 import { type ColumnFill, cutBlock } from "../../storage/native/native_cut.ts";
 import type { Row } from "../fields/row.ts";
-import { type LaneBlock, type LaneKind, plainLane } from "../journal/lane_kind.ts";
+import { type LaneBlock, type LaneKind, plainLane, toYear } from "../journal/lane_kind.ts";
 import { journalLimits } from "../journal/limits.ts";
-import { toYear } from "../journal/segments/partition.ts";
 import { captureLimits } from "../limits.ts";
 import { layout } from "../wasm/layout.ts";
 import type { ColumnBatch } from "../wasm/scan_arena.ts";

@@ -1,7 +1,7 @@
 // Calendar days in time zones, and the days whose events are accepted, with their salts.
 
 import { type Clock, withinMs } from "../../core/clock.ts";
-import { type Log, toReason } from "../../core/log.ts";
+import type { Log } from "../../core/log.ts";
 import { findEngineZone } from "../../storage/clickhouse/zones.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
@@ -85,7 +85,6 @@ export class Salts {
   wholeFrom = 0;
   wholeUntil = 0;
   #ticking: IntervalTask | undefined;
-  #failing = false;
 
   constructor(options: SaltsOptions) {
     this.#options = options;
@@ -93,15 +92,16 @@ export class Salts {
 
   /** Reads Postgres once, for at most saltReadMsMax, and then whenever a salt is missing or expired. */
   async open(): Promise<void> {
-    await this.poll();
-    const poll = () => this.poll();
-    const { log } = this.#options;
-    this.#ticking = startInterval(cookielessLimits.saltPollMs, "reading the salts of days", poll, log);
+    const name = "reading the salts of cookieless events";
+    // The interval logs a failure when it happens again.
+    await this.poll().catch(() => {});
+    const { saltPollMs } = cookielessLimits;
+    this.#ticking = startInterval(saltPollMs, name, () => this.poll(), this.#options.log);
   }
 
-  /** Forgets expired salts, and reads Postgres when one is missing. Does not reject. */
+  /** Forgets expired salts, and reads Postgres when one is missing. @throws what Postgres or the deadline throws. */
   async poll(): Promise<void> {
-    const { source, clock, log } = this.#options;
+    const { source, clock } = this.#options;
     const now = clock.now();
     const days = saltedDays(now);
     const liveDays = new Map([...this.days].filter(([day]) => days.includes(day)));
@@ -109,17 +109,7 @@ export class Salts {
     // Expired salts go first, whether Postgres answers or not.
     this.#use(liveDays, days, now);
     const fresh = days.map(() => crypto.getRandomValues(new Uint8Array(saltBytes)));
-    try {
-      this.#use(await withinMs(source.replace(days, fresh), cookielessLimits.saltReadMsMax), days, now);
-      if (this.#failing) log.info("salts of cookieless events are read from Postgres again");
-      this.#failing = false;
-    } catch (thrown) {
-      if (!this.#failing) {
-        const text = "salts of cookieless events cannot be read from Postgres; known ones keep working";
-        log.warn(text, { known_days: liveDays.size, reason: toReason(thrown) });
-      }
-      this.#failing = true;
-    }
+    this.#use(await withinMs(source.replace(days, fresh), cookielessLimits.saltReadMsMax), days, now);
   }
 
   async close(): Promise<void> {

@@ -10,6 +10,20 @@ import {
 import { captureLimits } from "../limits.ts";
 import type { JournalIo } from "./journal_io.ts";
 
+/**
+ * toYYYYMM of a time in microseconds since 1970, UTC, as ClickHouse computes it: if one row of a batch were in another
+ * partition than the rest, half of the batch could be stored without the other.
+ */
+export function toMonth(micros: number): number {
+  const at = new Date(Math.floor(micros / 1000));
+  return at.getUTCFullYear() * 100 + at.getUTCMonth() + 1;
+}
+
+/** toYear of such a time. */
+export function toYear(micros: number): number {
+  return Math.floor(toMonth(micros) / 100);
+}
+
 /** Sizes of what a project has in a lane. */
 export interface PendingSize {
   /** Estimates of blocks; for segments found at the start, as in the file. */

@@ -1,9 +1,8 @@
 // Pieces of recordings as columns, until they are sealed into a frame.
 
 import { microsType, type Pieces } from "../../storage/native/native.ts";
-import { type LaneKind, plainLane, TableBlock, type TableColumns } from "../journal/lane_kind.ts";
+import { type LaneKind, plainLane, TableBlock, type TableColumns, toMonth } from "../journal/lane_kind.ts";
 import { journalLimits } from "../journal/limits.ts";
-import { toMonth } from "../journal/segments/partition.ts";
 import { captureLimits } from "../limits.ts";
 import { recordingLimits } from "./limits.ts";
 import type { SnapshotRow } from "./snapshot.ts";

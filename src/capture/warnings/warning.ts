@@ -1,8 +1,7 @@
 // A warning as a row, and the columns of such rows until they are sealed into a frame.
 
 import { microsType } from "../../storage/native/native.ts";
-import { type LaneKind, plainLane, TableBlock, type TableColumns } from "../journal/lane_kind.ts";
-import { toMonth } from "../journal/segments/partition.ts";
+import { type LaneKind, plainLane, TableBlock, type TableColumns, toMonth } from "../journal/lane_kind.ts";
 import { warningLimits } from "./limits.ts";
 
 export interface WarningRow {

@@ -4,7 +4,7 @@
 import type { Applied } from "../../persons/store.ts";
 import type { Uses } from "../../storage/services.ts";
 import type { Repaired } from "../decode/repair.ts";
-import type { Outcomes, Reason, Warning } from "../fields/outcome.ts";
+import type { Example, Outcomes, Reason, Warning } from "../fields/outcome.ts";
 import type { Lane } from "../journal/lane.ts";
 import type { StrayEvent } from "../wasm/unread_events.ts";
 import { warningLimits } from "./limits.ts";
@@ -58,31 +58,20 @@ export class WarningBook {
   ): Promise<void> {
     if (ignored.total + warned.total === 0) return;
     const now = this.#options.clock.now() * 1000;
-    const listing: (number | Promise<number>)[] = [];
-    for (const outcomes of [ignored, warned]) {
-      for (const [type, count] of outcomes.counts) {
-        const listable = this.#quota.admit(project_id, type, count, now);
-        if (listable === 0) continue;
-        const examples = outcomes.examples.filter((example) => example.type === type);
-        const rows = (most: number) =>
-          examples.slice(0, most).map((example) => warningText(example, bytes, project_id, now, repaired));
-        // The texts are made now: the body may be gone when worker 1 answers.
-        listing.push(
-          typeof listable === "number" ? this.#list(rows(listable)) : this.#listLater(rows(count), listable),
-        );
-      }
-    }
-    const listed = listing.some((item) => typeof item !== "number") ? await Promise.all(listing) : listing;
-    if (listed.some((rows) => rows !== 0)) await this.#commit();
-  }
-
-  #list(rows: WarningRow[]): number {
-    for (const row of rows) this.#options.lane.append(row);
-    return rows.length;
-  }
-
-  async #listLater(rows: WarningRow[], listable: Promise<number>): Promise<number> {
-    return this.#list(rows.slice(0, await listable));
+    const list = async (type: Reason | Warning, count: number, all: readonly Example<Reason | Warning>[]) => {
+      const listable = this.#quota.admit(project_id, type, count, now);
+      // The texts are made now: the body may be gone when worker 1 answers.
+      const most = typeof listable === "number" ? listable : count;
+      const examples = all.filter((example) => example.type === type).slice(0, most);
+      const rows = examples.map((example) => warningText(example, bytes, project_id, now, repaired));
+      const listed = rows.slice(0, await listable);
+      for (const row of listed) this.#options.lane.append(row);
+      return listed.length;
+    };
+    const listing = [ignored, warned].flatMap(({ counts, examples }: Outcomes<Reason | Warning>) =>
+      Array.from(counts, ([type, count]) => list(type, count, examples)),
+    );
+    if ((await Promise.all(listing)).some((rows) => rows > 0)) await this.#commit();
   }
 
   /** Answers how many warnings another process may list; the rest is counted here. */

@@ -3,6 +3,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import type { Log } from "../../core/log.ts";
 import { coresHere } from "../../core/machine.ts";
+import { wordsIn } from "../../core/words.ts";
 import type { Metrics, MetricsRead } from "../../http/metrics/metrics.ts";
 import { type FlushTrouble, worstTrouble } from "../../storage/engine_watch.ts";
 import { type IntervalTask, startInterval } from "../../work/interval.ts";
@@ -106,17 +107,15 @@ export class WorkerPool {
   }
 }
 
-/** Only what a worker needs: the rest of the configuration has secrets. */
+/** What a worker needs: the rest of the configuration has secrets. */
+const handedOn: readonly (keyof CommonConfig)[] = wordsIn(`
+  dataDir databaseUrl postgres clickhouseUrl clickhouseCluster embedded host port inside captureAck flushIntervalMs
+  journalBytesMax workers bodyBytesMax idleTimeoutSeconds trustedProxies recordingRetentionDays logLevel
+`);
+
 function toWorkerConfig(common: CommonConfig, number: number): WorkerConfig {
-  const { dataDir, databaseUrl, postgres, clickhouseUrl, embedded, host, port, inside, captureAck } = common;
-  const { flushIntervalMs, journalBytesMax, workers, bodyBytesMax, idleTimeoutSeconds, trustedProxies } =
-    common;
-  const { clickhouseCluster, recordingRetentionDays, logLevel } = common;
-  const ownDir = workerDir(dataDir, number);
-  const stores = { dataDir, ownDir, databaseUrl, postgres, clickhouseUrl, clickhouseCluster, embedded };
-  const sizes = { journalBytesMax, workers, bodyBytesMax, idleTimeoutSeconds };
-  const bounds = { captureAck, flushIntervalMs, ...sizes, recordingRetentionDays };
-  return { number, host, port, inside, trustedProxies, logLevel, ...stores, ...bounds };
+  const shared = Object.fromEntries(handedOn.map((name) => [name, common[name]])) as unknown as CommonConfig;
+  return { ...shared, number, ownDir: workerDir(common.dataDir, number) };
 }
 
 /** How many workers to start: as many as `requested`, by default as the machine has cores for. */

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { toMonth, toYear } from "../../../src/capture/journal/segments/partition.ts";
+import { toMonth, toYear } from "../../../src/capture/journal/lane_kind.ts";
 import { readIso } from "../../../src/capture/scan/timestamp.ts";
 
 function iso(text: string): number {

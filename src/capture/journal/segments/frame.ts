@@ -3,7 +3,6 @@
 
 import { crc32 } from "node:zlib";
 import { nextTurn } from "../../../core/clock.ts";
-import { limits } from "../../../core/limits.ts";
 import type { Pieces } from "../../../storage/native/native.ts";
 import { journalLimits } from "../limits.ts";
 import { type FileRange, toSegment } from "./segment.ts";
@@ -35,14 +34,14 @@ const headBytes = 48;
 
 /**
  * Appends one frame to `out`, whose first byte goes to offset `head.synced` of the file; `payload` writes the Native
- * bytes. Returns where the payload lies in `out`. For a long payload this is a promise, as its sum is computed with
- * pauses for other requests; nothing may be written to `out` until it resolves.
+ * bytes. Resolves to where the payload lies in `out`; the sum of a long one is computed with pauses for other requests,
+ * and nothing may be written to `out` until then.
  */
-export function writeFrame(
+export async function writeFrame(
   out: Pieces,
   head: FrameHead,
   payload: (out: Pieces) => void,
-): FileRange | Promise<FileRange> {
+): Promise<FileRange> {
   const start = out.length;
   const at = out.total;
   const offset = at + headBytes;
@@ -60,29 +59,15 @@ export function writeFrame(
   const length = out.total - offset;
   const view = new DataView(out.bytes.buffer, out.bytes.byteOffset);
   view.setUint32(start + 4, length, true);
-  const chunks = out.list(start + 12);
-  const range = { offset, length };
-  if (length > limits.copyBytesMax) {
-    return sumInTurns(chunks).then((sum) => {
-      view.setUint32(start + 8, sum, true);
-      return range;
-    });
-  }
   let sum = 0;
-  for (const bytes of chunks) sum = crc32(bytes, sum);
-  view.setUint32(start + 8, sum, true);
-  return range;
-}
-
-async function sumInTurns(chunks: readonly Uint8Array[]): Promise<number> {
-  let sum = 0;
-  for (const bytes of chunks) {
+  for (const bytes of out.list(start + 12)) {
     for (let at = 0; at < bytes.length; at += journalLimits.sumBytesMax) {
       if (at > 0) await nextTurn();
       sum = crc32(bytes.subarray(at, at + journalLimits.sumBytesMax), sum);
     }
   }
-  return sum;
+  view.setUint32(start + 8, sum, true);
+  return { offset, length };
 }
 
 /** The valid frame of this segment that begins at `at`; undefined when there is none. */
