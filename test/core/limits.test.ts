@@ -5,13 +5,9 @@ import { accessLimits } from "../../src/access/limits.ts";
 import { exportLimits } from "../../src/batch_exports/limits.ts";
 import { captureLanes } from "../../src/capture/capture_journal.ts";
 import { fitImportBatch } from "../../src/capture/columns/block.ts";
-import { cookielessLimits } from "../../src/capture/cookieless/limits.ts";
 import { journalLimits } from "../../src/capture/journal/limits.ts";
 import { batchId, segmentId } from "../../src/capture/journal/segments/segment.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
-import { recordingLimits } from "../../src/capture/recordings/limits.ts";
-import { v1Limits } from "../../src/capture/v1/limits.ts";
-import { workerLimits } from "../../src/capture/workers/limits.ts";
 import { importLimits } from "../../src/cli/import/limits.ts";
 import { limits } from "../../src/core/limits.ts";
 import { retentionLimits } from "../../src/event_retention/limits.ts";
@@ -43,7 +39,7 @@ test("a segment holds what the reserve of the disk and an INSERT allow", () => {
   expectRising(journalLimits.diskReserveBytesMin, journalLimits.diskReserveBytesMax);
   expectRising(captureLimits.batchBytesMax, 256 * 1024 * 1024);
   expect(captureLimits.insertPartitionsMax).toBeLessThanOrEqual(journalLimits.segmentBatchesMax);
-  expect(captureLimits.snapshotBytesMax).toBeLessThanOrEqual(recordingLimits.snapshotSegmentBytesMax);
+  expect(captureLimits.snapshotBytesMax).toBeLessThanOrEqual(captureLimits.snapshotSegmentBytesMax);
 });
 
 test("INSERTs that run at once leave memory of the smallest engine to reads and merges", () => {
@@ -80,14 +76,14 @@ test("what ends in order waits less long than what waits for it", () => {
   // A revoked key stops working within 5 s, and an unknown one has its answer within 5 s.
   expectRising(accessLimits.foundAgeMsMax, 5000);
   expectRising(accessLimits.keysReadMsMax, 5000);
-  expect(cookielessLimits.saltMadeAheadMs).toBeGreaterThan(-cookielessLimits.cookielessDayBeginsMs);
+  expect(captureLimits.saltMadeAheadMs).toBeGreaterThan(-captureLimits.cookielessDayBeginsMs);
 });
 
 test("a reply lists every ignored event of a v1 request and of an import's body", () => {
-  expect(v1Limits.v1EventsMax).toBeLessThanOrEqual(captureLimits.ignoredListMax);
+  expect(captureLimits.v1EventsMax).toBeLessThanOrEqual(captureLimits.ignoredListMax);
   expect(importLimits.bodyRowsMax).toBeLessThanOrEqual(captureLimits.ignoredListMax);
   expectRising(limits.eventBytesMax, importLimits.recordBytesMax, importLimits.bodyBytesMax);
-  expect(v1Limits.v1InflatedBytesMax).toBeLessThanOrEqual(limits.inflatedBytesMax);
+  expect(captureLimits.v1InflatedBytesMax).toBeLessThanOrEqual(limits.inflatedBytesMax);
 });
 
 test("shares of the memory for bodies rise with how short the bodies are", () => {
@@ -105,7 +101,7 @@ test("the embedded engine has places, memory and texts for all that this program
   const flushed = captureLanes.filter(({ sink }) => sink === "clickhouse");
   const natives = flushed.filter(({ isNative }) => isNative);
   const flushes = natives.reduce((sum, { flushesAtOnce }) => sum + flushesAtOnce, 0);
-  expect(workerLimits.workersByDefaultMax * flushes).toBeLessThan(storageLimits.engineStatementsMax);
+  expect(captureLimits.workersByDefaultMax * flushes).toBeLessThan(storageLimits.engineStatementsMax);
   expect(flushed.length).toBeLessThan(clickhouseLimits.clickhouseConnectionsMax);
   expectRising(clickhouseLimits.clickhouseParamBytesMax, chdbServerLimits.paramBytesMax);
 });

@@ -6,7 +6,7 @@ import { findEngineZone } from "../../storage/clickhouse/zones.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
 import { type IntervalTask, startInterval } from "../../work/interval.ts";
-import { cookielessLimits } from "./limits.ts";
+import { captureLimits } from "../limits.ts";
 import { type SaltSource, saltSource } from "./store.ts";
 
 export interface Day {
@@ -47,20 +47,19 @@ const shortestDayMs = 20 * 3_600_000;
 export function isTaken(date: string, now: number): boolean {
   const begins = Date.parse(`${date}T00:00:00Z`);
   return (
-    now >= begins + cookielessLimits.cookielessDayBeginsMs &&
-    now < begins + cookielessLimits.cookielessDayEndsMs
+    now >= begins + captureLimits.cookielessDayBeginsMs && now < begins + captureLimits.cookielessDayEndsMs
   );
 }
 
 /** Whether a time may be of a day whose events are accepted at `now`, in any zone; both in milliseconds. */
 export function mayBeTaken(millis: number, now: number): boolean {
-  return millis > now - cookielessLimits.cookielessDayEndsMs - dayMs && millis < now + 3 * dayMs;
+  return millis > now - captureLimits.cookielessDayEndsMs - dayMs && millis < now + 3 * dayMs;
 }
 
 /** The days (YYYY-MM-DD, in order) for which salts are kept at `now` (ms since 1970): six at most. */
 export function saltedDays(now: number): string[] {
-  const oldest = now - cookielessLimits.cookielessDayEndsMs - cookielessLimits.saltKeptMs;
-  const newest = now - cookielessLimits.cookielessDayBeginsMs + cookielessLimits.saltMadeAheadMs;
+  const oldest = now - captureLimits.cookielessDayEndsMs - captureLimits.saltKeptMs;
+  const newest = now - captureLimits.cookielessDayBeginsMs + captureLimits.saltMadeAheadMs;
   const days: string[] = [];
   for (let at = (Math.floor(oldest / dayMs) + 1) * dayMs; at <= newest; at += dayMs) {
     days.push(new Date(at).toISOString().slice(0, 10));
@@ -95,7 +94,7 @@ export class Salts {
     const name = "reading the salts of cookieless events";
     // The interval logs a failure when it happens again.
     await this.poll().catch(() => {});
-    const { saltPollMs } = cookielessLimits;
+    const { saltPollMs } = captureLimits;
     this.#ticking = startInterval(saltPollMs, name, () => this.poll(), this.#options.log);
   }
 
@@ -109,7 +108,7 @@ export class Salts {
     // Expired salts go first, whether Postgres answers or not.
     this.#use(liveDays, days, now);
     const fresh = days.map(() => crypto.getRandomValues(new Uint8Array(saltBytes)));
-    this.#use(await withinMs(source.replace(days, fresh), cookielessLimits.saltReadMsMax), days, now);
+    this.#use(await withinMs(source.replace(days, fresh), captureLimits.saltReadMsMax), days, now);
   }
 
   async close(): Promise<void> {
@@ -122,8 +121,8 @@ export class Salts {
     this.days = salts;
     const missing = days.find((day) => !salts.has(day));
     const next = missing ? Date.parse(missing) : Date.parse(days.at(-1)!) + dayMs;
-    this.wholeFrom = now - cookielessLimits.saltKeptMs;
-    this.wholeUntil = next + cookielessLimits.cookielessDayBeginsMs;
+    this.wholeFrom = now - captureLimits.saltKeptMs;
+    this.wholeUntil = next + captureLimits.cookielessDayBeginsMs;
   }
 }
 

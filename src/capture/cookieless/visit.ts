@@ -15,9 +15,9 @@ import { sameName } from "../fields/event_rules.ts";
 import type { Reason } from "../fields/outcome.ts";
 import { emptyRange, rangeText, readString } from "../fields/raw_value.ts";
 import type { Row } from "../fields/row.ts";
+import { captureLimits } from "../limits.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { isTaken, mayBeTaken, type SaltsByDay, type Zones } from "./day.ts";
-import { cookielessLimits } from "./limits.ts";
 import { readVisitorFacts, scrub } from "./scrub.ts";
 import { distinctIdPrefix, hashVisitor, toSite } from "./visitor.ts";
 
@@ -82,7 +82,7 @@ export function readCookieless(
   const salt = context.salts.get(day.date);
   if (!salt || !isTaken(day.date, now)) return "cookieless_timestamp_out_of_range";
   const traits = { project_id: row.project_id, address, site, user_agent: $raw_user_agent };
-  const extra = $cookieless_extra.slice(0, cookielessLimits.cookielessExtraCharsMax);
+  const extra = $cookieless_extra.slice(0, captureLimits.cookielessExtraCharsMax);
   return scrub(bytes, item, hashVisitor(salt, day, { ...traits, extra }));
 }
 

@@ -3,7 +3,7 @@
 
 import { free } from "../../core/chunks.ts";
 import type { Slices } from "../../work/slices.ts";
-import { decodeLimits } from "./limits.ts";
+import { captureLimits } from "../limits.ts";
 
 const spelled = /^([A-Za-z0-9+/_-]*)(=*)$/;
 const beginning = /^[A-Za-z0-9+/_\-= \r\n]*$/;
@@ -44,7 +44,7 @@ export function* decodeBase64(text: Uint8Array, lettersMax: number): Slices<Uint
 
 /** Whether the first letters of a text are letters of base64. */
 export function looksLikeBase64(text: Uint8Array): boolean {
-  return beginning.test(latin1(text.subarray(0, decodeLimits.base64CheckBytes)));
+  return beginning.test(latin1(text.subarray(0, captureLimits.base64CheckBytes)));
 }
 
 function latin1(bytes: Uint8Array): string {

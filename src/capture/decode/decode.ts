@@ -5,10 +5,10 @@ import { free, joined } from "../../core/chunks.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { runInTurns } from "../../work/slices.ts";
+import { captureLimits } from "../limits.ts";
 import { decodeBase64, looksLikeBase64 } from "./base64.ts";
 import { Form } from "./form.ts";
 import { inflateBytes, inflatedBytesFor, type Method, tooDense, tooLarge } from "./inflate.ts";
-import { decodeLimits } from "./limits.ts";
 import { LzString } from "./lz_string.ts";
 import { beginsWithData, detectMagic, hasZlibHeader, hintsIn, readHints, type Sent } from "./wrapping.ts";
 
@@ -29,7 +29,7 @@ interface Decoded {
 }
 
 /**
- * Removes up to decodeLimits.bodyLayersMax layers. A body that cannot be unwrapped is returned as it is; the scan
+ * Removes up to captureLimits.bodyLayersMax layers. A body that cannot be unwrapped is returned as it is; the scan
  * reports its problem. Plain JSON costs nothing, whatever the hints are. The event loop gets a turn between slices.
  * Each layer is freed when the next one is decoded, except `wire`, which the caller owns.
  * @throws Fault payload_too_large past `bytesMax` or the inflation ratio, unavailable when there is no memory,
@@ -42,7 +42,7 @@ export async function decodeBody(wire: Uint8Array, request: Sent, bounds: Decode
 
 /** The first turn is of one slice: of all bodies that arrive in one turn, each has its first slice in that turn. */
 const turnSlices = 8;
-const sliceBytes = decodeLimits.decodeBytesMax / turnSlices;
+const sliceBytes = captureLimits.decodeBytesMax / turnSlices;
 
 /** A body whose layers are removed one after the other. */
 class Unwrapping {
@@ -63,7 +63,7 @@ class Unwrapping {
 
   async run(): Promise<Decoded> {
     let chunks = [this.#wire];
-    for (let layer = 0; layer < decodeLimits.bodyLayersMax; layer++) {
+    for (let layer = 0; layer < captureLimits.bodyLayersMax; layer++) {
       const [first] = chunks;
       if (!first || looksLikeJson(first)) break;
       const body = chunks.length === 1 ? first : await joined(chunks);
@@ -162,7 +162,7 @@ class Unwrapping {
       return [inner];
     if (inner.length >= 4 && looksLikeBase64(inner)) return [inner];
     this.#drop(inner);
-    return body.length <= decodeLimits.unhintedLzBytesMax ? await this.#unpacked(body) : undefined;
+    return body.length <= captureLimits.unhintedLzBytesMax ? await this.#unpacked(body) : undefined;
   }
 
   async #fromBase64(body: Uint8Array): Promise<Uint8Array | undefined> {
@@ -178,15 +178,15 @@ class Unwrapping {
 /** Whether an object or array begins after a byte order mark and some white space. */
 export function looksLikeJson(bytes: Uint8Array): boolean {
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-  while (isBlank(bytes[at]!) && at < decodeLimits.blanksBytesMax) at++;
+  while (isBlank(bytes[at]!) && at < captureLimits.blanksBytesMax) at++;
   return bytes[at] === 0x7b || bytes[at] === 0x5b;
 }
 
 /** Removes a limited amount of white space around it. */
 function trimmed(bytes: Uint8Array): Uint8Array {
   let [from, to] = [0, bytes.length];
-  while (from < to && bytes[from]! <= 0x20 && from < decodeLimits.blanksBytesMax) from++;
-  while (to > from && bytes[to - 1]! <= 0x20 && bytes.length - to < decodeLimits.blanksBytesMax) to--;
+  while (from < to && bytes[from]! <= 0x20 && from < captureLimits.blanksBytesMax) from++;
+  while (to > from && bytes[to - 1]! <= 0x20 && bytes.length - to < captureLimits.blanksBytesMax) to--;
   return bytes.subarray(from, to);
 }
 

@@ -17,7 +17,7 @@ import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
 import { toCode } from "../../core/log.ts";
 import { exhausted, type MemoryLease } from "../../work/bodies/memory_budget.ts";
-import { decodeLimits } from "./limits.ts";
+import { captureLimits } from "../limits.ts";
 
 export type Method = "gzip" | "deflate" | "deflate-raw" | "br" | "zstd";
 
@@ -119,7 +119,7 @@ export function gunzipStart(bytes: Uint8Array): Uint8Array {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes.subarray(0, 0);
   const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: inlineInflatedBytesMax };
   try {
-    return gunzipSync(bytes.subarray(0, decodeLimits.gzipStartBytes), options);
+    return gunzipSync(bytes.subarray(0, captureLimits.gzipStartBytes), options);
   } catch {
     return bytes.subarray(0, 0);
   }
@@ -140,7 +140,7 @@ async function inflateLarge(
   const chunks: Uint8Array[] = [];
   let size = 0;
   let releaseThread = await enterThread(lease);
-  const inflater = methods[method].later({ chunkSize: decodeLimits.inflateChunkBytes });
+  const inflater = methods[method].later({ chunkSize: captureLimits.inflateChunkBytes });
   try {
     inflater.end(bytes);
     for await (const chunk of inflater as AsyncIterable<Uint8Array>) {
@@ -174,7 +174,7 @@ async function inflateLarge(
 
 /** The largest result of so many compressed bytes, in bytes. */
 export function inflatedBytesFor(wireBytes: number): number {
-  return decodeLimits.inflateFreeBytes + wireBytes * decodeLimits.inflateRatioMax;
+  return captureLimits.inflateFreeBytes + wireBytes * captureLimits.inflateRatioMax;
 }
 
 export function tooLarge(bytes: number, bytesMax: number): Fault {
@@ -185,7 +185,7 @@ export function tooLarge(bytes: number, bytesMax: number): Fault {
 }
 
 export function tooDense(wireBytes: number, bytes: number): Fault {
-  const { inflateRatioMax, inflateFreeBytes } = decodeLimits;
+  const { inflateRatioMax, inflateFreeBytes } = captureLimits;
   return new Fault(
     "payload_too_large",
     `Beyond ${inflateFreeBytes} bytes the inflated body may have up to ${inflateRatioMax} times as many bytes as ` +

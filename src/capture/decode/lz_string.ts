@@ -10,7 +10,7 @@ import { free } from "../../core/chunks.ts";
 import type { Fault } from "../../core/fault.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import type { Slices } from "../../work/slices.ts";
-import { decodeLimits } from "./limits.ts";
+import { captureLimits } from "../limits.ts";
 import { LzBits, NotPacked } from "./lz_bits.ts";
 
 const newByte = 0;
@@ -51,7 +51,7 @@ export class LzString {
     this.#unitsMax = Math.floor(bytesMax / 2);
     this.#tooLarge = tooLarge;
     // Untouched pages use no memory, while growing the arrays would copy everything at once.
-    const units = text.length <= decodeLimits.unhintedLzBytesMax ? capacityUnits : this.#unitsMax;
+    const units = text.length <= captureLimits.unhintedLzBytesMax ? capacityUnits : this.#unitsMax;
     // An entry costs three bits at the least, half a letter.
     const entries = text.length * 2 + 4;
     this.#units = new Uint16Array(units);

@@ -9,7 +9,6 @@ import { captureLimits } from "../limits.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import type { EventIndex, IndexOptions } from "../scan/event_index.ts";
 import { likelyIndexBytes, ScanArena } from "../wasm/scan_arena.ts";
-import { receiveLimits } from "./limits.ts";
 
 interface BodySource {
   request: Request;
@@ -157,7 +156,7 @@ export class ArenaPool {
   /** An arena for a body of so many bytes; undefined when all are in use: the body then goes into other memory. */
   acquire(bytes: number): ScanArena | undefined {
     if (bytes > this.#bodyBytesMax) return this.#acquireLong(bytes);
-    if (this.#inUse >= receiveLimits.arenasMax) return undefined;
+    if (this.#inUse >= captureLimits.arenasMax) return undefined;
     this.#inUse++;
     clearTimeout(this.#timer);
     return this.#free.pop() ?? new ScanArena(this.#bodyBytesMax);
@@ -187,7 +186,7 @@ export class ArenaPool {
       this.#inUse--;
       this.#free.push(arena);
     }
-    this.#freeAfter(receiveLimits.arenaIdleMs);
+    this.#freeAfter(captureLimits.arenaIdleMs);
   }
 
   /**
@@ -200,7 +199,7 @@ export class ArenaPool {
       if (this.#long) this.#long = undefined;
       else if (!this.#free.pop()) return;
       Bun.gc(true);
-      this.#freeAfter(receiveLimits.arenaGapMs);
+      this.#freeAfter(captureLimits.arenaGapMs);
     }, ms);
     this.#timer.unref();
   }

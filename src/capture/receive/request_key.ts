@@ -11,7 +11,6 @@ import { decodeBody } from "../decode/decode.ts";
 import { captureLimits } from "../limits.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import { readItemKey } from "../scan/event_index.ts";
-import { receiveLimits } from "./limits.ts";
 
 const names = ["token", "api_key", "$token"];
 
@@ -29,7 +28,7 @@ export async function readRequestKey(request: Request, memory: MemoryBudget): Pr
     const wire = inQuery
       ? Buffer.from(inQuery)
       : await receiveBody(request, { bytesMax: limits.keyBodyBytesMax, lease });
-    const bounds = { bytesMax: receiveLimits.keyBodyInflatedBytesMax, lease };
+    const bounds = { bytesMax: captureLimits.keyBodyInflatedBytesMax, lease };
     const { chunks } = await decodeBody(wire, { request, query }, bounds);
     return await readObjectKey(await joined(chunks));
   } catch (thrown) {

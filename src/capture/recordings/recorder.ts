@@ -9,8 +9,8 @@ import type { CaptureJournal } from "../capture_journal.ts";
 import { type EntryOffset, field } from "../fields/event_fields.ts";
 import type { Outcomes, Reason, Warning } from "../fields/outcome.ts";
 import type { CommitGroups } from "../journal/lane.ts";
+import { captureLimits } from "../limits.ts";
 import type { EventIndex } from "../scan/event_index.ts";
-import { recordingLimits } from "./limits.ts";
 import { type SnapshotContext, SnapshotReader } from "./snapshot.ts";
 
 interface RecorderOptions extends SnapshotContext {
@@ -47,7 +47,7 @@ export class Recorder {
     if (!wanted) return "snapshot";
     const { entries } = index;
     const bytes = entries[at + field.item + 1]! - entries[at + field.item]!;
-    const isLong = bytes > recordingLimits.snapshotSliceBytesMax;
+    const isLong = bytes > captureLimits.snapshotSliceBytesMax;
     if (isLong) lease?.acquire(bytes);
     const reader = isLong ? new SnapshotReader() : (this.#reader ??= new SnapshotReader());
     const row = yield* reader.read(index, at, this.#options);

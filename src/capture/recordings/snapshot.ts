@@ -11,7 +11,6 @@ import { emptyRow, type Row, uuidFromText } from "../fields/row.ts";
 import { captureLimits } from "../limits.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { aheadMicrosMax, readSkew } from "../scan/timestamp.ts";
-import { recordingLimits } from "./limits.ts";
 import type { SnapshotFacts } from "./snapshot_facts.ts";
 import { textAt, type ValueRange } from "./snapshot_values.ts";
 import { SnapshotWalker } from "./snapshot_walker.ts";
@@ -59,7 +58,7 @@ export class SnapshotReader {
     index: EventIndex,
     at: EntryOffset,
     context: SnapshotContext,
-    sliceBytes: number = recordingLimits.snapshotSliceBytesMax,
+    sliceBytes: number = captureLimits.snapshotSliceBytesMax,
   ): Slices<SnapshotRow | Reason> {
     const refused = this.#refused(index, at);
     if (refused) return refused;
@@ -98,7 +97,7 @@ export class SnapshotReader {
       session_id,
       window_id: readText(windowId),
       distinct_id: this.#row.distinct_id,
-      source: readText(source).slice(0, recordingLimits.snapshotSourceCharsMax) || "web",
+      source: readText(source).slice(0, captureLimits.snapshotSourceCharsMax) || "web",
       facts,
       skew,
       data: { source: bytes, from: data.from, to: data.to },
@@ -124,7 +123,7 @@ function* copyAndHash(row: SnapshotRow, hasUuid: boolean): Slices<void> {
   const seed = Bun.hash.xxHash64(`${row.session_id}\n${row.window_id}`);
   row.window_id = row.window_id.slice(0, limits.sessionIdCharsMax);
   // Fixed slices, so that the hash does not depend on how the piece was read.
-  const sliceMax = recordingLimits.snapshotSliceBytesMax;
+  const sliceMax = captureLimits.snapshotSliceBytesMax;
   const copy = to - from > sliceMax ? Buffer.allocUnsafeSlow(to - from) : undefined;
   if (hasUuid && !copy) return;
   let [head, tail] = [seed, seed ^ 0x5bd1e995n];

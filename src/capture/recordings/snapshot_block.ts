@@ -4,7 +4,6 @@ import { microsType, type Pieces } from "../../storage/native/native.ts";
 import { type LaneKind, plainLane, TableBlock, type TableColumns, toMonth } from "../journal/lane_kind.ts";
 import { journalLimits } from "../journal/limits.ts";
 import { captureLimits } from "../limits.ts";
-import { recordingLimits } from "./limits.ts";
 import type { SnapshotRow } from "./snapshot.ts";
 
 const columns: TableColumns<SnapshotRow> = [
@@ -41,7 +40,7 @@ export const recordingLane: LaneKind<ReturnType<typeof snapshotBlock>> = {
   openBlock: snapshotBlock,
   isCounted: true,
   watermark: "recordings",
-  segmentBytesMax: recordingLimits.snapshotSegmentBytesMax,
+  segmentBytesMax: captureLimits.snapshotSegmentBytesMax,
   preparedBytesMax: journalLimits.preparedBytesMax,
   // Deleted recordings must not stay in a file.
   isRecycled: false,

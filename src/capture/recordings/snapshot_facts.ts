@@ -4,8 +4,8 @@
 import { readIdMoment } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
 import { sessionMicros } from "../../storage/events/sessions.ts";
+import { captureLimits } from "../limits.ts";
 import { aheadMicrosMax } from "../scan/timestamp.ts";
-import { recordingLimits } from "./limits.ts";
 import { textAt } from "./snapshot_values.ts";
 
 export type SnapshotFacts = typeof noFacts & {
@@ -167,7 +167,7 @@ export class FactsCollector {
     if (source === mouseInteraction && clickTypes.has(dataType)) facts.clicks++;
     if (mouseSources.has(source)) facts.mouseActivities++;
     if (Number.isNaN(at) || !activeSources.has(source)) return;
-    if (facts.active.size < recordingLimits.snapshotActiveSecondsMax) facts.active.add(Math.floor(at / 1000));
+    if (facts.active.size < captureLimits.snapshotActiveSecondsMax) facts.active.add(Math.floor(at / 1000));
   }
 
   #page(at: number): void {
@@ -176,7 +176,7 @@ export class FactsCollector {
     const url = textAt(this.#bytes, href);
     if (!url) return;
     this.#startUrlAt = at;
-    this.facts.startUrl = url.slice(0, recordingLimits.startUrlCharsMax);
+    this.facts.startUrl = url.slice(0, captureLimits.startUrlCharsMax);
   }
 
   #console(): void {

@@ -2,7 +2,7 @@
 
 import { decodeText } from "../../core/bytes.ts";
 import { limits } from "../../core/limits.ts";
-import { recordingLimits } from "./limits.ts";
+import { captureLimits } from "../limits.ts";
 
 /** A raw value as [from, to) of the body; to = 0 when it is absent. */
 export interface ValueRange {
@@ -45,6 +45,6 @@ export function readInflatedBytes(bytes: Uint8Array, from: number, to: number): 
 
 /** A raw value as a text; empty when it is not one, or longer than `snapshotTextBytesMax`. */
 export function textAt(bytes: Uint8Array, { from, to }: ValueRange): string {
-  if (bytes[from] !== 0x22 || to - from > recordingLimits.snapshotTextBytesMax) return "";
+  if (bytes[from] !== 0x22 || to - from > captureLimits.snapshotTextBytesMax) return "";
   return JSON.parse(decodeText(bytes, from, to)) as string;
 }

@@ -8,6 +8,7 @@ import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { announcedBytes } from "../../work/bodies/upload.ts";
 import { runAtOnce, runInTurns } from "../../work/slices.ts";
 import type { Reason, Warning } from "../fields/outcome.ts";
+import { captureLimits } from "../limits.ts";
 import { capture, scanFirst, scanOn } from "../pipeline.ts";
 import { type ArenaPool, ReceivedBody } from "../receive/received_body.ts";
 import { captureRefusal, listReply } from "../receive/reply.ts";
@@ -15,7 +16,6 @@ import type { AnswerOptions } from "../receive/single_event.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { readIso } from "../scan/timestamp.ts";
 import { likelyIndexBytes } from "../wasm/scan_arena.ts";
-import { v1Limits } from "./limits.ts";
 import { Translation, type TranslationOptions } from "./translation.ts";
 
 export async function answerV1(
@@ -73,12 +73,12 @@ async function captureBatch(
   if (known !== undefined) lease.assign(known);
   // Counts the request's memory for the key's project from here on.
   const admit = async () => lease.assign(options.keys.find(key) ?? (await options.keys.admit(key)));
-  const { v1InflatedBytesMax: inflatedBytesMax } = v1Limits;
+  const { v1InflatedBytesMax: inflatedBytesMax } = captureLimits;
   await body.receive({ request, query: new URLSearchParams(), options, admit, inflatedBytesMax }, lease);
   await admit();
   if (body.bytes.length === 0) throw new Fault("no_data", "The request has no body.");
   const { bytes, refused, uuids } = await translate(body, { key, sdk: readSdk(request) }, lease);
-  const uuidBytes = uuids.size * v1Limits.uuidBytes;
+  const uuidBytes = uuids.size * captureLimits.v1UuidBytes;
   const warnings = new Map<number, Warning>();
   await body.replace([bytes]);
   if (body.bytes.buffer !== bytes.buffer) free(bytes, true);
@@ -117,8 +117,8 @@ function checkBatch(index: EventIndex): void {
   if (index.shape !== "batch")
     throw new Fault("invalid_payload", "The body has no batch: send an array of events as batch.");
   if (index.items === 0) throw new Fault("empty_batch", "The request holds no event.");
-  if (index.items > v1Limits.v1EventsMax || index.isPartial) {
-    const detail = `A request must hold at most ${v1Limits.v1EventsMax} events; ${index.items} arrived.`;
+  if (index.items > captureLimits.v1EventsMax || index.isPartial) {
+    const detail = `A request must hold at most ${captureLimits.v1EventsMax} events; ${index.items} arrived.`;
     throw new Fault("payload_too_large", detail);
   }
   const [first] = index.ignored.examples;
@@ -144,7 +144,7 @@ function readSdk({ headers }: Request): string {
   const info = headers.get("posthog-sdk-info") ?? "";
   const slash = info.lastIndexOf("/");
   const [name, version] = [info.slice(0, Math.max(0, slash)).trim(), info.slice(slash + 1).trim()];
-  if (info.length > v1Limits.sdkInfoCharsMax || name === "" || version === "") return "";
+  if (info.length > captureLimits.v1SdkInfoCharsMax || name === "" || version === "") return "";
   return `"$lib":${JSON.stringify(name)},"$lib_version":${JSON.stringify(version)}`;
 }
 

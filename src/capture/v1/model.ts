@@ -4,7 +4,7 @@ import Type from "typebox";
 import { refusal } from "../../http/docs/refusals.ts";
 import { choice, model } from "../../http/fields/field.ts";
 import { reply } from "../../http/fields/schema.ts";
-import { v1Limits } from "./limits.ts";
+import { captureLimits } from "../limits.ts";
 
 const moment = (description: string) => Type.String({ format: "date-time", description });
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
@@ -36,7 +36,7 @@ const batchModel = model("AnalyticsEventsRequest", {
       options: Type.Optional(optionsModel),
       properties: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     }),
-    { minItems: 1, maxItems: v1Limits.v1EventsMax },
+    { minItems: 1, maxItems: captureLimits.v1EventsMax },
   ),
 });
 

@@ -2,7 +2,6 @@
 // delayed.
 
 import { captureLimits } from "../limits.ts";
-import { warningLimits } from "./limits.ts";
 
 export interface Spike {
   project_id: number;
@@ -138,5 +137,5 @@ export class SpikeWatch {
 }
 
 function isSpike(events: number, baseline: number): boolean {
-  return events > warningLimits.spikeEventsMin && events > warningLimits.spikeFactor * baseline;
+  return events > captureLimits.spikeEventsMin && events > captureLimits.spikeFactor * baseline;
 }

@@ -2,7 +2,7 @@
 
 import { microsType } from "../../storage/native/native.ts";
 import { type LaneKind, plainLane, TableBlock, type TableColumns, toMonth } from "../journal/lane_kind.ts";
-import { warningLimits } from "./limits.ts";
+import { captureLimits } from "../limits.ts";
 
 export interface WarningRow {
   project_id: number;
@@ -35,7 +35,7 @@ export const warningLane: LaneKind<ReturnType<typeof warningBlock>> = {
   table: "ingestion_warnings",
   toPartition: toMonth,
   openBlock: warningBlock,
-  segmentBytesMax: warningLimits.warningSegmentBytesMax,
+  segmentBytesMax: captureLimits.warningSegmentBytesMax,
 };
 
 function warningBlock() {

@@ -6,8 +6,8 @@ import type { Uses } from "../../storage/services.ts";
 import type { Repaired } from "../decode/repair.ts";
 import type { Example, Outcomes, Reason, Warning } from "../fields/outcome.ts";
 import type { Lane } from "../journal/lane.ts";
+import { captureLimits } from "../limits.ts";
 import type { StrayEvent } from "../wasm/unread_events.ts";
-import { warningLimits } from "./limits.ts";
 import { sentences } from "./sentences.ts";
 import { type SeededMinute, type Spike, SpikeWatch } from "./spike.ts";
 import type { WarningRow } from "./warning.ts";
@@ -151,8 +151,8 @@ export class WarningBook {
   #spike(type: "spike_detected" | "spike_ended", spike: Spike, at: number): void {
     const { project_id, start, end, peak, baseline } = spike;
     const message =
-      `More than ${warningLimits.spikeFactor} times the usual number of live events in a minute, and more than ` +
-      `${warningLimits.spikeEventsMin}. All of them are stored.`;
+      `More than ${captureLimits.spikeFactor} times the usual number of live events in a minute, and more than ` +
+      `${captureLimits.spikeEventsMin}. All of them are stored.`;
     const ends = end === undefined ? null : toIso(end);
     const details = { message, start: toIso(start), end: ends, peak, baseline };
     this.#append({ project_id, type, timestamp: at * 1000 }, details);

@@ -9,7 +9,6 @@ import type { Example, Reason, Warning } from "../fields/outcome.ts";
 import { emptyRange, rangeText, readCompact, readMember } from "../fields/raw_value.ts";
 import { uuidText } from "../fields/row.ts";
 import { captureLimits } from "../limits.ts";
-import { warningLimits } from "./limits.ts";
 import { sentences } from "./sentences.ts";
 import type { WarningRow } from "./warning.ts";
 
@@ -81,7 +80,7 @@ function clientsMessage(bytes: Uint8Array, entry: Int32Array): string | undefine
   if (bytes[from] !== 0x7b || to - from > captureLimits.warningSearchBytesMax) return undefined;
   const found = readMember(bytes, from, messageKey);
   return found && bytes[found[0]] === 0x22
-    ? plainText(rawText(bytes, ...found, warningLimits.clientMessageCharsMax))
+    ? plainText(rawText(bytes, ...found, captureLimits.clientMessageCharsMax))
     : undefined;
 }
 

@@ -7,7 +7,6 @@ import { CommitWaiters } from "../journal/lane.ts";
 import { captureLimits } from "../limits.ts";
 import type { SharedBook } from "../warnings/warning_book.ts";
 import { minuteMicros, toPeriod, type Unlisted } from "../warnings/warning_quota.ts";
-import { workerLimits } from "./limits.ts";
 
 export class PrimaryClient implements SharedBook {
   readonly merges: MergeAppender;
@@ -21,7 +20,7 @@ export class PrimaryClient implements SharedBook {
   constructor(link: Rpc) {
     this.#link = link;
     this.merges = new SentMerges(link);
-    this.#timer = setInterval(() => this.#sendLive(), workerLimits.workerTellMs);
+    this.#timer = setInterval(() => this.#sendLive(), captureLimits.workerTellMs);
   }
 
   count(project_id: number, events: number): void {
@@ -89,7 +88,7 @@ class SentMerges implements MergeAppender {
   }
 
   get isCrowded(): boolean {
-    return this.#rows.length >= workerLimits.sentMergesMax;
+    return this.#rows.length >= captureLimits.sentMergesMax;
   }
 
   append(row: MergeRow): void {
@@ -103,8 +102,8 @@ class SentMerges implements MergeAppender {
     this.group = new CommitWaiters();
     this.#rows = [];
     const calls: Promise<unknown>[] = [];
-    for (let from = 0; from < rows.length; from += workerLimits.sentMergesMax) {
-      calls.push(this.#link.request("merges", rows.slice(from, from + workerLimits.sentMergesMax)));
+    for (let from = 0; from < rows.length; from += captureLimits.sentMergesMax) {
+      calls.push(this.#link.request("merges", rows.slice(from, from + captureLimits.sentMergesMax)));
     }
     Promise.all(calls).then(
       () => group.commit(),

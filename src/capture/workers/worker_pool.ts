@@ -9,9 +9,9 @@ import { type FlushTrouble, worstTrouble } from "../../storage/engine_watch.ts";
 import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import type { Answers } from "../../work/rpc.ts";
 import type { MergeRow } from "../event/merge_row.ts";
+import { captureLimits } from "../limits.ts";
 import type { OpenedCapture } from "../open.ts";
 import type { Unlisted } from "../warnings/warning_quota.ts";
-import { workerLimits } from "./limits.ts";
 import type { WorkerConfig } from "./worker.ts";
 import { WorkerProcess } from "./worker_process.ts";
 
@@ -50,7 +50,7 @@ export class WorkerPool {
     });
     const read = async () => void (await this.read());
     if (count > 1)
-      this.#reading = startInterval(workerLimits.workerReadMs, "reading what workers counted", read, log);
+      this.#reading = startInterval(captureLimits.workerReadMs, "reading what workers counted", read, log);
     await Promise.all(this.#members.map((member) => member.start()));
     log.info("capture workers", { workers: count, ...why });
   }
@@ -124,7 +124,7 @@ export function countWorkers(
   cores = coresHere(),
   platform = process.platform,
 ) {
-  const { workersByDefaultMax, coresPerWorker } = workerLimits;
+  const { workersByDefaultMax, coresPerWorker } = captureLimits;
   const fitting = Math.max(1, Math.min(workersByDefaultMax, Math.floor(cores / coresPerWorker)));
   /** Why, for the log. */
   const chosen_by = requested === undefined ? "the machine's cores" : "WORKERS";

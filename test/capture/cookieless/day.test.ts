@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { isTaken, mayBeTaken, saltedDays, Zones } from "../../../src/capture/cookieless/day.ts";
-import { cookielessLimits } from "../../../src/capture/cookieless/limits.ts";
+import { captureLimits } from "../../../src/capture/limits.ts";
 
 const at = (text: string) => Date.parse(text);
 const hour = 3_600_000;
@@ -77,8 +77,8 @@ test("a salt is there a day before its day begins anywhere, and an hour behind i
     for (let day = at("2026-02-10"); day < at("2026-03-20"); day += 24 * hour) {
       const date = new Date(day).toISOString().slice(0, 10);
       const isWanted =
-        now >= day + cookielessLimits.cookielessDayBeginsMs - cookielessLimits.saltMadeAheadMs &&
-        now < day + cookielessLimits.cookielessDayEndsMs + cookielessLimits.saltKeptMs;
+        now >= day + captureLimits.cookielessDayBeginsMs - captureLimits.saltMadeAheadMs &&
+        now < day + captureLimits.cookielessDayEndsMs + captureLimits.saltKeptMs;
       expect([now, date, days.includes(date)]).toEqual([now, date, isWanted]);
       // A moment of a day that is taken is never left out for being too far away.
       if (isTaken(date, now))

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
-import { cookielessLimits } from "../../../src/capture/cookieless/limits.ts";
 import { mayHaveCookieless } from "../../../src/capture/cookieless/visit.ts";
+import { captureLimits } from "../../../src/capture/limits.ts";
 import { type Desk, type DeskOptions, key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import type { NativeRow } from "../../support/native_rows.ts";
@@ -81,7 +81,7 @@ test("a visitor without a cookie has one id a day, and others have others", asyn
 
 test("of $cookieless_extra a hundred characters count, and texts next to each other do not run together", async () => {
   const of = async (properties: object) => await idOf(await visited(), visit(properties));
-  const extra = "x".repeat(cookielessLimits.cookielessExtraCharsMax);
+  const extra = "x".repeat(captureLimits.cookielessExtraCharsMax);
   expect(await of({ $cookieless_extra: `${extra}a` })).toBe(await of({ $cookieless_extra: `${extra}b` }));
   const left = await of({ $host: "a.de", $raw_user_agent: 'ua","b', $cookieless_extra: "c" });
   expect(left).not.toBe(await of({ $host: "a.de", $raw_user_agent: "ua", $cookieless_extra: 'b","c' }));

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import LZString from "lz-string";
 import { decodeBase64 } from "../../../src/capture/decode/base64.ts";
 import { decodeBody } from "../../../src/capture/decode/decode.ts";
-import { decodeLimits } from "../../../src/capture/decode/limits.ts";
 import type { Sent } from "../../../src/capture/decode/wrapping.ts";
+import { captureLimits } from "../../../src/capture/limits.ts";
 import { toBytes } from "../../../src/core/bytes.ts";
 import { joined } from "../../../src/core/chunks.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
@@ -170,7 +170,7 @@ test("a long body is unwrapped a stretch at a time, and others get their turn be
   ];
   for (const [text, said, bytes] of cases) {
     const work = decodeBody(toBytes(text), sentWith(said), unbounded());
-    expect(await turnsDuring(work)).toBeGreaterThan(bytes / decodeLimits.decodeBytesMax - 2);
+    expect(await turnsDuring(work)).toBeGreaterThan(bytes / captureLimits.decodeBytesMax - 2);
     const { chunks } = await work;
     if (text !== packed) expect(Buffer.concat(chunks).equals(Buffer.from(long))).toBe(true);
   }
@@ -181,7 +181,9 @@ test("what is inflated comes in chunks, made elsewhere, and is only joined a str
     JSON.stringify({ api_key: "k", batch: Array.from({ length: 3_000_000 }, (_, i) => i) }),
   );
   const { chunks } = await decodeBody(gzipSync(long), sentWith({}), unbounded());
-  expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThanOrEqual(decodeLimits.inflateChunkBytes);
+  expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThanOrEqual(
+    captureLimits.inflateChunkBytes,
+  );
   const joining = joined(chunks);
   expect(await turnsDuring(joining)).toBeGreaterThan(1);
   expect(Buffer.compare(await joining, long)).toBe(0);

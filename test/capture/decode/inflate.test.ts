@@ -9,7 +9,7 @@ import {
   zstdCompressSync,
 } from "node:zlib";
 import { gunzipStart, inflateBytes, type Method } from "../../../src/capture/decode/inflate.ts";
-import { decodeLimits } from "../../../src/capture/decode/limits.ts";
+import { captureLimits } from "../../../src/capture/limits.ts";
 import { bytesIn } from "../../../src/core/chunks.ts";
 import { yieldToEventLoop } from "../../../src/core/clock.ts";
 import { Fault } from "../../../src/core/fault.ts";
@@ -131,7 +131,7 @@ test("the first piece is looked at before the second is inflated, and what is th
   const unknown = new Fault("invalid_api_key", "No project has it.");
   const refuse = async () => {
     await yieldToEventLoop();
-    expect(lease.bytes).toBe(decodeLimits.inflateChunkBytes);
+    expect(lease.bytes).toBe(captureLimits.inflateChunkBytes);
     throw unknown;
   };
   await expect(inflateBytes("gzip", bytes, bounds(refuse))).rejects.toBe(unknown);
@@ -142,7 +142,7 @@ test("the first piece is looked at before the second is inflated, and what is th
     bounds(() => yieldToEventLoop()),
   );
   expect(bytesIn(pieces)).toBeGreaterThan(16 * 1024 * 1024);
-  expect(seen).toEqual([decodeLimits.inflateChunkBytes, decodeLimits.inflateChunkBytes]);
+  expect(seen).toEqual([captureLimits.inflateChunkBytes, captureLimits.inflateChunkBytes]);
 });
 
 test("more bodies than may be inflated at once wait for each other, and all are", async () => {

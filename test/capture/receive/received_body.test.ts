@@ -1,6 +1,6 @@
 import { expect, jest, test } from "bun:test";
+import { captureLimits } from "../../../src/capture/limits.ts";
 import { scanFirst, scanOn } from "../../../src/capture/pipeline.ts";
-import { receiveLimits } from "../../../src/capture/receive/limits.ts";
 import { ArenaPool, ReceivedBody } from "../../../src/capture/receive/received_body.ts";
 import type { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { limits } from "../../../src/core/limits.ts";
@@ -22,7 +22,7 @@ test("slabs are used again, and one for longer bodies is kept apart", () => {
 
 test("no more are lent than there may be at once, and one that is given back is one more", () => {
   const arenas = new ArenaPool(usual);
-  const all = Array.from({ length: receiveLimits.arenasMax }, () => arenas.acquire(1)!);
+  const all = Array.from({ length: captureLimits.arenasMax }, () => arenas.acquire(1)!);
   expect(arenas.acquire(1)).toBeUndefined();
   arenas.release(all[0]!);
   expect(arenas.acquire(usual)!.body.length).toBe(usual);
@@ -43,15 +43,15 @@ test("slabs nobody wants for a while are let go one by one, those for longer bod
     const arenas = new ArenaPool(usual);
     const all = [arenas.acquire(1)!, arenas.acquire(1)!, arenas.acquire(usual + 1)!];
     for (const arena of all) arenas.release(arena);
-    jest.advanceTimersByTime(receiveLimits.arenaIdleMs - 1);
+    jest.advanceTimersByTime(captureLimits.arenaIdleMs - 1);
     const wanted = arenas.acquire(1)!;
     expect(all).toContain(wanted);
     arenas.release(wanted);
-    jest.advanceTimersByTime(receiveLimits.arenaIdleMs);
+    jest.advanceTimersByTime(captureLimits.arenaIdleMs);
     expect(all).toContain(arenas.acquire(1)!);
     const again = arenas.acquire(1)!;
     arenas.release(again);
-    jest.advanceTimersByTime(receiveLimits.arenaIdleMs + 2 * receiveLimits.arenaGapMs);
+    jest.advanceTimersByTime(captureLimits.arenaIdleMs + 2 * captureLimits.arenaGapMs);
     expect(all).not.toContain(arenas.acquire(1)!);
     expect(all).not.toContain(arenas.acquire(usual + 1)!);
   } finally {

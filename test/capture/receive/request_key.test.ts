@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import LZString from "lz-string";
-import { receiveLimits } from "../../../src/capture/receive/limits.ts";
+import { captureLimits } from "../../../src/capture/limits.ts";
 import { readObjectKey, readRequestKey } from "../../../src/capture/receive/request_key.ts";
 import { toBytes } from "../../../src/core/bytes.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
@@ -51,7 +51,7 @@ test("a person of half a megabyte of properties names its key, too", async () =>
 
 test("what inflates, or decodes, to more than such a body may have is given up: no key is looked for in it", async () => {
   const brackets = `[${"[],".repeat(1_000_000)}[]]`;
-  const bytes = receiveLimits.keyBodyInflatedBytesMax;
+  const bytes = captureLimits.keyBodyInflatedBytesMax;
   const long = JSON.stringify({ token: "phc_k", more: "x".repeat(bytes) });
   const bombs: [string, string | Uint8Array | undefined, Record<string, string>][] = [
     ["/flags/", brotliCompressSync(Buffer.from(brackets)), { "content-encoding": "br" }],
@@ -88,7 +88,7 @@ test("SDKs' configuration requests name their key beside other members; the best
 });
 
 test("any megabyte is walked over in stretches, and others get their turn between them", async () => {
-  const bytes = receiveLimits.keyBodyInflatedBytesMax;
+  const bytes = captureLimits.keyBodyInflatedBytesMax;
   const bodies = [
     `{"a":[${"[],".repeat(bytes / 3)}[]],"token":"k"}`,
     `{"a":"${"\\u0041".repeat(bytes / 6)}","token":"k"}`,

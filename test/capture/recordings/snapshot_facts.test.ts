@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { recordingLimits } from "../../../src/capture/recordings/limits.ts";
+import { captureLimits } from "../../../src/capture/limits.ts";
 import { FactsCollector } from "../../../src/capture/recordings/snapshot_facts.ts";
 import { numberAt, readInflatedBytes, textAt } from "../../../src/capture/recordings/snapshot_values.ts";
 import { toBytes } from "../../../src/core/bytes.ts";
@@ -56,7 +56,7 @@ test("a second is active when the visitor did something in it, and seconds are b
   const at = (timestamp: number, source: number) => ({ type: 3, timestamp, data: { source } });
   const facts = factsOf(at(now - 1000, 1), at(now - 999, 3), at(now - 5000, 5), at(now - 9000, 0));
   expect(facts.active).toEqual(new Set([now / 1000 - 1, now / 1000 - 5]));
-  const { snapshotActiveSecondsMax } = recordingLimits;
+  const { snapshotActiveSecondsMax } = captureLimits;
   const many = Array.from({ length: snapshotActiveSecondsMax + 5 }, (_, i) => at(now - 1000 * i, 1));
   expect(factsOf(...many).active.size).toBe(snapshotActiveSecondsMax);
 });
@@ -93,7 +93,7 @@ test("the page is that of the earliest meta event, cut", () => {
   });
   expect(factsOf(page("b", now - 1), page("a", now - 9), page("c", now)).startUrl).toBe("a");
   expect(factsOf(page("undated"), page("b", now - 1)).startUrl).toBe("b");
-  const { startUrlCharsMax } = recordingLimits;
+  const { startUrlCharsMax } = captureLimits;
   expect(factsOf(page("u".repeat(2 * startUrlCharsMax))).startUrl.length).toBe(startUrlCharsMax);
 });
 
@@ -117,7 +117,7 @@ test("raw values are read as JSON reads them", () => {
     expect(numberAt(toBytes(other), 0, other.length)).toBeNaN();
   }
   expect(textAt(toBytes("12"), { from: 0, to: 2 })).toBe("");
-  const long = toBytes(JSON.stringify("t".repeat(recordingLimits.snapshotTextBytesMax)));
+  const long = toBytes(JSON.stringify("t".repeat(captureLimits.snapshotTextBytesMax)));
   expect(textAt(long, { from: 0, to: long.length })).toBe("");
 });
 

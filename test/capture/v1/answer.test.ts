@@ -2,8 +2,8 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { captureLimits } from "../../../src/capture/limits.ts";
 import { isCapture } from "../../../src/capture/route.ts";
-import { v1Limits } from "../../../src/capture/v1/limits.ts";
 import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { limits } from "../../../src/core/limits.ts";
 import { openBodyMemory } from "../../../src/work/bodies/memory_budget.ts";
@@ -155,7 +155,13 @@ test("answered from memory, it is told the same", async () => {
 });
 
 test("an SDK that does not name itself adds nothing", async () => {
-  for (const name of ["", "posthog", "/1", "posthog/", `posthog/${"9".repeat(v1Limits.sdkInfoCharsMax)}`]) {
+  for (const name of [
+    "",
+    "posthog",
+    "/1",
+    "posthog/",
+    `posthog/${"9".repeat(captureLimits.v1SdkInfoCharsMax)}`,
+  ]) {
     const desk = openDesk();
     await send(desk, [eventOf(1, { properties: { a: 1 } })], { "posthog-sdk-info": name });
     expect(await propertiesOf(desk)).toBe(`{"a":1}`);
@@ -329,14 +335,14 @@ test("a uuid is answered as it was written, and its other spelling is the same e
 test("more events than one answer holds are refused", async () => {
   const desk = openDesk({ bodyBytesMax: 32 << 20 });
   const batchOf = (count: number) => Array.from({ length: count }, (_, i) => eventOf(i));
-  const most = await resultsOf(send(desk, batchOf(v1Limits.v1EventsMax)));
-  expect(Object.keys(most as object).length).toBe(v1Limits.v1EventsMax);
-  const over = await send(desk, batchOf(v1Limits.v1EventsMax + 1));
+  const most = await resultsOf(send(desk, batchOf(captureLimits.v1EventsMax)));
+  expect(Object.keys(most as object).length).toBe(captureLimits.v1EventsMax);
+  const over = await send(desk, batchOf(captureLimits.v1EventsMax + 1));
   expect([over.status, await over.text()]).toEqual([
     413,
-    expect.stringContaining(`${v1Limits.v1EventsMax} events`),
+    expect.stringContaining(`${captureLimits.v1EventsMax} events`),
   ]);
-  expect(desk.counts["accepted"]).toBe(v1Limits.v1EventsMax);
+  expect(desk.counts["accepted"]).toBe(captureLimits.v1EventsMax);
 });
 
 test("each of very many odd events has its answer, however many warnings there are", async () => {

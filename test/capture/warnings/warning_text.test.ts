@@ -4,7 +4,6 @@ import { expect, test } from "bun:test";
 import { entryLength, field } from "../../../src/capture/fields/event_fields.ts";
 import { type Reason, reasons, type Warning, warnings } from "../../../src/capture/fields/outcome.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
-import { warningLimits } from "../../../src/capture/warnings/limits.ts";
 import { sentences } from "../../../src/capture/warnings/sentences.ts";
 import { warningText } from "../../../src/capture/warnings/warning_text.ts";
 import { toBytes } from "../../../src/core/bytes.ts";
@@ -88,8 +87,8 @@ test("an SDK's own warning is its message, when it is a text", () => {
   };
   expect(said("slow “network”")).toBe("slow “network”");
   expect(said({ not: "a text" })).toBe(sentences.client_ingestion_warning);
-  expect(String(said("m".repeat(2 * warningLimits.clientMessageCharsMax))).length).toBeLessThanOrEqual(
-    warningLimits.clientMessageCharsMax,
+  expect(String(said("m".repeat(2 * captureLimits.clientMessageCharsMax))).length).toBeLessThanOrEqual(
+    captureLimits.clientMessageCharsMax,
   );
   const { details } = rowOf("client_ingestion_warning", { properties: "null" });
   expect(details["message"]).toBe(sentences.client_ingestion_warning);
