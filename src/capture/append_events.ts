@@ -106,7 +106,8 @@ function* appendFast(fast: ScanArena, first: number, progress: AppendProgress): 
   for (let i = 0; i < fast.slowCount; i++) {
     const nth = fast.slowAt(i);
     const at = toOffset(first + nth);
-    rows += yield* appendOne(at, rank + nth, progress);
+    const appended = appendOne(at, rank + nth, progress);
+    rows += typeof appended === "number" ? appended : yield* appended;
     slowRows++;
     slowBytes += index.entries[at + field.item + 1]! - index.entries[at + field.item]!;
     const isShort = slowRows < captureLimits.slowSliceRowsMax && slowBytes < captureLimits.slowSliceBytesMax;

@@ -57,15 +57,21 @@ export function* appendSlowly(first: number, progress: AppendProgress): Slices<A
   progress.named = 0;
   for (; at < last && entries[toOffset(at) + field.item]! <= bytesEnd; at++) {
     if (progress.named >= definitionLimits.namesAtOnceMax) break;
-    rows += yield* appendOne(toOffset(at), progress.journal.allocateRanks(1), progress);
+    const appended = appendOne(toOffset(at), progress.journal.allocateRanks(1), progress);
+    rows += typeof appended === "number" ? appended : yield* appended;
   }
   return { entryCount: at - first, rows };
 }
 
-/** Appends the entry at `at`; returns 0 when it was ignored or is a piece of a recording, else 1. */
-export function* appendOne(at: EntryOffset, rank: number, progress: AppendProgress): Slices<number> {
+/**
+ * Appends the entry at `at`: 0 when it was ignored or is a piece of a recording, which may take several turns, else 1.
+ */
+export function appendOne(at: EntryOffset, rank: number, progress: AppendProgress): number | Slices<number> {
   const read = readRow(at, rank, progress);
-  if (read !== "recording") return finishRow(at, read, progress);
+  return read === "recording" ? appendPiece(at, progress) : finishRow(at, read, progress);
+}
+
+function* appendPiece(at: EntryOffset, progress: AppendProgress): Slices<number> {
   const recorder = (progress.recorder ??= progress.newRecorder());
   return ignore(at, yield* recorder.append(progress.index, at), progress);
 }

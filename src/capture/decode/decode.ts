@@ -7,7 +7,7 @@ import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { runInTurns } from "../../work/slices.ts";
 import { captureLimits } from "../limits.ts";
 import { decodeBase64, looksLikeBase64 } from "./base64.ts";
-import { Form } from "./form.ts";
+import { type Form, readForm } from "./form.ts";
 import { inflateBytes, inflatedBytesFor, type Method, tooDense, tooLarge } from "./inflate.ts";
 import { LzString } from "./lz_string.ts";
 import { beginsWithData, detectMagic, hasZlibHeader, hintsIn, readHints, type Sent } from "./wrapping.ts";
@@ -85,13 +85,18 @@ class Unwrapping {
   async #unwrapped(body: Uint8Array): Promise<Uint8Array[] | undefined> {
     const magic = detectMagic(body);
     if (magic) return await this.#inflated(magic, body);
-    const form = await this.#readForm(body);
+    // Without a form's Content-Type the body must begin with its data.
+    const form = this.#hinted.isForm || beginsWithData(body) ? await this.#formIn(body, false) : undefined;
     if (form?.data) {
-      this.#sentAt ??= form.field("sent_at") ?? form.field("_");
-      this.#hinted.hints.push(...hintsIn(form.field("compression")));
+      this.#sentAt ??= form.fields.get("sent_at") ?? form.fields.get("_") ?? null;
+      this.#hinted.hints.push(...hintsIn(form.fields.get("compression")));
       return [form.data];
     }
-    return (await this.#byHint(body)) ?? (await this.#unpercent(body)) ?? (await this.#bareBase64(body));
+    const byHint = await this.#byHint(body);
+    if (byHint) return byHint;
+    // Percent-encoded JSON without a form around it.
+    const { data } = body[0] === 0x25 ? await this.#formIn(body, true) : {};
+    return data ? [data] : await this.#bareBase64(body);
   }
 
   #inflated(method: Method, body: Uint8Array): Promise<Uint8Array[]> {
@@ -134,24 +139,11 @@ class Unwrapping {
     return undefined;
   }
 
-  /** A form with a `data` field; without a form's Content-Type the body must begin with it. */
-  async #readForm(body: Uint8Array): Promise<Form | undefined> {
-    if (!this.#hinted.isForm && !beginsWithData(body)) return undefined;
-    return await this.#formIn(body, false);
-  }
-
   async #formIn(body: Uint8Array, isValue: boolean): Promise<Form> {
     this.#lease.acquire(body.length);
-    const form = await runInTurns(new Form(body, isValue).read(sliceBytes), turnSlices);
+    const form = await runInTurns(readForm(body, sliceBytes, isValue), turnSlices);
     this.#lease.release(body.length - (form.data?.length ?? 0));
     return form;
-  }
-
-  /** Percent-encoded JSON without a form around it. */
-  async #unpercent(body: Uint8Array): Promise<Uint8Array[] | undefined> {
-    if (body[0] !== 0x25) return undefined;
-    const { data } = await this.#formIn(body, true);
-    return data && [data];
   }
 
   /** Base64 without a hint, if its content looks like a body; lz-string uses the same letters. */

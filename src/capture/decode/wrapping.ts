@@ -21,7 +21,7 @@ export function readHints({ request: { headers }, query }: Sent): { hints: Hint[
 }
 
 /** The hints that the bytes do not reveal; gzip, zstd and base64 are recognized by their bytes. */
-export function hintsIn(text: string | null): Hint[] {
+export function hintsIn(text: string | null | undefined): Hint[] {
   if (!text) return [];
   const hints: Hint[] = [];
   for (const word of text.toLowerCase().split(",")) {
