@@ -11,28 +11,28 @@ export function openMetrics() {
   return {
     registry,
     eventsReceived: registry.counter("sluice_events_received_total", "Events found in accepted requests."),
-    eventsAccepted: registry.counters<string>(
+    eventsAccepted: registry.counters(
       "sluice_events_accepted_total",
       "Events accepted, by lane.",
       "lane",
       lanes,
     ),
-    eventsIgnored: registry.counters<string>(
+    eventsIgnored: registry.counters(
       "sluice_events_ignored_total",
       "Events ignored, by reason; received = accepted + ignored.",
       "reason",
     ),
-    eventsWarned: registry.counters<string>(
+    eventsWarned: registry.counters(
       "sluice_events_warned_total",
       "Events accepted with a change or a missing property, by warning.",
       "warning",
     ),
-    requestsRefused: registry.counters<string>(
+    requestsRefused: registry.counters(
       "sluice_requests_refused_total",
       "Capture requests refused whole, by code.",
       "code",
     ),
-    eventsStored: registry.counters<string>(
+    eventsStored: registry.counters(
       "sluice_events_stored_total",
       "Events ClickHouse has confirmed.",
       "lane",

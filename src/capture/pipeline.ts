@@ -191,10 +191,7 @@ function openLanes(journal: CaptureJournal, project_id: number, isHistorical: bo
   };
 }
 
-/**
- * Resolves when all rows are as safe as `ack` requires.
- * @throws Fault unavailable when some could not be written.
- */
+/** Resolves when all rows are as safe as `ack` requires. @throws Fault unavailable when some could not be written. */
 async function commit(
   { groups, lanes, recorder }: CaptureProgress,
   accepted: number,

@@ -31,10 +31,7 @@ export function readArguments(
   }
 }
 
-/**
- * A text option, trimmed; undefined when it is absent.
- * @throws UserError (exit 2) when it is blank.
- */
+/** A text option, trimmed; undefined when it is absent. @throws UserError (exit 2) when it is blank. */
 export function optionalText(words: Arguments, name: string): string | undefined {
   const value = words.values[name];
   if (typeof value !== "string") return undefined;
@@ -43,10 +40,7 @@ export function optionalText(words: Arguments, name: string): string | undefined
   return text;
 }
 
-/**
- * A text option, trimmed.
- * @throws UserError (exit 2) when it is absent or blank.
- */
+/** A text option, trimmed. @throws UserError (exit 2) when it is absent or blank. */
 export function requiredText(words: Arguments, name: string): string {
   const text = optionalText(words, name);
   if (text === undefined) throw new UserError(`--${name} is missing`, 2);

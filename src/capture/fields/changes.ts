@@ -44,8 +44,7 @@ export class EventChanges {
 
   begin(source: Uint8Array): void {
     this.source = source;
-    this.count = 0;
-    this.cut = false;
+    this.clear();
     this.#bytes = 0;
     this.texts.length = 0;
     this.#numbers.fill(-1, 0, this.#keys.count * kinds);

@@ -74,10 +74,7 @@ export class Outcomes<Type extends string> {
     return this.#examples ?? [];
   }
 
-  /**
-   * @param index the event's index in the batch.
-   * @param entries hold its entry of the scan's index from `at` on.
-   */
+  /** @param index the event's index in the batch. @param entries hold its entry of the scan's index from `at` on. */
   add(index: number, type: Type, entries?: Int32Array, at = toOffset(0), uuid?: Uint8Array): void {
     if (type !== this.#type) {
       this.#count = this.counts.get(type) ?? 0;

@@ -203,10 +203,7 @@ export class CommitWaiters {
   readonly #waiters: CommitWaiter[] = [];
   #promised: PromiseWithResolvers<void> | undefined;
 
-  /**
-   * Resolves when the group is on the disk.
-   * @throws Fault unavailable when it could not be written.
-   */
+  /** Resolves when the group is on the disk. @throws Fault unavailable when it could not be written. */
   get promise(): Promise<void> {
     if (!this.#promised) {
       this.#promised = Promise.withResolvers<void>();
@@ -266,10 +263,7 @@ export class CommitGroups {
     for (const { group } of this.#joined) if (group.fault) throw group.fault;
   }
 
-  /**
-   * Resolves when all rows are on the disk.
-   * @throws Fault unavailable when some could not be written.
-   */
+  /** Resolves when all rows are on the disk. @throws Fault unavailable when some could not be written. */
   async commit(): Promise<void> {
     for (const { lane, group } of this.#joined) if (lane.group === group) void lane.commit();
     for (const { group } of this.#joined) await group.promise;

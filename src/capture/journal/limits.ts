@@ -7,9 +7,7 @@ export const journalLimits = {
   ledgerBytesMax: 1024 * 1024,
   /** Batches in one segment; a power of two, as its exponent is the bits of a batch's index in its number. */
   segmentBatchesMax: 2 ** 11,
-  /**
-   * Bytes and rows in open blocks of one lane after which its writers wait for the disk: one commit.
-   */
+  /** Bytes and rows in open blocks of one lane after which its writers wait for the disk: one commit. */
   groupBytesMax: 4 * 1024 * 1024,
   groupRowsMax: 50_000,
   /** Empty blocks that a lane keeps for reuse: about one for each year since 1900. */

@@ -50,10 +50,7 @@ export class DiskReserve {
     return this.reserveBytes / 4;
   }
 
-  /**
-   * Acquires bytes for writing.
-   * @throws DiskFullError when they would use the reserve.
-   */
+  /** Acquires bytes for writing. @throws DiskFullError when they would use the reserve. */
   acquire(bytes: number): void {
     if (bytes > this.#writableBytes) this.isLow = true;
     if (this.isLow) throw new DiskFullError("the disk is nearly full");

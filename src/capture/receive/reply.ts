@@ -12,13 +12,10 @@ import type { CaptureResult } from "../capture_options.ts";
 const noRecordings = '{"status":"Ok","quota_limited":["recordings"]}';
 const plain = '{"status":"Ok"}';
 
-/** The reply when all events were accepted without warnings. */
-export function usualReply(request: Request): Response {
-  return replied(request, plain);
-}
-
-export function captureReply(request: Request, result: CaptureResult): Response {
-  return replied(request, result.recordingsUnwanted ? noRecordings : plain);
+export function captureReply(request: Request, recordingsUnwanted = false): Response {
+  // Only browsers send an origin: all others get the same headers, made once.
+  const headers = request.headers.has("origin") ? replyHeaders(request) : usualHeaders;
+  return new Response(recordingsUnwanted ? noRecordings : plain, { headers });
 }
 
 /**
@@ -30,7 +27,7 @@ export async function verboseReply(request: Request, result: CaptureResult): Pro
     return await listReply(request, jsonChunks(verbose(result), 2), result.project_id);
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;
-    return captureReply(request, result);
+    return captureReply(request, result.recordingsUnwanted);
   }
 }
 
@@ -42,12 +39,6 @@ export async function listReply(
 ): Promise<Response> {
   const reply = await slicedTexts(texts, replyHeaders(request));
   return reply instanceof LongReply ? reply.admit(`captures of ${project_id}`) : reply;
-}
-
-function replied(request: Request, text: string): Response {
-  // Only browsers send an origin: all others get the same headers, made once.
-  const headers = request.headers.has("origin") ? replyHeaders(request) : usualHeaders;
-  return new Response(text, { headers });
 }
 
 /** Headers of a reply, with those that let a web page read it. */
@@ -76,10 +67,7 @@ export interface RefusalOptions {
   failed(thrown: unknown, request: Request): Response;
 }
 
-/**
- * The reply to a request that was refused or failed.
- * @param more fields of its body besides the usual ones.
- */
+/** The reply to a request that was refused or failed. @param more fields of its body besides the usual ones. */
 export function captureRefusal(
   thrown: unknown,
   request: Request,

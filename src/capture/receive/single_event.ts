@@ -15,7 +15,7 @@ import { aheadMicrosMax } from "../scan/timestamp.ts";
 import { singleKey } from "../wasm/layout.ts";
 import type { ColumnBatch, ScanArena } from "../wasm/scan_arena.ts";
 import { type ArenaPool, ReceivedBody } from "./received_body.ts";
-import { captureRefusal, type RefusalOptions, usualReply } from "./reply.ts";
+import { captureRefusal, captureReply, type RefusalOptions } from "./reply.ts";
 
 export interface AnswerOptions extends CaptureOptions, RefusalOptions {
   bodyBytesMax: number;
@@ -172,7 +172,7 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
       options.counts.received(1);
       options.counts.accepted(historical_migration ? "historical" : "live", 1);
       if (!historical_migration) options.book.count(project_id, 1);
-      this.#end(usualReply(this.request));
+      this.#end(captureReply(this.request));
     } catch (thrown) {
       this.onFailed(thrown);
     }

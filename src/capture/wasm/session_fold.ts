@@ -94,16 +94,15 @@ export class SessionFold {
     return this.#unread.bytes;
   }
 
-  /**
-   * Folds the block at these bytes of the memory.
-   * @throws Error when it is no block of events.
-   */
+  /** Folds the block at these bytes of the memory. @throws Error when it is no block of events. */
   add(from: number, length: number): void {
     const block = this.input.subarray(from, from + length);
     const { rows, offsets } = columnOffsets(block, readColumns);
     if (rows === 0) return;
     const { names, indexesAt, indexBytes } = numberedNamesAt(block, offsets.event.from);
-    for (const [number, name] of names.entries()) this.#bytes[foldLayout.KINDS + number] = findKind(name);
+    for (const [number, name] of names.entries())
+      this.#bytes[foldLayout.KINDS + number] =
+        1 + kinds.findIndex((kind) => Buffer.compare(kind, name) === 0);
     const base = foldLayout.BLOCK + from;
     const at = (name: (typeof readColumns)[number]) => base + offsets[name].from;
     const [indexes, wasm] = [base + indexesAt, this.#wasm];
@@ -191,13 +190,6 @@ export class SessionFold {
     this.#folded.push(out.filled());
     this.foldedBytes += out.length;
   }
-}
-
-function findKind(name: Uint8Array): number {
-  for (const [which, kind] of kinds.entries()) {
-    if (kind.length === name.length && kind.every((byte, i) => byte === name[i])) return which + 1;
-  }
-  return 0;
 }
 
 function readIndex(bytes: Uint8Array, from: number, width: number, row: number): number {

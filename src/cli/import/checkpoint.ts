@@ -122,10 +122,7 @@ export class Checkpoint {
     this.#writing.catch(() => {});
   }
 
-  /**
-   * Resolves when the file has everything.
-   * @throws UserError when it cannot be written.
-   */
+  /** Resolves when the file has everything. @throws UserError when it cannot be written. */
   async save(): Promise<void> {
     if (this.#writing !== undefined) await this.#writing;
     this.#stale = true;

@@ -172,7 +172,7 @@ export class JsonWalker {
         nesting[depth++] = byte;
         at++;
         next = atFirst;
-      } else if (isWord(byte)) {
+      } else if (byte === 0x74 || byte === 0x66 || byte === 0x6e) {
         at = pastWord(bytes, at, byte);
         next = behind;
       } else {
@@ -276,11 +276,6 @@ function isDigit(byte: number): boolean {
 function digitAt(bytes: Uint8Array, at: number): number {
   if (isDigit(bytes[at]!)) return at;
   throw unexpected(bytes, at);
-}
-
-/** Whether a value that begins with this byte can only be a word. */
-function isWord(first: number): boolean {
-  return first === 0x74 || first === 0x66 || first === 0x6e;
 }
 
 /** The offset after the word that must be at `from`, by its first byte. */

@@ -8,10 +8,7 @@ export function summedJson(content: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ ...content, sum: computeChecksum(content) });
 }
 
-/**
- * The object of a text, without its sum.
- * @throws Error that names the problem of the text.
- */
+/** The object of a text, without its sum. @throws Error that names the problem of the text. */
 export function readSummedJson(text: string): Record<string, unknown> {
   if (text.trim() === "") throw new Error("it is empty");
   const read: unknown = JSON.parse(text);

@@ -26,10 +26,7 @@ export interface JsonSchema {
   [keyword: string]: unknown;
 }
 
-/**
- * The author's example, or the simplest value that fits.
- * @param models the models that references name.
- */
+/** The author's example, or the simplest value that fits. @param models the models that references name. */
 export function makeExample(schema: JsonSchema, models: Record<string, JsonSchema> = {}): unknown {
   if (schema.example !== undefined) return schema.example;
   if (schema.examples?.length) return schema.examples[0];

@@ -67,10 +67,7 @@ export class LongReply extends Response {
     this.#end = end;
   }
 
-  /**
-   * Who reads it, and whether they may continue.
-   * @throws Fault unavailable when they hold too much.
-   */
+  /** Who reads it, and whether they may continue. @throws Fault unavailable when they hold too much. */
   admit(owner: Owner, readmit?: Readmit): this {
     // A reply of a slice or two ends before a right can be revoked.
     if (!this.#held || this.#held.bytes > limits.replySliceBytes) this.#readmit = readmit;

@@ -13,10 +13,7 @@ export function chargeBody(request: object, memory: MemoryBudget, owner?: Owner)
   charges.set(request, { memory, owner });
 }
 
-/**
- * A lease for this request's body, unbounded when the body was not charged.
- * @throws Fault as assign().
- */
+/** A lease for this request's body, unbounded when the body was not charged. @throws Fault as assign(). */
 export function leaseFor(request: Request): MemoryLease {
   const unbounded = () => new MemoryBudget({ bytesMax: Infinity, shareBytesMax: Infinity });
   const { memory = unbounded(), owner } = charges.get(request) ?? {};

@@ -207,8 +207,8 @@ function findExpected(
 const beginningBytes = 256;
 
 /**
- * Files may have been swapped or renamed. A recycled file, too, begins with bytes of another segment; the order of
- * numbers and the ledger distinguish it.
+ * Files may have been swapped or renamed. A recycled file, too, begins with bytes of another segment: of an earlier one,
+ * which the ledger does not expect.
  * @throws UserError in one line when only a wrong name explains a file's contents.
  */
 function refuseMisnamed(
@@ -217,38 +217,26 @@ function refuseMisnamed(
   names: readonly string[],
   expected: ReadonlyMap<string, Expected>,
 ): void {
-  for (const name of names) {
-    const ownName = findName(setup, folder, name, expected);
-    if (ownName === undefined || ownName === name) continue;
+  const { io, lanes } = setup;
+  // Files that return from quarantine are not named after their segment.
+  for (const name of names.filter((text) => !text.endsWith(returnedSuffix))) {
+    const path = `${folder}/${name}`;
+    const [beginning] = io.readParts(path, [{ offset: 0, length: beginningBytes }]) as [Uint8Array];
+    const named = readSegmentName(setup, name);
+    const head = readSegmentHead(setup, beginning);
+    const batch = nativeBatchAt(beginning, 0);
+    const id = head?.id ?? (batch === undefined ? undefined : toSegment(batch));
+    if (id === undefined || (!head && named?.id === id)) continue;
+    const lane = lanes.find((kind) => kind.isNative && expected.has(segmentName(kind, id)));
+    const isEarlier = lane === undefined && named !== undefined && id < named.id;
+    // If the number itself is damaged, no frame with that number is intact.
+    if (!head && (isEarlier || !readNativeFrame(io.read(path), 0, id))) continue;
+    const ownLane = head?.lane ?? lane ?? named?.lane ?? lanes.find(({ isNative }) => isNative)!;
+    const ownName = segmentName(ownLane, id);
+    if (ownName === name) continue;
     throw new UserError(
       `${folder}/${name} has the contents of ${ownName}, since files were renamed or copied; remove it if there is ` +
         `such a file, or give it that name again: mv ${folder}/${name} ${folder}/${ownName}`,
     );
   }
-}
-
-/** The name that certainly belongs to a file; undefined when its own does, or nothing is certain. */
-function findName(
-  setup: JournalSetup,
-  folder: string,
-  name: string,
-  expected: ReadonlyMap<string, Expected>,
-): string | undefined {
-  // Files that return from quarantine are not named after their segment.
-  if (name.endsWith(returnedSuffix)) return undefined;
-  const path = `${folder}/${name}`;
-  const [beginning] = setup.io.readParts(path, [{ offset: 0, length: beginningBytes }]) as [Uint8Array];
-  const named = readSegmentName(setup, name);
-  const head = readSegmentHead(setup, beginning);
-  if (head) return segmentName(head.lane, head.id);
-  const batch = nativeBatchAt(beginning, 0);
-  if (batch === undefined) return undefined;
-  const id = toSegment(batch);
-  // If the number itself is damaged, no frame with that number is intact.
-  if (named?.id === id || !readNativeFrame(setup.io.read(path), 0, id)) return undefined;
-  const lanes = setup.lanes.filter(({ isNative }) => isNative);
-  const lane = lanes.find((laneKind) => expected.has(segmentName(laneKind, id)));
-  // A recycled file that begins with an earlier segment's frames has a later name.
-  const isCertain = lane !== undefined || named === undefined || id > named.id;
-  return isCertain ? segmentName(lane ?? named?.lane ?? lanes[0]!, id) : undefined;
 }

@@ -72,10 +72,7 @@ export class OccurrenceCounter {
     this.#mask = 1023;
   }
 
-  /**
-   * Adds a record and returns how many equal ones came before.
-   * @throws UserError past `recordsMax`.
-   */
+  /** Adds a record and returns how many equal ones came before. @throws UserError past `recordsMax`. */
   add(high: number, low: number): number {
     if (this.#count >= this.#recordsMax) {
       const recordsMax = this.#recordsMax.toLocaleString("en");
