@@ -108,7 +108,9 @@ async function answerAny(
   try {
     const inQuery = query.get("data");
     if (!short || inQuery || !looksLikeJson(body.bytes)) {
-      if (request.method === "GET" && !inQuery) throw withoutData();
+      // A GET has no body: a pixel's events are in its query.
+      if (request.method === "GET" && !inQuery)
+        throw new Fault("method_not_allowed", noDataDetail, { allow: "POST, OPTIONS" });
       const admit = (chunk: Uint8Array) => admitByFirstKey(chunk, { options, arenas }, lease);
       const wire = inQuery ? undefined : short?.body.bytes;
       await body.receive({ request, query, options, admit, wire }, lease);
@@ -134,11 +136,7 @@ async function answerAny(
   }
 }
 
-/** A GET has no body: a pixel's events are in its query. */
-function withoutData(): Fault {
-  const detail = 'Method "GET" not allowed without data in the query. Send events with POST.';
-  return new Fault("method_not_allowed", detail, { allow: "POST, OPTIONS" });
-}
+const noDataDetail = 'Method "GET" not allowed without data in the query. Send events with POST.';
 
 /**
  * Looks for the key in the first bytes of a body, plain or in gzip. From then on its memory counts for its project.

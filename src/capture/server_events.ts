@@ -35,19 +35,13 @@ export function openServerEvents(options: CaptureOptions): PersonParts["send"] {
     } finally {
       body.close();
     }
-    return await isShown(journal.stored(journal.live), waitMsMax);
+    const isShown = withinMs(journal.stored(journal.live), waitMsMax).then(() => true);
+    return await isShown.catch((thrown: unknown) => {
+      if (thrown instanceof DeadlineError) return false;
+      throw thrown;
+    });
   };
 }
 
 /** Instead of a client's key; it opens nothing, since the project is known. */
 const serverKey = "server";
-
-async function isShown(stored: Promise<void>, msMax: number): Promise<boolean> {
-  try {
-    await withinMs(stored, msMax);
-    return true;
-  } catch (thrown) {
-    if (thrown instanceof DeadlineError) return false;
-    throw thrown;
-  }
-}

@@ -93,18 +93,13 @@ async function create(words: Arguments, context: CliContext): Promise<number> {
     const organization_id = organization ?? (await oldestOrganizationId(sql));
     if (organization_id === undefined)
       throw new UserError("there is no organization yet: start the server once to make one");
-    return createOrExplain(sql, { organization_id, name, ...(api_token === undefined ? {} : { api_token }) });
+    const fields = { organization_id, name, ...(api_token === undefined ? {} : { api_token }) };
+    return await createProject(sql, fields).catch((thrown: unknown) => {
+      throw thrown instanceof Fault ? new UserError(thrown.detail) : thrown;
+    });
   });
   context.print(words.values["json"] ? JSON.stringify(project) : formatAccount(project));
   return 0;
-}
-
-async function createOrExplain(sql: Postgres, project: Parameters<typeof createProject>[1]) {
-  try {
-    return await createProject(sql, project);
-  } catch (reason) {
-    throw reason instanceof Fault ? new UserError(reason.detail) : reason;
-  }
 }
 
 function formatAccount({ id, api_token, name }: Project): string {

@@ -42,7 +42,8 @@ async function readAs(request: Request, rule: Rule, bytes: Uint8Array): Promise<
     case "application/json":
       return readJson(bytes);
     case "application/x-www-form-urlencoded":
-      return readFormFields(rule, readForm(bytes));
+      if (formFault(bytes)) throw new Fault("parse_error", `Form parse error - ${formFault(bytes)}`);
+      return readFormFields(rule, new URLSearchParams(new TextDecoder().decode(bytes)));
     case "multipart/form-data":
       return readFormFields(rule, await readParts(bytes, type));
     default:
@@ -60,12 +61,6 @@ function readJson(bytes: Uint8Array): unknown {
     // The parser's own message begins with the same words.
     throw new Fault("parse_error", `JSON parse error - ${reason.replace(/^JSON Parse error: /i, "")}`);
   }
-}
-
-function readForm(bytes: Uint8Array): URLSearchParams {
-  const wrong = formFault(bytes);
-  if (wrong) throw new Fault("parse_error", `Form parse error - ${wrong}`);
-  return new URLSearchParams(new TextDecoder().decode(bytes));
 }
 
 async function readParts(bytes: Uint8Array, type: string): Promise<URLSearchParams> {

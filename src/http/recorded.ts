@@ -80,7 +80,8 @@ export async function recorded<Answered>(
     if (isRefused) await dropChange(sql, id).catch(() => {});
     throw thrown;
   }
-  const created_id = readMadeId(answered);
+  const { id: made } = Object(answered) as { id?: unknown };
+  const created_id = typeof made === "string" || typeof made === "number" ? String(made) : undefined;
   const organization = change.home === "organizations" ? created_id : undefined;
   await endChange(sql, id, status, created_id, organization).catch((thrown: unknown) => {
     const about = { request_id: readRequestId(change.request), reason: toReason(thrown) };
@@ -112,11 +113,6 @@ function toBegunChange(change: RecordedChange, at: Date): BegunChange {
     fields: change.method === "PATCH" ? Object.keys(body ?? {}) : [],
     at,
   };
-}
-
-function readMadeId(answered: unknown): string | undefined {
-  const { id } = Object(answered) as { id?: unknown };
-  return typeof id === "string" || typeof id === "number" ? String(id) : undefined;
 }
 
 function words(path: string): string[] {

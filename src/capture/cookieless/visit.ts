@@ -63,8 +63,10 @@ export function readCookieless(
   const isDone =
     !isSentinel && (historical_migration || rangeText(row.distinct_id).startsWith(distinctIdPrefix));
   if (isDone) return scrub(bytes, item, undefined);
-  const refused = findVisitRefusal(row);
-  if (refused) return refused;
+  // Cookieless ids are not merged, since they last a day.
+  if (sameName(row.event, "$create_alias") || sameName(row.event, "$merge_dangerously"))
+    return "cookieless_unsupported_event";
+  if (sameName(row.event, "$identify")) return "cookieless_stateless_no_identify";
   if (!context?.enabled) return "cookieless_team_disabled";
   const facts = readVisitorFacts(row.properties.source, row.properties.from);
   const { $ip, $raw_user_agent, $cookieless_extra = "", $host, $timezone } = facts;
@@ -84,13 +86,6 @@ export function readCookieless(
   const traits = { project_id: row.project_id, address, site, user_agent: $raw_user_agent };
   const extra = $cookieless_extra.slice(0, captureLimits.cookielessExtraCharsMax);
   return scrub(bytes, item, hashVisitor(salt, day, { ...traits, extra }));
-}
-
-/** Cookieless ids are not merged, since they last a day. */
-function findVisitRefusal({ event }: Row): Reason | undefined {
-  if (sameName(event, "$create_alias") || sameName(event, "$merge_dangerously"))
-    return "cookieless_unsupported_event";
-  return sameName(event, "$identify") ? "cookieless_stateless_no_identify" : undefined;
 }
 
 /** @throws Fault unavailable when the scanned body holds cookieless events: a day's salt is missing. */

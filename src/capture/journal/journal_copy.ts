@@ -49,7 +49,12 @@ async function copySegment(options: JournalCopy, name: string): Promise<Segment 
   for (let attempt = 1; ; attempt++) {
     const expected = new Ledger(setup, folder).read().expected.get(name);
     const before = readInode(io, from);
-    if (before === undefined || !(await copied(() => copy(from, to))) || readInode(io, from) !== before) {
+    const copying = before === undefined ? Promise.resolve(false) : copy(from, to).then(() => true);
+    const isCopied = await copying.catch((thrown: unknown) => {
+      if (toCode(thrown) === "ENOENT") return false;
+      throw thrown;
+    });
+    if (!isCopied || readInode(io, from) !== before) {
       // It was finished, and its file may hold another segment by now.
       io.remove(to);
       return undefined;
@@ -69,16 +74,6 @@ async function copySegment(options: JournalCopy, name: string): Promise<Segment 
     }
     io.remove(to);
     if (!isDamaged) return undefined;
-  }
-}
-
-async function copied(copy: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await copy();
-    return true;
-  } catch (thrown) {
-    if (toCode(thrown) === "ENOENT") return false;
-    throw thrown;
   }
 }
 

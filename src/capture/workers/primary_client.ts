@@ -29,7 +29,11 @@ export class PrimaryClient implements SharedBook {
 
   admit(project_id: number, type: string, count: number, now: number): number | Promise<number> {
     const minute = Math.floor(now / minuteMicros);
-    if (minute !== this.#minute) this.#beginMinute(minute);
+    if (minute !== this.#minute) {
+      this.drain();
+      this.#full.clear();
+      this.#minute = minute;
+    }
     const full = this.#full.get(`${project_id} ${type}`);
     if (!full) return this.#admit({ project_id, type, minute: toPeriod(type, now), count });
     full.count += count;
@@ -48,12 +52,6 @@ export class PrimaryClient implements SharedBook {
     clearInterval(this.#timer);
     this.#sendLive();
     this.drain();
-  }
-
-  #beginMinute(minute: number): void {
-    this.drain();
-    this.#full.clear();
-    this.#minute = minute;
   }
 
   /** Requests from worker 1 how many may be listed; it counts the others. */

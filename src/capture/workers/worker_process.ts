@@ -105,7 +105,10 @@ export class WorkerProcess {
       ready: (child) => this.#live(child),
       received: (message) => this.#open?.receive(message as RpcMessage),
       isBusy: (reason) => reason.includes("is in use by process"),
-      farewell: () => this.#stopRequests(),
+      farewell: async () => {
+        await this.#link?.request("stop", undefined, limits.stopRequestsMsMax).catch(() => {});
+        this.#farewell.resolve();
+      },
       stopMsMax: limits.stopMsMax - limits.stopRequestsMsMax,
       kill: () => {},
       log,
@@ -119,7 +122,9 @@ export class WorkerProcess {
       ...answers,
       log: (line: string) => this.#pass(log, line),
       ready: () => {
-        this.#begin(link);
+        this.#before = countedBy(this.#last, this.#before);
+        this.#last = {};
+        this.#link = link;
         if (isFlushing()) link.send("flush");
         ready.resolve();
       },
@@ -132,12 +137,6 @@ export class WorkerProcess {
     return ready.promise;
   }
 
-  #begin(link: Rpc): void {
-    this.#before = countedBy(this.#last, this.#before);
-    this.#last = {};
-    this.#link = link;
-  }
-
   #end(): void {
     this.#link = undefined;
     const { ownDir } = this.#options.config;
@@ -146,11 +145,6 @@ export class WorkerProcess {
     const before = this.#last["sluice_journal_pending_events"]?.lines[0]?.[1] ?? 0;
     // The number of events is known only when they are read.
     this.#last = { ...this.#last, ...toPendingGauges(Math.max(before, 1), bytes) };
-  }
-
-  async #stopRequests(): Promise<void> {
-    await this.#link?.request("stop", undefined, limits.stopRequestsMsMax).catch(() => {});
-    this.#farewell.resolve();
   }
 
   #pass(log: Log, line: string): void {

@@ -137,7 +137,13 @@ export class Checkpoint {
   async #write(): Promise<void> {
     while (this.#stale) {
       this.#stale = false;
-      if (this.path !== undefined) await replaceFile(this.path, JSON.stringify(this.#state));
+      if (this.path === undefined) continue;
+      await writeDurably(systemIo, this.path, JSON.stringify(this.#state)).catch((thrown: unknown) => {
+        const reason = toReason(thrown);
+        throw new UserError(
+          `cannot write the checkpoint ${this.path} (${reason}); --state puts it elsewhere`,
+        );
+      });
     }
   }
 }
@@ -148,16 +154,6 @@ async function readState(path: string): Promise<State | undefined> {
   const state = jsonIn(await file.text()) as Partial<State> | null | undefined;
   if (state?.sluice_import === 1 && state.identity && state.counts && state.above) return state as State;
   throw new UserError(`${path} is not a checkpoint of this command; move it, or set another --state`);
-}
-
-async function replaceFile(path: string, text: string): Promise<void> {
-  try {
-    await writeDurably(systemIo, path, text);
-  } catch (thrown) {
-    throw new UserError(
-      `cannot write the checkpoint ${path} (${toReason(thrown)}); --state puts it elsewhere`,
-    );
-  }
 }
 
 function findDifference(was: ImportInputs, is: ImportInputs): string | undefined {

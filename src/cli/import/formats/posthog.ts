@@ -24,7 +24,14 @@ export function mapPosthog(record: JsonRecord, rules: TimeRules): RecordOutcome 
     if (json !== undefined) item.set(name, json);
   }
   item.set("timestamp", JSON.stringify(time.text));
-  item.set("properties", raw.withFields(properties, readColumns(row)));
+  const columns = Object.entries(ofRow).map(([column, name]) => [name, row.get(column) ?? "null"] as const);
+  item.set(
+    "properties",
+    raw.withFields(
+      properties,
+      columns.filter(([, json]) => raw.hasValue(json)),
+    ),
+  );
   putPerson(row, item);
   return { is: "rewritten", text: raw.writeRawFields(item) };
 }
@@ -36,13 +43,6 @@ function objectText(json: string | undefined): string | undefined {
   if (json.charCodeAt(0) !== 0x22) return undefined;
   const text = (JSON.parse(json) as string).trim() || "{}";
   return raw.jsonObject(text) && text;
-}
-
-function readColumns(row: raw.RawFields): [string, string][] {
-  return Object.entries(ofRow).flatMap(([column, name]) => {
-    const json = row.get(column);
-    return raw.hasValue(json) ? [[name, json] as [string, string]] : [];
-  });
 }
 
 /**
