@@ -2,7 +2,6 @@
 
 import { readIso } from "../../../capture/scan/timestamp.ts";
 import { readWrittenTime } from "../../../capture/scan/written_time.ts";
-import { toBytes } from "../../../core/bytes.ts";
 import { type RecordOutcome, rejected } from "./record.ts";
 
 /** How far ahead of the clock a timestamp may lie before the server would replace it, in ms. */
@@ -22,7 +21,13 @@ const rfc3339 =
 
 /** Milliseconds since 1970 of an RFC 3339 time (`2024-05-01T10:00:00.123+02:00`); NaN for any other text. */
 export function rfc3339Ms(text: string): number {
-  return rfc3339.test(text) ? Math.floor(readIso(toBytes(text), 0, text.length) / 1000) : Number.NaN;
+  if (!rfc3339.test(text)) return Number.NaN;
+  const day = Number(text.slice(8, 10));
+  // Date.parse takes 30 February for 1 March.
+  if (day > 28 && new Date(Date.parse(text.slice(0, 10))).getUTCDate() !== day) return Number.NaN;
+  // A leap second counts as the first second of the next minute.
+  if (text.startsWith("60", 17)) return Date.parse(`${text.slice(0, 17)}59${text.slice(19)}`) + 1000;
+  return Date.parse(text);
 }
 
 /** Rules by which the times of one import are read. */
@@ -70,7 +75,7 @@ export function readTimestamp(value: unknown, dates: TimeRules["dates"]): Timest
   const text = String(value);
   const ms = rfc3339Ms(text);
   if (!Number.isNaN(ms)) return { ms, text };
-  const bytes = toBytes(text);
+  const bytes = Buffer.from(text);
   const iso = readIso(bytes, 0, bytes.length);
   return fromMicros(Number.isNaN(iso) ? readWrittenTime(text, { numericDates: dates }) : iso);
 }
