@@ -8,36 +8,28 @@ export type CaptureMetrics = ReturnType<typeof openMetrics>;
 export function openMetrics() {
   const registry = new Registry();
   const lanes = ["live", "historical", "recordings"];
+  const counters = (name: string, help: string, label: string, values?: readonly string[]) =>
+    registry.counters(name, help, label, values);
   return {
     registry,
     eventsReceived: registry.counter("sluice_events_received_total", "Events found in accepted requests."),
-    eventsAccepted: registry.counters(
-      "sluice_events_accepted_total",
-      "Events accepted, by lane.",
-      "lane",
-      lanes,
-    ),
-    eventsIgnored: registry.counters(
+    eventsAccepted: counters("sluice_events_accepted_total", "Events accepted, by lane.", "lane", lanes),
+    eventsIgnored: counters(
       "sluice_events_ignored_total",
       "Events ignored, by reason; received = accepted + ignored.",
       "reason",
     ),
-    eventsWarned: registry.counters(
+    eventsWarned: counters(
       "sluice_events_warned_total",
       "Events accepted with a change or a missing property, by warning.",
       "warning",
     ),
-    requestsRefused: registry.counters(
+    requestsRefused: counters(
       "sluice_requests_refused_total",
       "Capture requests refused whole, by code.",
       "code",
     ),
-    eventsStored: registry.counters(
-      "sluice_events_stored_total",
-      "Events ClickHouse has confirmed.",
-      "lane",
-      lanes,
-    ),
+    eventsStored: counters("sluice_events_stored_total", "Events ClickHouse has confirmed.", "lane", lanes),
     flushSeconds: registry.histogram(
       "sluice_flush_seconds",
       "Time from sealing a segment to ClickHouse's confirmation.",

@@ -4,6 +4,7 @@
 
 import { readFileSync } from "node:fs";
 import { toBytes } from "../../core/bytes.ts";
+import { wordsIn } from "../../core/words.ts";
 import { columnOffsets, numberedNamesAt } from "../../storage/native/column_offsets.ts";
 import { ByteColumn, microsType, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
 import { knownKeys } from "../fields/event_fields.ts";
@@ -37,15 +38,7 @@ const columns: readonly (readonly [name: string, type: string])[] = [
   ["counted", "Array(UInt32)"],
 ];
 
-const readColumns = [
-  "uuid",
-  "project_id",
-  "event",
-  "timestamp",
-  "distinct_id",
-  "properties",
-  "created_at",
-] as const;
+const foldedColumns = wordsIn("uuid project_id timestamp distinct_id properties created_at");
 
 /** Kinds that `counted` has of an event beside its hash: the same numbers as src/storage/events/sessions.ts has. */
 const kinds = ["$pageview", "$autocapture", "$screen"].map(toBytes);
@@ -97,41 +90,28 @@ export class SessionFold {
   /** Folds the block at these bytes of the memory. @throws Error when it is no block of events. */
   add(from: number, length: number): void {
     const block = this.input.subarray(from, from + length);
-    const { rows, offsets } = columnOffsets(block, readColumns);
+    const { rows, offsets } = columnOffsets(block, [...foldedColumns, "event"]);
     if (rows === 0) return;
     const { names, indexesAt, indexBytes } = numberedNamesAt(block, offsets.event.from);
     for (const [number, name] of names.entries())
       this.#bytes[foldLayout.KINDS + number] =
         1 + kinds.findIndex((kind) => Buffer.compare(kind, name) === 0);
     const base = foldLayout.BLOCK + from;
-    const at = (name: (typeof readColumns)[number]) => base + offsets[name].from;
+    const [uuids, projects, timestamps, ids, properties, arrivals] = foldedColumns.map(
+      (name) => base + offsets[name].from,
+    ) as [number, number, number, number, number, number];
     const [indexes, wasm] = [base + indexesAt, this.#wasm];
-    const [uuid, project, timestamp, created] = [
-      at("uuid"),
-      at("project_id"),
-      at("timestamp"),
-      at("created_at"),
-    ];
-    this.#open({
-      rows,
-      row: 0,
-      uuids: uuid,
-      projects: project,
-      kinds: foldLayout.KINDS,
-      indexes,
-      indexBytes,
-    });
-    const texts = { ids: at("distinct_id"), properties: at("properties") };
-    this.#open({ timestamps: timestamp, ...texts, arrivals: created });
+    this.#open({ rows, row: 0, kinds: foldLayout.KINDS, indexes, indexBytes });
+    this.#open({ uuids, projects, timestamps, ids, properties, arrivals });
     const listed = (list: number, nth: number): ListedEvent => {
       const numbers = this.#words.subarray((list >> 2) + nth * foldUnreadNumbers);
       const [row, id, idLength, text, textLength] = numbers as unknown as readonly [number, ...number[]];
       return {
-        uuid: uuid + row * 16,
-        project: project + row * 4,
+        uuid: uuids + row * 16,
+        project: projects + row * 4,
         event: names[readIndex(this.#bytes, indexes, indexBytes, row)]!,
-        timestamp: timestamp + row * 8,
-        created: created + row * 8,
+        timestamp: timestamps + row * 8,
+        created: arrivals + row * 8,
         id: [id!, idLength!],
         text: [text!, textLength!],
       };
