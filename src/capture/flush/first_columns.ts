@@ -3,6 +3,7 @@
 
 import { eventDaysCounted } from "../../storage/events/event_days.ts";
 import { BlockReader } from "../../storage/native/block_reader.ts";
+import { numberedNamesAt, readIndex } from "../../storage/native/column_offsets.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
 import { columnsThrough, cutColumn } from "../../storage/native/native_cut.ts";
 import { type JournalIo, readWhole } from "../journal/journal_io.ts";
@@ -35,10 +36,12 @@ export function thinOldRows(block: Uint8Array, now: number): Uint8Array {
     values.push(cutColumn(read, type, rows, 0, rows));
   }
   const [uuids, projects, events, times] = values as [Uint8Array, Uint8Array, Uint8Array, Uint8Array];
-  const names = readLowCardinality(events, rows);
-  const chosenRows = chooseRows(rows, { projects, times, names }, (now - uncountedMs) * 1000);
+  const { indexesAt, indexBytes } = numberedNamesAt(events, 0);
+  const indexes = events.subarray(indexesAt);
+  const readName = (row: number) => readIndex(indexes, indexBytes, row);
+  const chosenRows = chooseRows(rows, { projects, times, readName }, (now - uncountedMs) * 1000);
   if (chosenRows.length === rows) return block;
-  const out = new ByteColumn(chosenRows.length * 32 + names.head.length + 256);
+  const out = new ByteColumn(chosenRows.length * 32 + indexesAt + 256);
   writeBlockHead(out, heads.length, chosenRows.length);
   const writeRows = (source: Uint8Array, width: number): void => {
     for (const row of chosenRows) out.raw(source, row * width, (row + 1) * width);
@@ -48,43 +51,24 @@ export function thinOldRows(block: Uint8Array, now: number): Uint8Array {
   writeColumnHead(out, ...heads[1]);
   writeRows(projects, 4);
   writeColumnHead(out, ...heads[2]);
-  out.raw(names.head);
+  // All of it before the number of rows.
+  out.raw(events, 0, indexesAt - 8);
   out.u64(BigInt(chosenRows.length));
-  writeRows(names.indexes, names.width);
+  writeRows(indexes, indexBytes);
   writeColumnHead(out, ...heads[3]);
   writeRows(times, 8);
   return out.filled();
 }
 
-interface Names {
-  /** All bytes before the number of rows. */
-  head: Uint8Array;
-  count: number;
-  indexes: Uint8Array;
-  /** Bytes of an index. */
-  width: number;
-}
-
-function readLowCardinality(column: Uint8Array, rows: number): Names {
-  const read = new BlockReader(column);
-  read.slice(8);
-  const width = 1 << Number(read.u64() & 255n);
-  const count = Number(read.u64());
-  read.strings(count, 0, 0);
-  const head = read.between(0, read.at);
-  read.slice(8);
-  return { head, count, indexes: read.slice(rows * width), width };
-}
-
 /** The rows since then, in microseconds, and the latest of each project and name, in rising order. */
 function chooseRows(
   rows: number,
-  { projects, times, names }: { projects: Uint8Array; times: Uint8Array; names: Names },
+  read: { projects: Uint8Array; times: Uint8Array; readName: (row: number) => number },
   since: number,
 ): number[] {
-  const [projectsView, timesView, indexes] = [projects, times, names.indexes].map(
+  const [projectsView, timesView] = [read.projects, read.times].map(
     ({ buffer, byteOffset, byteLength }) => new DataView(buffer, byteOffset, byteLength),
-  ) as [DataView, DataView, DataView];
+  ) as [DataView, DataView];
   const readTime = (row: number): number =>
     timesView.getInt32(row * 8 + 4, true) * 2 ** 32 + timesView.getUint32(row * 8, true);
   const latest = new Map<number, number>();
@@ -93,17 +77,13 @@ function chooseRows(
     const time = readTime(row);
     if (time >= since) recent.push(row);
     else {
-      const name = projectsView.getUint32(row * 4, true) * names.count + readIndex(indexes, row, names.width);
+      // A block has fewer names than 2 ** 20.
+      const name = projectsView.getUint32(row * 4, true) * 2 ** 20 + read.readName(row);
       const before = latest.get(name);
       if (before === undefined || time > readTime(before)) latest.set(name, row);
     }
   }
   return [...recent, ...latest.values()].toSorted((a, b) => a - b);
-}
-
-function readIndex(indexes: DataView, row: number, width: number): number {
-  if (width === 1) return indexes.getUint8(row);
-  return width === 2 ? indexes.getUint16(row * 2, true) : indexes.getUint32(row * 4, true);
 }
 
 /** Bytes of uuid, project_id, event and timestamp for each row, where a block has up to 65,536 names. */

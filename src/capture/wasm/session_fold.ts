@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { toBytes } from "../../core/bytes.ts";
 import { wordsIn } from "../../core/words.ts";
-import { columnOffsets, numberedNamesAt } from "../../storage/native/column_offsets.ts";
+import { columnOffsets, numberedNamesAt, readIndex } from "../../storage/native/column_offsets.ts";
 import { ByteColumn, microsType, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
 import { knownKeys } from "../fields/event_fields.ts";
 import { layout, paddingBytes } from "./layout.ts";
@@ -109,7 +109,7 @@ export class SessionFold {
       return {
         uuid: uuids + row * 16,
         project: projects + row * 4,
-        event: names[readIndex(this.#bytes, indexes, indexBytes, row)]!,
+        event: names[readIndex(this.#bytes.subarray(indexes), indexBytes, row)]!,
         timestamp: timestamps + row * 8,
         created: arrivals + row * 8,
         id: [id!, idLength!],
@@ -170,10 +170,4 @@ export class SessionFold {
     this.#folded.push(out.filled());
     this.foldedBytes += out.length;
   }
-}
-
-function readIndex(bytes: Uint8Array, from: number, width: number, row: number): number {
-  let index = 0;
-  for (let byte = width - 1; byte >= 0; byte--) index = index * 256 + bytes[from + row * width + byte]!;
-  return index;
 }

@@ -36,3 +36,10 @@ export function numberedNamesAt(block: Uint8Array, from: number) {
   const names = Array.from({ length: Number(read.u64()) }, () => read.slice(read.varuint()));
   return { names, indexesAt: read.at + 8, indexBytes };
 }
+
+/** The number of a row's name, of so many bytes, among those of numberedNamesAt(). */
+export function readIndex(indexes: Uint8Array, indexBytes: number, row: number): number {
+  let index = 0;
+  for (let byte = indexBytes - 1; byte >= 0; byte--) index = index * 256 + indexes[row * indexBytes + byte]!;
+  return index;
+}
