@@ -151,11 +151,12 @@ test("one long event, text, number or stretch of white space is worked off in sl
       expect(slices).toBeGreaterThan(encoded.length / 200_000);
       const whole = scanOf(body);
       expect([scan.shape, scan.items, scan.count]).toEqual([whole.shape, whole.items, whole.count]);
-      // Outside of an arena every event may name a key twice, as far as the scan knows.
+      // Outside of an arena every event may name a key twice, as far as the scan knows, and none has a shape.
       const shown = ({ entries, count }: EventIndex) =>
-        [...entries.subarray(0, count * entryLength)].map((value, at) =>
-          at % entryLength === field.altered ? value & alteration.characters : value,
-        );
+        [...entries.subarray(0, count * entryLength)].map((value, at) => {
+          if (Math.floor((at % entryLength) / 2) * 2 === field.shape) return 0;
+          return at % entryLength === field.altered ? value & alteration.characters : value;
+        });
       expect(shown(scan)).toEqual(shown(whole));
     }
   }
