@@ -1,7 +1,6 @@
 // Appends the events of a scanned body to the open blocks of its lane, slice by slice.
 
-import { yieldToEventLoop } from "../core/clock.ts";
-import { runAtOnce, runInTurns, type Slices } from "../work/slices.ts";
+import { runAtOnce, runInTurns, type Slices, yieldToEventLoop } from "../core/clock.ts";
 import {
   type AppendContext,
   type AppendedSlice,

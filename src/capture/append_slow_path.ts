@@ -1,7 +1,7 @@
 // The slow path of the append: events one by one, of which a long snapshot takes several turns.
 
+import type { Slices } from "../core/clock.ts";
 import { mergeKind } from "../persons/merge.ts";
-import type { Slices } from "../work/slices.ts";
 import type { CaptureJournal, EventLane } from "./capture_journal.ts";
 import type { BodyQuota } from "./daily_quota/daily_quotas.ts";
 import type { DefinitionBook } from "./definitions/definition_book.ts";

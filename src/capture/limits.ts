@@ -1,4 +1,4 @@
-// Bounds of capture, with their units and reasons; those of the journal, the flush and definitions are in their folders.
+// Bounds of capture, with their units and reasons. The journal, the flush and definitions have their own.
 
 import { personLimits } from "../persons/limits.ts";
 import { uploadLimits } from "../work/bodies/limits.ts";

@@ -114,6 +114,26 @@ function resumeNext(): void {
 /** Unused entries at the front of the queue before it is moved. */
 const queueFrontMax = 1024;
 
+/** Work that pauses after each slice. */
+export type Slices<Made> = Generator<void, Made>;
+
+/** Runs the work to its end, with a turn of the event loop after the first slice, and then after every `turnSlices`. */
+export async function runInTurns<Made>(work: Slices<Made>, turnSlices = 1): Promise<Made> {
+  for (let slice = 0; ; slice++) {
+    const { done, value } = work.next();
+    if (done) return value;
+    if (slice % turnSlices === 0) await yieldToEventLoop();
+  }
+}
+
+/** Runs the work to its end in this turn. */
+export function runAtOnce<Made>(work: Slices<Made>): Made {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
 /** A time-out. The work itself is not stopped; a late result is dropped. */
 export class DeadlineError extends Error {
   readonly code = "TIMEOUT";

@@ -52,23 +52,3 @@ export async function primed<Chunk>(
     }
   })();
 }
-
-/** Work that pauses after each slice. */
-export type Slices<Made> = Generator<void, Made>;
-
-/** Runs the work to its end, with a turn of the event loop after the first slice, and then after every `turnSlices`. */
-export async function runInTurns<Made>(work: Slices<Made>, turnSlices = 1): Promise<Made> {
-  for (let slice = 0; ; slice++) {
-    const { done, value } = work.next();
-    if (done) return value;
-    if (slice % turnSlices === 0) await yieldToEventLoop();
-  }
-}
-
-/** Runs the work to its end in this turn. */
-export function runAtOnce<Made>(work: Slices<Made>): Made {
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-  }
-}

@@ -1,5 +1,14 @@
 import { expect, test } from "bun:test";
-import { nextTurn, type Polled, PolledSet, yieldToEventLoop } from "../../src/core/clock.ts";
+import {
+  nextTurn,
+  type Polled,
+  PolledSet,
+  runAtOnce,
+  runInTurns,
+  type Slices,
+  yieldToEventLoop,
+} from "../../src/core/clock.ts";
+import { countTurns } from "../support/turns.ts";
 
 test("of many that work off something long, one goes on in a turn of the loop", async () => {
   let turn = 0;
@@ -68,4 +77,16 @@ test("members of a set are polled until none is left, and few act in one tick", 
   expect(set.delete(members[0]!)).toBe(false);
   // Its timer has ended, and begins anew.
   expect(await polled()).toEqual([[0, 1, 2, 3, 4], 2]);
+});
+
+test("work in slices gives others a turn after its first slice, and after so many more", async () => {
+  function* counting(): Slices<string> {
+    for (let slice = 0; slice < 6; slice++) yield;
+    return "made";
+  }
+  expect(runAtOnce(counting())).toBe("made");
+  const turns = (turnSlices: number) =>
+    countTurns(async () => expect(await runInTurns(counting(), turnSlices)).toBe("made"));
+  expect(await turns(1)).toBeGreaterThanOrEqual(6);
+  expect(await turns(4)).toBeLessThan(await turns(1));
 });

@@ -4,17 +4,13 @@ import { expect, test } from "bun:test";
 import { accessLimits } from "../../src/access/limits.ts";
 import { exportLimits } from "../../src/batch_exports/limits.ts";
 import { captureLanes } from "../../src/capture/capture_journal.ts";
-import { fitImportBatch } from "../../src/capture/columns/block.ts";
 import { journalLimits } from "../../src/capture/journal/limits.ts";
 import { batchId, segmentId } from "../../src/capture/journal/segments/segment.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
-import { importLimits } from "../../src/cli/import/limits.ts";
 import { limits } from "../../src/core/limits.ts";
 import { retentionLimits } from "../../src/event_retention/limits.ts";
 import { chdbServerLimits } from "../../src/storage/chdb_server/limits.ts";
 import { clickhouseLimits } from "../../src/storage/clickhouse/limits.ts";
-import { engineBounds } from "../../src/storage/embedded/engine_config.ts";
-import { embeddedLimits } from "../../src/storage/embedded/limits.ts";
 import { storageLimits } from "../../src/storage/limits.ts";
 import { subscriptionLimits } from "../../src/subscriptions/limits.ts";
 import { uploadLimits } from "../../src/work/bodies/limits.ts";
@@ -32,29 +28,6 @@ test("a batch number has 11 bits of place and 12 of journal, and fits 64 bits un
   expect(BigInt.asUintN(64, batch)).toBe(batch);
   expect(batch >> 11n).toBe(last);
   expect(last & 0xfffn).toBe(0xfffn);
-});
-
-test("a segment holds what the reserve of the disk and an INSERT allow", () => {
-  expect(journalLimits.diskReserveBytesMax).toBe(4 * captureLimits.historicalSegmentBytesMax);
-  expectRising(journalLimits.diskReserveBytesMin, journalLimits.diskReserveBytesMax);
-  expectRising(captureLimits.batchBytesMax, 256 * 1024 * 1024);
-  expect(captureLimits.insertPartitionsMax).toBeLessThanOrEqual(journalLimits.segmentBatchesMax);
-  expect(captureLimits.snapshotBytesMax).toBeLessThanOrEqual(captureLimits.snapshotSegmentBytesMax);
-});
-
-test("INSERTs that run at once leave memory of the smallest engine to reads and merges", () => {
-  // As read, squashed to one block, sorted, and compressed.
-  const timesBytes = 4;
-  const { batchBytesMax, importBatchBytesMax, historicalFlushesMax, liveSegmentBytesMax } = captureLimits;
-  const gibibytes = [1, 2, 4, 8, 24, 64].map((gibibyte) => gibibyte * 2 ** 30);
-  for (const { serverBytes } of gibibytes.map(engineBounds)) {
-    const atOnce = fitImportBatch(serverBytes) * historicalFlushesMax + batchBytesMax + liveSegmentBytesMax;
-    if (serverBytes >= embeddedLimits.engineMemoryBytesMin) {
-      expect(atOnce * timesBytes).toBeLessThanOrEqual(serverBytes / 2);
-    }
-  }
-  expect(fitImportBatch(embeddedLimits.engineMemoryBytesMin)).toBe(batchBytesMax);
-  expect(fitImportBatch(12 * 2 ** 30)).toBeWithin(96 * 2 ** 20, importBatchBytesMax + 1);
 });
 
 test("a living process is seen before others give it up", () => {
@@ -76,14 +49,6 @@ test("what ends in order waits less long than what waits for it", () => {
   // A revoked key stops working within 5 s, and an unknown one has its answer within 5 s.
   expectRising(accessLimits.foundAgeMsMax, 5000);
   expectRising(accessLimits.keysReadMsMax, 5000);
-  expect(captureLimits.saltMadeAheadMs).toBeGreaterThan(-captureLimits.cookielessDayBeginsMs);
-});
-
-test("a reply lists every ignored event of a v1 request and of an import's body", () => {
-  expect(captureLimits.v1EventsMax).toBeLessThanOrEqual(captureLimits.ignoredListMax);
-  expect(importLimits.bodyRowsMax).toBeLessThanOrEqual(captureLimits.ignoredListMax);
-  expectRising(limits.eventBytesMax, importLimits.recordBytesMax, importLimits.bodyBytesMax);
-  expect(captureLimits.v1InflatedBytesMax).toBeLessThanOrEqual(limits.inflatedBytesMax);
 });
 
 test("shares of the memory for bodies rise with how short the bodies are", () => {

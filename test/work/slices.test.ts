@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../src/core/limits.ts";
-import { mapInSlices, runAtOnce, runInTurns, type Slices, slices } from "../../src/work/slices.ts";
+import { mapInSlices, slices } from "../../src/work/slices.ts";
 import { countTurns } from "../support/turns.ts";
 
 test("a long list comes in slices, and others have their turn between two of them", async () => {
@@ -38,16 +38,4 @@ test("long rows are shown fewer at a time", async () => {
   const rows = Array.from({ length: 10 }, (_, i) => i);
   const turns = await countTurns(() => mapInSlices(rows, String, () => limits.replySliceBytes));
   expect(turns).toBeGreaterThanOrEqual(9);
-});
-
-test("work in slices gives others a turn after its first slice, and after so many more", async () => {
-  function* counting(): Slices<string> {
-    for (let slice = 0; slice < 6; slice++) yield;
-    return "made";
-  }
-  expect(runAtOnce(counting())).toBe("made");
-  const turns = (turnSlices: number) =>
-    countTurns(async () => expect(await runInTurns(counting(), turnSlices)).toBe("made"));
-  expect(await turns(1)).toBeGreaterThanOrEqual(6);
-  expect(await turns(4)).toBeLessThan(await turns(1));
 });

@@ -2,7 +2,7 @@
 // slice and skips characters of neither alphabet; this file checks that it skipped none.
 
 import { free } from "../../core/chunks.ts";
-import type { Slices } from "../../work/slices.ts";
+import type { Slices } from "../../core/clock.ts";
 import { captureLimits } from "../limits.ts";
 
 const spelled = /^([A-Za-z0-9+/_-]*)(=*)$/;

@@ -2,9 +2,9 @@
 // count more than the hints, since SDKs and proxies get those wrong.
 
 import { free, joined } from "../../core/chunks.ts";
+import { runInTurns } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
-import { runInTurns } from "../../work/slices.ts";
 import { captureLimits } from "../limits.ts";
 import { decodeBase64, looksLikeBase64 } from "./base64.ts";
 import { type Form, readForm } from "./form.ts";

@@ -1,7 +1,7 @@
 // A form's fields, slice by slice: the `data` field as bytes, and some short ones as text.
 
 import { decodeText, hexValue } from "../../core/bytes.ts";
-import type { Slices } from "../../work/slices.ts";
+import type { Slices } from "../../core/clock.ts";
 
 /** The other fields are short words and numbers; longer ones are ignored. */
 const fieldBytesMax = 64;

@@ -7,9 +7,9 @@
 
 import { toBytes } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
+import type { Slices } from "../../core/clock.ts";
 import type { Fault } from "../../core/fault.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
-import type { Slices } from "../../work/slices.ts";
 import { captureLimits } from "../limits.ts";
 import { LzBits, NotPacked } from "./lz_bits.ts";
 

@@ -2,9 +2,9 @@
 // Works slice by slice and writes a copy; whether the rest is JSON is not checked.
 
 import { toBytes } from "../../core/bytes.ts";
+import { runInTurns, type Slices } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
-import { runInTurns, type Slices } from "../../work/slices.ts";
 import { captureLimits } from "../limits.ts";
 import { looksLikeJson } from "./decode.ts";
 import { brokenLength, halfAt, isHalf, soundLength } from "./utf8.ts";

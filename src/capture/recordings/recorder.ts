@@ -1,10 +1,10 @@
 // The recorder appends the snapshots of a request to the lane of recordings if the project records sessions and the
 // recordings leave the journal space for events.
 
+import type { Slices } from "../../core/clock.ts";
 import { unavailable } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
-import type { Slices } from "../../work/slices.ts";
 import type { CaptureJournal } from "../capture_journal.ts";
 import { type EntryOffset, field } from "../fields/event_fields.ts";
 import type { Outcomes, Reason, Warning } from "../fields/outcome.ts";

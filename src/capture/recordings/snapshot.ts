@@ -1,8 +1,8 @@
 // Reads a snapshot, an event that carries a piece of a session's recording, into a row of the lane of recordings. What
 // the recorder wrote is kept byte by byte.
 
+import type { Slices } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import type { Slices } from "../../work/slices.ts";
 import { readDistinctId } from "../event/event.ts";
 import { type EntryOffset, field } from "../fields/event_fields.ts";
 import type { Reason } from "../fields/outcome.ts";

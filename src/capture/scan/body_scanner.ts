@@ -221,7 +221,7 @@ export class BodyScanner {
   }
 
   /**
-   * The object at the walker, in whole or what follows a member of it. True when the end of the body was passed as well.
+   * The object at the walker, or what follows a member of it. True when the end of the body was passed as well.
    * @param depth of its values. @param isFirst whether no member was passed before.
    */
   *#scanObject(at: number, depth: number, isFirst = true): Scanning<boolean> {

@@ -3,10 +3,10 @@
 
 import { toBytes } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
+import { runAtOnce, runInTurns } from "../../core/clock.ts";
 import { Fault, type FaultCode } from "../../core/fault.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { announcedBytes } from "../../work/bodies/upload.ts";
-import { runAtOnce, runInTurns } from "../../work/slices.ts";
 import type { Reason, Warning } from "../fields/outcome.ts";
 import { captureLimits } from "../limits.ts";
 import { capture, scanFirst, scanOn } from "../pipeline.ts";

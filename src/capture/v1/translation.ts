@@ -3,10 +3,10 @@
 // 0.37 CPU-ms a MB of the request's 6: only the scan hashes the names of properties, and there are more of them now;
 // without that hash an event's definitions are read one by one.
 
+import type { Slices } from "../../core/clock.ts";
 import { Fault, type FaultCode } from "../../core/fault.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
-import type { Slices } from "../../work/slices.ts";
 import { field, toOffset, toSlot } from "../fields/event_fields.ts";
 import type { Reason } from "../fields/outcome.ts";
 import { uuidFromText, uuidText } from "../fields/row.ts";

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { decodeBase64, looksLikeBase64 } from "../../../src/capture/decode/base64.ts";
-import { runAtOnce } from "../../../src/work/slices.ts";
+import { runAtOnce } from "../../../src/core/clock.ts";
 
 /** The bytes, read in slices of `step` letters; undefined when the text is not base64. */
 function decoded(text: string, step: number): Uint8Array | undefined {

@@ -8,8 +8,8 @@ import type { Sent } from "../../../src/capture/decode/wrapping.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { toBytes } from "../../../src/core/bytes.ts";
 import { joined } from "../../../src/core/chunks.ts";
+import { runAtOnce } from "../../../src/core/clock.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
-import { runAtOnce } from "../../../src/work/slices.ts";
 
 const plain = JSON.stringify({ api_key: "k", batch: [{ event: "é ✓", properties: { at: "+02:00" } }] });
 const body = toBytes(plain);

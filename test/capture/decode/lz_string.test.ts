@@ -3,9 +3,9 @@ import fc from "fast-check";
 import LZString from "lz-string";
 import { LzString } from "../../../src/capture/decode/lz_string.ts";
 import { toBytes } from "../../../src/core/bytes.ts";
+import { runAtOnce } from "../../../src/core/clock.ts";
 import { Fault } from "../../../src/core/fault.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
-import { runAtOnce } from "../../../src/work/slices.ts";
 
 const memory = new MemoryBudget({ bytesMax: 2 ** 30, shareBytesMax: 2 ** 30 });
 

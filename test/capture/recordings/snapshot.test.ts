@@ -11,8 +11,8 @@ import { recordingLane } from "../../../src/capture/recordings/snapshot_block.ts
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import type { EventIndex } from "../../../src/capture/scan/event_index.ts";
 import { toBytes } from "../../../src/core/bytes.ts";
+import { runAtOnce } from "../../../src/core/clock.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
-import { runAtOnce } from "../../../src/work/slices.ts";
 import { key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { lengthOfBlock } from "../../support/native.ts";

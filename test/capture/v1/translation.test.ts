@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { Translation } from "../../../src/capture/v1/translation.ts";
-import { runAtOnce } from "../../../src/work/slices.ts";
+import { runAtOnce } from "../../../src/core/clock.ts";
 import { key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { countTurns } from "../../support/turns.ts";

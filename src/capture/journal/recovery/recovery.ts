@@ -207,8 +207,8 @@ function findExpected(
 const beginningBytes = 256;
 
 /**
- * Files may have been swapped or renamed. A recycled file, too, begins with bytes of another segment: of an earlier one,
- * which the ledger does not expect.
+ * Files may have been swapped or renamed. A recycled file, too, begins with bytes of another segment: of an earlier
+ * one, which the ledger does not expect.
  * @throws UserError in one line when only a wrong name explains a file's contents.
  */
 function refuseMisnamed(
