@@ -72,10 +72,7 @@ export async function openCapture(options: OpenCaptureOptions) {
   journal.open();
   const book = openBook(options, journal);
   const { definitions, flush, merges } = openFlushes(options, { ownership, journal, book });
-  // A new group type travels in the lane of merges, since its index must be decided in order as well.
-  const groupTypes = new KnownGroupTypes(({ project_id, name }) =>
-    journal.merging.append(typeRow(project_id, name, journal.stamp())),
-  );
+  const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
   const learning = followGroupTypes(groupTypes, stores.sql, log);
   const polls = openPolls(reserve, book, stores, log);
   const publish = () => ownership.publish(journal, adopted);
@@ -193,4 +190,9 @@ async function watchMinutes({ stores, clock, log }: OpenCaptureOptions, book: Wa
     log.warn("spikes are compared with this process's own minutes only", { reason: toReason(thrown) });
     book.watch([]);
   }
+}
+
+/** A new group type travels in the lane of merges, since its index must be decided in order as well. */
+function announce(journal: CaptureJournal, project_id: number, into: string): void {
+  journal.merging.append(typeRow(project_id, into, journal.stamp()));
 }
