@@ -61,6 +61,7 @@ export function readIdMoment(text: string): number | undefined {
 export function readUuid(text: string): string | undefined {
   if (text.length > 64) return undefined;
   const hex = text
+    .trim()
     .toLowerCase()
     .replace(/^urn:uuid:/, "")
     .replace(/^\{(.*)\}$/, "$1")

@@ -19,18 +19,20 @@ interface WrittenTimeOptions {
 
 /** Microseconds since 1970 UTC; NaN for a text that is no time. */
 export function readWrittenTime(text: string, options: WrittenTimeOptions = {}): number {
-  const trimmed = toAsciiDigits(text.trim());
+  // Some are JSON within JSON, or .NET's `/Date(1714983072000+0200)/`.
+  const trimmed = toAsciiDigits(text.trim().replace(/^"(.*)"$|^\/Date\((-?\d+)([+-]\d{4})?\)\/$/, "$1$2"));
   if (trimmed.length > timeCharsMax) return Number.NaN;
   if (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(trimmed)) return readNumber(trimmed);
-  const zone = /\[!?([\w/+-]{1,40})\]$/.exec(trimmed);
-  const plain = toPlainText(trimmed.slice(0, zone?.index));
+  const { index, 1: zone } =
+    /(?:(?:\[!?| (?=[A-Z][a-z]+\/))([\w/+-]{1,40})\]?)?(?:\[[^\]=]+=[^\]]+\])*$/.exec(trimmed)!;
+  const plain = toPlainText(trimmed.slice(0, index));
   const date = readDate(plain, options);
   if (date === undefined) return Number.NaN;
   const clock = readClock(plain.slice(date.length), date, options.now);
   if (clock === undefined) return Number.NaN;
   const { micros, offset } = clock;
   if (offset !== undefined) return micros - offset * minuteMicros;
-  return zone === null ? micros : toUtc(micros, zone[1]!);
+  return zone === undefined ? micros : toUtc(micros, zone);
 }
 
 /** Digits of Arabic, Persian, Devanagari, Bengali and Burmese, in which phones write times, as those of ASCII. */
@@ -44,7 +46,7 @@ function toPlainText(text: string): string {
   const plain = text
     .toLowerCase()
     .replace(/\([^)]{0,60}\)$/, "")
-    .replace(/[年月]/g, "-")
+    .replace(/[年月\u2212]/g, "-")
     .replace(/日/, " ")
     .replace(/[时時分]/g, ":")
     .replace(/秒/, "")
@@ -97,7 +99,7 @@ const dateForms = [
   /^(?<year>\d{4})-(?<name>[a-z]{3,9})-(?<day>\d{1,2})(?!\d)/,
   /^(?<year>\d{4})[-/](?<month>\d\d?)$/,
   /^(?<name>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?,? (?<year>\d{4}|\d\d)(?![\d:])/,
-  /^(?<day>\d{1,2})[- ](?<name>[a-z]{3,9})\.?[- ](?<year>\d{4}|\d\d)(?![\d:])/,
+  /^(?<day>\d{1,2})[- /](?<name>[a-z]{3,9})\.?[- /](?<year>\d{4}|\d\d(?!:))(?!\d)/,
   /^(?<name>[a-z]{3,9})\.? (?<day>\d{1,2})(?= )/,
   /^(?<first>\d{1,2})(?<sign>[-/.])(?<second>\d{1,2})\k<sign>(?<year>\d{4}|\d\d)(?!\d)/,
   // MySQL's log.
@@ -148,8 +150,8 @@ function weekMicros(year: number, week: number, weekday: number): number {
 }
 
 const clock =
-  /^(?:t|,? at |, ?| )?(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)? ?([ap]m(?![a-z]))?(?!\d)|^/;
-const basicClock = /^t(\d\d)(\d\d)(\d\d)?(?!\d)/;
+  /^(?:[t_:]|,? at |, ?| )?(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{0,9})\d*)?)? ?([ap]m(?![a-z]))?(?!\d)|^/;
+const basicClock = /^t(\d\d)(?:(\d\d)(?:(\d\d)(?:[.,](\d{1,9})\d*)?)?)?(?![\d:])/;
 const yearBefore = /^ (\d{4})(?=$| )/;
 const yearBehind = / (\d{4})$/;
 const zone =
