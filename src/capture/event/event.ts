@@ -32,7 +32,7 @@ import { aheadMicrosMax, readEventTime, readSkew, timestampMicrosMin } from "../
 import { readRank } from "./first_ranks.ts";
 import { readEventIdentity } from "./identity.ts";
 import { sanitize } from "./sanitize.ts";
-import { readProperties } from "./stored_properties.ts";
+import { readOnce, readProperties } from "./stored_properties.ts";
 
 export interface EventContext {
   project_id: number;
@@ -51,6 +51,7 @@ export interface EventContext {
   isScrubbed?: boolean;
 }
 
+const [listStart, listEnd] = [toBytes("["), toBytes("]")];
 const identifyEvent = toBytes("$identify");
 const snapshotPrefix = toBytes("$snapshot");
 /** Overwritten by each isSnapshot(). */
@@ -91,6 +92,8 @@ export function readEvent(
   if (size > limits.eventBytesMax) return "message_size_too_large";
   const unstored = notStored(row.event);
   if (unstored) return unstored;
+  const once = readOnce(index, at);
+  if (once !== undefined) return readRewritten(toBytes(once), context, row);
   row.project_id = context.project_id;
   const wrong = readDistinctId(index, at, row) ?? readProperties(index, at, row.properties);
   if (wrong) return wrong;
@@ -116,20 +119,25 @@ export function isSnapshot({ bytes, entries }: EventIndex, at: EntryOffset): boo
   return to > from && readString(bytes, from, to, name) && startsWith(name, snapshotPrefix);
 }
 
-/** Reads a cookieless event in its rewritten form, which is scanned as a body of its own. */
 function readScrubbed(
   index: EventIndex,
   at: EntryOffset,
   context: EventContext,
   row: Row,
 ): Reason | "recording" | undefined {
-  const { warned } = row;
   const timestamp = readTimestamp(index, at, context, row);
   const event = readCookieless(index, at, row, context.cookieless, { ...context, timestamp });
-  if (typeof event === "string") return event;
-  const scanner = new BodyScanner(event, { allowsNameless: context.allowsNameless ?? false });
+  return typeof event === "string" ? event : readRewritten(event, { ...context, isScrubbed: true }, row);
+}
+
+/** Reads an event in its rewritten form, which is scanned as a list of its own: an event may have a member `batch`. */
+function readRewritten(event: Uint8Array, context: EventContext, row: Row): Reason | "recording" | undefined {
+  const { warned } = row;
+  const scanner = new BodyScanner(Buffer.concat([listStart, event, listEnd]), {
+    allowsNameless: context.allowsNameless ?? false,
+  });
   while (!scanner.advance(captureLimits.sliceBytesMax));
-  const refused = readEvent(scanner.index, toOffset(0), { ...context, isScrubbed: true }, row);
+  const refused = readEvent(scanner.index, toOffset(0), context, row);
   row.warned |= warned;
   return refused;
 }

@@ -1,5 +1,5 @@
-// The properties of an event as they are stored: each key of an object once, with its last value, as every JSON parser
-// reads them; and with the `$set` and `$set_once` that stood beside them as members.
+// An event as it is stored: each key of an object once, with its last value, as every JSON parser reads it; and its
+// properties with the `$set` and `$set_once` that stood beside them as members.
 
 import { decodeText, toBytes } from "../../core/bytes.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
@@ -27,30 +27,27 @@ export function readProperties(index: Indexed, at: EntryOffset, out: ByteRange):
   if (!isAbsent && bytes[from] !== 0x7b) return "malformed_event_properties";
   if (isAbsent) setBytes(out, emptyObject, 0, emptyObject.length);
   else setBytes(out, bytes, from, to);
-  const mayRepeat = (entries[at + field.altered]! & alteration.repeatedKey) !== 0;
-  const keys = mayRepeat ? repeatedKeys : undefined;
   const hasOwn = isObject(index, at, field.own_set) || isObject(index, at, field.own_set_once);
-  const text = hasOwn ? completeText(index, at, keys, out) : textOnce(out.source, out.from, keys);
-  if (text !== undefined) setText(out, text);
+  if (hasOwn) setText(out, completeText(index, at, out));
   return undefined;
 }
 
-/** The text of properties beside which others stand. `keys`: absent when no object of the event names one twice. */
-function completeText(
-  index: Indexed,
-  at: EntryOffset,
-  keys: RepeatedKeys | undefined,
-  { source, from, to }: ByteRange,
-): string {
+/** The text of entry `at`, each key of an object once; undefined where it is so already. */
+export function readOnce({ bytes, entries }: Indexed, at: EntryOffset): string | undefined {
+  const item = entries[at + field.item]!;
+  const mayRepeat = (entries[at + field.altered]! & alteration.repeatedKey) !== 0;
+  return mayRepeat && repeatedKeys.mayRepeat(bytes, item) ? rewrite(bytes, item)[0] : undefined;
+}
+
+/** The text of properties beside which others stand. */
+function completeText(index: Indexed, at: EntryOffset, { source, from, to }: ByteRange): string {
   const { bytes, entries } = index;
   const objects = beside.filter(([, slot]) => isObject(index, at, slot));
   if (!objects.some(([, , inner]) => entries[at + inner + 1]! > 0)) {
-    const readText = (inside: Uint8Array, begin: number, end: number) =>
-      textOnce(inside, begin, keys) ?? decodeText(inside, begin, end);
     const members = objects.map(
-      ([name, slot]) => `"${name}":${readText(bytes, entries[at + slot]!, entries[at + slot + 1]!)}`,
+      ([name, slot]) => `"${name}":${decodeText(bytes, entries[at + slot]!, entries[at + slot + 1]!)}`,
     );
-    if (new JsonCursor(source, from).seek()) members.unshift(readText(source, from, to).slice(1, -1));
+    if (new JsonCursor(source, from).seek()) members.unshift(decodeText(source, from, to).slice(1, -1));
     return `{${members.join(",")}}`;
   }
   const all = readMembers(source, from);
@@ -65,11 +62,6 @@ function completeText(
 
 function isObject({ bytes, entries }: Indexed, at: EntryOffset, slot: number): boolean {
   return entries[at + slot + 1]! > 0 && bytes[entries[at + slot]!] === 0x7b;
-}
-
-/** Variant of rewrite(), without reading what names no key twice. */
-function textOnce(bytes: Uint8Array, from: number, keys: RepeatedKeys | undefined): string | undefined {
-  return keys?.mayRepeat(bytes, from) ? rewrite(bytes, from)[0] : undefined;
 }
 
 /** The members of the object that begins at `from`, the last of each key. */
