@@ -173,18 +173,20 @@ const oversized = String.raw`([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d
 /**
  * The property as text, null where it is absent or null: a text as it is, anything else as JSON. In an object that
  * cannot be parsed, oversized numbers are quoted first; only such objects cost this.
- * @param key an expression: the parameter with the property's name.
+ * @param key an expression: the parameter with the property's name, or several, the path to a member of it.
  */
 export function propertyText(key: string): string {
   const read = (from: string) => `JSONExtract(${from}, ${key}, 'Nullable(String)')`;
-  const plain = read("properties");
-  return `if(isNull(${plain}), if(JSONType(properties) = 'Object', NULL, ${read(quotedNumbers)}), ${plain})`;
+  const [plain, quoted] = [read("properties"), read(quoteNumbers("properties"))];
+  return `if(isNull(${plain}), if(JSONType(properties) = 'Object', NULL, ${quoted}), ${plain})`;
 }
 
-const quotedNumbers = String.raw`replaceRegexpAll(properties, '${oversized}', '\\1"\\2"')`;
+const quoteNumbers = (json: string) => String.raw`replaceRegexpAll(${json}, '${oversized}', '\\1"\\2"')`;
 
-/** The properties, with oversized numbers quoted where the engine could not parse them. */
-export const soundProperties = `if(JSONType(properties) = 'Object', properties, ${quotedNumbers})`;
+/** The object, with oversized numbers quoted where the engine could not parse it. @param json an expression. */
+export function soundObject(json: string): string {
+  return `if(JSONType(${json}) = 'Object', ${json}, ${quoteNumbers(json)})`;
+}
 
 /** The session of an event; empty without one. A negated filter also matches events without a session. */
 export const sessionOfEvent = `ifNull(${propertyText("'$session_id'")}, '')`;

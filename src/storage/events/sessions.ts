@@ -4,7 +4,7 @@
 import { wordsIn } from "../../core/words.ts";
 import type { DerivedInsert } from "../clickhouse/clickhouse.ts";
 import { storageLimits } from "../limits.ts";
-import { soundProperties } from "./property_filter.ts";
+import { soundObject } from "./property_filter.ts";
 import { adNames } from "./session_property.ts";
 
 /** The columns of a journal's block that sessions are derived from. */
@@ -53,7 +53,7 @@ const joinedAds = adNames.map((_, i) => `'\\0', ads.${i + 1}`).join(", ");
  */
 const read = `
   WITH
-    ${soundProperties} AS sound,
+    ${soundObject("properties")} AS sound,
     if(multiSearchAny(sound, [${literals(adParts.split(" "))}]), sound, '') AS with_ads,
     JSONExtract(with_ads, 'Tuple(${declareTexts(adNames)})') AS ads,
     concat(${joinedAds}) AS all_ads

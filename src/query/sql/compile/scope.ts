@@ -1,5 +1,6 @@
 // Resolves the names in a SELECT: arguments of lambdas, tables, aliases, columns, and values of a WITH.
 
+import { soundObject } from "../../../storage/events/property_filter.ts";
 import type { FieldNode, Placed } from "../tree.ts";
 import { constantSql, type SelectSql, type SqlDraft, type SqlScope, type TableLike } from "./draft.ts";
 import { type PathKey, quotedName, refuse, type Sql, suggestion } from "./value.ts";
@@ -103,7 +104,7 @@ export function jsonMember(draft: SqlDraft, whole: Sql, path: readonly PathKey[]
 
 /** A member of JSON text, by the keys on the path to it. */
 export function memberSql({ sql: whole, text }: Sql, keys: readonly string[]): Sql {
-  const from = text === undefined ? whole : `ifNull(${text}, '')`;
+  const from = text === undefined ? soundObject(whole) : `ifNull(${text}, '')`;
   const sql = `JSONExtract(${from}, ${keys.join(", ")}, 'Nullable(String)')`;
   return { sql, type: "string", nullable: true, text: sql };
 }

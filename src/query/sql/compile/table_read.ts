@@ -254,22 +254,20 @@ export class TableRead implements TableLike {
   readonly #properties = new Map<string, string>();
 
   #property(column: TableColumn, keys: readonly PathKey[], at: FieldNode): Sql {
-    const path = JSON.stringify([column.sql, keys]);
-    let text = this.#properties.get(path);
+    const place = JSON.stringify([column.sql, keys]);
+    let text = this.#properties.get(place);
     if (text === undefined) {
-      const bound = keys.map((key) => constantSql(this.#draft, key).sql);
-      const isPlain = bound.length === 1 && column.sql === "properties" && typeof keys[0] === "string";
+      const path = keys.map((key) => constantSql(this.#draft, key).sql).join(", ");
+      const isOfEvent = this.#table.owner === "event" && keys.length === 1 && typeof keys[0] === "string";
       const name = String(keys[0]);
       const isStored = column.sql === "properties" && this.#table.owner !== "group";
       const refusal = isStored ? findRefusal(name) : undefined;
       if (refusal) refuse(refusal, at);
       if (this.#table.owner === "person") this.#draft.personKeys.set(name, at);
-      const source = isPlain
-        ? this.#table.owner === "event"
-          ? eventPropertyText(name, bound[0]!)
-          : propertyText(bound[0]!)
-        : `JSONExtract(${column.sql}, ${bound.join(", ")}, 'Nullable(String)')`;
-      this.#properties.set(path, (text = this.#read(source)));
+      const known = isOfEvent ? eventPropertyText(name, path) : propertyText(path);
+      const source =
+        column.sql === "properties" ? known : `JSONExtract(${column.sql}, ${path}, 'Nullable(String)')`;
+      this.#properties.set(place, (text = this.#read(source)));
     }
     const { owner } = this.#table;
     const knownType =

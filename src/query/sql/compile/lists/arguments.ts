@@ -4,6 +4,7 @@
 import { limits } from "../../../../core/limits.ts";
 import { wordsIn } from "../../../../core/words.ts";
 import { countSteps } from "../../../../storage/events/pattern_steps.ts";
+import { soundObject } from "../../../../storage/events/property_filter.ts";
 import type { Placed } from "../../tree.ts";
 import { asType, constantSql, type SqlDraft } from "../draft.ts";
 import { quotedName, refuse, type Sql } from "../value.ts";
@@ -69,6 +70,8 @@ const checks: Readonly<Record<string, Check>> = {
     if (countSteps(pattern) <= limits.patternStepsMax) return value;
     return refuse(`A pattern with its repetitions has at most ${limits.patternStepsMax} steps.`, at);
   },
+  /** JSON: of a column's, numbers that the engine cannot read are texts. */
+  j: (_, value) => (value.type === "json" ? { ...value, sql: soundObject(value.sql) } : value),
   /** The path of a member in JSON, without ranges of indexes: the engine walks through those that do not exist. */
   p: constant(isPath, `The path is a text like $.name[0].other, with at most ${pathCharsMax} characters.`),
   /** Texts to search for. */

@@ -164,7 +164,7 @@ export const functionShapes: Readonly<Record<string, Shape>> = {
   greatest: shape("v*", alike("greatest", 0)),
   least: shape("v*", alike("least", 0)),
   concat: shape("v*", concat),
-  jsonextract: shape("v*t", jsonExtract),
+  jsonextract: shape("jt|jv*t", jsonExtract),
   hasany: shape("vv", (_, args) => membersIn("hasAny", args)),
   hasall: shape("vv", (_, args) => membersIn("hasAll", args)),
   split_part: shape("vvv", (_, [text, by, at]) => {

@@ -68,7 +68,7 @@ string v: encodeXMLComponent decodeXMLComponent extractTextFromHTML encodeURLCom
 string v: encodeURLFormComponent decodeURLFormComponent normalizeQuery normalizedQueryHash regexpQuoteMeta
 string s: base58Encode tryBase58Decode soundex
 number v: length char_length=lengthUTF8 lengthUTF8 ascii
-boolean v: empty isEmpty=empty notEmpty isNotEmpty=notEmpty isValidUTF8 isValidJSON
+boolean v: empty isEmpty=empty notEmpty isNotEmpty=notEmpty isValidUTF8
 string vv: left=leftUTF8 right=rightUTF8 leftUTF8 rightUTF8 appendTrailingCharIfAbsent
 string vn: repeat
 string mv: format
@@ -106,13 +106,14 @@ number v?v: port
 array v noNulls: extractURLParameters extractURLParameterNames URLHierarchy URLPathHierarchy
 string vv: extractURLParameter cutURLParameter
 # JSON.
-string v*: JSONExtractString JSONExtractRaw JSONType
-string vp: JSON_VALUE JSON_QUERY
-number v*: JSONExtractInt JSONExtractUInt JSONExtractFloat JSONLength
-number v* givesNull: JSONArrayLength
-boolean v*: JSONExtractBool JSONHas
-boolean vp: JSON_EXISTS
-array v* noNulls: JSONExtractArrayRaw JSONExtractKeys JSONExtractKeysAndValuesRaw
+string j?v*: JSONExtractString JSONExtractRaw JSONType
+string jp: JSON_VALUE JSON_QUERY
+number j?v*: JSONExtractInt JSONExtractUInt JSONExtractFloat JSONLength
+number j?v* givesNull: JSONArrayLength
+boolean j?v*: JSONExtractBool JSONHas
+boolean jp: JSON_EXISTS
+boolean j: isValidJSON
+array j?v* noNulls: JSONExtractArrayRaw JSONExtractKeys JSONExtractKeysAndValuesRaw
 string v: toJSONString
 # Conversions.
 string v?z: toString

@@ -2,7 +2,7 @@
 
 import { functionLimits } from "./limits.ts";
 
-const letters = "vzoufmrpkintgsxw";
+const letters = "vjzoufmrpkintgsxw";
 
 /** @throws Error where a line has none, or one that is no kind. */
 export function checkKinds(args: string): string {
