@@ -11,7 +11,7 @@ export const importLimits = {
   headBytesMin: 64 * 1024,
   /** Records without a uuid in one import: 8 bytes each, in a table of at most 1 GiB. */
   recordsMax: 100_000_000,
-  /** Devices of an Amplitude export that are remembered with their first user: some 150 bytes each. */
+  /** Devices of an Amplitude export that are remembered: some 100 bytes each. */
   devicesMax: 1_000_000,
   /** Bodies sent at the same time; each holds its memory. */
   concurrencyMax: 32,

@@ -135,12 +135,18 @@ function rowAt(bytes: Buffer, from: number) {
     while (members.next()) {
       const name = JSON.parse(bytes.toString("utf8", members.key - 1, members.keyEnd + 1)) as string;
       if (cells === row.members && name === "properties") add(row.properties, members.value);
-      else cells.set(name, formatCell(bytes.toString("utf8", members.value, members.end)));
+      else {
+        const json = bytes.toString("utf8", members.value, members.end);
+        cells.set(name, cells === row.properties && isTextInQuotes.test(json) ? json : formatCell(json));
+      }
     }
   };
   add(row.members, from);
   return row;
 }
+
+/** A text in which a reader would see another value, or none: the importer tells it by its quotes. */
+const isTextInQuotes = /^"(?:\d[\d.eE+-]*|true|false|null|)"$/;
 
 /** A cell from JSON: a text as it is, null as "", anything else as its JSON, so that numbers keep all their digits. */
 export function formatCell(json: string): string {

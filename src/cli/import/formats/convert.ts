@@ -14,7 +14,7 @@ import { mapMixpanel } from "./mixpanel.ts";
 import { mapBatchItem, mapPosthog } from "./posthog.ts";
 import { type JsonRecord, type RecordOutcome, rejected } from "./record.ts";
 import { mapSegment } from "./segment.ts";
-import { mapCsvRow } from "./table.ts";
+import { mapCsvRow, readRow } from "./table.ts";
 import type { TimeRules } from "./timestamp.ts";
 import type { UuidSource } from "./uuid_source.ts";
 
@@ -57,7 +57,7 @@ export class Converter implements JsonRecord {
     // them.
     if (table && text.includes("\ufffd") && !isUtf8(record.source.subarray(record.from, record.to)))
       return rejected("not UTF-8");
-    const outcome = table === undefined ? this.#map(record, text) : this.#mapCells(text);
+    const outcome = table === undefined ? this.#map(record, text) : this.#mapCells(record, text);
     if (outcome.is === "rewritten" && outcome.text.length > importLimits.recordBytesMax) {
       return rejected(
         `becomes ${outcome.text.length} characters long; at most ${importLimits.recordBytesMax} can be sent`,
@@ -76,7 +76,7 @@ export class Converter implements JsonRecord {
     return this.#identity.ofText(text);
   }
 
-  get devices(): Map<string, string | null> {
+  get devices(): Set<string> {
     return this.#identity.devices;
   }
 
@@ -98,12 +98,19 @@ export class Converter implements JsonRecord {
     return mappings[this.#kind.dialect](this, this.#rules);
   }
 
-  #mapCells(text: string): RecordOutcome {
+  #mapCells(record: FileRecord, text: string): RecordOutcome {
+    const { table, dialect } = this.#kind;
+    const row = readRow(table!, text);
+    if (typeof row === "string") return rejected(row);
+    if (dialect === "posthog") {
+      const cells = table!.names.map((name, i) => [name.toLowerCase(), row.fields[i]!] as const);
+      return this.#map(record, JSON.stringify(Object.fromEntries(cells.filter(([, cell]) => cell !== ""))));
+    }
     const ownUuid = (name: string): string => {
       const bytes = Buffer.from(name);
       return this.#identity.ofRecord(bytes, 0, bytes.length);
     };
-    return mapCsvRow(this.#kind.table!, text, ownUuid, this.#rules);
+    return mapCsvRow(table!, row, ownUuid, this.#rules);
   }
 }
 

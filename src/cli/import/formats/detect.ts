@@ -39,9 +39,10 @@ export function detectFileKind(head: Buffer, whole: boolean, format: Format, nam
   const first = head.find((byte) => byte > 0x20);
   if (first === undefined) return { layout: "jsonl", dialect: "batch", table: undefined };
   const json = first === 0x7b || first === 0x5b;
-  if (format === "csv" || (format === "auto" && !json)) {
+  if (format === "csv" || (!json && (format === "auto" || format === "posthog"))) {
     const table = detectHeader(head, whole);
-    if (typeof table !== "string") return { layout: "csv", dialect: "batch", table };
+    if (typeof table !== "string")
+      return { layout: "csv", dialect: format === "csv" ? "batch" : detectTableDialect(table), table };
     if (format === "csv") throw new UserError(`${name}: ${table}`);
     throw new UserError(`${name}: neither JSON nor CSV with a header (${table}); set --format`);
   }
@@ -134,6 +135,12 @@ function parsed({ source, from, to }: Omit<FileRecord, "line" | "problem">) {
 }
 
 const posthogColumns = wordsIn("person_properties person_id elements_chain _inserted_at created_at set_once");
+
+/** A warehouse writes PostHog's rows as CSV, with JSON in some columns. */
+function detectTableDialect({ names, indexes }: CsvTable): Dialect {
+  const isPosthog = names.some((name) => /^(person_properties|elements_chain|_inserted_at)$/i.test(name));
+  return isPosthog && indexes.properties >= 0 ? "posthog" : "batch";
+}
 
 function detectRowDialect(row: Record<string, unknown>): Dialect {
   const has = (name: string): boolean => row[name] !== undefined;

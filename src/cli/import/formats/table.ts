@@ -44,51 +44,61 @@ export function detectSeparator(header: string): string {
   return [",", ";", "\t"][counts.indexOf(Math.max(...counts))]!;
 }
 
-/**
- * One row as a /batch item, or its rejection. `ownUuid` receives the text that identifies the row: its header
- * and its fields.
- */
-export function mapCsvRow(
-  table: CsvTable,
-  text: string,
-  ownUuid: (text: string) => string,
-  rules: TimeRules,
-) {
-  const fields = splitFields(text, table.separator);
-  if (fields === undefined) return rejected("something follows a closing quote");
-  if (fields.length !== table.names.length) {
-    return rejected(`${fields.length} fields, but the header has ${table.names.length}`);
-  }
+/** The fields of a row, and the numbers of those in quotes. */
+interface CsvRow {
+  fields: readonly string[];
+  quotes: ReadonlySet<number>;
+}
+
+/** Reads a row; a string is its problem. */
+export function readRow({ separator, names }: CsvTable, text: string): CsvRow | string {
+  const quotes = new Set<number>();
+  const fields = splitFields(text, separator, quotes);
+  if (fields === undefined) return "something follows a closing quote";
+  if (fields.length === names.length) return { fields, quotes };
+  return `${fields.length} fields, but the header has ${names.length}`;
+}
+
+/** A row as a /batch item, or its rejection. `ownUuid` receives the text that identifies it: its header and fields. */
+export function mapCsvRow(table: CsvTable, row: CsvRow, ownUuid: (text: string) => string, rules: TimeRules) {
+  const { fields } = row;
   const field = (name: Known): string => (table.indexes[name] < 0 ? "" : fields[table.indexes[name]]!);
   const time = importTimestamp([field("timestamp")], rules);
   if ("is" in time) return time;
-  const properties = readProperties(table, fields, field("properties").trim());
+  const properties = readProperties(table, row, field("properties").trim());
   if (properties === undefined) return rejected("properties is not the JSON text of an object");
   const uuid = usableUuid(field("uuid").trim()) ?? ownUuid(JSON.stringify([table.names, fields]));
-  const [event, distinct_id] = [field("event"), field("distinct_id")];
+  const readText = table.names.some(isOwn) ? withoutApostrophe : String;
+  const [event, distinct_id] = [readText(field("event")), readText(field("distinct_id"))];
   return toBatchItem({ uuid, event, distinct_id, timestamp: time.text, properties });
 }
 
 /** The JSON in the column `properties` with the other columns put in front; the JSON wins over an equal name. */
-function readProperties(table: CsvTable, fields: readonly string[], json: string): string | undefined {
+function readProperties(table: CsvTable, { fields, quotes }: CsvRow, json: string): string | undefined {
   if (json !== "" && !jsonObject(json)) return undefined;
   const eventIndexes = new Set(Object.values(table.indexes));
-  const isOwn = table.names.some((name) => name.startsWith(ownPrefix));
+  const hasOwn = table.names.some(isOwn);
   const columns = table.names.flatMap((name, index) => {
     const value = fields[index]!;
-    if (eventIndexes.has(index) || value === "") return [];
-    if (!isOwn) return [[name, JSON.stringify(value)] as const];
+    if (eventIndexes.has(index) || (value === "" && !(hasOwn && quotes.has(index)))) return [];
+    if (!hasOwn) return [[name, JSON.stringify(value)] as const];
     // Its other columns are the server's: id, created_at, person_id, …
-    return name.startsWith(ownPrefix) ? [[name.slice(ownPrefix.length), toRawValue(value)] as const] : [];
+    if (!isOwn(name)) return [];
+    return [[name.slice(ownPrefix.length), toRawValue(value, quotes.has(index))] as const];
   });
   return withFields(json || "{}", columns);
 }
 
 const ownPrefix = "properties.";
+const isOwn = (name: string): boolean => name.startsWith(ownPrefix);
 
-/** A cell of the API's CSV as JSON. An apostrophe stands before text that a spreadsheet would read as a formula. */
-function toRawValue(cell: string): string {
-  const value = jsonIn(cell);
-  if (value !== undefined && typeof value !== "string") return cell;
-  return JSON.stringify(/^'[=+\-@\t]/.test(cell) ? cell.slice(1) : cell);
+/** A cell of the API's CSV as JSON: in quotes are texts, and objects and lists. */
+function toRawValue(cell: string, inQuotes: boolean): string {
+  const value = inQuotes && !/^[[{]/.test(cell) ? cell : jsonIn(cell);
+  return value !== undefined && typeof value !== "string" ? cell : JSON.stringify(withoutApostrophe(cell));
+}
+
+/** In the API's CSV an apostrophe stands before text that a spreadsheet would read as a formula. */
+function withoutApostrophe(cell: string): string {
+  return /^'[=+\-@＝＋－＠\t\r\n]/.test(cell) ? cell.slice(1) : cell;
 }

@@ -69,13 +69,17 @@ export class CsvReader implements RecordReader {
   }
 }
 
-/** The fields of one record; undefined when a character follows a closing quote. */
-export function splitFields(text: string, separator: string): string[] | undefined {
+/**
+ * The fields of one record; undefined when a character follows a closing quote.
+ * @param quotes receives the numbers of those in quotes.
+ */
+export function splitFields(text: string, separator: string, quotes?: Set<number>): string[] | undefined {
   const fields: string[] = [];
   let at = 0;
   for (;;) {
     if (text.charCodeAt(at) === quote) {
       const end = closingQuote(text, at);
+      quotes?.add(fields.length);
       const inside = text.slice(at + 1, end);
       fields.push(inside.includes('"') ? inside.replaceAll('""', '"') : inside);
       at = end + 1;

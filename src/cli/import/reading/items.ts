@@ -33,7 +33,7 @@ export class ItemReader implements RecordReader {
   #listSeen = false;
   #broken = false;
 
-  /** @param isBare whether the items have no list around them, and no commas between them. */
+  /** @param isBare whether the items have no list around them; commas between them may be absent. */
   constructor({ bytesMax, isBare = false }: { bytesMax?: number; isBare?: boolean } = {}) {
     this.#record = new OpenRecord(bytesMax);
     this.#isBare = isBare;
@@ -55,7 +55,7 @@ export class ItemReader implements RecordReader {
       }
       const byte = bytes[at]!;
       if (byte === 0x0a) this.#line++;
-      if (byte <= 0x20 || (this.#isBare && isMark(byte))) continue;
+      if (byte <= 0x20 || isMark(byte) || (this.#isBare && byte === 0x2c)) continue;
       if (!this.#step(bytes, at)) yield this.#record;
       // The first byte of a token belongs to it.
       if (this.#token !== undefined) at--;

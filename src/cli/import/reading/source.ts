@@ -78,13 +78,17 @@ async function* readInput({ input, onBytes, stop }: SourceOptions): AsyncGenerat
   }
 }
 
-/** Goes by the content, not by the name: HTTP clients may inflate a download without renaming it. */
-async function* inflate(path: string, raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+/**
+ * Goes by the content, not by the name: HTTP clients may inflate a download without renaming it, and uploads to S3 pack
+ * files a second time.
+ */
+async function* inflate(path: string, raw: AsyncGenerator<Buffer>, layers = 2): AsyncGenerator<Buffer> {
   try {
     const first = await atLeast(raw, 4);
     if (first.length === 0) return;
     const chunks = prepend(first, raw);
-    if (first[0] === 0x1f && first[1] === 0x8b) yield* gunzipped(chunks);
+    if (layers === 0) yield* chunks;
+    else if (first[0] === 0x1f && first[1] === 0x8b) yield* inflate(path, gunzipped(chunks), layers - 1);
     else if (isZstd(first)) yield* unzstd(chunks);
     else yield* chunks;
   } catch (thrown) {
