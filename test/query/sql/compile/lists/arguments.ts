@@ -17,6 +17,7 @@ export const callables: readonly [name: string, args: string][] = [
 /** A right argument of each kind, as text. */
 export const right: Readonly<Record<string, string>> = {
   v: "1",
+  j: "properties",
   z: "'Europe/Berlin'",
   o: "'Europe/Berlin'",
   u: "'day'",
@@ -70,7 +71,7 @@ export function countsOf(args: string): number[] {
   return Array.from({ length: end - least + 1 }, (_, i) => least + i);
 }
 
-/** Arguments of which each callable makes something, by their number: a letter for each of kind v or s. */
+/** Arguments of which each callable makes something, by their number: a letter for each of kind v, j or s. */
 const signatures = new Map<string, { count: number; types: string }[]>();
 for (const line of readFileSync(
   join(import.meta.dir, "../../../../fixtures/hogql/signatures.txt"),
@@ -249,7 +250,7 @@ export function openTexts(seed: number) {
       const letters = [...chooseKinds(args, count)].slice(0, count);
       let free = 0;
       const list = letters.map((kind) => {
-        if ("vs".includes(kind)) return value(types[free++] ?? "s", depth);
+        if ("vjs".includes(kind)) return value(types[free++] ?? "s", depth);
         if (random() < 0.1) return pick([...anywhere, ...hostileTo(kind)]);
         return "ng".includes(kind) ? pick(counts) : right[kind]!;
       });
