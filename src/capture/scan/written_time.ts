@@ -24,7 +24,7 @@ export function readWrittenTime(text: string, options: WrittenTimeOptions = {}):
   if (trimmed.length > timeCharsMax) return Number.NaN;
   if (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(trimmed)) return readNumber(trimmed);
   const { index, 1: zone } =
-    /(?:(?:\[!?| (?=[A-Z][a-z]+\/))([\w/+-]{1,40})\]?)?(?:\[[^\]=]+=[^\]]+\])*$/.exec(trimmed)!;
+    /(?:(?:\[!?| (?=[A-Z][a-z]+\/))([\w/+-]{1,40})\]?)?(?:\[[\w!-]{1,40}=[^ ]{1,60})?$/.exec(trimmed)!;
   const plain = toPlainText(trimmed.slice(0, index));
   const date = readDate(plain, options);
   if (date === undefined) return Number.NaN;
