@@ -247,6 +247,7 @@ function routes(parts: ServerParts) {
     failed: (error: unknown, request: Request) => problem({ error, code: "UNKNOWN", request }),
     observeSeconds: (value: number) => metrics.captureSeconds.observe(value),
   };
+  const send = openServerEvents(answering);
   const scripts = openScripts();
   const library = () => scripts.find("array.js")?.plain();
   const insights = { sql, queries: engine, clock };
@@ -275,8 +276,8 @@ function routes(parts: ServerParts) {
     .use(personalKeyRoutes({ gate, sql }))
     .use(batchExportRoutes({ gate, ...exports.parts }))
     .use(eventRoutes({ gate, clickhouse, clock, engine }))
-    .use(personRoutes({ gate, sql, clickhouse, clock, send: openServerEvents(answering) }))
-    .use(groupRoutes({ gate, sql, clickhouse, clock }))
+    .use(personRoutes({ gate, sql, clickhouse, clock, send }))
+    .use(groupRoutes({ gate, sql, clickhouse, clock, send }))
     .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
     .use(queryRoutes({ gate, engine }))
     .use(insightRoutes({ gate, sharing, ...insights }))

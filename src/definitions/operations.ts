@@ -37,6 +37,11 @@ const eventQuery = {
 };
 
 function eventOperations(clickhouse: ClickHouse) {
+  type Filter = Parameters<typeof listEventNames>[1];
+  const findOne = async (project: { id: number }, request: Request, filter: Filter) => {
+    const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
+    return present((await listEventNames(reads, filter, [], onlyOne)).rows[0]);
+  };
   return [
     projectOperation("GET /event_definitions/", "event_definition:read", {
       summary: "List the names of events",
@@ -62,13 +67,15 @@ function eventOperations(clickhouse: ClickHouse) {
     projectOperation("GET /event_definitions/:id/", "event_definition:read", {
       summary: "Read the name of an event",
       replies: { 200: reply("The name.", model.eventDefinitionModel) },
-      find: async ({ project, params, request }) => {
-        const filter = { id: parseUuid(params.id) };
-        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
-        const { rows } = await listEventNames(reads, filter, [], onlyOne);
-        return present(rows[0]);
-      },
+      find: ({ project, params, request }) => findOne(project, request, { id: parseUuid(params.id) }),
       answer: ({ found }) => model.eventReply(found),
+    }),
+    projectOperation("GET /event_definitions/by_name/", "event_definition:read", {
+      summary: "Read the name of an event by itself",
+      query: { name: parameter.requiredTextParameter("the event's name.") },
+      replies: { 200: reply("The name.", model.eventDefinitionModel) },
+      answer: async ({ project, request, query: { name } }) =>
+        model.eventReply(await findOne(project, request, { names: [name] })),
     }),
   ] as const;
 }

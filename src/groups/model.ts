@@ -1,7 +1,8 @@
 // A group, its type and its properties in replies.
 
 import Type from "typebox";
-import { model } from "../http/fields/field.ts";
+import { limits } from "../core/limits.ts";
+import { exactText, integer, model, nullable, strictModel } from "../http/fields/field.ts";
 import { propertyValuesModel } from "../http/fields/schema.ts";
 
 export const groupModel = model("Group", {
@@ -11,6 +12,17 @@ export const groupModel = model("Group", {
   group_properties: Type.Record(Type.String(), Type.Unknown()),
   properties: Type.Record(Type.String(), Type.Unknown(), { description: "The same, as events name it." }),
   created_at: Type.String({ format: "date-time" }),
+});
+
+export const groupBody = strictModel("GroupRequest", {
+  group_type_index: integer({ minimum: 0, maximum: 4 }),
+  group_key: exactText({ maxLength: limits.groupKeyCharsMax }),
+  group_properties: Type.Optional(nullable(Type.Record(Type.String(), Type.Unknown()))),
+});
+
+export const groupPropertyBody = strictModel("GroupUpdatePropertyRequest", {
+  key: exactText({ description: "The property's name." }),
+  value: Type.Unknown({ description: "Any JSON." }),
 });
 
 const groupTypeModel = model("GroupType", {

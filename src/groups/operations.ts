@@ -1,6 +1,7 @@
 // Groups and their types over HTTP.
 
 import { toBytes } from "../core/bytes.ts";
+import { refuseInput } from "../core/fault.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
 import { formatStored } from "../http/fields/field_time.ts";
 import { checkInteger } from "../http/fields/number_rule.ts";
@@ -10,18 +11,24 @@ import { mounted, projectOperation, type RoomParts } from "../http/operation.ts"
 import { streamedPage } from "../http/pages/page.ts";
 import { primedTexts, slicedReply } from "../http/pages/sliced.ts";
 import { deleteGroupType, type GroupType, readGroupTypes } from "../persons/group_type_store.ts";
+import { personLimits } from "../persons/limits.ts";
+import type { PersonParts } from "../persons/parts.ts";
+import { checkChange } from "../persons/properties/operations.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { toReads } from "../storage/clickhouse/query_options.ts";
 import { CountCache } from "../work/count_cache.ts";
-import { groupModel, groupPropertiesModel, groupTypesModel, groupValuesModel } from "./model.ts";
+import * as model from "./model.ts";
 import * as store from "./store.ts";
 
-type GroupParts = RoomParts<"sql" | "clickhouse"> & { counts: CountCache };
+type GroupParts = RoomParts<"sql" | "clickhouse"> & Pick<PersonParts, "send"> & { counts: CountCache };
 
-export function groupRoutes(room: RoomParts<"gate" | "sql" | "clickhouse" | "clock">) {
+export function groupRoutes(
+  room: RoomParts<"gate" | "sql" | "clickhouse" | "clock"> & Pick<PersonParts, "send">,
+) {
   const parts = { ...room, counts: new CountCache(room.clock) };
   return mounted(room.gate, "Groups", [
     ...listOperations(parts),
+    ...changeOperations(parts),
     ...propertyOperations(parts),
     ...typeOperations(parts),
   ]);
@@ -32,7 +39,7 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
     projectOperation("GET /groups/", "group:read", {
       summary: "List groups: of a type's index the newest first, otherwise by their types and keys",
       query: { ...groupFilterParameters, ...parameter.pageParameters("Groups") },
-      replies: { 200: reply("The groups.", listSchema(groupModel)) },
+      replies: { 200: reply("The groups.", listSchema(model.groupModel)) },
       answer: async ({ project, query, request, url }) => {
         const types = await readGroupTypes(sql, project.id);
         const filter = toGroupFilter(types, query);
@@ -57,13 +64,86 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
         group_key: parameter.requiredTextParameter("the group's key."),
         skip_create_notebook: parameter.flagParameter("Without effect: there are no notebooks here."),
       },
-      replies: { 200: reply("The group.", groupModel) },
+      replies: { 200: reply("The group.", model.groupModel) },
       answer: async ({ project, query: { group_type_index, group_key } }) => {
-        const types = await readGroupTypes(sql, project.id);
-        const { name } = present(types.find(({ place }) => place === group_type_index));
-        const key = { group_type: name, group_key };
-        const [group] = (await store.groupBlocks(toReads(clickhouse, project.id), [key]).next()).value ?? [];
-        return slicedReply([toBytes(makeGroupText(types)(present(group)))]);
+        const found = await findGroup({ sql, clickhouse }, project.id, group_type_index, group_key);
+        return slicedReply([toBytes(present(found.text))]);
+      },
+    }),
+  ];
+}
+
+/** The name of the type with this index, and its group of this key as JSON. @throws Fault not_found for no type. */
+async function findGroup(
+  { sql, clickhouse }: Pick<GroupParts, "sql" | "clickhouse">,
+  project_id: number,
+  index: number | undefined,
+  group_key: string,
+) {
+  const types = await readGroupTypes(sql, project_id);
+  const { name: group_type } = present(types.find(({ place }) => place === index));
+  const key = { group_type, group_key };
+  const [group] = (await store.groupBlocks(toReads(clickhouse, project_id), [key]).next()).value ?? [];
+  return { group_type, text: group && makeGroupText(types)(group) };
+}
+
+const changeDescription = "It is a server event, `$groupidentify`; the answer waits until it can be read.";
+
+function changeOperations({ send, ...parts }: GroupParts) {
+  type Group = { project_id: number; $group_type: string; $group_key: string };
+  const change = async (
+    { project_id, ...group }: Group,
+    $group_set: Record<string, unknown>,
+    attr: string,
+  ) => {
+    checkChange($group_set, attr);
+    await send({
+      project_id,
+      event: "$groupidentify",
+      // As servers' SDKs name it.
+      distinct_id: `$${group.$group_type}_${group.$group_key}`.slice(0, 200),
+      properties: { ...group, $group_set },
+      waitMsMax: personLimits.changeShownMsMax,
+    });
+  };
+  const read = async (project_id: number, index: number | undefined, group_key: string, status: number) => {
+    const { text } = await findGroup(parts, project_id, index, group_key);
+    return new Response(present(text), { status, headers: { "content-type": "application/json" } });
+  };
+  return [
+    projectOperation("POST /groups/", "group:write", {
+      summary: "Make a group of a type that exists",
+      description: changeDescription,
+      body: model.groupBody,
+      replies: { 201: reply("The group.", model.groupModel) },
+      answer: async ({ project, body: { group_key, group_type_index, group_properties } }) => {
+        const { group_type, text } = await findGroup(parts, project.id, group_type_index, group_key);
+        if (text) refuseInput("A group with this key already exists.", "group_key");
+        const group = { project_id: project.id, $group_type: group_type, $group_key: group_key };
+        await change(group, group_properties ?? {}, "group_properties");
+        parts.counts.forget(project.id);
+        return await read(project.id, group_type_index, group_key, 201);
+      },
+    }),
+    projectOperation("POST /groups/update_property/", "group:write", {
+      summary: "Set one property of a group",
+      description: changeDescription,
+      query: {
+        group_type_index: parameter.integerParameter("The index of its type.", {}),
+        group_key: parameter.textParameter("The group's key."),
+      },
+      body: model.groupPropertyBody,
+      replies: { 200: reply("The group.", model.groupModel) },
+      answer: async ({
+        project,
+        query: { group_type_index: index, group_key = "" },
+        body: { key, value },
+      }) => {
+        const { group_type, text } = await findGroup(parts, project.id, index, group_key);
+        present(text);
+        const group = { project_id: project.id, $group_type: group_type, $group_key: group_key };
+        await change(group, { [key]: value }, "value");
+        return await read(project.id, index, group_key, 200);
       },
     }),
   ];
@@ -73,7 +153,7 @@ function propertyOperations({ sql, clickhouse }: GroupParts) {
   return [
     projectOperation("GET /groups/property_definitions/", "group:read", {
       summary: "List the names of properties by the index of the groups' type, most frequent first",
-      replies: { 200: reply("The names.", groupPropertiesModel) },
+      replies: { 200: reply("The names.", model.groupPropertiesModel) },
       answer: async ({ project, request }) => {
         const types = await readGroupTypes(sql, project.id);
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
@@ -88,7 +168,7 @@ function propertyOperations({ sql, clickhouse }: GroupParts) {
     projectOperation("GET /groups/property_values/", "group:read", {
       summary: "List the values of a property of one type's groups, most frequent first",
       query: { group_type_index: requiredTypeIndex, ...valuesQuery },
-      replies: { 200: reply("The twenty most frequent values.", groupValuesModel) },
+      replies: { 200: reply("The twenty most frequent values.", model.groupValuesModel) },
       answer: async ({ project, query: { group_type_index, key, value: search }, request }) => {
         const types = await readGroupTypes(sql, project.id);
         const type = types.find(({ place }) => place === group_type_index);
@@ -104,7 +184,7 @@ function typeOperations({ sql, clickhouse, counts }: GroupParts) {
   return [
     projectOperation("GET /groups_types/", "group:read", {
       summary: "List the types of groups, by their indexes",
-      replies: { 200: reply("The types.", groupTypesModel) },
+      replies: { 200: reply("The types.", model.groupTypesModel) },
       answer: async ({ project }) =>
         (await readGroupTypes(sql, project.id)).map(({ name, place }) => ({
           group_type: name,

@@ -154,14 +154,18 @@ inBrowser(
     await page.getByRole("button", { name: "Pause" }).press("Enter");
     await page.getByRole("button", { name: "Yes, pause" }).press("Enter");
     await page.getByText("The subscription is paused.").waitFor();
-    expect(await api("GET", path)).toMatchObject({ deleted: true });
+    expect(await api("GET", path)).toMatchObject({ deleted: false, enabled: false });
     // It is among the others, so that somebody can resume it.
     await page.getByRole("link", { name: "Subscriptions" }).press("Enter");
     await page.getByRole("cell", { name: "paused", exact: true }).waitFor();
     await page.getByRole("link", { name: "Every week" }).press("Enter");
     await page.getByRole("button", { name: "Resume" }).press("Enter");
     await page.getByText("The subscription is running again.").waitFor();
-    expect(await api("GET", path)).toMatchObject({ deleted: false });
+    expect(await api("GET", path)).toMatchObject({ deleted: false, enabled: true });
+    await page.getByRole("button", { name: "Delete" }).press("Enter");
+    await page.getByRole("button", { name: "Yes, delete" }).press("Enter");
+    await page.getByText("The subscription is deleted.").waitFor();
+    expect(await api("GET", path)).toMatchObject({ deleted: true });
   },
   msMax,
 );

@@ -5,7 +5,7 @@ import { refuseInput } from "../../core/fault.ts";
 import { withoutLast } from "../../core/trim.ts";
 import { cutPortions } from "../../storage/portions.ts";
 import type { Counted } from "../../storage/postgres/rows.ts";
-import { numberParameter, pageParameters } from "../fields/query.ts";
+import { integerParameter, numberParameter, pageParameters } from "../fields/query.ts";
 import { httpLimits } from "../limits.ts";
 import { streamedReply } from "./sliced.ts";
 
@@ -112,18 +112,24 @@ export function numberedPageParameters(rows: string) {
   const bounds = { minimum: 1, maximum: httpLimits.pageOffsetMax, default: 1 };
   return {
     ...pageParameters(rows),
+    page_size: integerParameter("The same as `limit`, as PostHog's log has it.", {
+      minimum: 1,
+      maximum: httpLimits.pageMax,
+    }),
     page: numberParameter("Which page, from 1 on; instead of `offset`.", bounds),
   };
 }
 
 /** @throws Fault when both are set. */
-export function numberedPage({ limit, offset, page }: Page & { page: number }): Page {
+export function numberedPage(query: Page & { page: number; page_size: number | undefined }): Page {
+  const { offset, page } = query;
+  const limit = query.page_size ?? query.limit;
   if (page > 1 && offset > 0) refuseInput("Give either page or offset, not both.", "page");
   return { limit, offset: Math.max(offset, (page - 1) * limit) };
 }
 
 export function numberedReply<Row>(url: URL, at: Page, counted: Counted<Row>) {
   const link = new URL(url);
-  link.searchParams.delete("page");
+  for (const name of ["page", "page_size"]) link.searchParams.delete(name);
   return { ...pageReply(link, at, counted), total_count: counted.count };
 }

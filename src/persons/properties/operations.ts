@@ -86,7 +86,7 @@ async function change(
  * Checks before the change becomes an event: one with more or longer properties would be cut, with a warning only.
  * @throws Fault for properties that one event cannot set, or that would not be stored as they were sent.
  */
-function checkChange(properties: Record<string, unknown>, attr: string): void {
+export function checkChange(properties: Record<string, unknown>, attr: string): void {
   const entries = Object.entries(properties);
   const { keysChangedMax, changeBytesMax } = personLimits;
   const refuse = (most: string) => refuseInput(`A request can set at most ${most}.`, attr, "max_length");

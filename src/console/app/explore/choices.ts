@@ -57,11 +57,17 @@ export const trendDisplays: readonly (readonly [string, string])[] = [
 ];
 
 export const intervals: readonly (readonly [string, string])[] = [
+  ["second", "Second"],
+  ["minute", "Minute"],
   ["hour", "Hour"],
   ["day", "Day"],
   ["week", "Week"],
   ["month", "Month"],
+  ["quarter", "Quarter"],
+  ["year", "Year"],
 ];
+/** The intervals that retention has. */
+export const retentionIntervals = intervals.slice(2, 6);
 
 /** Series of one query: more are hard to distinguish. */
 export const seriesMax = 6;
@@ -109,4 +115,4 @@ export const pathTypes: readonly (readonly [string, string])[] = [
 export const stepCounts = ["3", "5", "10"].map((count) => [count, `${count} steps`] as const);
 
 /** The API's names of intervals of retention. */
-export const periods: Readonly<Record<string, string>> = Object.fromEntries(intervals);
+export const periods: Readonly<Record<string, string>> = Object.fromEntries(retentionIntervals);

@@ -22,6 +22,7 @@ interface SubscriptionRow {
   target_value: string;
   next_delivery_date: string | null;
   deleted: boolean;
+  enabled: boolean;
 }
 
 export function Subscriptions({ route }: { route: Route }) {
@@ -36,21 +37,21 @@ function titleSubscription({ title, id }: SubscriptionRow): string {
   return title || `Subscription ${id}`;
 }
 
-function nextText({ deleted, next_delivery_date }: SubscriptionRow): string {
-  return (!deleted && timeText(next_delivery_date)) || "none";
+function nameState({ deleted, enabled }: SubscriptionRow): string {
+  return deleted ? "deleted" : enabled ? "running" : "paused";
+}
+
+function nextText(row: SubscriptionRow): string {
+  return (nameState(row) === "running" && timeText(row.next_delivery_date)) || "none";
 }
 
 function SubscriptionList() {
   const loaded = useRead(async (api, signal) => {
     const read = (deleted: boolean) =>
       api.get<ListReply<SubscriptionRow>>("subscriptions/", { limit: 200, deleted }, signal);
-    // Paused ones are shown, so that they can be resumed. The API calls them deleted, and lists them separately.
-    const [running, paused] = await Promise.all([read(false), read(true)]);
-    return {
-      ...running,
-      count: running.count + paused.count,
-      results: [...running.results, ...paused.results],
-    };
+    // Deleted ones are shown, so that they can be resumed.
+    const [kept, deleted] = await Promise.all([read(false), read(true)]);
+    return { ...kept, count: kept.count + deleted.count, results: [...kept.results, ...deleted.results] };
   }, []);
   const mayWrite = useAllowed("subscription:write");
   return (
@@ -64,7 +65,7 @@ function SubscriptionList() {
         )),
         column("When", (row) => row.summary),
         column("To", (row) => `${row.target_type}: ${row.target_value}`),
-        column("State", (row) => <Status text={row.deleted ? "paused" : "running"} />),
+        column("State", (row) => <Status text={nameState(row)} />),
         fixedColumn("Next", nextText),
       ]}
     >
@@ -100,7 +101,7 @@ function OneSubscription({ id }: { id: number }) {
       {({ row, deliveries }) => (
         <>
           <PageHead title={titleSubscription(row)}>
-            <Status text={row.deleted ? "paused" : "running"} />
+            <Status text={nameState(row)} />
           </PageHead>
           <Actions path={path} row={row} changed={loaded.reload} />
           <Card>
@@ -150,10 +151,10 @@ function Actions({ path, row, changed }: { path: string; row: SubscriptionRow; c
   const action = useAction();
   if (!mayWrite) return null;
   const deliver = () => action.send("POST", `${path}/test_delivery/`, {}, "A delivery has begun.", changed);
-  const stop = (deleted: boolean) => {
-    const done = deleted ? "The subscription is paused." : "The subscription is running again.";
-    action.send("PATCH", `${path}/`, { deleted }, done, changed);
-  };
+  const change = (fields: object, done: string) => action.send("PATCH", `${path}/`, fields, done, changed);
+  const resume = () => change({ deleted: false, enabled: true }, "The subscription is running again.");
+  const pause = () => change({ enabled: false }, "The subscription is paused.");
+  const remove = () => change({ deleted: true }, "The subscription is deleted.");
   return (
     <>
       <p class="page-actions">
@@ -161,11 +162,12 @@ function Actions({ path, row, changed }: { path: string; row: SubscriptionRow; c
           Deliver now
         </Button>
         <Button onClick={changed}>Refresh</Button>
-        {row.deleted ? (
-          <Button onClick={() => stop(false)}>Resume</Button>
+        {nameState(row) === "running" ? (
+          <ConfirmButton label="Pause" sure="Deliver nothing until it is resumed?" act={pause} />
         ) : (
-          <ConfirmButton label="Pause" sure="Deliver nothing until it is resumed?" act={() => stop(true)} />
+          <Button onClick={resume}>Resume</Button>
         )}
+        {!row.deleted && <ConfirmButton label="Delete" sure="Delete this subscription?" act={remove} />}
       </p>
       <Outcome action={action} />
     </>

@@ -21,6 +21,7 @@ const row = {
   target_value: "ann@shop.example",
   next_delivery_date: "2026-03-02T09:00:00Z",
   deleted: false,
+  enabled: true,
 };
 const delivery = {
   id: 1,
@@ -43,18 +44,22 @@ async function drawn(hash: string, more: Answers = {}, scopes: readonly string[]
   return await drawPage(<Subscriptions route={readRoute(hash)} />, { answers, scopes, hash: hash.slice(1) });
 }
 
-test("paused ones are listed behind running ones, without a next delivery", async () => {
+test("deleted ones are listed behind the others, those that do not run without a next delivery", async () => {
   const list = ({ query }: { query: Record<string, string> }) =>
     query["deleted"] === "true"
       ? { count: 1, results: [{ ...row, id: 5, title: "Old", deleted: true }] }
-      : { count: 1, results: [row] };
+      : { count: 2, results: [row, { ...row, id: 6, title: "Quiet", enabled: false }] };
   const page = await drawn("#/7/subscriptions", { [`GET ${path}/`]: list });
   const rows = page.texts("tbody tr");
-  expect(rows.map((text) => /^(Subscription 4|Old).*(running|paused)/.exec(text)?.slice(1))).toEqual([
+  expect(
+    rows.map((text) => /^(Subscription 4|Quiet|Old).*(running|paused|deleted)/.exec(text)?.slice(1)),
+  ).toEqual([
     ["Subscription 4", "running"],
-    ["Old", "paused"],
+    ["Quiet", "paused"],
+    ["Old", "deleted"],
   ]);
   expect(rows[1]).toEndWith("pausednone");
+  expect(rows[2]).toEndWith("deletednone");
   expect(rows[0]).not.toEndWith("none");
 });
 
@@ -77,19 +82,24 @@ test("a running delivery is polled, one that has ended is not", async () => {
   expect(reads()).toBe(2);
 });
 
-test("pausing asks for confirmation, resuming does not, and both change `deleted`", async () => {
+test("pausing and deleting ask for confirmation, resuming does not", async () => {
   const page = await drawn("#/7/subscriptions/4");
   await page.press("Pause");
   await page.press("Yes, pause. Deliver nothing until it is resumed?");
   await page.press("Deliver now");
   expect(page.asked.filter(({ method }) => method !== "GET")).toMatchObject([
-    { method: "PATCH", path: `${path}/4/`, body: { deleted: true } },
+    { method: "PATCH", path: `${path}/4/`, body: { enabled: false } },
     { method: "POST", path: `${path}/4/test_delivery/`, body: {} },
   ]);
   await closePage();
-  const paused = await drawn("#/7/subscriptions/4", { [`GET ${path}/4/`]: { ...row, deleted: true } });
+  const paused = await drawn("#/7/subscriptions/4", { [`GET ${path}/4/`]: { ...row, enabled: false } });
   await paused.press("Resume");
-  expect(paused.asked.find(({ method }) => method === "PATCH")?.body).toEqual({ deleted: false });
+  await paused.press("Delete");
+  await paused.press("Yes, delete. Delete this subscription?");
+  expect(paused.asked.filter(({ method }) => method === "PATCH").map(({ body }) => body)).toEqual([
+    { deleted: false, enabled: true },
+    { deleted: true },
+  ]);
 });
 
 test.each(["abc", "0", "-1"])("an address that names no subscription says so: %s", async (id) => {

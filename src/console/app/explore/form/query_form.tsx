@@ -13,6 +13,7 @@ import {
   orders,
   pathTypes,
   ranges,
+  retentionIntervals,
   stepCounts,
   trendDisplays,
   views,
@@ -102,7 +103,7 @@ function KindFields({ next, set }: Pick<FormProps, "next"> & { set(change: Parti
       ...breakdown,
     ],
     retention: [
-      choice("interval", "Period", intervals),
+      choice("interval", "Period", retentionIntervals),
       choice("columns", "Periods shown", columnCounts),
       text("to", "Until", { type: "date" }),
       choice("first", "Who is counted", whoCounts),
