@@ -55,6 +55,8 @@ function placeOperations({ sql, find, show, change, transfer }: Tools) {
     body: model.movedTileBody,
     replies: dashboardReply,
     answer: async ({ body, ...request }: TileRequest & { body: model.MovedTile }) => {
+      // As of every PATCH, an empty body changes nothing.
+      if (Object.keys(body).length === 0) return await show(request);
       const to = body.to_dashboard ?? body.toDashboard;
       if (to === undefined) throw fieldFault("required", "This field is required.", ["to_dashboard"]);
       const id = body.tile?.id;
