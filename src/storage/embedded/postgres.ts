@@ -75,12 +75,13 @@ function ensurePassword(path: string): string {
   return fs.readFileSync(path, "utf8").trim();
 }
 
-/** Initialized in a folder beside its own and renamed, so that an interrupted start leaves nothing incomplete. */
+/**
+ * Initialized in a folder beside its own and renamed, so that an interrupted start leaves nothing incomplete. No other
+ * start has that folder: what a killed one began may still be at work in its own.
+ */
 async function makeCluster(initdb: string, data: string, password: string, systemUser: UnprivilegedUser) {
-  const partial = `${data}.partial`;
+  const partial = fs.mkdtempSync(`${data}.partial-`);
   const secret = `${data}.secret`;
-  fs.rmSync(partial, { recursive: true, force: true });
-  fs.mkdirSync(partial, { mode: 0o700 });
   fs.writeFileSync(secret, password, { mode: 0o600 });
   systemUser.chown(partial);
   systemUser.chown(secret);
@@ -164,6 +165,8 @@ function planChild(folder: string, port: number, password: string, insist: boole
       const { initdb, postgres } = await findBinaries();
       const systemUser = findUnprivilegedUser(folder, postgres, log);
       refuseUnreadable(data);
+      for (const name of fs.readdirSync(folder).filter((text) => text.startsWith("postgres.partial-")))
+        fs.rm(join(folder, name), { recursive: true, force: true }, () => {});
       if (!fs.existsSync(join(data, "PG_VERSION"))) await makeCluster(initdb, data, password, systemUser);
       systemUser.chown(data);
       await stopStalePostmaster(data, log);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { silentLog } from "../../../src/core/log.ts";
 import { startEmbeddedPostgres } from "../../../src/storage/embedded/postgres.ts";
@@ -7,6 +7,7 @@ import { openPostgres } from "../../../src/storage/postgres/postgres.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
+import { until } from "../../support/server.ts";
 import type { Told, Way } from "../../support/transaction_child.ts";
 
 afterAll(cleanUp);
@@ -58,6 +59,31 @@ for (const [way, when] of [
     startMsMax,
   );
 }
+
+test(
+  "a Postgres is made while that of a process that was killed is still being made, and leaves nothing of it",
+  async () => {
+    const dataDir = makeFolder();
+    const module = resolve(import.meta.dir, "../../../src/storage/embedded/postgres.ts");
+    const log = "{ debug() {}, info() {}, warn() {}, error() {} }";
+    const text = `const { startEmbeddedPostgres } = await import(${JSON.stringify(module)});
+      await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, log: ${log} });`;
+    const killed = Bun.spawn(["bun", "-e", text], { stdout: "ignore", stderr: "ignore" });
+    const isBegun = () =>
+      readdirSync(dataDir).some(
+        (name) => name.startsWith("postgres.") && existsSync(`${dataDir}/${name}/base`),
+      );
+    await until(() => Promise.resolve(isBegun()));
+    killed.kill("SIGKILL");
+    await killed.exited;
+    const store = await startEmbeddedPostgres({ dataDir, log: silentLog });
+    await store.stop();
+    const again = await startEmbeddedPostgres({ dataDir, log: silentLog });
+    await again.stop();
+    expect(readdirSync(dataDir).toSorted()).toEqual(["postgres", "postgres.password"]);
+  },
+  startMsMax,
+);
 
 test(
   "the next files of Postgres's log are made before it starts, and again where they are gone",
