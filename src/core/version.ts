@@ -32,10 +32,8 @@ export function servedFolder(name: string): string | undefined {
   }
 }
 
-/** The remedy for data that a version from before the first release made. */
-export const unreleasedRemedy =
-  "no released version reads it; write its events there with a File export " +
-  '(src/docs/changelog.md, "From an unreleased version"), and read them here: bun run sluice import FILE';
+/** The remedy for data of a version from before commit c3da0212. */
+export const olderRemedy = "commit 0fcdcc62 opens it; there, then here: bun run sluice migrate";
 
 /** The remedy for data that a newer version has upgraded. */
 export const newerRemedy =

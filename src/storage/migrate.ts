@@ -1,7 +1,6 @@
 // Migrations: applies the numbered files in sql/ to both stores, forward only, each once. A file that was changed after
 // it was applied, a gap in the numbers, or a store of an incompatible version stops the start.
 
-import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
 import { type Log, toCode, toReason } from "../core/log.ts";
 import { type ClickHouse, ClickHouseError } from "./clickhouse/clickhouse.ts";
@@ -15,7 +14,7 @@ import {
   prepareCluster,
 } from "./cluster/cluster_migrations.ts";
 import { checkIdentity, type KnownStores, readPostgresId, writeClickHouseId } from "./identity.ts";
-import { isUnmade } from "./identity_traces.ts";
+import { emptyIfUnmade } from "./identity_traces.ts";
 import { storageLimits } from "./limits.ts";
 import {
   type AppliedMigration,
@@ -25,9 +24,10 @@ import {
   type Migration,
   type MigrationFiles,
   newerStore,
-  packageFolder,
+  olderStore,
   readMigrations,
   type StoreName,
+  type Versions,
 } from "./migrations/files.ts";
 import { writeFolderVersion } from "./migrations/folder_version.ts";
 import { type BlockingServers, type OlderOptions, OlderServers } from "./migrations/older_servers.ts";
@@ -41,6 +41,8 @@ interface MigrateOptions extends OlderOptions {
   /** Folders of `NNNN_name.sql`; by default this program's own. */
   postgresDir?: string;
   clickhouseDir?: string;
+  /** The last files that are applied; by default all are. */
+  until?: Versions;
   /** Refuses stores that a newer version has changed, even if this one could use them. */
   exact?: boolean;
   /** The stores that the journal in DATA_DIR was used with; other ones are refused. */
@@ -60,7 +62,11 @@ export async function migrate(
   { sql, clickhouse, folder }: Pick<Stores, "sql" | "clickhouse" | "folder">,
   options: MigrateOptions,
 ): Promise<Counts> {
-  const files = readMigrations({ postgres: options.postgresDir, clickhouse: options.clickhouseDir });
+  const { postgresDir, clickhouseDir, until } = options;
+  const all = readMigrations({ postgres: postgresDir, clickhouse: clickhouseDir });
+  const files = byStore((store) =>
+    all[store].filter(({ isBaseline, version }) => !until || isBaseline || version <= until[store]),
+  );
   const older = new OlderServers(options, options.log);
   for (;;) {
     const pass = await exclusively(sql, (connection) =>
@@ -73,8 +79,6 @@ export async function migrate(
     await older.wait(pass.blocking);
   }
 }
-
-export type { AppliedMigration };
 
 const appliedText = "SELECT version, name, checksum FROM schema_migrations";
 
@@ -90,25 +94,12 @@ export async function appliedMigrations(
   return plain.toSorted((a, b) => a.version - b.version);
 }
 
-/**
- * The paths of this program's files that made a store with these migrations.
- * @throws UserError when they are another program's.
- */
-export function listMigrationFiles(store: StoreName, applied: AppliedMigration[]): string[] {
-  const files = readMigrations()[store];
-  listPending(files, applied, store);
-  return files.slice(0, applied.length).map(({ name }) => join(packageFolder(store), name));
-}
-
 /** Lists what migrate() would apply, by store. Nothing is changed. @throws UserError as migrate() does. */
 export async function pendingMigrations({ sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">, log: Log) {
   const files = readMigrations();
   const compatible = await findCompatible(sql, files, { log });
   const pending = async (store: StoreName) => {
-    const applied = await appliedMigrations({ sql, clickhouse }, store).catch((thrown: unknown) => {
-      if (isUnmade(thrown)) return [];
-      throw thrown;
-    });
+    const applied = await appliedMigrations({ sql, clickhouse }, store).catch(emptyIfUnmade);
     return listPending(files[store], applied, store, compatible[store]);
   };
   return { postgres: await pending("postgres"), clickhouse: await pending("clickhouse") };
@@ -125,13 +116,9 @@ export async function countMigratedRows(clickhouse: ClickHouse, { text, duration
 }
 
 async function countRows(clickhouse: ClickHouse, table: string): Promise<number> {
-  try {
-    const [found] = await clickhouse.query<{ rows: string }>(`SELECT count() AS rows FROM ${table}`);
-    return Number(found?.rows ?? 0);
-  } catch (thrown) {
-    if (isUnmade(thrown)) return 0;
-    throw thrown;
-  }
+  const counted = clickhouse.query<{ rows: string }>(`SELECT count() AS rows FROM ${table}`);
+  const [found] = await counted.catch(emptyIfUnmade);
+  return Number(found?.rows ?? 0);
 }
 
 interface MigrationPass {
@@ -155,6 +142,7 @@ async function applyMissing(pass: MigrationPass): Promise<{ done: Counts } | { b
   const prepared = await preparePostgres(connection);
   const pending = listPending(files.postgres, prepared, "postgres", compatible.postgres);
   const applied = failure ? undefined : await prepareClickHouse(clickhouse).catch(unlessWrong);
+  const isNew = applied?.recorded.length === 0;
   const more = applied
     ? listPending(files.clickhouse, applied.recorded, "clickhouse", compatible.clickhouse)
     : [];
@@ -163,12 +151,16 @@ async function applyMissing(pass: MigrationPass): Promise<{ done: Counts } | { b
   for (const item of pending) await applyToPostgres(connection, item, options.log);
   // The server continues without ClickHouse for now, but not without its own Postgres tables.
   if (!applied) throw failure;
-  // Applying all files again would undo what a newer version has replaced: that version has to do it.
-  const remade = compatible.clickhouse.size > 0 ? [] : files.clickhouse;
+  // Making all tables again would undo what a newer version has replaced: that version has to do it.
+  const remade = compatible.clickhouse.size > 0 ? [] : listPending(files.clickhouse, [], "clickhouse");
   const missing = applied.isIncomplete ? remade : more;
+  if (more.some((file) => !missing.includes(file)))
+    throw new UserError(
+      "a server of the cluster lacks tables: start the older version once, and then this one",
+    );
   // A new store is recorded once, as each record is a part of its own: a start that is killed meanwhile begins again.
-  const portions = applied.recorded.length === 0 ? [missing] : missing.map((item) => [item]);
-  for (const portion of portions) await applyToClickHouse(pass, portion);
+  const portions = isNew ? [missing] : missing.map((item) => [item]);
+  for (const portion of portions) await applyToClickHouse(pass, portion, more);
   await writeClickHouseId(clickhouse, await readPostgresId(connection), missing.length > 0);
   return { done: { postgres: pending.length, clickhouse: missing.length } };
 }
@@ -247,14 +239,28 @@ function isStatementError(thrown: unknown): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^(08|53|57|58)/.test(code);
 }
 
-/** ClickHouse has no transactions: each statement can be repeated, and the records of the files are written last. */
-async function applyToClickHouse({ connection, clickhouse, options }: MigrationPass, portion: Migration[]) {
+/** @throws UserError where the first start of an older version was cut short: its tables have other columns. */
+async function refuseHalfMade(clickhouse: ClickHouse): Promise<void> {
+  const [found] = await clickhouse.query<{ older: number }>(
+    `SELECT countIf(name = 'event_rows') > countIf(name = 'deleted_persons') AS older FROM system.tables
+     WHERE database = {database:String}`,
+    { database: clickhouse.database },
+  );
+  if (found?.older === 1) throw olderStore("clickhouse", "no migration");
+}
+
+/**
+ * ClickHouse has no transactions: each statement can be repeated, and the records of the files in `more` are written
+ * last.
+ */
+async function applyToClickHouse(pass: MigrationPass, portion: Migration[], more: Migration[]) {
+  const { connection, clickhouse, options } = pass;
   const done: Migration[] = [];
   try {
     for (const migration of portion) {
       await recordBegun(connection, "clickhouse", migration);
       await runStatements(clickhouse, migration);
-      done.push(migration);
+      if (more.includes(migration)) done.push(migration);
       options.log.info("migrated", { file: migration.path });
     }
   } catch (thrown) {
@@ -306,13 +312,14 @@ async function prepareClickHouse(clickhouse: ClickHouse) {
     await checkEngine(clickhouse);
     await checkCluster(clickhouse);
   }
-  if (cluster) {
+  if (cluster)
     await prepareCluster(clickhouse, cluster, schemaTable, { timeoutMs: storageLimits.migrateMsMax });
-    return await appliedOnCluster<AppliedMigration>(clickhouse, cluster);
-  }
-  await clickhouse.command(schemaTable);
-  const recorded = await clickhouse.query<AppliedMigration>(`${appliedText} FINAL`);
-  return { recorded, isIncomplete: false };
+  else await clickhouse.command(schemaTable);
+  const applied = cluster
+    ? await appliedOnCluster<AppliedMigration>(clickhouse, cluster)
+    : { recorded: await clickhouse.query<AppliedMigration>(`${appliedText} FINAL`), isIncomplete: false };
+  if (applied.recorded.length === 0) await refuseHalfMade(clickhouse);
+  return applied;
 }
 
 /** Whether repeating is useless. Unknown names count, too: nobody else changes tables while a migration runs. */

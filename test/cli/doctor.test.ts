@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { lostKeyRemedy } from "../../src/access/secret.ts";
-import { newerRemedy, unreleasedRemedy } from "../../src/core/version.ts";
+import { newerRemedy, olderRemedy } from "../../src/core/version.ts";
 import { ownDataDir } from "../../src/storage/lock.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
@@ -175,7 +175,7 @@ test("each error of the server, each setting that others can misuse and each los
   expect(remedies.join("")).not.toContain("secret");
   expect(lostKeyRemedy).toMatch(command);
   expect(newerRemedy).toMatch(/: DATA_DIR=NEW bun run sluice restore BACKUP$/);
-  expect(unreleasedRemedy).toMatch(command);
+  expect(olderRemedy).toMatch(command);
 });
 
 test("a server at another port is found, with its port and its state", async () => {

@@ -146,6 +146,7 @@ if (import.meta.main) {
     Bun.$`tar --zstd -cf ${join(folder, `${version}.tar.zst`)} -C ${dataDir} .`
       .env({ ...process.env, ZSTD_CLEVEL: "19" })
       .quiet()
+      .nothrow()
       .then(({ exitCode }) => exitCode === 0),
   );
   const third = await startServer({}, dataDir);

@@ -230,13 +230,10 @@ class Player {
       };
       const fronts = this.#shards.map(({ front }) => front);
       const by = "by" in placement ? placement.by : "0";
-      // A feed is of the server that was asked. No view feeds from this one's own, so that a shard stands in for it.
       const sent =
-        placement.kind === "here"
-          ? [store(fronts[0]!, "")]
-          : placement.kind === "everywhere"
-            ? [...fronts, this.#asked].map((front) => store(front, ""))
-            : fronts.map((front, i) => store(front, `WHERE ${by} % ${fronts.length} = ${i}`));
+        placement.kind === "everywhere"
+          ? [...fronts, this.#asked].map((front) => store(front, ""))
+          : fronts.map((front, i) => store(front, `WHERE ${by} % ${fronts.length} = ${i}`));
       const failure = (await Promise.allSettled(sent)).find((one) => one.status === "rejected");
       if (failure) throw failure.reason;
       return new Response("");

@@ -2,15 +2,16 @@
 // server starts on it.
 
 import { existsSync, readdirSync, rmSync } from "node:fs";
-import { chmod, copyFile as copyPlain, mkdir, rm, writeFile } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import type { Log } from "../../core/log.ts";
 import { readVersion } from "../../core/version.ts";
 import { mirrorMerges } from "../../persons/mirror_store.ts";
 import { readPostgresId, writeClickHouseId } from "../../storage/identity.ts";
 import { ownDataDir, refuseHalfRestored, restoringPath } from "../../storage/lock.ts";
-import { listMigrationFiles, migrate } from "../../storage/migrate.ts";
+import { migrate } from "../../storage/migrate.ts";
+import { byStore, readBackupVersion } from "../../storage/migrations/files.ts";
 import { openStores, type Stores } from "../../storage/stores.ts";
 import { BackupBucket, type BucketAccess, readBucketAddress } from "./backup_bucket.ts";
 import { copyFile, readChunks, syncTree } from "./backup_files.ts";
@@ -111,14 +112,8 @@ function checkEmpty(dataDir: string): void {
 async function fillStores(filling: Filling, stores: Stores, manifest: Manifest): Promise<void> {
   const { dataDir, folder, log } = filling;
   const { sql, clickhouse } = stores;
-  const files = join(dataDir, "restoring.sql");
-  await migrate(stores, {
-    log,
-    alone: true,
-    postgresDir: await readBackupMigrations(files, "postgres", manifest),
-    clickhouseDir: await readBackupMigrations(files, "clickhouse", manifest),
-  });
-  await rm(files, { recursive: true });
+  const until = byStore((store) => readBackupVersion(store, manifest[store]));
+  await migrate(stores, { log, alone: true, until });
   await copyIn(sql, readTables(folder), manifest.sequences);
   await writeClickHouseId(clickhouse, await readPostgresId(sql));
   const tables = new Map((await listPartTables(clickhouse)).map((table) => [table.name, table]));
@@ -129,19 +124,10 @@ async function fillStores(filling: Filling, stores: Stores, manifest: Manifest):
     await copyOne(filling, item, join(detachedFolder(dataDir, table), ...rest));
   }
   for (const table of tables.values()) await attach(clickhouse, dataDir, table);
+  // What derives rows again is of this version.
+  await migrate(stores, { log, alone: true });
   await mirrorMerges(sql, clickhouse);
   await deriveSince(clickhouse, Date.parse(manifest.begun_at) - backupLimits.derivedAgainMs);
-}
-
-/** A folder with the migrations that the backup's stores had: later ones are applied by the next start. */
-async function readBackupMigrations(folder: string, store: "postgres" | "clickhouse", manifest: Manifest) {
-  const storeFolder = join(folder, store);
-  await mkdir(storeFolder, { recursive: true, mode: 0o700 });
-  for (const path of listMigrationFiles(store, manifest[store])) {
-    await copyPlain(path, join(storeFolder, basename(path)));
-    await chmod(join(storeFolder, basename(path)), 0o600);
-  }
-  return storeFolder;
 }
 
 async function* readTables(folder: string) {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import { readSummedJson, summedJson } from "../../core/json/summed_json.ts";
 import { toReason } from "../../core/log.ts";
-import { type AppliedMigration, listMigrationFiles } from "../../storage/migrate.ts";
+import { type AppliedMigration, readBackupVersion, storeNames } from "../../storage/migrations/files.ts";
 import { backupParts, manifestName, summed, syncTree, writeSummed } from "./backup_files.ts";
 import type { FileTotals, WrittenParts } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
@@ -123,6 +123,6 @@ export function parseManifest(text: string, source: string, version: string): Ma
       `${source} was made by version ${found.version}, newer than this program (${version}); run that one`,
     );
   }
-  for (const store of ["postgres", "clickhouse"] as const) listMigrationFiles(store, found[store]);
+  for (const store of storeNames) readBackupVersion(store, found[store]);
   return found;
 }

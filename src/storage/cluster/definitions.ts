@@ -17,7 +17,6 @@ const rules: Readonly<Record<string, (definition: Definition, cluster: Cluster) 
   "CREATE MATERIALIZED VIEW IF NOT EXISTS": createFeedingView,
   "CREATE OR REPLACE VIEW": createView,
   "DROP TABLE IF EXISTS": drop,
-  "DROP VIEW IF EXISTS": drop,
   "ALTER TABLE": alter,
   "INSERT INTO": ({ before, name, after }) => [`${before}${name}${after}`],
 };

@@ -4,10 +4,9 @@ import { type Cluster, quoteName, quoteText, type Tables } from "../clickhouse/s
 
 /**
  * sharded: each row on one shard, chosen by `by`; the table `t` is a Distributed one over `t_local`. everywhere: every
- * row on every server, for joins that must not query other servers. here: a feed without rows, whose views run on the
- * server that takes an INSERT.
+ * row on every server, for joins that must not query other servers.
  */
-export type Placement = { kind: "sharded"; by: string } | { kind: "everywhere" | "here" };
+export type Placement = { kind: "sharded"; by: string } | { kind: "everywhere" };
 
 /** Events of one distinct id, and everything derived from them, are on one shard. */
 const byDistinctId: Placement = { kind: "sharded", by: "cityHash64(project_id, distinct_id)" };
@@ -29,8 +28,6 @@ export const tables: Readonly<Record<string, Placement>> = {
   event_days: byEvent,
   event_properties: byEvent,
   definitions: { kind: "sharded", by: "cityHash64(project_id, name)" },
-  // Read by servers of one version before only, beside which this one may run; it goes with the next migration.
-  session_feed: { kind: "here" },
   session_facts: { kind: "sharded", by: "cityHash64(project_id, session_id)" },
   snapshot_chunks: { kind: "sharded", by: "cityHash64(project_id, sipHash64(session_id))" },
   session_recording_days: { kind: "sharded", by: "cityHash64(project_id, session_hash)" },

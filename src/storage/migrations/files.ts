@@ -1,11 +1,11 @@
 // The numbered files of sql/: read, checked, and compared with those of a store; and their headers about older servers
-// and duration.
+// and duration. A new store runs the baseline, which makes what the files up to its number make, and those after it.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../core/fault.ts";
-import { newerRemedy, unreleasedRemedy } from "../../core/version.ts";
+import { newerRemedy, olderRemedy } from "../../core/version.ts";
 
 export type StoreName = "postgres" | "clickhouse";
 
@@ -24,6 +24,7 @@ export interface Migration {
   path: string;
   text: string;
   checksum: string;
+  isBaseline: boolean;
   /** Whether servers that do not know the file can run beside it. */
   olderGoOn: boolean;
   duration: MigrationDuration;
@@ -45,12 +46,8 @@ export type MigrationFiles = Readonly<Record<StoreName, Migration[]>>;
 /** Keyed by store, the number of the last migration. */
 export type Versions = Readonly<Record<StoreName, number>>;
 
-/** Files before this number have no header about older servers, which must stop for them. */
-export const firstHeaded = 9;
-
-/** Files before these numbers have no header about their duration: a moment, unless they read the events. */
-const firstTimed: Versions = { postgres: 21, clickhouse: 15 };
-const untimedSeconds: Readonly<Record<string, number>> = { "sql/clickhouse/0009_definitions.sql": 6 };
+/** The last of the files that are gone, which commit c3da0212 had: a store that files made without it is older. */
+const lastGone = { postgres: "0022_passes.sql", clickhouse: "0016_replaced_parts.sql" };
 
 const headers: ReadonlyMap<string | undefined, boolean> = new Map([
   ["-- Older servers: go on.", true],
@@ -66,7 +63,7 @@ export function readMigrations(folders: { [Name in StoreName]?: string | undefin
 }
 
 export function knownMigrations(files: MigrationFiles = readMigrations()): Versions {
-  return byStore((store) => files[store].length);
+  return byStore((store) => files[store].at(-1)!.version);
 }
 
 /** Keyed by store, the last of the files that older servers are not compatible with; 0 without one. */
@@ -74,51 +71,53 @@ export function lastStops(files: MigrationFiles): Versions {
   return byStore((store) => files[store].findLast(({ olderGoOn }) => !olderGoOn)?.version ?? 0);
 }
 
-/** The files in order; their numbers run from 1 without a gap. */
+/** The files in order; their numbers run without a gap. The baseline has that of the last file whose work it does. */
 export function readFolder(folder: string): Migration[] {
   const names = readdirSync(folder).filter((name) => name.endsWith(".sql"));
-  return names.toSorted().map((name, index) => {
+  let last: number | undefined;
+  return names.toSorted().map((name) => {
     const path = `sql/${basename(folder)}/${name}`;
     const version = Number(/^(\d{4})_\w+\.sql$/.exec(name)?.[1]);
-    if (version !== index + 1) {
-      const expected = String(index + 1).padStart(4, "0");
+    const next = (last ?? version - 1) + 1;
+    if (version !== next) {
+      const expected = String(next || 1).padStart(4, "0");
       throw new UserError(
         `${path}: expected ${expected}_name.sql here, as the files are numbered without gaps`,
       );
     }
+    const isBaseline = name.endsWith("_baseline.sql");
+    const isShared = names.some((other) => other !== name && other.startsWith(name.slice(0, 5)));
+    last = isBaseline && isShared ? version - 1 : version;
     const text = readFileSync(join(folder, name), "utf8").replaceAll("\r\n", "\n");
     const checksum = new Bun.CryptoHasher("sha256").update(text).digest("hex");
-    const declared = { olderGoOn: olderGoOn(path, version, text), duration: readTime(path, version, text) };
-    return { version, name, path, text, checksum, ...declared };
+    const declared = readHeaders(path, isBaseline ? plain : text);
+    return { version, name, path, text, checksum, isBaseline, ...declared };
   });
 }
+
+/** The headers of a baseline: its tables are empty. */
+const plain = "-- Older servers: go on.\n-- Takes: a moment.\n";
 
 const durationShape =
   /^-- Takes: (?:a moment|([1-9]\d{0,5}) s for 20 million events, (measured|estimated))\.$/;
 
-function readTime(path: string, version: number, text: string): MigrationDuration {
-  const store = path.split("/")[1] as StoreName;
-  if (version < firstTimed[store]) return { seconds: untimedSeconds[path] ?? 0, isMeasured: false };
-  const found = durationShape.exec(text.split("\n", 2)[1] ?? "");
+function readHeaders(path: string, text: string): Pick<Migration, "olderGoOn" | "duration"> {
+  const [first = "", second = ""] = text.split("\n", 2);
+  const olderGoOn = headers.get(first);
+  if (olderGoOn === undefined)
+    throw new UserError(`${path}: expected one of these as its first line: ${[...headers.keys()].join(" ")}`);
+  const found = durationShape.exec(second);
   if (!found) {
     throw new UserError(
       `${path}: expected as its second line "-- Takes: a moment." or ` +
         '"-- Takes: N s for 20 million events, measured." (or estimated)',
     );
   }
-  return { seconds: Number(found[1] ?? 0), isMeasured: found[2] !== "estimated" };
-}
-
-function olderGoOn(path: string, version: number, text: string): boolean {
-  const compatible = headers.get(text.slice(0, text.indexOf("\n")));
-  if (compatible === undefined && version >= firstHeaded) {
-    throw new UserError(`${path}: expected one of these as its first line: ${[...headers.keys()].join(" ")}`);
-  }
-  return compatible ?? false;
+  return { olderGoOn, duration: { seconds: Number(found[1] ?? 0), isMeasured: found[2] !== "estimated" } };
 }
 
 /**
- * The files that are not applied yet.
+ * The files that are not applied yet: of a new store the baseline and those after it, else those that it lacks.
  * @param compatible versions that this program does not know but is compatible with.
  * @throws UserError when the applied ones are not this program's.
  */
@@ -129,32 +128,59 @@ export function listPending(
   compatible: ReadonlySet<number> = new Set(),
 ): Migration[] {
   const done = applied.toSorted((a, b) => a.version - b.version);
-  const clash = done.find(({ version, name }) => files[version - 1] && files[version - 1]?.name !== name);
-  if (clash) {
-    throw new UserError(
-      `an unreleased version of this program made the ${titles[store]} store (it has ${clash.name}): ` +
-        unreleasedRemedy,
-    );
-  }
-  for (const [index, { version, checksum }] of done.entries()) {
-    const file = files[version - 1];
-    if (!file) {
-      if (compatible.has(version)) continue;
-      throw newerStore(store, done.at(-1)!.version);
-    }
-    if (version !== index + 1)
-      throw new UserError(
-        `${files[index]?.path} was left out of the ${titles[store]} store; restore a backup: ` +
-          "DATA_DIR=NEW bun run sluice restore BACKUP",
-      );
+  const baseline = files.find(({ isBaseline }) => isBaseline)!;
+  const start = done.findIndex(({ name }) => name === baseline.name || name === lastGone[store]);
+  const newest = done.at(-1);
+  if (newest && newest.version > files.at(-1)!.version && !compatible.has(newest.version))
+    throw newerStore(store, newest.version);
+  if (newest && start < 0) throw olderStore(store, newest.name);
+  const isByFiles = done[start]?.name === lastGone[store];
+  const later = done.slice(isByFiles ? start + 1 : start);
+  for (const { version, name, checksum } of later) {
+    if (compatible.has(version)) continue;
+    const file = files.find((known) => known.version === version && known.name === name);
+    if (!file) throw olderStore(store, name);
     if (checksum !== file.checksum) {
       throw new UserError(
-        `${file.path} is not what the ${titles[store]} store was made with. If an unreleased version made it: ` +
-          `${unreleasedRemedy}. If the file was edited: git checkout ${file.path}, and add a new one`,
+        `${file.path} is not what the ${titles[store]} store was made with; if it was edited: ` +
+          `git checkout ${file.path}, and add a new one`,
       );
     }
   }
-  return files.slice(done.length);
+  const versions = new Set(later.map(({ version }) => version));
+  const pending = files.filter(({ isBaseline, version }) => {
+    const isNeeded = isByFiles ? !isBaseline : isBaseline || version > baseline.version;
+    return isNeeded && !versions.has(version);
+  });
+  const [next] = pending;
+  if (next && newest && next.version < newest.version)
+    throw new UserError(
+      `${next.path} was left out of the ${titles[store]} store; restore a backup: ` +
+        "DATA_DIR=NEW bun run sluice restore BACKUP",
+    );
+  return pending;
+}
+
+/**
+ * The number of the last file of a backup's store.
+ * @throws UserError when this program cannot make the tables that its rows are of.
+ */
+export function readBackupVersion(store: StoreName, applied: AppliedMigration[]): number {
+  const files = readMigrations()[store];
+  listPending(files, applied, store);
+  const [last] = applied.toSorted((a, b) => b.version - a.version);
+  if (last && last.version >= files.find(({ isBaseline }) => isBaseline)!.version) return last.version;
+  const name = last?.name ?? "no tables";
+  throw new UserError(
+    `an older version made the backup (its ${titles[store]} has ${name}); by the commit that made it: ` +
+      "DATA_DIR=NEW bun run sluice restore BACKUP; then here: DATA_DIR=NEW bun run sluice migrate",
+  );
+}
+
+export function olderStore(store: StoreName, name: string): UserError {
+  return new UserError(
+    `an older version of this program made the ${titles[store]} store (it has ${name}): ${olderRemedy}`,
+  );
 }
 
 export function newerStore(store: StoreName, version: number): UserError {

@@ -1,8 +1,9 @@
 // Holds what servers of several versions report to each other in Postgres: which migrations were begun, whether older
 // servers are compatible with them, and which servers run that do not know one.
 
+import { emptyIfUnmade } from "../identity_traces.ts";
 import type { Postgres, PostgresFragment } from "../postgres/postgres.ts";
-import { firstHeaded, type Migration, type StoreName, type Versions } from "./files.ts";
+import type { Migration, StoreName, Versions } from "./files.ts";
 
 export interface BegunMigration {
   store: StoreName;
@@ -10,12 +11,11 @@ export interface BegunMigration {
   older_go_on: boolean;
 }
 
-/** Lists those that this program does not know; none in a store from before they were recorded. */
+/** Lists those that this program does not know; none in an empty store. */
 export async function listUnknown(sql: Postgres, knows: Versions): Promise<BegunMigration[]> {
-  if (!(await hasTable(sql, "migrations_begun"))) return [];
   return await sql<BegunMigration[]>`
     SELECT store, version, older_go_on FROM migrations_begun WHERE ${isUnknown(sql, knows)}
-    ORDER BY store DESC, version`;
+    ORDER BY store DESC, version`.catch(emptyIfUnmade);
 }
 
 /** Condition of a statement that must do nothing where a newer version has begun what is incompatible with this one. */
@@ -28,9 +28,9 @@ function isUnknown(sql: Postgres, { postgres, clickhouse }: Versions): PostgresF
 }
 
 /** Before a migration's first statement, or in its transaction: a server that dies within it has recorded it. */
-export async function recordBegun(sql: Postgres, store: StoreName, { version, name, olderGoOn }: Migration) {
-  // Postgres's file of that number makes the table.
-  if (version < firstHeaded) return;
+export async function recordBegun(sql: Postgres, store: StoreName, migration: Migration): Promise<void> {
+  const { version, name, olderGoOn, isBaseline } = migration;
+  if (isBaseline) return;
   await sql`
     INSERT INTO migrations_begun (store, version, name, older_go_on)
     VALUES (${store}, ${version}, ${name}, ${olderGoOn})
@@ -47,21 +47,10 @@ export async function listOlder(
   needed: Versions,
   { since, own }: { since: Date; own: readonly string[] },
 ): Promise<string[]> {
-  if (!(await hasTable(sql, "journals"))) return [];
-  // JSON, since the columns are missing before their migration: such a process knows the files before it.
-  const before = firstHeaded - 1;
   const found = await sql<{ location: string }[]>`
-    SELECT coalesce(told ->> 'location', name) AS location
-    FROM (SELECT name, seen_at, created_at, to_jsonb(journals) AS told FROM journals) AS known
+    SELECT coalesce(location, name) AS location FROM journals
     WHERE coalesce(seen_at, created_at) >= ${since} AND name <> ALL(${[...own]}::text[])
-      AND (coalesce((told ->> 'postgres_migration')::integer, ${before}::integer) < ${needed.postgres}::integer
-        OR coalesce((told ->> 'clickhouse_migration')::integer, ${before}::integer)
-          < ${needed.clickhouse}::integer)
-    ORDER BY location`;
+      AND (postgres_migration < ${needed.postgres}::integer OR clickhouse_migration < ${needed.clickhouse}::integer)
+    ORDER BY location`.catch(emptyIfUnmade);
   return found.map(({ location }) => location);
-}
-
-async function hasTable(sql: Postgres, name: string): Promise<boolean> {
-  const [found] = await sql<{ there: boolean }[]>`SELECT to_regclass(${name}::text) IS NOT NULL AS there`;
-  return found?.there ?? false;
 }

@@ -210,7 +210,10 @@ test("a backup of another version is refused", async () => {
   type Migrations = { version: number; name: string; checksum: string }[];
   const changed = (change: (all: Migrations) => Migrations) => (copy: string) =>
     changeManifest(copy, ({ postgres }) => ({ postgres: change(postgres as Migrations) }));
-  const later = (all: Migrations) => [...all, { version: all.length + 1, name: "later.sql", checksum: "0" }];
+  const later = (all: Migrations) => [
+    ...all,
+    { version: all.at(-1)!.version + 1, name: "later.sql", checksum: "0" },
+  ];
   const cases: [string, (copy: string) => void][] = [
     [
       "is a backup of format 2, which this program cannot read",
@@ -222,7 +225,7 @@ test("a backup of another version is refused", async () => {
     ],
     ["newer than this program; run that one", changed(later)],
     [
-      "an unreleased version of this program made the Postgres store",
+      "an older version of this program made the Postgres store",
       changed((all) => [{ ...all[0]!, name: "0001_x.sql" }]),
     ],
   ];

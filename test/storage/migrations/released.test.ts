@@ -1,36 +1,38 @@
-// Data folders of every released version, as their servers left them (test/support/make_released_folder.ts): this
-// version opens each, reads all that is in it, writes, and goes on. What only a newer one can open stays as it is.
+// Data folders of every released version and of c3da0212, as their servers left them
+// (test/support/make_released_folder.ts): this version opens each, reads all that is in it, writes, and goes on. What
+// only a newer or an older one can open stays as it is.
 
 import { afterAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { silentLog } from "../../../src/core/log.ts";
+import { olderRemedy } from "../../../src/core/version.ts";
+import { appliedMigrations } from "../../../src/storage/migrate.ts";
+import { openStores } from "../../../src/storage/stores.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { readReleased } from "../../support/make_released_folder.ts";
+import { releasedFolder, unpackReleased } from "../../support/released.ts";
 import { post, projectKey, rested, runSluice, startServer } from "../../support/server.ts";
 
 afterAll(cleanUp);
 
-const released = resolve(import.meta.dir, "../../fixtures/released");
-const versions = readdirSync(released).flatMap((name) => name.match(/^(.*)\.tar\.zst$/)?.[1] ?? []);
+/** Of the commit before c3da0212 that had a folder here, no version reads the stores. */
+const older = "26f92eed";
+const versions = readdirSync(releasedFolder)
+  .flatMap((name) => name.match(/^(.*)\.tar\.zst$/)?.[1] ?? [])
+  .filter((version) => version !== older);
 
-async function unpacked(version: string): Promise<string> {
-  const folder = makeFolder();
-  // Files from an archive belong to whoever unpacks them; the server gives Postgres its own.
-  await Bun.$`tar --zstd --no-same-owner -xf ${join(released, `${version}.tar.zst`)} -C ${folder}`.quiet();
-  chmodSync(folder, 0o700);
-  return folder;
-}
-
-test("there is a folder of every version that was released, and of the one to be", () => {
-  expect(versions).toContain("0.1.0");
+test("there is a folder of the oldest commit that is opened, and of one before it", () => {
+  expect(versions).toContain("c3da0212");
+  expect(versions).not.toContain(older);
 });
 
 for (const version of versions) {
   test(`a data folder of ${version} opens, says what it said, and goes on`, async () => {
-    const folder = await unpacked(version);
-    const said = JSON.parse(readFileSync(join(released, `${version}.json`), "utf8")) as Record<
+    const folder = await unpackReleased(version);
+    const said = JSON.parse(readFileSync(join(releasedFolder, `${version}.json`), "utf8")) as Record<
       string,
       unknown
     >;
@@ -52,6 +54,27 @@ for (const version of versions) {
   });
 }
 
+test("a data folder of an older commit is refused in one line that names the commit that opens it, and keeps its tables", async () => {
+  const folder = await unpackReleased(older);
+  const line = `an older version of this program made the Postgres store (it has 0018_sharing.sql): ${olderRemedy}`;
+  for (const command of ["serve", "migrate"]) {
+    const { exitCode, stderr } = await runSluice([command], {
+      DATA_DIR: folder,
+      PORT: "0",
+      LOG_LEVEL: "error",
+    });
+    expect([exitCode, stderr.trim()]).toEqual([1, `sluice ${command}: ${line}`]);
+  }
+  const { exitCode, stdout } = await runSluice(["doctor"], { DATA_DIR: folder });
+  expect([exitCode, stdout]).toEqual([1, expect.stringContaining(olderRemedy)]);
+  await using stores = await openStores({ dataDir: folder, log: silentLog, requireReachable: true });
+  for (const [store, count] of [
+    ["postgres", 18],
+    ["clickhouse", 12],
+  ] as const)
+    expect(await appliedMigrations(stores, store)).toHaveLength(count);
+});
+
 /** Every file of a folder by a hash of its bytes. */
 function hashesOf(folder: string): Record<string, string> {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
@@ -65,7 +88,7 @@ function hashesOf(folder: string): Record<string, string> {
 }
 
 test("a folder that a newer version brought forward is refused in one line, and nothing in it is written", async () => {
-  const folder = await unpacked("0.1.0");
+  const folder = await unpackReleased("c3da0212");
   const mark = join(folder, "version.json");
   writeFileSync(mark, '{"version":"7.0.0","postgres":900,"clickhouse":12}\n');
   const before = hashesOf(folder);
@@ -88,7 +111,7 @@ test("a folder that a newer version brought forward is refused in one line, and 
 });
 
 test("a check lists what would be applied, and changes nothing; where no server ever started it makes nothing", async () => {
-  const folder = await unpacked("0.1.0");
+  const folder = await unpackReleased("c3da0212");
   const check = () => runSluice(["migrate", "--check"], { DATA_DIR: folder });
   const server = await startServer({}, folder);
   expect(await check()).toMatchObject({ exitCode: 0, stdout: "nothing to apply\n" });

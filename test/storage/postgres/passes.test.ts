@@ -1,4 +1,4 @@
-// Passes: one process at a time makes each of them, beside older servers too. What becomes of claims is tested with the
+// Passes: one process at a time makes each of them. What becomes of claims is tested with the
 // lease queue.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
@@ -107,14 +107,4 @@ test("a pass that a stop ends is reported by nobody, and another process makes i
   await other.settle();
   expect([hasWork, lines]).toEqual([false, []]);
   await other.close();
-});
-
-test("an older server shares the lease of event retention, and its moments", async () => {
-  const { sql } = accounts;
-  await sql`
-    UPDATE event_expiry SET owner = ${crypto.randomUUID()}::uuid, leased_until = ${new Date(now + 1)},
-      passed_at = ${new Date(now)}, masked_since = least(masked_since, ${new Date(now)})
-    WHERE owner IS NULL RETURNING single`;
-  expect((await stored())["event retention"]).toEqual({ claimed: true, passed_at: new Date(now) });
-  expect((await stored())["deletions of persons"]).toEqual({ claimed: false, passed_at: null });
 });

@@ -7,7 +7,7 @@ import { UserError } from "../../../core/fault.ts";
 import { toMembers } from "../../../core/json/dictionary.ts";
 import { readSummedJson, summedJson } from "../../../core/json/summed_json.ts";
 import { toReason } from "../../../core/log.ts";
-import { newerRemedy, unreleasedRemedy } from "../../../core/version.ts";
+import { newerRemedy } from "../../../core/version.ts";
 import { systemIo, writeDurably } from "../journal_io.ts";
 
 export interface JournalIdentity {
@@ -41,25 +41,19 @@ export function readJournalIdentity(folder: string): JournalIdentity | undefined
   const path = buildPath(folder);
   if (!existsSync(path)) return undefined;
   const text = readFileSync(path, "utf8");
-  let identity: Record<string, unknown>;
   try {
-    identity = readSummedJson(text);
-    if (identity["format"] === journalFormat && !isWhole(identity))
-      throw new Error("it is no journal's identity");
+    const { format, ...identity } = readSummedJson(text);
+    if (Number(format) > journalFormat)
+      throw new UserError(`a newer version of this program wrote ${folder}: ${newerRemedy}`);
+    if (format !== journalFormat || !isWhole(identity)) throw new Error("it is no journal's identity");
+    return identity as unknown as JournalIdentity;
   } catch (thrown) {
-    // The first identities had no sum.
-    if (/^\{"name":"[^"]*","number":\d/.test(text) && !text.includes('"sum":')) identity = {};
-    else
-      throw new UserError(
-        `${path} is damaged (${toReason(thrown)}), so the journal's stores are unknown; check the disk and restore ` +
-          `the file, or go on with these stores: mv ${path} ${path}.damaged`,
-      );
+    if (thrown instanceof UserError) throw thrown;
+    throw new UserError(
+      `${path} is damaged (${toReason(thrown)}), so the journal's stores are unknown; check the disk and restore ` +
+        `the file, or go on with these stores: mv ${path} ${path}.damaged`,
+    );
   }
-  const { format, ...read } = identity;
-  if (format === journalFormat) return read as unknown as JournalIdentity;
-  const isNewer = Number(format) > journalFormat;
-  const [which, remedy] = isNewer ? ["a newer", newerRemedy] : ["an unreleased", unreleasedRemedy];
-  throw new UserError(`${which} version of this program wrote ${folder}: ${remedy}`);
 }
 
 function isWhole(identity: Record<string, unknown>): boolean {

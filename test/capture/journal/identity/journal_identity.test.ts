@@ -7,7 +7,7 @@ import {
 } from "../../../../src/capture/journal/identity/journal_identity.ts";
 import { UserError } from "../../../../src/core/fault.ts";
 import { summedJson } from "../../../../src/core/json/summed_json.ts";
-import { newerRemedy, unreleasedRemedy } from "../../../../src/core/version.ts";
+import { newerRemedy } from "../../../../src/core/version.ts";
 import { cleanUp } from "../../../support/cleanup.ts";
 import { makeFolder } from "../../../support/folder.ts";
 import { identityOf } from "../../../support/journal.ts";
@@ -65,16 +65,17 @@ test("an identity that is not whole makes its file a damaged one", async () => {
 });
 
 test("a journal that another version wrote is refused in one line that says what to do, and left as it is", async () => {
-  const { name, number } = identity;
-  const unreleased = `an unreleased version of this program wrote FOLDER: ${unreleasedRemedy}`;
+  const { number } = identity;
   for (const [text, line] of [
-    [JSON.stringify({ name, number }), unreleased],
-    [summedJson({ ...identity }), unreleased],
+    [
+      summedJson({ ...identity }),
+      "FOLDER/identity.json is damaged (it is no journal's identity), so the journal's stores are unknown; check the disk and restore the file, or go on with these stores: mv FOLDER/identity.json FOLDER/identity.json.damaged",
+    ],
     [summedJson({ format: 2, number }), `a newer version of this program wrote FOLDER: ${newerRemedy}`],
   ] as const) {
     const folder = makeFolder();
     writeFileSync(`${folder}/identity.json`, text);
-    const said = line.replace("FOLDER", () => folder);
+    const said = line.replaceAll("FOLDER", () => folder);
     expect(() => readJournalIdentity(folder)).toThrow(new UserError(said));
     expect(readdirSync(folder)).toEqual(["identity.json"]);
     expect(readFileSync(`${folder}/identity.json`, "utf8")).toBe(text);
