@@ -285,7 +285,13 @@ test("an insight whose query fails is retried, within a dashboard it is shown be
 
 test("a delivery says what changed since the last one that arrived, tests aside", async () => {
   const results = (count: number) => [
-    { label: "signed up", labels: ["a", "b"], data: [1, count - 1], count },
+    {
+      label: "signed up",
+      labels: ["a", "b"],
+      days: ["2024-01-14", "2024-01-15"],
+      data: [1, count - 1],
+      count,
+    },
   ];
   let count = 20;
   const base = readerOf([signUps]);
