@@ -211,6 +211,7 @@ function parseDate(text: string, today: Today, side: Side): Moment | undefined {
       zone === undefined
         ? date.toZonedDateTime({ timeZone: now.timeZoneId, plainTime: Temporal.PlainTime.from(time) })
         : Temporal.Instant.from(`${day}T${time}${zone.toUpperCase()}`).toZonedDateTimeISO(now.timeZoneId);
+    if (side === "end") return at.add({ microseconds: 1 });
     return side === "lastDay" ? endOfDay(at) : at;
   } catch {
     return undefined;

@@ -74,8 +74,8 @@ test.each([
   [
     { math: "min", ...price },
     [
-      ["small", 1],
       ["middle", 30],
+      ["small", 1],
     ],
   ],
   [

@@ -270,6 +270,7 @@ const answered: Record<string, Record<string, Case>> = {
       compareFilter: { compare: true, compare_to: "-1d" },
     }),
     "trendsFilter.display": changed(trend, { trendsFilter: { display: "BoldNumber" } }),
+    "trendsFilter.smoothingIntervals": changed(trend, { trendsFilter: { smoothingIntervals: 2 } }),
     "trendsFilter.formula": changed(trend, { trendsFilter: { formula: "A * 2" } }),
     "trendsFilter.formulas": changed(trend, { trendsFilter: { formulas: ["A", "A * 2"] } }),
     "trendsFilter.formulaNodes[].formula": changed(trend, {
@@ -371,6 +372,7 @@ const answered: Record<string, Record<string, Case>> = {
     "pathsFilter.minEdgeWeight": changed(paths, { pathsFilter: { minEdgeWeight: 3 } }),
     "pathsFilter.pathStartKey": { from: peopleOf({}), to: peopleOf({ pathStartKey: "1_never" }) },
     "pathsFilter.pathEndKey": { from: peopleOf({}), to: peopleOf({ pathEndKey: "2_never" }) },
+    "pathsFilter.pathDropoffKey": { from: peopleOf({}), to: peopleOf({ pathDropoffKey: "1_never" }) },
     "pathsFilter.maxEdgeWeight": within(customPaths, "pathsFilter", { maxEdgeWeight: 1 }),
   },
   LifecycleQuery: {
@@ -419,6 +421,7 @@ const answered: Record<string, Record<string, Case>> = {
   WebOverviewQuery: {
     ...ranges(overview),
     ...every(overview),
+    "conversionGoal.customEventName": changed(overview, { conversionGoal: { customEventName: "bought" } }),
     compare: changed(overview, { compare: true }),
     "compareFilter.compare": changed(overview, { compareFilter: { compare: true } }),
     "compareFilter.compare_to": changed(compared(overview), {
@@ -428,6 +431,7 @@ const answered: Record<string, Record<string, Case>> = {
   WebStatsTableQuery: {
     ...ranges(pages),
     ...every(pages),
+    "conversionGoal.customEventName": changed(pages, { conversionGoal: { customEventName: "bought" } }),
     breakdownBy: changed(pages, { breakdownBy: "InitialPage" }),
     orderBy: changed(pages, { orderBy: ["Visitors", "ASC"] }),
     includeBounceRate: changed(pages, { includeBounceRate: true }),
@@ -480,7 +484,7 @@ const refused: Record<string, Record<string, Fields>> = {
     modifiers: { modifiers: { personsOnEventsMode: "disabled" } },
     conversionGoal: { conversionGoal: { actionId: 1 } },
     "series[].kind": { series: [{ kind: "ActionsNode" }] },
-    "series[].math_property_type": { series: [{ math_property_type: "person_properties" }] },
+    "series[].math_property_type": { series: [{ math_property_type: "group_properties" }] },
     "series[].math_multiplier": { series: [{ math_multiplier: 2 }] },
     "series[].math_property_revenue_currency": {
       series: [{ math_property_revenue_currency: { static: "EUR" } }],
@@ -506,7 +510,6 @@ const refused: Record<string, Record<string, Fields>> = {
     "breakdownFilter.breakdown_normalize_url": { breakdownFilter: { breakdown_normalize_url: "maybe" } },
     "breakdownFilter.breakdown_path_cleaning": { breakdownFilter: { breakdown_path_cleaning: true } },
     "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "1y" } },
-    "trendsFilter.smoothingIntervals": { trendsFilter: { smoothingIntervals: 7 } },
     "trendsFilter.breakdown_histogram_bin_count": { trendsFilter: { breakdown_histogram_bin_count: 5 } },
     "trendsFilter.hideWeekends": { trendsFilter: { hideWeekends: true } },
   },
@@ -518,7 +521,10 @@ const refused: Record<string, Record<string, Fields>> = {
     "compareFilter.compare": { compareFilter: { compare: true } },
     "compareFilter.compare_to": { compareFilter: { compare_to: "-1y" } },
     "funnelsFilter.customAggregationTarget": { funnelsFilter: { customAggregationTarget: true } },
-    "funnelsFilter.breakdownAttributionType": { funnelsFilter: { breakdownAttributionType: "step" } },
+    "funnelsFilter.breakdownAttributionType": { funnelsFilter: { breakdownAttributionType: "middle" } },
+    "funnelsFilter.breakdownAttributionValue": {
+      funnelsFilter: { breakdownAttributionType: "step", breakdownAttributionValue: 2 },
+    },
     "funnelsFilter.funnelVizType": { funnelsFilter: { funnelVizType: "flow" } },
     "funnelsFilter.funnelFromStep": { funnelsFilter: { funnelFromStep: 1 } },
     "funnelsFilter.funnelToStep": { funnelsFilter: { funnelToStep: 2 } },
@@ -571,7 +577,6 @@ const refused: Record<string, Record<string, Fields>> = {
     modifiers: { modifiers: { a: 1 } },
     funnelPathsFilter: { funnelPathsFilter: { funnelPathType: "funnel_path_after_step" } },
     "pathsFilter.includeEventTypes[]": { pathsFilter: { includeEventTypes: ["hogql"] } },
-    "pathsFilter.pathDropoffKey": { pathsFilter: { pathDropoffKey: "1_seen" } },
     "pathsFilter.pathsHogQLExpression": { pathsFilter: { pathsHogQLExpression: "event" } },
     "pathsFilter.pathReplacements": { pathsFilter: { pathReplacements: true } },
     "pathsFilter.localPathCleaningFilters": {
@@ -612,7 +617,7 @@ const refused: Record<string, Record<string, Fields>> = {
   },
   WebOverviewQuery: {
     kind: { kind: "WebOverview" },
-    conversionGoal: { conversionGoal: { actionId: 1 } },
+    "conversionGoal.actionId": { conversionGoal: { actionId: 1 } },
     doPathCleaning: { doPathCleaning: true },
     includeRevenue: { includeRevenue: true },
     sampling: { sampling: { enabled: true } },
@@ -629,7 +634,7 @@ const refused: Record<string, Record<string, Fields>> = {
     includeScrollDepth: { includeScrollDepth: true },
     includeAvgTimeOnPage: { includeAvgTimeOnPage: true },
     includeHost: { includeHost: true },
-    conversionGoal: { conversionGoal: { actionId: 1 } },
+    "conversionGoal.actionId": { conversionGoal: { actionId: 1 } },
     doPathCleaning: { doPathCleaning: true },
     includeRevenue: { includeRevenue: true },
     sampling: { sampling: { enabled: true } },

@@ -120,8 +120,6 @@ const figureModels = {
     kind: choice(["FunnelsActorsQuery"]),
     ...part.figureOfFunnel,
     funnelCustomSteps: part.unanswered("Steps of one's own"),
-    funnelTrendsDropOff: part.unanswered("Persons of a funnel's trend"),
-    funnelTrendsEntrancePeriodStart: part.unanswered("Persons of a funnel's trend"),
     ...shared,
   }),
 };

@@ -20,6 +20,8 @@ export interface FunnelScope {
   walk: Walk;
   /** The person's event whose value of the breakdown counts; all: a funnel for each value. */
   touch: "first" | "last" | "all";
+  /** The step whose events have the values, where each value has a funnel: others count for all of them. */
+  touchStep: number | undefined;
   /** Whether sessions go through it instead of persons; events without one do not. */
   isBySession: boolean;
 }
@@ -46,10 +48,23 @@ export function stepRows(draft: Draft, scope: FunnelScope, breakdown: Breakdown 
   // Times are in µs from a second before the span, so that 0 means none.
   const origin = "toUnixTimestamp64Micro(toDateTime64({from:String}, 6, 'UTC')) - 1000000";
   const ban = bans.reduce((left, right) => `bitOr(${left}, ${right})`, "0");
-  return `SELECT ${isBySession ? sessionOfEvent : "person_id"} AS actor,
+  const text = `SELECT ${isBySession ? sessionOfEvent : "person_id"} AS actor,
     toUInt32(${mask}) AS mask, toUInt32(${ban}) AS ban,
     toUnixTimestamp64Micro(timestamp) - (${origin}) AS at,
     toInt32(${bucket}) AS bucket, ${value} AS value FROM ${from}`;
+  return breakdown && scope.touchStep !== undefined ? spreadValues(text, scope.touchStep) : text;
+}
+
+/** The rows once for each value that the actor's events of a step have; for others, such an event is no such step. */
+function spreadValues(rows: string, step: number): string {
+  const isStep = `bitTest(mask, ${step})`;
+  const isOwn = "ifNull(each.1 = own, isNull(each.1) AND isNull(own))";
+  return `SELECT actor, if(${isOwn}, mask, bitAnd(mask, ${2 ** 32 - 1 - 2 ** step})) AS mask, ban, at, bucket,
+      each.1 AS value
+    FROM (
+      SELECT actor, mask, ban, at, bucket, value AS own,
+        arrayJoin(groupUniqArrayIf(tuple(value), ${isStep}) OVER (PARTITION BY actor)) AS each
+      FROM (${rows}))`;
 }
 
 /** The keys of a funnel of its own: the person or session and, where each value has one, the value. */

@@ -32,7 +32,8 @@ export const funnelsModel = strictModel("FunnelsQuery", {
   funnelsFilter: part.maybe(
     strictModel("FunnelsFilter", {
       funnelOrderType: part.maybe(choice(["ordered", "strict", "unordered"])),
-      breakdownAttributionType: part.maybe(choice(["first_touch", "last_touch", "all_events"])),
+      breakdownAttributionType: part.maybe(choice(["first_touch", "last_touch", "all_events", "step"])),
+      breakdownAttributionValue: part.maybe(stepIndex),
       funnelVizType: part.maybe(choice(["steps", "trends", "time_to_convert"])),
       funnelFromStep: part.maybe(stepIndex),
       funnelToStep: part.maybe(stepIndex),
@@ -48,7 +49,7 @@ export const funnelsModel = strictModel("FunnelsQuery", {
         `funnelStepReference goalLines hiddenLegendBreakdowns layout legendPosition resultCustomizations
         showAnnotations showLegend showTrendLines showValuesOnSeries`,
       ),
-      ...part.unreadFields(part.aboutRefused, "breakdownAttributionValue breakdownSorting"),
+      ...part.unreadFields(part.aboutRefused, "breakdownSorting"),
       ...part.unreadFields("Chooses between two ways of computing the same in PostHog.", "useUdf"),
     }),
   ),
@@ -93,6 +94,7 @@ export function checkFunnel(query: FunnelsQuery, attr: string) {
     breakdown,
     entities: [...all, ...exclusions.map(({ entity }) => entity)],
     touch: touches[breakdownAttributionType ?? "first_touch"],
+    touchStep: readTouchStep(query, attr),
     isBySession: actor === bySession,
   };
 }
@@ -100,7 +102,16 @@ export function checkFunnel(query: FunnelsQuery, attr: string) {
 /** PostHog's expression for a funnel of sessions. */
 const bySession = "properties.$session_id";
 
-const touches = { first_touch: "first", last_touch: "last", all_events: "all" } as const;
+const touches = { first_touch: "first", last_touch: "last", all_events: "all", step: "all" } as const;
+
+/** The step whose events have the values of a breakdown; undefined: all. */
+function readTouchStep({ series, funnelsFilter }: FunnelsQuery, attr: string): number | undefined {
+  if (funnelsFilter?.breakdownAttributionType !== "step") return undefined;
+  const step = funnelsFilter.breakdownAttributionValue ?? 0;
+  if (step < series.length) return step;
+  const at = `${attr}__funnelsFilter__breakdownAttributionValue`;
+  return refuseInput(`The last step of this funnel is ${series.length - 1}.`, at);
+}
 
 /** The result of each of PostHog's views of a funnel. */
 const results = { steps: "steps", trends: "conversions", time_to_convert: "times" } as const;

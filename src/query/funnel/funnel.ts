@@ -3,8 +3,9 @@
 import { addIntervals, listBuckets } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { type Breakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
-import { figureLine, noFigure } from "../parts/figure.ts";
+import { figureLine, type FigureRef, noFigure } from "../parts/figure.ts";
 import { nameStarts, refuseNumbers } from "../parts/lines.ts";
+import { figureBucket } from "../parts/periods.ts";
 import type { FunnelStep, FunnelTimes, FunnelTrend } from "../result.ts";
 import { type QueryContext, readSpan } from "../store.ts";
 import type { FunnelScope } from "./attempts.ts";
@@ -35,31 +36,46 @@ export const funnelsKind = queryKind({
     return { span, results };
   },
   persons: {
-    takes: ["funnelStep", "funnelStepBreakdown"],
-    /** The persons who came to a step; of a negative one, to the one before it and not to it. */
+    takes: ["funnelStep", "funnelStepBreakdown", "funnelTrendsDropOff", "funnelTrendsEntrancePeriodStart"],
     of: async (context, checked, figure) => {
-      const { series, breakdown, result } = checked;
-      const { funnelStep = null, funnelStepBreakdown: value } = figure;
-      if (result !== "steps")
-        noFigure(figure, "funnelStep", "Steps have lists of persons; trends and times do not.");
+      const { breakdown, result } = checked;
+      if (result === "times")
+        noFigure(figure, "funnelStep", "Steps and trends have lists of persons; times do not.");
       if (checked.isBySession) noFigure(figure, "funnelStep", "Sessions of a funnel are not listed.");
-      const last = series.length;
-      const isStep =
-        funnelStep !== null && (funnelStep > 0 || funnelStep < -1) && Math.abs(funnelStep) <= last;
-      if (!isStep) noFigure(figure, "funnelStep", `A step is needed: 1 to ${last}, or -2 to -${last}.`);
-      const sign = funnelStep > 0 ? ">=" : "=";
-      const steps = funnelStep > 0 ? funnelStep : -funnelStep - 1;
       const scope = await buildScope(context, checked);
-      if (value === undefined || value === null)
-        return store.funnelPersonsText(context, scope, { sign, steps });
+      const part = result === "steps" ? stepPart(checked, figure) : trendPart(context, scope, figure);
+      const value = figure.funnelStepBreakdown ?? undefined;
+      if (value === undefined) return store.funnelPersonsText(context, scope, part);
       if (!breakdown) return noFigure(figure, "funnelStepBreakdown", "This query has no breakdown.");
       const lines = await chooseLines(context, scope, breakdown);
       const line = figureLine(value, lines.shown);
       if (line < 0) noFigure(figure, "funnelStepBreakdown", "The result has no line of this value.");
-      return store.funnelPersonsText(context, scope, { sign, steps }, lines, line);
+      return store.funnelPersonsText(context, scope, part, { lines, line });
     },
   },
 });
+
+/** The persons who came to a step; of a negative one, to the one before it and not to it. */
+function stepPart({ series: { length: last } }: CheckedFunnel, figure: FigureRef): store.FunnelPart {
+  const step = figure.funnelStep ?? 0;
+  if (step === 0 || step === -1 || Math.abs(step) > last)
+    noFigure(figure, "funnelStep", `A step is needed: 1 to ${last}, or -2 to -${last}.`);
+  return { condition: step > 0 ? `steps >= ${step}` : `steps = ${-step - 1}` };
+}
+
+/** The persons of a point of a trend: who began in its interval and converted, or did not. */
+function trendPart(
+  context: QueryContext,
+  { interval, span, from, to }: CheckedFunnel & FunnelScope,
+  figure: FigureRef,
+): store.FunnelPart {
+  const field = "funnelTrendsEntrancePeriodStart";
+  const start = figure[field] ?? noFigure(figure, field, "The start of an interval is needed.");
+  const starts = listBuckets(interval, span, context.weekStart);
+  const bucket = figureBucket({ ...figure, day: start.replace(" ", "T") }, interval, { starts });
+  const came = figure.funnelTrendsDropOff ? `steps > ${from} AND steps <= ${to}` : `steps > ${to}`;
+  return { condition: `bucket = ${bucket} AND ${came}`, first: starts[0]! };
+}
 
 const unitSeconds: Record<string, number> = {
   second: 1,

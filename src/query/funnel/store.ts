@@ -2,7 +2,6 @@
 // they began and by how long it took.
 
 import { queryLimits } from "../limits.ts";
-import { personsWhere } from "../parts/behind_store.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
 import type { BreakdownLines } from "../parts/breakdown_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
@@ -17,6 +16,9 @@ import {
   selectSteps,
   stepRows,
 } from "./attempts.ts";
+
+/** A funnel, the indexes of the steps `from` and `to` which conversion counts, and the interval of its trend. */
+type ChosenScope = FunnelScope & { from: number; to: number; interval: Interval };
 
 /** Keyed by step: the persons who reached it, and their seconds since the step before. */
 export interface FunnelRow {
@@ -42,7 +44,7 @@ export async function funnelValues(context: QueryContext, scope: FunnelScope, br
 }
 
 /** @returns one row; of a breakdown one for each value that persons count for. */
-export async function funnelRows(context: QueryContext, scope: FunnelScope, breakdown?: BreakdownLines) {
+export async function funnelRows(context: QueryContext, scope: ChosenScope, breakdown?: BreakdownLines) {
   const { draft, best } = bestAttempts(context, scope, breakdown);
   const list = (of: (step: number) => string) => scope.series.map((_, i) => of(i + 1)).join(", ");
   const seconds = (step: number) =>
@@ -55,25 +57,47 @@ export async function funnelRows(context: QueryContext, scope: FunnelScope, brea
     FROM (${best}) GROUP BY line`);
 }
 
-/** Persons who reached `steps` or more, or exactly these; with a `line`, only those of that breakdown value. */
-export function funnelPersonsText(
-  context: QueryContext,
-  scope: FunnelScope,
-  { sign, steps }: { sign: ">=" | "="; steps: number },
-  breakdown?: BreakdownLines,
-  line?: number,
-): PersonStatement {
-  const { draft, best } = bestAttempts(context, scope, breakdown);
-  const condition = `steps ${sign} {at_steps:UInt32}${line === undefined ? "" : " AND line = {at_line:Int32}"}`;
-  const text = `SELECT actor AS person_id, steps, line FROM (${best})`;
-  return personsWhere({ text, params: draft.params }, condition, { at_steps: steps, at_line: line ?? 0 });
+/** A condition on the steps that persons reached; with a `first` interval, also on the `bucket` in which they began. */
+export interface FunnelPart {
+  condition: string;
+  first?: Temporal.ZonedDateTime;
 }
 
-/** Rows of persons who began the funnel: `actor`, `line`, the `best` attempt and its `steps`. */
-function bestAttempts(context: QueryContext, scope: FunnelScope, breakdown?: BreakdownLines) {
+/** @param of the persons of only one line. */
+export function funnelPersonsText(
+  context: QueryContext,
+  scope: ChosenScope,
+  { condition, first }: FunnelPart,
+  of?: { lines: BreakdownLines; line: number },
+): PersonStatement {
+  const { draft, best } = bestAttempts(context, scope, of?.lines, first);
+  const text = `SELECT actor AS person_id, line, ${first ? "bucket, " : ""}steps FROM (${best})`;
+  const ofLine = of ? ` AND line = ${of.line}` : "";
+  return { text: `SELECT person_id FROM (${text}) WHERE ${condition}${ofLine}`, params: draft.params };
+}
+
+/**
+ * Rows of persons who began the funnel: `actor`, `line`, the `best` attempt and its `steps`.
+ * @param first the start of the first interval, for the best attempt of each `bucket` in which they began.
+ */
+function bestAttempts(
+  context: QueryContext,
+  scope: ChosenScope,
+  breakdown?: BreakdownLines,
+  first?: Temporal.ZonedDateTime,
+) {
   const draft = new Draft(context);
-  const best = `SELECT actor, line, arrayReduce('max', attempts) AS best, ${selectSteps("best.1")} AS steps
-    FROM (${attemptRows(draft, scope, breakdown)})`;
+  const bucket = first && draft.bucketIndex(scope.interval, first);
+  const attempts = attemptRows(draft, scope, breakdown, bucket);
+  const begun = "arrayMap((bucket, attempt) -> (bucket, attempt.1), buckets, attempts)";
+  const best = first
+    ? `SELECT actor, line, attempt.1 AS bucket, max(attempt.2) AS best, ${selectSteps("best")} AS steps
+       FROM (
+         SELECT actor, line, arrayJoin(arrayDistinct(arrayFilter(begin -> begin.2 > 0, ${begun}))) AS attempt
+         FROM (${attempts}))
+       GROUP BY actor, line, bucket`
+    : `SELECT actor, line, arrayReduce('max', attempts) AS best, ${selectSteps("best.1")} AS steps
+       FROM (${attempts})`;
   return { draft, best };
 }
 
@@ -86,32 +110,18 @@ export interface ConversionRow {
   converted: string | number;
 }
 
-interface StepRange {
-  /** Indexes of steps. */
-  from: number;
-  to: number;
-}
-
 /** Each person counts once in every interval in which they began, by their best attempt. */
 export async function conversionRows(
   context: QueryContext,
-  scope: FunnelScope & StepRange & { interval: Interval },
+  scope: ChosenScope,
   first: Temporal.ZonedDateTime,
   breakdown?: BreakdownLines,
 ): Promise<ConversionRow[]> {
-  const draft = new Draft(context);
-  const attempts = attemptRows(draft, scope, breakdown, draft.bucketIndex(scope.interval, first));
-  const begun = "arrayMap((bucket, attempt) -> (bucket, attempt.1), buckets, attempts)";
+  const { draft, best } = bestAttempts(context, scope, breakdown, first);
   return await draft.run<ConversionRow>(`
     SELECT toInt32(line) AS line, bucket, countIf(steps > ${scope.from}) AS entered,
       countIf(steps > ${scope.to}) AS converted
-    FROM (
-      SELECT line, attempt.1 AS bucket, max(attempt.2) AS outcome, ${selectSteps("outcome")} AS steps
-      FROM (
-        SELECT actor, line, arrayJoin(arrayDistinct(arrayFilter(begin -> begin.2 > 0, ${begun}))) AS attempt
-        FROM (${attempts}))
-      GROUP BY actor, line, bucket)
-    GROUP BY line, bucket`);
+    FROM (${best}) GROUP BY line, bucket`);
 }
 
 /** Persons who converted, by how long it took. */
@@ -133,7 +143,7 @@ export interface TimesRow {
  */
 export async function timesRows(
   context: QueryContext,
-  scope: FunnelScope & StepRange,
+  scope: ChosenScope,
   bins: number | undefined,
 ): Promise<TimesRow[]> {
   const { draft, best } = bestAttempts(context, scope);

@@ -65,7 +65,7 @@ export const lifecycleKind = queryKind({
         ...(day === null ? [] : ["bucket = {at_bucket:Int32}"]),
         ...(status === null ? [] : ["status = {at_status:String}"]),
       ];
-      const bucket = day === null ? 0 : figureBucket(figure, checked.interval, period, undefined);
+      const bucket = day === null ? 0 : figureBucket(figure, checked.interval, period);
       const statement = statusText(context, checked, period.starts, period.span);
       const values = { at_bucket: bucket, at_status: status ?? "" };
       return personsWhere(statement, conditions.join(" AND ") || "1", values);

@@ -5,7 +5,7 @@ import { requireScopes } from "../../access/scope.ts";
 import { refuseInput } from "../../core/fault.ts";
 import { findRefusal, sessionExpressions } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
-import { noValue, otherValues } from "../result.ts";
+import { noValue, otherValues, type TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import { isGiven } from "./figure.ts";
 import type { BreakdownFilter } from "./model.ts";
@@ -32,6 +32,8 @@ export interface Breakdown {
   limit: number;
   /** Whether all others get one together. */
   other: boolean;
+  /** Whether values are shown as lists: those of `breakdowns`, also of one. */
+  isList: boolean;
 }
 
 /** @throws Fault for what is no breakdown. */
@@ -83,6 +85,7 @@ export function readBreakdown(
     parts,
     limit: Math.min(filter.breakdown_limit ?? limit, Math.max(limit, queryLimits.breakdownValuesMax)),
     other: filter.breakdown_hide_other_aggregation !== true,
+    isList: isGiven(breakdowns) || list.length > 1,
   };
 }
 
@@ -111,19 +114,25 @@ export function toStoredValue({ parts }: Breakdown, texts: readonly string[]): s
 
 /** The value of each line as the reply shows it; the last line is all others. @param values as breakdownRows(). */
 export function valuesShown(
-  { parts, other }: Breakdown,
+  { parts, other, isList }: Breakdown,
   { values, more }: { values: readonly (string | null)[]; more: boolean },
 ): (string | string[])[] {
   const lines = values.map((value) => {
-    if (parts.length === 1) return value ?? noValue;
+    if (parts.length === 1) return isList ? [value ?? noValue] : (value ?? noValue);
     return (JSON.parse(value ?? "[]") as (string | null)[]).map((item) => item ?? noValue);
   });
-  return more && other ? [...lines, parts.length === 1 ? otherValues : parts.map(() => otherValues)] : lines;
+  return more && other ? [...lines, isList ? parts.map(() => otherValues) : otherValues] : lines;
 }
 
-/** Lines without a value come after those of values, that of all others is the last, as at PostHog. */
-export function placeBreakdown({ breakdown_value }: { breakdown_value?: string | string[] }): number {
-  return Math.max(...[breakdown_value].flat().map((item) => [noValue, otherValues].indexOf(item ?? "") + 1));
+type ValueLine = Pick<TrendLine, "breakdown_value" | "aggregated_value" | "count">;
+
+/** As at PostHog the largest is first, those without a value after those of values, that of all others the last. */
+export function compareLines(a: ValueLine, b: ValueLine): number {
+  const place = (line: ValueLine) =>
+    Math.max(...[line.breakdown_value].flat().map((item) => [noValue, otherValues].indexOf(item ?? "") + 1));
+  const size = (line: ValueLine) => line.aggregated_value ?? line.count;
+  const name = (line: ValueLine) => String(line.breakdown_value);
+  return place(a) - place(b) || size(b) - size(a) || (name(a) < name(b) ? -1 : Number(name(a) > name(b)));
 }
 
 export function shownBreakdown(value: string | string[]): string {

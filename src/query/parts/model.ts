@@ -36,7 +36,8 @@ export const ofEveryQuery = {
 
 export const maths = wordsIn(`
   total dau weekly_active monthly_active unique_session unique_group first_time_for_user first_matching_event_for_user
-  unique sum avg min max median p75 p90 p95 p99 hogql
+  unique sum avg min max median p75 p90 p95 p99 hogql avg_count_per_actor min_count_per_actor max_count_per_actor
+  median_count_per_actor p75_count_per_actor p90_count_per_actor p95_count_per_actor p99_count_per_actor
 `);
 
 const intervals = ["second", "minute", "hour", "day", "week", "month", "quarter", "year"] as const;
@@ -84,10 +85,11 @@ export const node = field.strictModel("EventsNode", {
   math: maybe(field.choice(maths)),
   math_property: maybe(field.text()),
   math_group_type_index: maybe(field.integer({ minimum: 0, maximum: 4 })),
-  math_property_type: unanswered("Math on anything but properties of events and sessions", [
-    "event_properties",
-    "session_properties",
-  ]),
+  math_property_type: maybe(
+    field.choice(["event_properties", "person_properties", "session_properties"], {
+      description: "Whose property the math is of; an event's by default.",
+    }),
+  ),
   math_hogql: maybe(field.text({ blank: true, maxLength: queryLimits.expressionCharsMax })),
   math_multiplier: unanswered("A multiplier", [1]),
   math_property_revenue_currency: unanswered("A currency"),
@@ -180,6 +182,9 @@ export const figureOfFunnel = {
   /** A step from 1 on, negative for those who did not reach it. */
   funnelStep: maybe(field.integer()),
   funnelStepBreakdown: anything(),
+  /** Of a trend: who did not convert, and the interval in which they began. */
+  funnelTrendsDropOff: maybe(field.flag()),
+  funnelTrendsEntrancePeriodStart: maybe(field.text({ maxLength: 40 })),
 };
 const timedList = Type.Object(timedListFields);
 const figure = Type.Object({ ...figureOfStickiness, ...figureOfFunnel });

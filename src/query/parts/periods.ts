@@ -114,8 +114,8 @@ export function figurePeriod(figure: FigureRef, periods: readonly Period[]): Per
 export function figureBucket(
   figure: FigureRef,
   interval: Interval,
-  { starts }: Period,
-  compared: Period | undefined,
+  { starts }: Pick<Period, "starts">,
+  compared?: Period,
 ): number {
   const [first] = starts;
   const clock = { now: 0, timezone: first?.timeZoneId ?? "UTC" };

@@ -27,7 +27,7 @@ export const pathsModel = strictModel("PathsQuery", {
       // Start of a link whose persons are listed; the links themselves are of all steps.
       pathStartKey: maybe(text({ blank: true, maxLength: 1100 })),
       pathEndKey: maybe(text({ blank: true, maxLength: 1100 })),
-      pathDropoffKey: unanswered("Who left a path"),
+      pathDropoffKey: maybe(text({ blank: true, maxLength: 1100 })),
       ...unreadFields(drawing, "showFullUrls"),
     }),
   ),

@@ -23,11 +23,7 @@ export const pathsKind = queryKind({
   },
   persons: {
     takes: [],
-    /** PostHog's names: `pathStartKey` is the link's source, `pathEndKey` its target. */
-    of: async (context, checked) => {
-      const { pathStartKey: source, pathEndKey: target } = checked.query.pathsFilter ?? {};
-      return pathPersonsText(context, await buildScope(context, checked), { source, target });
-    },
+    of: async (context, checked) => pathPersonsText(context, await buildScope(context, checked)),
   },
 });
 

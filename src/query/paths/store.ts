@@ -42,31 +42,36 @@ export async function pathRows(context: QueryContext, scope: PathsScope) {
   );
 }
 
-/** The persons who took this step after that one, both named as in links; any step where one is absent. */
-export function pathPersonsText(
-  context: QueryContext,
-  scope: PathsScope,
-  link: { source: string | null | undefined; target: string | null | undefined },
-): PersonStatement {
-  const { text, params } = linksText(context, scope);
-  Object.assign(params, { source: link.source ?? "", target: link.target ?? "" });
+/** The persons who took the step of one key after that of the other, named as in links; or whose path ended there. */
+export function pathPersonsText(context: QueryContext, scope: PathsScope): PersonStatement {
+  const { pathStartKey, pathEndKey, pathDropoffKey } = scope.filter;
+  const { text, params } = linksText(context, scope, Boolean(pathDropoffKey));
+  const source = pathDropoffKey || pathStartKey;
+  Object.assign(params, { source: source ?? "", target: pathEndKey ?? "" });
   const conditions = [
-    ...(link.source ? ["link.1 = {source:String}"] : []),
-    ...(link.target ? ["link.2 = {target:String}"] : []),
+    ...(source ? ["link.1 = {source:String}"] : []),
+    ...(pathEndKey ? ["link.2 = {target:String}"] : []),
+    ...(pathDropoffKey ? ["link.3 IS NULL"] : []),
   ];
   const where = conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : "";
   return { text: `SELECT person_id FROM (${text})${where}`, params };
 }
 
-/** A row for each pair of steps of each path: its person, and the names of both with the time between them. */
-function linksText(context: QueryContext, scope: PathsScope): PersonStatement {
+/**
+ * A row for each pair of steps of each path: its person, and the names of both with the time between them.
+ * @param withEnds each path has one more, after its last step, whose time is null.
+ */
+function linksText(context: QueryContext, scope: PathsScope, withEnds = false): PersonStatement {
   const draft = new Draft(context);
   const events = stepEvents(draft, scope);
   const { where, path } = shownPart(draft, scope.filter);
   draft.params["pause"] = queryLimits.pathPauseMs * 1000;
+  const [ones, nexts] = withEnds
+    ? ["path", "arrayPushBack(arrayPopFront(path), (NULL, ''))"]
+    : ["arrayPopBack(path)", "arrayPopFront(path)"];
   const text = `SELECT person_id, arrayJoin(arrayMap(
          (one, next, i) -> (concat(toString(i), '_', one.2), concat(toString(i + 1), '_', next.2), next.1 - one.1),
-         arrayPopBack(path), arrayPopFront(path), arrayEnumerate(arrayPopBack(path)))) AS link
+         ${ones}, ${nexts}, arrayEnumerate(${ones}))) AS link
        FROM (
          SELECT person_id, ${path} AS path FROM (
            SELECT

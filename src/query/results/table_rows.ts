@@ -15,6 +15,7 @@ export interface SqlTableRows {
 export const tableRowSettings = {
   date_time_output_format: "iso",
   output_format_json_quote_64bit_integers: 0,
+  output_format_json_named_tuples_as_objects: 0,
 } as const;
 
 /**

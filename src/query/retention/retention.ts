@@ -1,5 +1,6 @@
 // Answers a RetentionQuery: of the persons who did something, how many came back.
 
+import { wordsIn } from "../../core/words.ts";
 import { choice, type CreateInput, flag, integer, strictModel, text } from "../../http/fields/field.ts";
 import { addIntervals, earliest, floorToInterval, readDateSpan, zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
@@ -31,6 +32,10 @@ const entity = strictModel("RetentionEntity", {
   ...part.unreadFields(part.aboutSender, "uuid"),
 });
 
+const retentionTypes = wordsIn(`
+  retention_recurring retention_first_time retention_first_occurrence_matching_filters retention_first_ever_occurrence
+`);
+
 const retentionModel = strictModel("RetentionQuery", {
   kind: choice(["RetentionQuery"]),
   ...part.insightFields,
@@ -38,7 +43,7 @@ const retentionModel = strictModel("RetentionQuery", {
   retentionFilter: strictModel("RetentionFilter", {
     period: part.maybe(choice(["Hour", "Day", "Week", "Month"])),
     totalIntervals: part.maybe(integer({ minimum: 1, maximum: queryLimits.retentionIntervalsMax })),
-    retentionType: part.maybe(choice(["retention_recurring", "retention_first_time"])),
+    retentionType: part.maybe(choice(retentionTypes)),
     targetEntity: part.maybe(entity),
     returningEntity: part.maybe(entity),
     cumulative: part.maybe(flag()),
@@ -104,7 +109,8 @@ function check(query: RetentionQuery, attr: string) {
     returning,
     entities: [target, returning],
     filters: readNodeFilters(query, attr),
-    isFirstTime: retentionType === "retention_first_time",
+    isFirstTime: (retentionType ?? "retention_recurring") !== "retention_recurring",
+    isFirstEver: retentionType === "retention_first_ever_occurrence",
     isCumulative: cumulative === true,
     least: minimumOccurrences ?? 1,
   };

@@ -16,21 +16,20 @@ export function retentionPersons({ text, params }: PersonStatement, start: numbe
   };
 }
 
-/**
- * Rows of `person_id`, who began in interval `start` and returned `later` intervals after it; 0: all who began.
- * @param scope `least`: how often who returns does so in an interval, at least.
- */
+interface RetentionScope extends Record<"target" | "returning", Entity> {
+  filters: readonly PropertyFilter[];
+  isFirstTime: boolean;
+  /** Whether the first event of the name counts, or nothing where it has other properties. */
+  isFirstEver: boolean;
+  isCumulative: boolean;
+  /** How often who returns does so in an interval, at least. */
+  least: number;
+}
+
+/** Rows of `person_id`, who began in interval `start` and returned `later` intervals after it; 0: all who began. */
 export function returnsText(
   context: QueryContext,
-  {
-    target,
-    returning,
-    filters,
-    isFirstTime,
-    isCumulative,
-    least,
-  }: Record<"target" | "returning", Entity> &
-    Record<"isFirstTime" | "isCumulative", boolean> & { filters: readonly PropertyFilter[]; least: number },
+  { target, returning, filters, isFirstTime, isFirstEver, isCumulative, least }: RetentionScope,
   interval: Interval,
   { from, to }: DateSpan,
 ): PersonStatement {
@@ -44,14 +43,17 @@ export function returnsText(
   const beginsOrReturns = isSame ? begins : `((${begins}) OR (${returns}))`;
   const index = `toInt32(${draft.bucketIndex(interval, from)})`;
   // For the first time, events before the span are read too: persons in them began earlier.
+  const candidate = isFirstEver ? draft.entityCondition({ event: target.event, filters: [] }) : begins;
+  const filtered = isFirstEver ? `(${every} OR ${candidate})` : every;
   const where = isFirstTime
     ? `project_id = {project_id:UInt32} AND timestamp < toDateTime64({to:String}, 6, 'UTC')
-       AND ((${begins}) OR (${span} AND (${returns})))`
+       AND ((${candidate}) OR (${span} AND (${returns})))`
     : `${span} AND ${beginsOrReturns}`;
   const inSpan = `timestamp >= toDateTime64({from:String}, 6, 'UTC')`;
   const begun = `groupUniqArrayIf(${index}, ${begins})`;
+  const isOther = isFirstEver ? ` OR NOT argMinIf(${begins} AND ${every}, timestamp, ${candidate})` : "";
   const starts = isFirstTime
-    ? `if(countIf(${begins} AND NOT (${inSpan})) > 0, [], arraySlice(arraySort(${begun}), 1, 1))`
+    ? `if(countIf(${candidate} AND NOT (${inSpan})) > 0${isOther}, [], arraySlice(arraySort(${begun}), 1, 1))`
     : begun;
   const laters = "arrayConcat([0], arrayMap(i -> i - start, arrayFilter(i -> i > start, returned)))";
   // Who returned in an interval or after it was there until the last one in which they returned.
@@ -67,6 +69,6 @@ export function returnsText(
        FROM (
          SELECT person_id, arrayJoin(starts) AS start, returned FROM (
            SELECT person_id, ${starts} AS starts, ${returned} AS returned
-           FROM ${draft.eventTable(filters, true)} WHERE ${where} AND ${every} GROUP BY person_id))`;
+           FROM ${draft.eventTable(filters, true)} WHERE ${where} AND ${filtered} GROUP BY person_id))`;
   return { text, params: draft.params };
 }

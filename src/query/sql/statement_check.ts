@@ -138,6 +138,9 @@ unknown v*: ifNull nullIf coalesce greatest least concat hasAny hasAll
 unknown vz: toTimeZone
 unknown v?z: toDateTime fromUnixTimestamp64Milli
 unknown v?iz: toDateTime64 parseDateTime64BestEffort parseDateTime64BestEffortOrNull
+unknown v?iz: parseDateTime64BestEffortUSOrNull
+unknown vf?z: parseDateTimeOrNull
+unknown vvvvvv?z: makeDateTime
 unknown v*t: JSONExtract
 unknown vt: CAST _CAST accurateCastOrNull
 `);
@@ -149,7 +152,7 @@ const functions: ReadonlyMap<string, string> = new Map(
 
 /** Types of the language, of parameters and of our own conversions. */
 const type =
-  /^(?:(?:Array|Nullable|Tuple|Map)\(|\)|, ?|U?Int\d{1,3}|Float(?:32|64)|String|Bool|UUID|Date(?:32|Time)?)+$/;
+  /^(?:(?:Array|Nullable|Tuple|Map|Decimal64)\(|\)|, ?|U?Int|Float|String|Bool|UUID|Date|Time|\d)+$/;
 
 const names: Readonly<Record<string, (value: string) => boolean>> = {
   z: (value) => toEngineZone(value) === value,

@@ -2,7 +2,7 @@
 
 import { refuseInput } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
-import { choice, type CreateInput, strictModel, text } from "../../http/fields/field.ts";
+import { choice, type CreateInput, integer, strictModel, text } from "../../http/fields/field.ts";
 import { findRefusal } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
 import { readBreakdown } from "../parts/breakdown.ts";
@@ -39,7 +39,7 @@ export const trendsModel = strictModel("TrendsQuery", {
           { maxItems: queryLimits.formulasMax },
         ),
       ),
-      smoothingIntervals: part.unanswered("Smoothing", [1]),
+      smoothingIntervals: part.maybe(integer({ minimum: 1, maximum: 365 })),
       breakdown_histogram_bin_count: part.unanswered("A histogram"),
       hideWeekends: part.unanswered("Hiding weekends"),
       ...part.unreadFields(
@@ -69,13 +69,14 @@ export function checkTrends(query: TrendsQuery, attr: string) {
   const maths = series.flatMap(({ math, node }, i) => {
     const at = `${attr}__series__${i}__math`;
     if (math === "hogql") return [{ text: node.math_hogql ?? "", attr: `${at}_hogql`, isAggregate: true }];
-    return countsSessions(node) ? [{ text: sessionDuration, attr: `${at}_property` }] : [];
+    const text = furtherNumber(node);
+    return text === undefined ? [] : [{ text, attr: `${at}_property` }];
   });
   return {
     attr,
     query,
     interval,
-    isTotal: totals.has(query.trendsFilter?.display ?? ""),
+    isTotal: totalDisplays.some((name) => name === query.trendsFilter?.display),
     series,
     filters: readNodeFilters(query, attr),
     breakdown,
@@ -85,12 +86,20 @@ export function checkTrends(query: TrendsQuery, attr: string) {
   };
 }
 
-/** The duration of an event's session, in seconds. */
-export const sessionDuration = "session.$session_duration";
-
 /** Whether the math is of the sessions in which events are, each counted once. */
 export const countsSessions = ({ math, math_property: property }: EventsNode): boolean =>
   property === "$session_duration" && mathsOfProperty.has(math ?? "");
+
+/** Whether the math is of a property of persons. */
+export const isOfPersons = ({ math, math_property_type: type }: EventsNode): boolean =>
+  type === "person_properties" && mathsOfProperty.has(math ?? "");
+
+/** Numbers that are not of the events themselves, in SQL: of their sessions or persons. */
+export function furtherNumber(node: EventsNode): string | undefined {
+  if (countsSessions(node)) return "session.$session_duration";
+  const key = (node.math_property ?? "").replaceAll(/[\\']/g, String.raw`\$&`);
+  return isOfPersons(node) ? `toFloat(person.properties['${key}'])` : undefined;
+}
 
 /** PostHog's three ways to write them: the newest that is not empty counts. */
 function readFormulas({ series, trendsFilter }: TrendsQuery, attr: string): Formula[] {
@@ -105,8 +114,6 @@ function readFormulas({ series, trendsFilter }: TrendsQuery, attr: string): Form
   if (formulas?.length) return formulas.map((text, i) => read(text, `formulas__${i}`));
   return formula ? [read(formula, "formula")] : [];
 }
-
-const totals: ReadonlySet<string> = new Set(totalDisplays);
 
 const mathsOfProperty = new Set(["sum", "avg", "min", "max", "median", "p75", "p90", "p95", "p99"]);
 

@@ -3,7 +3,7 @@
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { refuseInput } from "../../core/fault.ts";
 import { queryLimits } from "../limits.ts";
-import { placeBreakdown } from "../parts/breakdown.ts";
+import { compareLines } from "../parts/breakdown.ts";
 import type { TrendLine } from "../result.ts";
 
 /** The result for the series' numbers of one interval. */
@@ -73,9 +73,8 @@ export async function formulaLines(
     });
     await yieldToEventLoop();
   }
-  const readPlace = (line: TrendLine) => (line.compare_label === "previous" ? 10 : 0) + placeBreakdown(line);
-  const readSize = ({ aggregated_value, count }: TrendLine) => aggregated_value ?? count;
-  return lines.toSorted((a, b) => readPlace(a) - readPlace(b) || readSize(b) - readSize(a));
+  const isBefore = (line: TrendLine) => Number(line.compare_label === "previous");
+  return lines.toSorted((a, b) => isBefore(a) - isBefore(b) || compareLines(a, b));
 }
 
 type Numbers = Pick<TrendLine, "data" | "count" | "aggregated_value">;

@@ -5,7 +5,6 @@ import { shownBreakdown, valuesShown } from "../parts/breakdown.ts";
 import type { BreakdownLines } from "../parts/breakdown_store.ts";
 import type { Series } from "../parts/figure.ts";
 import { nameStarts, seriesLine } from "../parts/lines.ts";
-import type { Interval } from "../parts/model.ts";
 import { partUntil, type Period } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
@@ -54,7 +53,7 @@ async function readSeriesLines(
   period: Period,
   keptValues?: (string | null)[],
 ): Promise<SeriesLines> {
-  const { query, series: all, interval } = checked;
+  const { series: all } = checked;
   const { starts } = period;
   const series = all[order]!;
   const scope = trendScope(context, checked, series, period);
@@ -71,7 +70,7 @@ async function readSeriesLines(
   const readUntil = period.until && (await untilReader(context, checked, series, period, kept));
   const lines = values.map((value, i) => {
     const ofLine = byLine.get(i) ?? [];
-    const numbers = toNumbers(ofLine, starts, interval, query.trendsFilter?.display);
+    const numbers = toNumbers(ofLine, starts, checked);
     const line = seriesLine(series, order, period, {
       label: chooseLabel(series, value, all.length),
       ...numbers,
@@ -101,8 +100,7 @@ async function untilReader(
   return (line: number, whole: readonly TrendRow[]): NonNullable<TrendLine["until"]> => {
     const last = (byLine.get(line) ?? []).map((row) => ({ ...row, bucket: first + row.bucket }));
     const all = [...whole.filter(({ bucket }) => bucket < first), ...last];
-    const display = checked.query.trendsFilter?.display;
-    const { data, count, aggregated_value } = toNumbers(all, starts, checked.interval, display);
+    const { data, count, aggregated_value } = toNumbers(all, starts, checked);
     return {
       date_to: zonedIso(period.until!),
       data,
@@ -115,17 +113,26 @@ async function untilReader(
 function toNumbers(
   rows: readonly TrendRow[],
   starts: readonly Temporal.ZonedDateTime[],
-  interval: Interval,
-  display: string | null | undefined,
+  { query: { trendsFilter: filter }, interval }: CheckedTrends,
 ): Pick<TrendLine, "count" | "data" | "labels" | "days" | "aggregated_value"> {
   if (starts.length === 0)
     return { count: 0, data: [], labels: [], days: [], aggregated_value: rows[0]?.value ?? 0 };
-  const data = starts.map(() => 0);
-  for (const { bucket, value } of rows) if (bucket in data) data[bucket] = value ?? 0;
+  const each = starts.map(() => 0);
+  for (const { bucket, value } of rows) if (bucket in each) each[bucket] = value ?? 0;
+  const data = smooth(each, filter?.smoothingIntervals ?? 1);
   const count = data.reduce((sum, item) => sum + item, 0);
-  if (display === "ActionsLineGraphCumulative")
+  if (filter?.display === "ActionsLineGraphCumulative")
     for (let i = 1; i < data.length; i++) data[i] = (data[i] ?? 0) + (data[i - 1] ?? 0);
   return { count, data, ...nameStarts(starts, interval) };
+}
+
+/** Each number as the mean of so many until it, rounded down, as at PostHog. */
+function smooth(data: number[], count: number): number[] {
+  if (count === 1) return data;
+  return data.map((_, i) => {
+    const part = data.slice(Math.max(0, i + 1 - count), i + 1);
+    return Math.floor(part.reduce((sum, item) => sum + item, 0) / part.length);
+  });
 }
 
 function chooseLabel({ name, custom_name }: Series, value: string | string[] | undefined, series: number) {

@@ -1,7 +1,6 @@
 // The statements of trends: one series over time, as numbers by bucket and breakdown value.
 
 import { Fault } from "../../core/fault.ts";
-import { wordsIn } from "../../core/words.ts";
 import { propertyText, sessionOfEvent } from "../../storage/events/property_filter.ts";
 import { queryLimits } from "../limits.ts";
 import { type Breakdown, divideRange } from "../parts/breakdown.ts";
@@ -15,7 +14,7 @@ import {
 import type { PersonStatement, Series } from "../parts/figure.ts";
 import type { Math } from "../parts/model.ts";
 import { Draft } from "../store.ts";
-import { countsGroups, countsSessions, sessionDuration } from "./check.ts";
+import { countsGroups, countsSessions, furtherNumber, isOfPersons } from "./check.ts";
 import { activeDays, type TrendScope, windowStart } from "./scope.ts";
 
 /** `line`: the index of the breakdown's value; the number of values means all others. */
@@ -26,9 +25,10 @@ export interface TrendRow {
 }
 
 const quantiles: Partial<Record<Math, number>> = { median: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99 };
-const personMaths: ReadonlySet<Math> = new Set(
-  wordsIn("dau weekly_active monthly_active first_time_for_user first_matching_event_for_user"),
-);
+
+/** Whether the math is of persons, or of how many events each has. */
+const countsPersons = ({ math, node }: Series): boolean =>
+  /^dau$|_active$|^first_|_per_actor$/.test(math) || (math === "unique" && !node.math_property);
 
 /** The numbers of one series, by bucket and line. @throws Fault when the query is too heavy. */
 export async function trendRows(scope: TrendScope, breakdown: BreakdownLines | undefined) {
@@ -49,6 +49,14 @@ export async function trendRows(scope: TrendScope, breakdown: BreakdownLines | u
         FROM ${from}${condition} GROUP BY actor, line HAVING actor IS NOT NULL)
       GROUP BY bucket, line`);
   }
+  const [math, ofCounts] = scope.series.math.split("_count_per_");
+  if (ofCounts) {
+    return await draft.run<TrendRow>(`
+      SELECT bucket, line, toFloat64(${aggregateName(math!)}(events)) AS value FROM (
+        SELECT toInt32(${selectBucket(draft, scope)}) AS bucket, toInt32(${line}) AS line, count() AS events
+        FROM ${from}${condition} GROUP BY bucket, line, person_id)
+      GROUP BY bucket, line`);
+  }
   return await draft.run<TrendRow>(`
     SELECT toInt32(${selectBucket(draft, scope)}) AS bucket, toInt32(${line}) AS line,
       toFloat64(${aggregate(draft, scope.series)}) AS value
@@ -67,9 +75,8 @@ export async function trendByBreakdown(scope: TrendScope, breakdown: Breakdown):
   const { math } = scope.series;
   // Not every SQL aggregate has states, and finding persons' first events is as much work as the rest.
   const mayReadOnce =
-    math !== "hogql" &&
-    !math.startsWith("first_") &&
-    !countsSessions(scope.series.node) &&
+    !/^hogql$|^first_|_per_actor$/.test(math) &&
+    furtherNumber(scope.series.node) === undefined &&
     !scope.isCumulative &&
     activeDays[math] === undefined &&
     (await hasFewValues(scope, breakdown));
@@ -139,8 +146,8 @@ async function readOnce(scope: TrendScope, breakdown: Breakdown): Promise<Breakd
 }
 
 /** Whether values rank by their events: as at PostHog where events or persons are counted. */
-function ranksByCount({ series: { math, node } }: TrendScope): boolean {
-  return math === "total" || personMaths.has(math) || (math === "unique" && !node.math_property);
+function ranksByCount({ series }: TrendScope): boolean {
+  return series.math === "total" || countsPersons(series);
 }
 
 /** Values rank by the series' own number, the largest first, of a minimum the smallest. */
@@ -176,8 +183,8 @@ function selectRows(draft: Draft, { series, filters, span }: TrendScope, breakdo
   const span_condition = draft.spanCondition(span);
   const all = { ...series, filters: [...filters, ...series.filters] };
   if (math !== "first_time_for_user" && math !== "first_matching_event_for_user") {
-    const countsPersons = personMaths.has(math) || (math === "unique" && !series.node.math_property);
-    const withPersons = countsPersons || (breakdown !== undefined && needsPersons(breakdown));
+    const isOfEach = countsPersons(series) || isOfPersons(series.node);
+    const withPersons = isOfEach || (breakdown !== undefined && needsPersons(breakdown));
     return `${draft.eventTable(all.filters, withPersons)} WHERE ${span_condition} AND ${draft.entityCondition(all)}`;
   }
   const isMatching = math === "first_matching_event_for_user";
@@ -216,25 +223,25 @@ function selectLine(draft: Draft, value: string, breakdown: BreakdownLines | und
 
 function aggregate(draft: Draft, { math, node }: Series): string {
   const { math_property: property, math_hogql: hogql } = node;
-  const quantile = quantiles[math];
+  const name = aggregateName(math);
+  const text = furtherNumber(node);
+  const number = text === undefined ? draft.propertyNumber(property ?? "") : draft.expressions!.number(text);
   if (countsSessions(node)) {
     // Each session counts once, however many events it has here.
-    const [name, session] = [
-      quantile === undefined ? math : `quantileExactInclusive(${quantile})`,
-      sessionOfEvent,
-    ];
-    const pairs = `groupUniqArrayIf((${session}, ${draft.expressions!.number(sessionDuration)}), ${session} != '')`;
+    const pairs = `groupUniqArrayIf((${sessionOfEvent}, ${number}), ${sessionOfEvent} != '')`;
     return `arrayReduce('${name}', arrayMap(pair -> pair.2, ${pairs}))`;
   }
-  if (quantile !== undefined)
-    return `quantileExactInclusive(${quantile})(${draft.propertyNumber(property ?? "")})`;
   if (math === "unique_session") return `uniqExact(nullIf(${propertyText("'$session_id'")}, ''))`;
   if (math === "hogql") return draft.expressions!.number(hogql ?? "");
   if (math === "unique" && property) return `uniqExact(${draft.property(property)})`;
   if (/^(?:dau|weekly_active|monthly_active|unique_group|unique)$/.test(math))
     return `uniqExact(${actorText(draft, { math, node })})`;
-  const isOfNumbers = /^(?:sum|avg|min|max)$/.test(math);
-  return isOfNumbers ? `${math}(${draft.propertyNumber(property ?? "")})` : "count()";
+  return name !== math || /^(?:sum|avg|min|max)$/.test(math) ? `${name}(${number})` : "count()";
+}
+
+function aggregateName(math: string): string {
+  const quantile = quantiles[math as Math];
+  return quantile === undefined ? math : `quantileExactInclusive(${quantile})`;
 }
 
 /** Whom a series of persons or groups counts; null for an event without a group. */

@@ -3,7 +3,7 @@
 import { queryKind } from "../kind.ts";
 import {
   type Breakdown,
-  placeBreakdown,
+  compareLines,
   requireBreakdownScopes,
   toStoredValue,
   valuesShown,
@@ -40,13 +40,17 @@ export const trendsKind = queryKind({
     const lines = series.length * (breakdown ? breakdown.limit + 1 : 1) * periods.length;
     refuseNumbers(lines * starts.length * Math.max(1, formulas.length), attr);
     const bySeries: TrendLine[][] = series.map(() => []);
+    const results: TrendLine[] = [];
     for (const period of periods) {
       const lines = await readLines(context, checked, period);
-      for (const [order, { lines: own }] of lines.entries())
-        bySeries[order]!.push(...own.toSorted((a, b) => placeBreakdown(a) - placeBreakdown(b)));
+      for (const [order, { lines: own }] of lines.entries()) {
+        own.sort(compareLines);
+        bySeries[order]!.push(...own);
+        results.push(...own);
+      }
     }
-    if (formulas.length === 0) return { interval, span, results: bySeries.flat() };
-    const results: TrendLine[] = [];
+    if (formulas.length === 0) return { interval, span, results };
+    results.length = 0;
     for (const [order, formula] of formulas.entries())
       results.push(...(await formulaLines(formula, order, bySeries)));
     return { interval, span, results };

@@ -1,7 +1,7 @@
 // The schemas of a WebOverviewQuery and a WebStatsTableQuery.
 
 import Type, { type Static } from "typebox";
-import { choice, flag, integer, strictModel } from "../../http/fields/field.ts";
+import { choice, flag, integer, strictModel, text } from "../../http/fields/field.ts";
 import { propertyText } from "../../storage/events/property_filter.ts";
 import { sessionExpressions } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
@@ -14,7 +14,12 @@ const shared = {
   ...part.insightFields,
   compare: part.maybe(flag()),
   compareFilter: part.compareFilter,
-  conversionGoal: part.unanswered("A goal of conversion"),
+  conversionGoal: part.maybe(
+    strictModel("ConversionGoal", {
+      customEventName: part.maybe(text({ maxLength: 1000 })),
+      actionId: part.unanswered("An action"),
+    }),
+  ),
   doPathCleaning: part.unanswered("Cleaning paths"),
   includeRevenue: part.unanswered("Revenue"),
   sampling: part.unanswered("Sampling"),

@@ -33,15 +33,16 @@ export async function visitSpans(context: QueryContext, scope: VisitScope): Prom
 }
 
 /**
- * Columns over visits, which have `person`, `start`, `views`, `duration`, `bounced`, `entry`; with a value, a row for
- * each `value` of a visit. Views are counted by session before anything is joined to them: a join of events took twice
- * the time and ten times the memory. A person is named by its main distinct id, which is one for each person.
+ * Columns over visits, which have `person`, `start`, `views`, `duration`, `bounced`, `entry`, with a goal their
+ * `conversions`; with a value, a row for each `value` of a visit. Views are counted by session before anything is
+ * joined to them: a join of events took twice the time and ten times the memory. A person is named by its main
+ * distinct id, which is one for each person.
  * The join leaves out events without a session: a condition before it makes the engine read properties twice.
  * @param rest the text after FROM.
  */
 export function visitRows(
   context: QueryContext,
-  { filters }: VisitScope,
+  { filters, query }: VisitScope,
   { span, before }: VisitSpans,
   { columns, value, rest = "" }: { columns: string; value?: VisitValue; rest?: string },
 ): Promise<SqlTableRows> {
@@ -66,17 +67,22 @@ export function visitRows(
     : { ofVisit: "", ofSession: "", ofEvent: "" };
   const ofEvent = value && "event" in value && `${value.event} AS value`;
   const ofSession = value && "session" in value && `${value.session} AS value`;
-  const more = (column: string | false | undefined) => (column ? `, ${column}` : "");
+  const more = (column: string | false | null | undefined) => (column ? `, ${column}` : "");
+  const goal = query.conversionGoal?.customEventName;
+  if (goal) draft.params["goal"] = goal;
+  const events = ["'$pageview'", "'$screen'", ...(goal ? ["{goal:String}"] : [])];
+  const sums = more(ofEvent && "value") + more(goal && "countIf(event = {goal:String}) AS conversions");
   const visits = `(
     SELECT if(m.main_id = '', v.id, m.main_id) AS person, s.start_time AS start, v.views AS views,
-      ${seen.ofVisit} s.duration AS duration, s.is_bounce AS bounced, s.entry_pathname AS entry${more(value && "value")}
+      ${seen.ofVisit} s.duration AS duration, s.is_bounce AS bounced, s.entry_pathname AS entry
+      ${more(value && "value")}${more(goal && "v.conversions AS conversions")}
     FROM (
-      SELECT session, any(distinct_id) AS id, ${seen.ofSession} count() AS views${more(ofEvent && "value")}
+      SELECT session, any(distinct_id) AS id, ${seen.ofSession} count() AS views${sums}
       FROM (
-        SELECT ${sessionOfEvent} AS session, ${seen.ofEvent} distinct_id${more(ofEvent)}
+        SELECT ${sessionOfEvent} AS session, ${seen.ofEvent} distinct_id${more(ofEvent)}${more(goal && "event")}
         FROM ${draft.eventTable(filters)}
         WHERE project_id = {project_id:UInt32} AND ${isWithin("timestamp")}
-          AND event IN ('$pageview', '$screen') AND ${draft.filterCondition(filters)}
+          AND event IN (${events.join(", ")}) AND ${draft.filterCondition(filters)}
       )
       GROUP BY session${more(ofEvent && "value")}
     ) AS v

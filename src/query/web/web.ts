@@ -17,10 +17,12 @@ export const webOverviewKind = queryKind({
   title: () => "Web overview",
   answer: async (context, checked) => {
     const spans = await visitSpans(context, checked);
-    const columns = figures.map(([, , of]) => countPeriods(of, spans)).join(", ");
-    const until = spans.before?.until;
+    const isOfGoal = Boolean(checked.query.conversionGoal?.customEventName);
+    const figureList = isOfGoal ? goalFigures : figures;
+    const columns = figureList.map(([, , of]) => countPeriods(of, spans)).join(", ");
+    const until = isOfGoal ? undefined : spans.before?.until;
     const { rows } = await visitRows(context, checked, spans, { columns });
-    const results = figures.map(([key, kind], i): WebFigure => {
+    const results = figureList.map(([key, kind], i): WebFigure => {
       const [value, previous, part] = (rows[0] ?? []).slice(3 * i, 3 * i + 3).map(shownFigure);
       return {
         key,
@@ -37,13 +39,28 @@ export const webOverviewKind = queryKind({
   },
 });
 
-/** The figures in PostHog's order: key, kind, and the figure of visits under a condition. */
-const figures: readonly [
+type Figure = readonly [
   key: string,
   kind: WebFigure["kind"],
   of: (condition: string, views: string) => string,
-][] = [
-  ["visitors", "unit", (condition) => `uniqExactIf(person, ${condition})`],
+];
+
+const countVisitors = (condition: string) => `uniqExactIf(person, ${condition})`;
+const countConversions = (condition: string) => `sumIf(conversions, ${condition})`;
+const countConverted = (condition: string) => `uniqExactIf(person, ${condition} AND conversions > 0)`;
+const rateConversion = (condition: string) => `${countConverted(condition)} / ${countVisitors(condition)}`;
+
+/** The figures of a query with a goal, as `figures`. */
+const goalFigures: readonly Figure[] = [
+  ["visitors", "unit", countVisitors],
+  ["total conversions", "unit", countConversions],
+  ["unique conversions", "unit", countConverted],
+  ["conversion rate", "percentage", (condition) => `100 * ${rateConversion(condition)}`],
+];
+
+/** The figures in PostHog's order: key, kind, and the figure of visits under a condition. */
+const figures: readonly Figure[] = [
+  ["visitors", "unit", countVisitors],
   ["views", "unit", (condition, views) => `sumIf(${views}, ${condition})`],
   ["sessions", "unit", (condition) => `countIf(${condition})`],
   ["session duration", "duration_s", (condition) => `avgIf(duration, ${condition})`],
@@ -64,11 +81,13 @@ export const webStatsTableKind = queryKind({
     const isOfSession = breakdownBy.startsWith("Initial");
     // A page's bounces are those of visits that entered the site there.
     const entered = breakdownBy === "Page" ? " and entry = value" : "";
-    const columns: [name: string, of: (condition: string) => string][] = [
-      ["visitors", (condition) => `uniqExactIf(person, ${condition})`],
-      ["views", (condition) => `sumIf(views, ${condition})`],
-    ];
-    if (includeBounceRate)
+    const isOfGoal = Boolean(checked.query.conversionGoal?.customEventName);
+    const columns: [name: string, of: (condition: string) => string][] = [["visitors", countVisitors]];
+    if (isOfGoal) {
+      columns.push(["total_conversions", countConversions], ["unique_conversions", countConverted]);
+      columns.push(["conversion_rate", rateConversion]);
+    } else columns.push(["views", (condition) => `sumIf(views, ${condition})`]);
+    if (includeBounceRate && !isOfGoal)
       columns.push(["bounce_rate", (condition) => `avgIf(bounced, ${condition}${entered})`]);
     const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
     const { rows, types } = await visitRows(context, checked, spans, {

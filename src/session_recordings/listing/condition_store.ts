@@ -64,6 +64,7 @@ function filterCondition(draft: Draft, filter: PropertyFilter): string {
 function selectSet(draft: Draft, filter: PropertyCondition): string {
   switch (filter.type) {
     case "event":
+    case "event_metadata":
     case "group":
     case "element":
       return eventSet(draft, { event: undefined, filters: [filter] });

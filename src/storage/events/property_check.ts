@@ -8,7 +8,8 @@ import { groupIndexes } from "./group_columns.ts";
 import { checkValues, operators, type PropertyOperator, type PropertyValue } from "./property_value.ts";
 import { findRefusal, sessionExpressions } from "./session_property.ts";
 
-type Owner = "event" | "person" | "group" | "session" | "element" | "recording" | "log_entry";
+type Owner =
+  "event" | "event_metadata" | "person" | "group" | "session" | "element" | "recording" | "log_entry";
 
 /** A condition on one property of an event, of its person or group, or of something else where that can be filtered. */
 export interface PropertyCondition {
@@ -42,7 +43,7 @@ export interface FilterRules {
 const filtersOfEvents: FilterRules = { types: ["event", "person", "group"] };
 /** The rules of queries, which can read all types. */
 export const filtersOfQueries: FilterRules = {
-  types: ["event", "person", "group", "session", "element", "hogql"],
+  types: ["event", "event_metadata", "person", "group", "session", "element", "hogql"],
 };
 
 /** The fields of PostHog's filters; `label` is for people. */
@@ -152,8 +153,8 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
   const refusal = type === "event" || type === "person" ? findRefusal(key) : undefined;
   if (refusal) refuseInput(refusal, `${attr}__key`);
   const operator = toOperator(value["operator"] ?? "exact", `${attr}__operator`);
-  if (type === "session" && types.includes("hogql")) refuseOtherKeys(type, key, sessionKeys, attr);
-  if (type === "element") checkElement(key, operator, attr);
+  if (type !== "session" || types.includes("hogql")) refuseOtherKeys(type, key, attr);
+  if (type === "element") checkElement(operator, attr);
   const operand = value["value"];
   // As at PostHog, a list without a value filters nothing.
   if (Array.isArray(operand) && operand.length === 0 && !/set|between/.test(operator))
@@ -185,20 +186,32 @@ function checkExpression(value: Record<string, unknown>, attr: string): SqlCondi
   return { type: "hogql", key, attr: `${attr}__key` };
 }
 
-const sessionKeys = Object.keys(sessionExpressions);
-const elementKeys = ["tag_name", "text", "href"];
+/** An event's own columns as text, by their names in filters; its groups are `$group_0` to `$group_4`. */
+export const ownColumnTexts: Readonly<Record<string, string>> = {
+  event: "toString(event)",
+  distinct_id: "distinct_id",
+  person_id: "toString(person_id)",
+  uuid: "toString(uuid)",
+  timestamp: "formatDateTime(timestamp, '%FT%TZ', 'UTC')",
+};
+
+const ownKeys: Partial<Record<Owner, readonly string[]>> = {
+  session: Object.keys(sessionExpressions),
+  element: ["tag_name", "text", "href"],
+  event_metadata: [...Object.keys(ownColumnTexts), ...groupIndexes.map((index) => `$group_${index}`)],
+};
 const elementOperators: ReadonlySet<PropertyOperator> = new Set<PropertyOperator>(
   wordsIn("exact is_not icontains not_icontains regex not_regex is_set is_not_set"),
 );
 
-function refuseOtherKeys(type: Owner, key: string, known: readonly string[], attr: string): void {
-  if (known.includes(key)) return;
-  const what = type === "session" ? "a session" : "an element";
+function refuseOtherKeys(type: Owner, key: string, attr: string): void {
+  const known = ownKeys[type];
+  if (!known || known.includes(key)) return;
+  const what = type === "session" ? "a session" : type === "element" ? "an element" : "an event itself";
   refuseInput(`"${brief(key)}" is not supported of ${what}; ${known.join(", ")} are.`, `${attr}__key`);
 }
 
-function checkElement(key: string, operator: PropertyOperator, attr: string): void {
-  refuseOtherKeys("element", key, elementKeys, attr);
+function checkElement(operator: PropertyOperator, attr: string): void {
   if (elementOperators.has(operator)) return;
   refuseInput(`The operator "${operator}" is not supported of an element.`, `${attr}__operator`);
 }

@@ -3,7 +3,7 @@
 import { ago, type TimeUnit } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { groupKeyAt, groupTypeAt, readGroupIndex } from "./group_columns.ts";
-import type { PropertyCondition, PropertyFilter } from "./property_check.ts";
+import { ownColumnTexts, type PropertyCondition, type PropertyFilter } from "./property_check.ts";
 import { type PropertyOperator, type PropertyValue, relativeDate } from "./property_value.ts";
 import { sessionExpressions } from "./session_property.ts";
 
@@ -18,8 +18,8 @@ export {
 } from "./property_check.ts";
 
 interface CompileOptions {
-  /** The rows: events (with `properties`, their groups and `person_id`), or persons (with `properties`). */
-  rows?: "events" | "persons";
+  /** Rows are events (with `properties`, groups and `person_id`), persons (`properties`) or sessions (`session_id`). */
+  rows?: "events" | "persons" | "sessions";
   /** The moment to which relative dates refer, in ms since 1970. */
   now?: number;
   /** The project's time zone, as the engine knows it: that of dates which name none. */
@@ -68,7 +68,17 @@ export function compilePropertyFilters(
 
 /** Whether the filters need rows with `person_id`. */
 export function readsPersons(filters: readonly PropertyFilter[]): boolean {
-  return filters.some((filter) => ("key" in filter ? filter.type === "person" : readsPersons(filter.values)));
+  return filters.some((filter) => {
+    if (!("key" in filter)) return readsPersons(filter.values);
+    return filter.type === "person" || (filter.type === "event_metadata" && filter.key === "person_id");
+  });
+}
+
+/** Whether all filters are of sessions. */
+export function areOfSessions(filters: readonly PropertyFilter[]): boolean {
+  return filters.every((filter) =>
+    "key" in filter ? filter.type === "session" : areOfSessions(filter.values),
+  );
 }
 
 interface Compiler {
@@ -147,12 +157,13 @@ function compileRows(compiler: Compiler, filter: PropertyCondition): string {
   }
   if (filter.type === "session") {
     const condition = compilePositive(compiler, `nullIf(${sessionExpressions[filter.key]!}, '')`, positive);
-    return `${sessionOfEvent} GLOBAL ${negated ? "NOT " : ""}IN (
+    return `${rows === "sessions" ? "session_id" : sessionOfEvent} GLOBAL ${negated ? "NOT " : ""}IN (
       SELECT session_id FROM sessions WHERE project_id = {project_id:UInt32} AND ${condition})`;
   }
   const key = bind(compiler, "String", filter.key);
-  const isOfEvent = filter.type === "event";
-  const text = isOfEvent ? eventPropertyText(filter.key, key) : propertyText(key);
+  const isOfEvent = filter.type === "event" || filter.type === "event_metadata";
+  const column = filter.type === "event_metadata" ? ownColumnTexts[filter.key] : undefined;
+  const text = column ?? (isOfEvent ? eventPropertyText(filter.key, key) : propertyText(key));
   const yes = compilePositive(compiler, text, positive);
   const not = negated ? "NOT " : "";
   if (isOfEvent || (rows === "persons" && !lookup)) return `${not}${yes}`;
@@ -163,8 +174,8 @@ function compileRows(compiler: Compiler, filter: PropertyCondition): string {
       WHERE project_id = {project_id:UInt32} AND group_type = ${type} AND ${yes})`;
   }
   // A negated filter also matches persons without any property, who are in no list: the excluded persons are looked up.
-  const { column, of } = lookup ?? personsOfEvents;
-  return `${column} GLOBAL ${not}IN (${of(key, yes)})`;
+  const { column: personColumn, of } = lookup ?? personsOfEvents;
+  return `${personColumn} GLOBAL ${not}IN (${of(key, yes)})`;
 }
 
 /** Numbers with too many digits, or too large ones, for which the engine's parser refuses the whole object. */

@@ -68,16 +68,24 @@ const failing = [
   "arrayWithConstant(if(bad, -1, 2), 2)",
   "arrayZip(if(bad, [1, 2], [1]), [1])",
   "base64Decode(if(bad, '(', 'aaaa'))",
+  "L1Distance(if(bad, [1, 2], [1]), [1])",
+  "LinfDistance(if(bad, [1, 2], [1]), [1])",
   "bitShiftLeft(2, if(bad, -1, 2))",
   "bitShiftRight(2, if(bad, -1, 2))",
+  "bitTest(2, if(bad, 1000, 2))",
+  "bitTestAll(2, if(bad, 1000, 2), 1)",
+  "bitTestAny(2, if(bad, 1000, 2), 1)",
   "ceil(2, if(bad, 1000000000000, 2))",
   "cosineDistance(if(bad, [1, 2], [1]), [1])",
   "dayOfWeek(if(bad, 'x', '2024-01-01 00:00:00'))",
+  "divideDecimal(toDecimal(2, 2), toDecimal(if(bad, 0, 2), 2), 2)",
   "dotProduct(if(bad, [1, 2], [1]), [1])",
   "factorial(if(bad, 1000000000000, 2))",
   "floor(2, if(bad, 1000000000000, 2))",
   "gcd(if(bad, 0, 2), 2)",
   "intDiv(2, if(bad, 0, 2))",
+  "intExp10(if(bad, divide(0, 0), 2))",
+  "intExp2(if(bad, divide(0, 0), 2))",
   "lcm(if(bad, 0, 2), 2)",
   "leftPad('aaaa', if(bad, -1, 2))",
   "leftPadUTF8('aaaa', if(bad, -1, 2))",
@@ -85,6 +93,7 @@ const failing = [
   "if(bad, match(toString(bad), '('), true)",
   "if(bad, toString(bad) =~ '(', true)",
   "modulo(2, if(bad, 0, 2))",
+  "multiplyDecimal(toDecimal(if(bad, 100000000000000, 2), 2), toDecimal(2, 2), 70)",
   "positiveModulo(2, if(bad, 0, 2))",
   "range(if(bad, -1, 2))",
   "repeat('aaaa', if(bad, 1000000000000, 2))",
@@ -153,6 +162,16 @@ const harmless: ReadonlySet<string> = new Set(
     topLevelDomain transform translate translateUTF8 trimBoth trimLeft trimRight tryBase58Decode tryBase64Decode
     tupleElement unhex untuple upper upperUTF8 xor xxHash32 xxHash64 replaceRegexpAll
     replaceRegexpOne
+    L1Norm L1Normalize L2Norm L2Normalize LinfNorm LinfNormalize bar bitHammingDistance bitRotateLeft bitRotateRight
+    bitmapAnd bitmapAndCardinality bitmapAndnot bitmapAndnotCardinality bitmapBuild
+    bitmapCardinality bitmapContains bitmapHasAll bitmapHasAny bitmapMax bitmapMin bitmapOr bitmapOrCardinality
+    bitmapToArray bitmapXor bitmapXorCardinality formatReadableDecimalSize formatReadableQuantity
+    formatReadableSize formatReadableTimeDelta fromModifiedJulianDayOrNull geoDistance greatCircleAngle
+    greatCircleDistance JSONExtractKeysAndValues max2 min2 multiSearchAllPositions
+    multiSearchAllPositionsCaseInsensitive multiSearchAllPositionsUTF8 multiSearchFirstIndexCaseInsensitive
+    multiSearchFirstIndexUTF8 multiSearchFirstPositionCaseInsensitive multiSearchFirstPositionUTF8 roundAge
+    roundDown roundDuration roundToExp2 toModifiedJulianDayOrNull tupleDivide tupleDivideByNumber tupleMinus
+    tupleMultiply tupleMultiplyByNumber tupleNegate tuplePlus
   `),
 );
 

@@ -77,7 +77,11 @@ async function lines(breakdownFilter: object, node: object = {}): Promise<[unkno
   };
   const { status, body } = await ask(app, "POST", "/api/projects/1/query/", { query });
   expect([status, body["detail"]]).toEqual([200, undefined]);
-  return (body["results"] as TrendLine[]).map(({ breakdown_value, count }) => [breakdown_value, count]);
+  // A list of one value, of `breakdowns`, is that value.
+  return (body["results"] as TrendLine[]).map(({ breakdown_value: value, count }) => [
+    value?.length === 1 ? value[0] : value,
+    count,
+  ]);
 }
 
 /** Values with how often they are, the most frequent first. */

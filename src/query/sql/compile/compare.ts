@@ -168,7 +168,7 @@ const parsedMoment = ({ sql }: Sql): Sql => ({
 });
 
 const uuidShape = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
-const dateShape = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
+export const dateShape = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /** A property of a known type beside a text of the query, which is read as that type. */
 function isTypedBeside(left: Sql, right: Sql): boolean {

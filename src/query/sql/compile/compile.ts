@@ -79,7 +79,7 @@ export function compileOverEvents(
   const draft = new SqlDraft(context, compilers);
   const scope = new SqlScope(draft);
   const read = new TableRead(draft, sqlTables["events"]!, { exposed });
-  scope.tables.push({ name: "events", read, using: [] });
+  scope.tables.push({ name: "events", shortName: "e", read, using: [] });
   const expressions = trees.map((tree) => {
     try {
       return scope.expression(tree);

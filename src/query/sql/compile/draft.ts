@@ -81,6 +81,8 @@ export interface NamedTable {
   read: TableLike;
   /** Columns that join it to an earlier table: they are read from that one. */
   using: readonly string[];
+  /** Another name of it: PostHog's for the events of a question. */
+  shortName?: string;
 }
 
 /** A WITH, and the meaning of names where it is written. */

@@ -117,10 +117,13 @@ function series(node: JoinExpr, name: string, scope: SqlScope): NamedTable {
   const { draft } = scope;
   const isSeries = /^generate_?series$/i.test(name);
   const isKnown = isSeries || name.toLowerCase() === "numbers";
-  const args = (isKnown ? (node.table_args ?? []) : []).map((item) => {
-    const { constant } = scope.expression(item);
+  const values = (isKnown ? (node.table_args ?? []) : []).map((item) => scope.expression(item));
+  const [only] = values;
+  if (!isSeries && only && values.length === 1 && only.constant === undefined && !only.nullable)
+    return computedSeries(draft, node.alias ?? name, only);
+  const args = values.map(({ constant }, i) => {
     if (typeof constant === "number" && Number.isSafeInteger(constant)) return constant;
-    return refuse(`${name}() takes whole numbers.`, item);
+    return refuse(`${name}() takes whole numbers.`, node.table_args![i]!);
   });
   if (!isKnown || args.length < (isSeries ? 2 : 1) || args.length > 2) {
     refuse(
@@ -140,6 +143,15 @@ function series(node: JoinExpr, name: string, scope: SqlScope): NamedTable {
   const number: Sql = { sql: column, type: "number", nullable: false };
   const columns = [{ name: isSeries ? "generate_series" : "number", column: number }];
   return subquery(draft, node.alias ?? name, { sql, columns });
+}
+
+/** `numbers(expression)`, whose value the engine knows before it reads rows. */
+function computedSeries(draft: SqlDraft, name: string, { sql: count }: Sql): NamedTable {
+  const column = draft.fresh("c");
+  const most = draft.bind("Int64", queryLimits.sqlSeriesMax);
+  const sql = `SELECT toInt64(number) AS ${column} FROM numbers(toInt64(greatest(0, least(${count}, ${most}))))`;
+  const number: Sql = { sql: column, type: "number", nullable: false };
+  return subquery(draft, name, { sql, columns: [{ name: "number", column: number }] });
 }
 
 export function fromText(joined: readonly Joined[]): string {

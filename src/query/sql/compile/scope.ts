@@ -12,7 +12,8 @@ export function fieldSql(node: FieldNode, path: readonly PathKey[], scope: SqlSc
   const name = String(first);
   const argument = scope.lambda.get(name);
   if (argument) return jsonMember(draft, argument, rest, node);
-  const table = rest.length > 0 ? scope.tables.find((item) => item.name === name) : undefined;
+  const isNamed = (item: (typeof scope.tables)[number]) => item.name === name || item.shortName === name;
+  const table = rest.length > 0 ? scope.tables.find(isNamed) : undefined;
   if (table) return table.read.field(rest, node);
   const alias = scope.aliases.get(name);
   if (alias) return jsonMember(draft, alias, rest, node);

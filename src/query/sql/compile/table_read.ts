@@ -2,6 +2,7 @@
 // is limited to the project, and joins the other tables that are named.
 
 import {
+  areOfSessions,
   compilePropertyFilters,
   eventPropertyText,
   propertyText,
@@ -103,13 +104,17 @@ export class TableRead implements TableLike {
     const conditions = [this.#read(`(${parts.join(" AND ")})`)];
     const properties = filters?.properties ?? [];
     if (properties.length > 0) {
-      if (this.#table.owner !== "event" && !isPerson)
+      const isSession = this.#table.source === "sessions";
+      if (isSession && !areOfSessions(properties))
+        refuse("Sessions are filtered by properties of sessions only.", at);
+      if (this.#table.owner !== "event" && !isPerson && !isSession)
         refuse("Filters on properties need the table events.", at);
       if (!isPerson && readsPersons(properties)) this.#source = "events";
       const prefix = `${this.#draft.fresh("f")}_`;
       conditions.push(
         compilePropertyFilters(properties, this.#draft.params, prefix, {
           ...(isPerson && { rows: "persons" as const }),
+          ...(isSession && { rows: "sessions" as const }),
           now,
           timezone,
           read: (name) => this.#read(name),

@@ -14,7 +14,8 @@ const aggregates = functionsIn<Pick<SqlAggregate, "params">>(
 number ?v: count
 number v*: uniq uniqExact uniqHLL12 uniqTheta uniqCombined uniqCombined64 countDistinct=uniqExact boolAnd=min
 number v*: boolOr=max
-number v: approx_distinct=uniq medianExact medianTDigest medianDeterministic
+number v: approx_distinct=uniq medianExact medianExactLow medianExactHigh medianTiming medianTDigest
+number v: medianBFloat16 medianDeterministic groupBitmap
 number v isNumeric: sum avg median sumWithOverflow stddevPop stddevSamp varPop varSamp sumKahan stddev=stddevSamp
 number v isNumeric: variance=varSamp skewSamp skewPop kurtSamp kurtPop deltaSum groupBitAnd groupBitOr groupBitXor
 number v isNumeric: entropy boundingRatio
@@ -23,6 +24,7 @@ number v isNumeric params-?x: quantileExactHigh quantileBFloat16
 array v isNumeric params-?x*: quantiles quantilesExact quantilesTDigest quantilesTiming
 number vv isNumeric params-?x: quantileExactWeighted quantileTDigestWeighted
 number vv isNumeric: avgWeighted corr covarPop covarSamp deltaSumTimestamp
+number vv: contingency cramersV cramersVBiasCorrected theilsU maxIntersections maxIntersectionsPosition
 unknown v: min max any any_value=any anyHeavy anyLast first_value last_value singleValueOrNull
 unknown vv: argMin argMax min_by=argMin max_by=argMax
 array v params-?x: groupArray groupUniqArray groupArraySorted array_agg=groupArray topK

@@ -60,7 +60,7 @@ const growing: Readonly<Record<string, Growth>> = {
     const isMade = text!.cost!.isFixed || readSize(text) > freeChars || readSize(to) > freeChars;
     return readSize(text) * (isMade ? Math.max(1, readSize(to) / Math.max(1, readSize(from))) : 1);
   }),
-  format: (template, text) => readSize(template) * readSize(text),
+  format: (template, ...texts) => readSize(template) * Math.max(...texts.map(readSize)),
   arrayStringConcat: (array, by) =>
     readSize(array) + (by ? (array!.cost!.count ?? itemsUsual) * readSize(by) : 0),
   concatWithSeparator: (by, ...texts) => texts.reduce((sum, text) => sum + readSize(text) + readSize(by), 0),

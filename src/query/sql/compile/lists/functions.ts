@@ -53,10 +53,16 @@ export const sqlFunctions = functionsIn<object>(
 # Numbers.
 number v isNumeric: abs negate sign sqrt cbrt exp exp2 exp10 log ln=log log2 log10 sin cos tan asin acos atan sinh
 number v isNumeric: cosh tanh asinh acosh atanh log1p degrees radians factorial erf erfc lgamma tgamma bitNot bitCount
+number v isNumeric: intExp2 intExp10 roundToExp2 roundDuration roundAge
 boolean v isNumeric: isFinite isInfinite isNaN
 number v?v isNumeric: round floor ceil ceiling=ceil trunc truncate=trunc roundBankers
 number vv isNumeric: plus minus multiply divide intDiv intDivOrZero modulo moduloOrZero positiveModulo pow power=pow
-number vv isNumeric: atan2 hypot gcd lcm bitAnd bitOr bitXor
+number vv isNumeric: atan2 hypot gcd lcm bitAnd bitOr bitXor max2 min2 bitTest bitRotateLeft bitRotateRight
+number vv isNumeric: bitHammingDistance
+number vv* isNumeric: bitTestAll bitTestAny
+number vv: roundDown
+number vv?i isNumeric: multiplyDecimal divideDecimal
+number vvvv isNumeric: greatCircleDistance geoDistance greatCircleAngle
 number vn isNumeric: bitShiftLeft bitShiftRight
 number vv?v isNumeric: ifNotFinite
 number vvvv isNumeric: widthBucket width_bucket=widthBucket
@@ -71,7 +77,10 @@ number v: length char_length=lengthUTF8 lengthUTF8 ascii
 boolean v: empty isEmpty=empty notEmpty isNotEmpty=notEmpty isValidUTF8
 string vv: left=leftUTF8 right=rightUTF8 leftUTF8 rightUTF8 appendTrailingCharIfAbsent
 string vn: repeat
-string mv: format
+string mv*: format
+string vvvi isNumeric: bar
+string v isNumeric: formatReadableSize formatReadableDecimalSize formatReadableQuantity
+string v?v: formatReadableTimeDelta
 string vr: extract
 string vv?v: substring substr=substring substringUTF8 mid=substring
 string vn?v: leftPad rightPad lpad=leftPad rpad=rightPad leftPadUTF8 rightPadUTF8
@@ -85,7 +94,9 @@ boolean vk: multiSearchAny multiSearchAnyCaseInsensitive multiSearchAnyUTF8 mult
 boolean vr: match
 number vv?v: position positionCaseInsensitive positionUTF8 positionCaseInsensitiveUTF8 locate countSubstrings
 number vv?v: countSubstringsCaseInsensitive countSubstringsCaseInsensitiveUTF8
-number vk: multiSearchFirstPosition multiSearchFirstIndex
+number vk: multiSearchFirstPosition multiSearchFirstPositionUTF8 multiSearchFirstPositionCaseInsensitive
+number vk: multiSearchFirstIndex multiSearchFirstIndexUTF8 multiSearchFirstIndexCaseInsensitive
+array vk noNulls: multiSearchAllPositions multiSearchAllPositionsUTF8 multiSearchAllPositionsCaseInsensitive
 number vr: countMatches countMatchesCaseInsensitive
 number vv: ngramDistance ngramDistanceCaseInsensitive ngramSearch ngramSearchCaseInsensitive
 number ss: jaroSimilarity
@@ -114,6 +125,7 @@ boolean j?v*: JSONExtractBool JSONHas
 boolean jp: JSON_EXISTS
 boolean j: isValidJSON
 array j?v* noNulls: JSONExtractArrayRaw JSONExtractKeys JSONExtractKeysAndValuesRaw
+array jt|jv*t noNulls: JSONExtractKeysAndValues
 string v: toJSONString
 # Conversions.
 string v?z: toString
@@ -139,6 +151,8 @@ number v: DAYOFYEAR=toDayOfYear toRelativeYearNum toRelativeMonthNum toRelativeW
 number v: toRelativeHourNum toUnixTimestamp64Milli toUnixTimestamp64Micro
 number v?iz: toDayOfWeek toWeek toYearWeek
 number v?z: toUnixTimestamp
+number v givesNull: toModifiedJulianDay=toModifiedJulianDayOrNull
+string v isNumeric givesNull: fromModifiedJulianDay=fromModifiedJulianDayOrNull
 date v: toStartOfYear toStartOfISOYear toStartOfQuarter toStartOfMonth toLastDayOfMonth toMonday
 date v?z: LAST_DAY=toLastDayOfMonth
 date v?i: toStartOfWeek toLastDayOfWeek
@@ -165,7 +179,7 @@ array vv*: arrayConcat arrayMap arrayFilter arrayFill arrayReverseFill arraySpli
 array v*: arraySort arrayReverseSort arrayEnumerateUniq arrayIntersect arrayCumSum arrayCumSumNonNegative
 array v*: arrayEnumerateDense arrayEnumerate arrayPartialSort
 array v: arrayPopBack arrayPopFront arrayDistinct arrayDifference arrayReverse arrayFlatten arrayCompact mapKeys
-array v: mapValues
+array v: mapValues bitmapToArray
 array vv: arrayPushBack arrayPushFront arrayRotateLeft arrayRotateRight
 array nv: arrayWithConstant
 array vv?v: arraySlice
@@ -173,7 +187,13 @@ array vn?v: arrayResize
 unknown v: arrayJoin untuple finalizeAggregation
 unknown vv*: arrayFirst arrayLast arrayFirstOrNull arrayLastOrNull arrayElement arrayElementOrNull
 boolean vv neverNull: has hasSubstr
-number vv: indexOf countEqual arrayAUC dotProduct L2Distance cosineDistance
+number vv: indexOf countEqual arrayAUC dotProduct L1Distance L2Distance LinfDistance cosineDistance
+number v: L1Norm L2Norm LinfNorm bitmapCardinality bitmapMin bitmapMax
+unknown v: tupleNegate L1Normalize L2Normalize LinfNormalize bitmapBuild
+unknown vv: tuplePlus tupleMinus tupleMultiply tupleDivide tupleMultiplyByNumber tupleDivideByNumber
+unknown vv: bitmapAnd bitmapOr bitmapXor bitmapAndnot
+boolean vv: bitmapContains bitmapHasAny bitmapHasAll
+number vv: bitmapAndCardinality bitmapOrCardinality bitmapXorCardinality bitmapAndnotCardinality
 number v*: arrayCount arrayUniq arrayFirstIndex arrayLastIndex arraySum arrayAvg arrayProduct
 boolean v*: arrayExists arrayAll
 unknown v*: arrayMin arrayMax mapFromArrays mapContains mapFilter mapApply mapAdd mapSubtract mapUpdate
