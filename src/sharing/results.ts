@@ -59,9 +59,7 @@ export function openSharedResults(options: ResultOptions) {
   };
 }
 
-/**
- * Returns a function that reads a link's results, and computes them when they are too old and no other process does.
- */
+/** Returns a function that reads a link's results, and computes those too old where no other process does. */
 function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions) {
   const computations = metrics.registry.counter(
     "sluice_link_results_computed_total",
