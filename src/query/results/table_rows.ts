@@ -105,7 +105,7 @@ function shownAs(type: string, spend: () => void): Show | undefined {
   };
   return (value) => {
     if (Array.isArray(value)) return value.map(shown);
-    // A map, or a tuple whose elements have names, in their order.
+    // A map.
     const members = Object.entries(value as object).map(([key, item], i) => [key, shown(item, i)]);
     return Object.fromEntries(members) as unknown;
   };

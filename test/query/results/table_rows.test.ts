@@ -103,7 +103,7 @@ const values: [sql: string, type: string, json: string][] = [
   [
     `CAST(tuple(1, toDateTime('2024-03-30 00:00:00', ${berlin})) AS Tuple(\`a b\` UInt8, at DateTime(${berlin})))`,
     `Tuple(\`a b\` UInt8, at DateTime(${berlin}))`,
-    '{"a b":1,"at":"2024-03-30T00:00:00+01:00"}',
+    '[1,"2024-03-30T00:00:00+01:00"]',
   ],
 ];
 
