@@ -184,10 +184,10 @@ class Import {
     const length =
       outcome.is === "rewritten" ? Buffer.byteLength(outcome.text) + 34 : record.to - record.from + 82;
     const text = outcome.is === "rewritten" ? outcome.text : converter.text;
-    const isOrdered = isMerge(text);
+    const { isMerge: isOrdered, setsProperties } = findOrdered(text);
     // Bodies overtake each other: of two changes of one moment the later line counts.
     const rank = this.#checkpoint.startedAtMs * 1000 + this.#records;
-    const members = setsProperties(text) ? `"$import_rank":${rank},` : "";
+    const members = setsProperties ? `"$import_rank":${rank},` : "";
     const sealed = this.#bodies.isFullFor(length, isOrdered) ? this.#bodies.seal(isOrdered) : undefined;
     const body = this.#bodies.openBody(isOrdered);
     if (outcome.is === "rewritten") body.addText(`{${members}${outcome.text.slice(1)}`);
@@ -251,14 +251,28 @@ class Import {
   }
 }
 
-/** Whether a row may merge persons; a text that only names such an event counts, too. */
-function isMerge(text: string): boolean {
-  return mergeEvents.some((name) => text.includes(name));
+/**
+ * Whether a row may merge persons, and whether it may change a person or group; a text that only names such an event or
+ * member counts, too. Each `$` is looked at once: the texts are a fifth of an import's time otherwise.
+ */
+function findOrdered(text: string): { isMerge: boolean; setsProperties: boolean } {
+  const found = { isMerge: false, setsProperties: false };
+  for (let at = text.indexOf("$"); at >= 0; at = text.indexOf("$", at + 1)) {
+    const names = orderedNames[text.charCodeAt(at + 1)];
+    if (names === undefined || text.charCodeAt(at - 1) !== quote) continue;
+    for (const [name, what] of names) if (text.startsWith(name, at + 1)) found[what] = true;
+  }
+  return found;
 }
 
-/** Whether a row may change a person or group; a text that only names such a member counts, too. */
-function setsProperties(text: string): boolean {
-  return text.includes('"$set') || text.includes('"$unset"') || text.includes('"$group_set"');
-}
+const quote = 0x22;
 
-const mergeEvents = ['"$identify"', '"$create_alias"', '"$merge_dangerously"'];
+/** By the code of their first letter, the names behind `"$`. */
+const orderedNames: Partial<Record<number, [name: string, what: "isMerge" | "setsProperties"][]>> = {
+  0x63: [['create_alias"', "isMerge"]],
+  0x67: [['group_set"', "setsProperties"]],
+  0x69: [['identify"', "isMerge"]],
+  0x6d: [['merge_dangerously"', "isMerge"]],
+  0x73: [["set", "setsProperties"]],
+  0x75: [['unset"', "setsProperties"]],
+};
