@@ -36,7 +36,7 @@ const isOtherwiseWritten = (text: string): boolean => /\d/.test(text) && !dateSh
 
 function toDay(draft: SqlDraft, args: readonly Sql[], at: CallNode): Sql {
   const [item] = args;
-  if (typeof item!.constant === "string" && /^\D*$/.test(item!.constant))
+  if (typeof item!.constant === "string" && /^\D*$|^\d{4}-\d\d-\d\d$/.test(item!.constant))
     return asMoment(draft, item!, true, at);
   const isMoment = item!.type === "datetime" || item!.type === "date";
   if (isMoment && item!.text === undefined) {

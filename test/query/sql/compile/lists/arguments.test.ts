@@ -44,7 +44,8 @@ function problemOf(node: ExpressionNode): string {
 
 test("every function takes what its line allows", async () => {
   const texts = callables
-    .filter(([name]) => name !== "grouping")
+    // The part of date_part() is a name of its own.
+    .filter(([name]) => name !== "grouping" && name !== "date_part")
     .flatMap(([name, args]) => countsOf(args).map((count) => callText(name, args, count)));
   expect(texts.length).toBeGreaterThan(600);
   const trees = await treesOf(texts);
