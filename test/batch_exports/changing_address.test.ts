@@ -29,6 +29,7 @@ beforeEach(() => {
 });
 
 const clickhouse = {
+  omitHidden: (_: unknown, options: unknown) => options,
   command: async (_: string, params: { url?: string }) => {
     if (params.url !== undefined) sentUrls.push(params.url);
   },

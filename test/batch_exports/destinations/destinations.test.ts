@@ -26,7 +26,7 @@ test("a destination is a folder and a line: everything else finds it there", asy
         `import { azureBlob } from "./azure/azure.ts";\n`,
         `import { counter } from "./counter/counter.ts";\n`,
       ],
-      ["  NoOp: noOp,\n", "  Counter: counter,\n"],
+      ["  File: file,\n", "  Counter: counter,\n"],
     ],
   });
   expect(source.touched).toHaveLength(2);
@@ -49,5 +49,5 @@ test("a destination is a folder and a line: everything else finds it there", asy
   expect(unsupportedTypes({ clickhouse: {} as never, exportFileDir: undefined })).toEqual(["File"]);
   const { exportModel } =
     await source.load<typeof import("../../../src/batch_exports/model.ts")>("batch_exports/model.ts");
-  expect(JSON.stringify(exportModel)).toContain("NoOp, Counter.");
+  expect(JSON.stringify(exportModel)).toContain("File, Counter, NoOp.");
 });

@@ -38,7 +38,7 @@ test("columns, paths into properties and literals become our own columns and par
   const sqlOf = Object.fromEntries(columns.map(({ alias, expression_sql }) => [alias, expression_sql]));
   expect(sqlOf["event_name"]).toBe("event");
   expect(sqlOf["deep"]).toMatch(
-    /^JSONExtract\(properties, \{p\d+:String\}, \{p\d+:String\}, 'Nullable\(String\)'\)$/,
+    /^if\(isNull\(JSONExtract\(properties, \{p\d+:String\}, \{p\d+:String\}, 'Nullable\(String\)'\)\), /,
   );
   expect([sqlOf["said"], sqlOf["n"]]).toEqual([
     expect.stringMatching(/^\{p\d+:String\}$/),

@@ -9,8 +9,11 @@ export const parserLimits = {
   textTokensMax: 6000,
   /** Brackets within brackets: with more, reading takes longer than a text may take in any case. */
   textDepthMax: 40,
-  /** How long one text may take, in ms of the child's own processor time: ordinary ones take 5 to 50. */
-  textCpuMsMax: 1500,
+  /**
+   * How long one text may take, in ms of the child's own processor time: ordinary ones take 5 to 50, a sum of sixty
+   * calls 1500, on a slow machine 2100.
+   */
+  textCpuMsMax: 3000,
   /** How long it may take by the clock, in ms: beside thirty busy programs the child gets a 40th of a core. */
   textMsMax: 40_000,
   /** How often the child's processor time and memory are read while it parses, in ms. */
