@@ -162,11 +162,11 @@ test("a deleted person is gone with its events, however late they are stored or 
   expect(await personOf("leaver")).toBeUndefined();
   await stores.sql`DELETE FROM journals WHERE id = ${behind!["id"] as number}`;
   await until(async () => {
-    const [open] = await stores.sql`SELECT 1 FROM person_deletions WHERE finished_at IS NULL`;
+    const [open] = await stores.sql`SELECT 1 FROM person_deletion_orders WHERE finished_at IS NULL`;
     return open === undefined;
   });
   await nothing();
-  const audit = await stores.sql`SELECT person_id, delete_events, user_id FROM person_deletions`;
+  const audit = await stores.sql`SELECT person_id, delete_events, user_id FROM person_deletion_orders`;
   expect([...audit]).toEqual([{ person_id: uuid, delete_events: true, user_id: 1 }]);
   expect(await stores.sql`SELECT 1 FROM person_deletion_ids`).toHaveLength(0);
   // Whoever comes back is somebody new.

@@ -51,7 +51,6 @@ export interface EventContext {
   isScrubbed?: boolean;
 }
 
-const [listStart, listEnd] = [toBytes("["), toBytes("]")];
 const identifyEvent = toBytes("$identify");
 const snapshotPrefix = toBytes("$snapshot");
 /** Overwritten by each isSnapshot(). */
@@ -93,7 +92,7 @@ export function readEvent(
   const unstored = notStored(row.event);
   if (unstored) return unstored;
   const once = readOnce(index, at);
-  if (once !== undefined) return readRewritten(toBytes(once), context, row);
+  if (once !== undefined) return readRewritten(toBytes(`[${once}]`), context, row);
   row.project_id = context.project_id;
   const wrong = readDistinctId(index, at, row) ?? readProperties(index, at, row.properties);
   if (wrong) return wrong;
@@ -130,12 +129,13 @@ function readScrubbed(
   return typeof event === "string" ? event : readRewritten(event, { ...context, isScrubbed: true }, row);
 }
 
-/** Reads an event in its rewritten form, which is scanned as a list of its own: an event may have a member `batch`. */
-function readRewritten(event: Uint8Array, context: EventContext, row: Row): Reason | "recording" | undefined {
+/**
+ * Reads an event in its rewritten form.
+ * @param list the only member of a list, since an event that has a member `batch` would be read as a batch.
+ */
+function readRewritten(list: Uint8Array, context: EventContext, row: Row): Reason | "recording" | undefined {
   const { warned } = row;
-  const scanner = new BodyScanner(Buffer.concat([listStart, event, listEnd]), {
-    allowsNameless: context.allowsNameless ?? false,
-  });
+  const scanner = new BodyScanner(list, { allowsNameless: context.allowsNameless ?? false });
   while (!scanner.advance(captureLimits.sliceBytesMax));
   const refused = readEvent(scanner.index, toOffset(0), context, row);
   row.warned |= warned;

@@ -176,7 +176,7 @@ test(
     expect((await get(`persons/${uuid}/`)).status).toBe(404);
     expect((await get("persons/?distinct_id=visitor-76001")).body["count"]).toBe(0);
     await until(async () => {
-      const [open] = await stores.sql`SELECT 1 FROM person_deletions WHERE finished_at IS NULL`;
+      const [open] = await stores.sql`SELECT 1 FROM person_deletion_orders WHERE finished_at IS NULL`;
       return open === undefined;
     });
     for (const table of ["seen", "person_props", "event_rows"]) {

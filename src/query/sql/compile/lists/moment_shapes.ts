@@ -34,9 +34,16 @@ function toMoment(draft: SqlDraft, args: readonly Sql[], at: CallNode): Sql {
 /** A text that may be a moment in another form, which the engine reads or makes null, unlike one without a digit. */
 const isOtherwiseWritten = (text: string): boolean => /\d/.test(text) && !dateShape.test(text.trim());
 
+/** Whether a text is a day of the calendar. The engine makes null of others, such as 2024-02-30. */
+function isDay(text: string): boolean {
+  const at = new Date(`${text}T00:00:00Z`);
+  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
+}
+
 function toDay(draft: SqlDraft, args: readonly Sql[], at: CallNode): Sql {
   const [item] = args;
-  if (typeof item!.constant === "string" && /^\D*$|^\d{4}-\d\d-\d\d$/.test(item!.constant))
+  const { constant } = item!;
+  if (typeof constant === "string" && (/^\D*$/.test(constant) || isDay(constant)))
     return asMoment(draft, item!, true, at);
   const isMoment = item!.type === "datetime" || item!.type === "date";
   if (isMoment && item!.text === undefined) {
