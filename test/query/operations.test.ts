@@ -83,9 +83,9 @@ describe("a trend over HTTP", () => {
     const { body } = await run({ ...trend, interval: "hour", dateRange: day });
     expect(body["results"]).toMatchObject([
       {
-        data: [0, 2],
-        days: ["2024-03-30 11:00:00", "2024-03-30 12:00:00"],
-        labels: ["30-Mar 11:00", "30-Mar 12:00"],
+        data: [0, 2, 0],
+        days: ["2024-03-30 11:00:00", "2024-03-30 12:00:00", "2024-03-30 13:00:00"],
+        labels: ["30-Mar 11:00", "30-Mar 12:00", "30-Mar 13:00"],
       },
     ]);
   });
@@ -100,8 +100,8 @@ describe("a trend over HTTP", () => {
       breakdownFilter: { breakdowns: [{ property: "plan" }], breakdown_limit: 1 },
     });
     expect(one.body["results"]).toMatchObject([
-      { label: "pro", breakdown_value: "pro", count: 2 },
-      { label: "Other", breakdown_value: "$$_posthog_breakdown_other_$$", count: 1 },
+      { label: "pro", breakdown_value: ["pro"], count: 2 },
+      { label: "Other", breakdown_value: ["$$_posthog_breakdown_other_$$"], count: 1 },
     ]);
   });
 

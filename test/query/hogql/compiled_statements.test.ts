@@ -39,7 +39,12 @@ test("every query of PostHog's documents passes", async () => {
 }, 300_000);
 
 const calls = [
-  ...callables.flatMap(([name, args]) => countsOf(args).map((count) => callText(name, args, count))),
+  // The part of date_part() is a name of its own.
+  ...callables.flatMap(([name, args]) =>
+    name === "date_part"
+      ? ["date_part('year', timestamp)"]
+      : countsOf(args).map((count) => callText(name, args, count)),
+  ),
   "toDateTime(timestamp), toDateTime(today()), toDateTime(event), toDateTime('2024-01-01')",
   "toDate(timestamp), toDate(event), toDate('2024-01-01'), toDate('2024-01-01T00:00:00Z')",
   "count(distinct event), sum(distinct 1), sumIf(distinct 1, 1), sum(distinct 1) filter (where true)",
