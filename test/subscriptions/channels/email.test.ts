@@ -17,7 +17,15 @@ const links = {
 };
 
 async function reportOf(text: string): Promise<Report> {
-  const results = [{ label: text, labels: [text, text], data: [1, 22_000], count: 22_001 }];
+  const results = [
+    {
+      label: text,
+      labels: [text, text],
+      days: ["2024-01-14", "2024-01-15"],
+      data: [1, 22_000],
+      count: 22_001,
+    },
+  ];
   return await makeReport(
     readerOf([
       { ...signUps, name: text, results },
