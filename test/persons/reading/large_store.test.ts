@@ -51,6 +51,14 @@ async function makeKiosk(main: string, visitor: string): Promise<void> {
   );
   await rested(server());
   await until(async () => (await mergedIds()) === before + idsMerged + 1);
+  // The same INSERT derives who was seen, and shows it a moment later.
+  await until(async () => {
+    const [row] = await stores.clickhouse.query<{ n: string }>(
+      "SELECT uniqExact(distinct_id) AS n FROM seen WHERE startsWith(distinct_id, {prefix:String})",
+      { prefix: `${visitor}-` },
+    );
+    return Number(row?.n) === idsMerged;
+  });
 }
 
 beforeAll(async () => {
