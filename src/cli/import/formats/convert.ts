@@ -76,7 +76,7 @@ export class Converter implements JsonRecord {
     return this.#identity.ofText(text);
   }
 
-  get devices(): Set<string> {
+  get devices(): Map<string, string | null> {
     return this.#identity.devices;
   }
 

@@ -21,8 +21,8 @@ export interface JsonRecord {
   ownUuid(): string;
   /** A uuid derived from \`text\`, for sources with ids of their own. */
   toUuid(text: string): string;
-  /** The devices that this import has joined to a user. */
-  devices: Set<string>;
+  /** The first users of the devices that this import has met: "" before there is one, null once they are joined. */
+  devices: Map<string, string | null>;
 }
 
 /** An event read from another system's record. */

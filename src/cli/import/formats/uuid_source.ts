@@ -9,7 +9,7 @@ const namespace = Buffer.from("5b1f7d0e3c0a5d4f9a6c8e2b7f41d905", "hex");
 
 export class UuidSource {
   /** See JsonRecord.devices. */
-  readonly devices = new Set<string>();
+  readonly devices = new Map<string, string | null>();
   readonly #seen: OccurrenceCounter;
   readonly #digest = Buffer.alloc(20);
   #scratch: Buffer<ArrayBufferLike> = Buffer.alloc(64 * 1024);

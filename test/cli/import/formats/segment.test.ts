@@ -9,7 +9,7 @@ const at = "2024-05-01T10:00:00.123456Z";
 function recordOf(text: string): JsonRecord {
   const value = JSON.parse(text) as Record<string, unknown>;
   const toUuid = (of: string) => of.replaceAll("\n", "|");
-  return { text, value, ownUuid: () => "own", toUuid, devices: new Set() };
+  return { text, value, ownUuid: () => "own", toUuid, devices: new Map() };
 }
 
 function mapped(call: object | string): Record<string, unknown> {
