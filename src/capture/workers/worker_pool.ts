@@ -107,7 +107,7 @@ export class WorkerPool {
   }
 }
 
-/** What a worker needs: the rest of the configuration has secrets. */
+/** The settings that a worker needs: the rest of the configuration has secrets. */
 const handedOn: readonly (keyof CommonConfig)[] = wordsIn(`
   dataDir databaseUrl postgres clickhouseUrl clickhouseCluster embedded host port inside captureAck flushIntervalMs
   journalBytesMax workers bodyBytesMax idleTimeoutSeconds trustedProxies recordingRetentionDays logLevel

@@ -124,7 +124,7 @@ async function fillStores(filling: Filling, stores: Stores, manifest: Manifest):
     await copyOne(filling, item, join(detachedFolder(dataDir, table), ...rest));
   }
   for (const table of tables.values()) await attach(clickhouse, dataDir, table);
-  // What derives rows again is of this version.
+  // This version's views derive the rows again.
   await migrate(stores, { log, alone: true });
   await mirrorMerges(sql, clickhouse);
   await deriveSince(clickhouse, Date.parse(manifest.begun_at) - backupLimits.derivedAgainMs);

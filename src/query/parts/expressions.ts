@@ -156,7 +156,7 @@ async function orderRead(
   for (const [i, text] of (orderBy ?? []).entries()) {
     const [name = ""] = readName(text).split(" ", 1);
     const [key] = Object.hasOwn(made, name) ? made[name]!.reads : [];
-    const way = /\bdesc\s*$/i.test(text) ? " DESC" : "";
+    const way = /\bdesc$/i.test(text.trimEnd()) ? " DESC" : "";
     order.push(await read(key ? `${key}${way}` : text, "order", `orderBy__${i}`));
   }
   const by = (expr: ExpressionNode, way: OrderExpr["order"]) =>

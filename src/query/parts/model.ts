@@ -182,7 +182,7 @@ export const figureOfFunnel = {
   /** A step from 1 on, negative for those who did not reach it. */
   funnelStep: maybe(field.integer()),
   funnelStepBreakdown: anything(),
-  /** Of a trend: who did not convert, and the interval in which they began. */
+  /** Trends of funnels only: who did not convert, and the interval in which they began. */
   funnelTrendsDropOff: maybe(field.flag()),
   funnelTrendsEntrancePeriodStart: maybe(field.text({ maxLength: 40 })),
 };

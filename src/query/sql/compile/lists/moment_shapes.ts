@@ -60,12 +60,12 @@ function toDay(draft: SqlDraft, args: readonly Sql[], at: CallNode): Sql {
 const shifted =
   (sign: "+" | "-"): Shape["sql"] =>
   (_, args, at) => {
-    const [one, two, three] = args;
-    if (!three) return makeSql(`(${one!.sql} ${sign} ${two!.sql})`, one!.type, anyNull(args));
-    const unit = toIntervalUnit(one!, at);
-    const moment = /Second|Minute|Hour/.test(unit) ? toMidnight(three) : three;
-    const interval = `toInterval${unit}(${asType(two!, "number").sql})`;
-    return makeSql(`(${moment.sql} ${sign} ${interval})`, moment.type, two!.nullable || three.nullable);
+    const [first, count, last] = args;
+    if (!last) return makeSql(`(${first!.sql} ${sign} ${count!.sql})`, first!.type, anyNull(args));
+    const unit = toIntervalUnit(first!, at);
+    const moment = /Second|Minute|Hour/.test(unit) ? toMidnight(last) : last;
+    const interval = `toInterval${unit}(${asType(count!, "number").sql})`;
+    return makeSql(`(${moment.sql} ${sign} ${interval})`, moment.type, count!.nullable || last.nullable);
   };
 
 /** The parts of date_part(). */
