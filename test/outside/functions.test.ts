@@ -251,6 +251,7 @@ const conversions: Cases = [
   ["toFloatOrZero('x')", 0],
   ["toFloatOrDefault('x', 7.5)", 7.5],
   ["toDecimal('1.234', 2)", 1.23],
+  ["toDecimal('0.5', 18)", 0.5],
   ["toString(5)", "5"],
   ["toString(properties.on)", "true"],
   ["toString(null)", null],

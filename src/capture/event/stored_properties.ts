@@ -36,7 +36,9 @@ export function readProperties(index: Indexed, at: EntryOffset, out: ByteRange):
 export function readOnce({ bytes, entries }: Indexed, at: EntryOffset): string | undefined {
   const item = entries[at + field.item]!;
   const mayRepeat = (entries[at + field.altered]! & alteration.repeatedKey) !== 0;
-  return mayRepeat && repeatedKeys.mayRepeat(bytes, item) ? rewrite(bytes, item)[0] : undefined;
+  return mayRepeat && repeatedKeys.mayRepeat(bytes, item)
+    ? rewrite(bytes, item, undefined, true)[0]
+    : undefined;
 }
 
 /** The text of properties beside which others stand. */
@@ -73,12 +75,14 @@ function readMembers(bytes: Uint8Array, from: number): Members {
 
 /**
  * The text of the object or list that begins at `from`, where an object within names a key twice, undefined elsewhere;
- * and where it ends. Its nesting is bounded by the scan. `members`: receives an object's members.
+ * and where it ends. Its nesting is bounded by the scan. `members`: receives an object's members. `isEvent`: a repeated
+ * key stands where it stood last, since of `distinct_id` and `$distinct_id` the later one counts.
  */
 function rewrite(
   bytes: Uint8Array,
   from: number,
   members?: Members,
+  isEvent = false,
 ): [text: string | undefined, end: number] {
   const cursor = new JsonCursor(bytes, from);
   const isList = bytes[from] === 0x5b;
@@ -93,7 +97,9 @@ function rewrite(
     if (end !== undefined) cursor.jump(end);
     else cursor.skip();
     const raw = isList ? "" : decodeText(bytes, key - 1, keyEnd + 1);
-    values.set(isList ? count : (JSON.parse(raw) as string), [raw, value, cursor.end, inner]);
+    const name = isList ? count : (JSON.parse(raw) as string);
+    if (isEvent) values.delete(name);
+    values.set(name, [raw, value, cursor.end, inner]);
     if (inner !== undefined || values.size < count) isSent = false;
   }
   if (isSent && !members) return [undefined, cursor.at];

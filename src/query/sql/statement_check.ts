@@ -153,7 +153,7 @@ const functions: ReadonlyMap<string, string> = new Map(
 /** Types of the language, of parameters and of our own conversions. */
 const type =
   /^(?:(?:Array|Nullable|Tuple|Map)\(|\)|, ?|U?Int\d{1,3}|Float(?:32|64)|String|Bool|UUID|Date(?:32|Time)?)+$/;
-const decimal = /Decimal64\(\d\)/g;
+const decimal = /Decimal64\(1?\d\)/g;
 
 const names: Readonly<Record<string, (value: string) => boolean>> = {
   z: (value) => toEngineZone(value) === value,

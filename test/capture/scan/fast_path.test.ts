@@ -211,6 +211,20 @@ test("a key that an object names twice goes the slow way, however deep, and many
   expect(await fastOf('{"p":{"x":1},"x":2}', '{"p":{"x":1,"x":2}}')).toBe(1);
 });
 
+test("of a member that stands twice beside the properties the last counts, whichever way the event goes", async () => {
+  const event = (members: string) => `{"api_key":"k","batch":[{"event":"e","properties":{},${members}}]}`;
+  const unset = await agreed(event('"distinct_id":"d","$unset":{"b":"","email":"","b":""}'));
+  expect(unset.rows[0]).toContain('"pk":["b","email"]');
+  for (const [first, last] of [
+    ["distinct_id", "$distinct_id"],
+    ["$distinct_id", "distinct_id"],
+  ]) {
+    const twice = await agreed(event(`"${first}":"one","${last}":"","${first}":"two"`));
+    expect(twice.rows[0]).toContain('"distinct_id":"two"');
+    expect((await agreed(event(`"${first}":"one","${last}":""`))).rows).toEqual([]);
+  }
+});
+
 test("what the SDKs send goes the fast way, but for merges", async () => {
   const folder = resolve(import.meta.dir, "../../clients/wire");
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".json"))) {

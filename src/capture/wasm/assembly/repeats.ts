@@ -69,7 +69,7 @@ function mayRepeat(entry: u32): bool {
   memory.fill(REPEAT_TABLE, 0, REPEAT_SLOTS * 2);
   objects = 0;
   keys = 0;
-  if (!isUnrepeated(entry, FIELD_PROPERTIES)) return true;
+  if (!isUnrepeated(entry, FIELD_PROPERTIES) || !isUnrepeated(entry, FIELD_OWN_UNSET)) return true;
   return !isUnrepeated(entry, FIELD_OWN_SET) || !isUnrepeated(entry, FIELD_OWN_SET_ONCE);
 }
 

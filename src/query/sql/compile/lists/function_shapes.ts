@@ -60,7 +60,11 @@ export const functionShapes: Readonly<Record<string, Shape>> = {
   ...momentShapes,
   toint: shape("v", (_, args) => cast(args, "Int64", "number")),
   tofloat: shape("v", (_, args) => cast(args, "Float64", "number")),
-  todecimal: shape("vi", (_, args) => cast(args, `Decimal64(${args[1]!.constant})`, "number")),
+  todecimal: shape("vi", (_, args, at) => {
+    const scale = Number(args[1]!.constant);
+    if (scale > 18) refuse("A decimal has at most 18 digits behind its point.", at);
+    return cast(args, `Decimal64(${scale})`, "number");
+  }),
   tobool: shape("v", (_, args) => cast(args, "Bool", "boolean")),
   touuid: shape("v", (_, args) => cast(args, "UUID", "uuid")),
   if: shape("vvv", alike("if", 1)),

@@ -136,6 +136,7 @@ test.each([
     'The function "arrayFold" is not supported. It works too long on one row.',
   ],
   [call("if", field("n"), field("n")), '"if" takes 3 arguments, not 2.'],
+  [call("toDecimal", field("n"), constant(19)), "A decimal has at most 18 digits behind its point."],
 ])("%j is refused", (node, message) => {
   expect(refusalOf(node)).toBe(message);
 });
