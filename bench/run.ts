@@ -18,6 +18,7 @@ export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
   insert: async (scale) => await (await import("./insert.ts")).insertBench(scale),
   batch: async (scale) => await (await import("./batch.ts")).batchBench(scale),
   short_batch: async (scale) => await (await import("./batch.ts")).shortBatchBench(scale),
+  import: async (scale) => await (await import("./import.ts")).importBench(scale),
   passes: async (scale) => await (await import("./passes.ts")).passesBench(scale),
   capture: async (scale) => await (await import("./capture.ts")).captureBench(scale),
   latency: async (scale) => await (await import("./latency.ts")).latencyBench(scale),

@@ -17,6 +17,7 @@ const asked = [
   "journal",
   "insert",
   "batch",
+  "import",
   "passes",
   "capture",
   "projects",

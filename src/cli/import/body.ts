@@ -56,8 +56,9 @@ export class Body {
   addBytes(source: Buffer, from: number, to: number, members: string): void {
     this.#reserve(to - from + members.length + 2);
     this.#separate();
-    this.#length += this.#bytes.write(`{${members}`, this.#length, "latin1");
-    this.#length += source.copy(this.#bytes, this.#length, from + 1, to);
+    const hasMembers = members !== "";
+    if (hasMembers) this.#length += this.#bytes.write(`{${members}`, this.#length, "latin1");
+    this.#length += source.copy(this.#bytes, this.#length, hasMembers ? from + 1 : from, to);
   }
 
   addText(text: string): void {

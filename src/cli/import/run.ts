@@ -3,6 +3,7 @@
 
 import { UserError } from "../../core/fault.ts";
 import { hashKey } from "../../core/id.ts";
+import { isDictionary } from "../../core/json/dictionary.ts";
 import { toReason } from "../../core/log.ts";
 import { Bodies, type Body, type BodyLimits } from "./body.ts";
 import { Checkpoint } from "./checkpoint.ts";
@@ -183,8 +184,7 @@ class Import {
     }
     const length =
       outcome.is === "rewritten" ? Buffer.byteLength(outcome.text) + 34 : record.to - record.from + 82;
-    const text = outcome.is === "rewritten" ? outcome.text : converter.text;
-    const { isMerge: isOrdered, setsProperties } = findOrdered(text);
+    const { isMerge: isOrdered, setsProperties } = findOrdered(outcome, converter.value);
     // Bodies overtake each other: of two changes of one moment the later line counts.
     const rank = this.#checkpoint.startedAtMs * 1000 + this.#records;
     const members = setsProperties ? `"$import_rank":${rank},` : "";
@@ -252,27 +252,22 @@ class Import {
 }
 
 /**
- * Whether a row may merge persons, and whether it may change a person or group; a text that only names such an event or
- * member counts, too. Each `$` is looked at once: the texts are a fifth of an import's time otherwise.
+ * Whether a row may merge persons, and whether it may change a person or group. A row sent as it is says so by its
+ * value; in a rewritten one a text that only names such an event or member counts, too.
  */
-function findOrdered(text: string): { isMerge: boolean; setsProperties: boolean } {
-  const found = { isMerge: false, setsProperties: false };
-  for (let at = text.indexOf("$"); at >= 0; at = text.indexOf("$", at + 1)) {
-    const names = orderedNames[text.charCodeAt(at + 1)];
-    if (names === undefined || text.charCodeAt(at - 1) !== quote) continue;
-    for (const [name, what] of names) if (text.startsWith(name, at + 1)) found[what] = true;
-  }
-  return found;
+function findOrdered(outcome: RecordOutcome, value: Record<string, unknown>) {
+  if (outcome.is === "rewritten")
+    return { isMerge: mergeText.test(outcome.text), setsProperties: changeText.test(outcome.text) };
+  const { event, properties } = value;
+  const setsProperties = namesChange(value) || (isDictionary(properties) && namesChange(properties));
+  return { isMerge: mergeEvents.has(event), setsProperties };
 }
 
-const quote = 0x22;
+function namesChange(members: Record<string, unknown>): boolean {
+  return changeNames.some((name) => members[name] !== undefined);
+}
 
-/** By the code of their first letter, the names behind `"$`. */
-const orderedNames: Partial<Record<number, [name: string, what: "isMerge" | "setsProperties"][]>> = {
-  0x63: [['create_alias"', "isMerge"]],
-  0x67: [['group_set"', "setsProperties"]],
-  0x69: [['identify"', "isMerge"]],
-  0x6d: [['merge_dangerously"', "isMerge"]],
-  0x73: [["set", "setsProperties"]],
-  0x75: [['unset"', "setsProperties"]],
-};
+const mergeEvents = new Set<unknown>(["$create_alias", "$identify", "$merge_dangerously"]);
+const changeNames = ["$set", "$set_once", "$unset", "$group_set"];
+const mergeText = /"\$(?:create_alias|identify|merge_dangerously)"/;
+const changeText = /"\$(?:set|unset"|group_set")/;

@@ -103,6 +103,34 @@ describe("importing a file", () => {
     expect(numbers).toEqual(lines.map((_, n) => n).filter((n) => n % 7 === 3));
   });
 
+  test("numbers the events that may change a person or group by their lines", async () => {
+    const changing = [
+      '"$set":{"a":1}',
+      '"$unset":["a"]',
+      '"\\u0024set_once":{"a":1}',
+      '"properties":{"$set":{}}',
+      '"properties":{"$group_set":{"a":1}}',
+      '"offset":5,"properties":{"$set_once":{"a":1}}',
+    ];
+    const others = ["", '"properties":{"note":"\\"$set"}', '"properties":{"inner":{"$set":{}}}'];
+    const head = '{"event":"e","distinct_id":"d","timestamp":"2020-01-01T00:00:00Z"';
+    const lines = [...changing, ...others].map((member) => `${head}${member && ","}${member}}`);
+    await setup.run([await setup.write("a.jsonl", lines.join("\n"))]);
+    const ranks = setup.server.rows.map((row) => row["$import_rank"] as number | undefined);
+    const first = ranks[0]!;
+    expect(ranks.map((rank) => rank && rank - first)).toEqual([
+      0,
+      1,
+      2,
+      3,
+      4,
+      5,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
   test("keeps no more batches on their way than it may", async () => {
     let under = 0;
     let most = 0;

@@ -95,7 +95,7 @@ function rewrite(record: JsonRecord, rules: TimeRules): RecordOutcome {
 
 /** A uuid with dashes, as it is written if it has them; undefined for the nil uuid and for what is none. */
 export function usableUuid(value: unknown): string | undefined {
-  const uuid = typeof value === "string" ? readUuid(value) : undefined;
-  if (uuid === undefined || uuid === nilUuid) return undefined;
-  return isUuid(value as string) ? (value as string) : uuid;
+  if (typeof value !== "string") return undefined;
+  const uuid = isUuid(value) ? value : readUuid(value);
+  return uuid === nilUuid ? undefined : uuid;
 }
