@@ -134,8 +134,7 @@ export function spanBetween(today: Today, query: Between, attr: string): DateSpa
     const text = name === "after" && query.after === "all" ? "" : query[name];
     return readDate(text, today, "start", `${attr}__${name}`);
   };
-  const isOneDay =
-    query.after === query.before && isDay.test(query.after ?? "") && !query.after?.startsWith("-");
+  const isOneDay = query.after === query.before && /^\d{4}-\d\d-\d\d$/.test(query.after ?? "");
   const first = query.after === "all" ? dayStartIn(today.timezone) : now.subtract({ hours: 24 });
   const from = read("after")?.add({ microseconds: isOneDay ? 0 : 1 }) ?? first;
   if (isOneDay) return { from: asStored(from), to: asStored(endOfDay(from)) };
@@ -236,7 +235,7 @@ export function readDaySpan(
   return { from: read("date_from", "start"), to: read("date_to", "end") };
 }
 
-const isDay = /^(?:\d{4}-\d\d-\d\d|-\d{1,4}[dwmqy])$/;
+const isDay = /^(?:\d{4}-\d\d-\d\d|-\d{1,4}[dwmqy]|(?:-\d{1,4})?[dwmqy](?:Start|End))$/;
 
 function relativeMoment(
   at: Moment,

@@ -11,6 +11,8 @@ export const sessionRecordingLimits = {
    * Extra recordings read for the first page, as a divisor of the limit: some began before midnight and are dropped.
    */
   recordingsRecycledDivisor: 12,
+  /** Events of a session that match a filter: a player shows no more marks. */
+  matchingEventsMax: 1000,
   /** Ids in a filter of recordings. */
   recordingIdsMax: 1000,
   /** Events in a filter of recordings: each costs a statement over the project's events. */

@@ -2,6 +2,7 @@
 
 import Type, { type Static } from "typebox";
 import { flag, model, moment, nullable, strictModel, uuid } from "../http/fields/field.ts";
+import { listSchema } from "../http/fields/schema.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 
 const minimalPersonModel = model("MinimalPerson", {
@@ -36,6 +37,11 @@ export const recordingModel = model("SessionRecording", {
   activity_score: Type.Number({ description: "From 0 to 100." }),
 });
 
+export const recordingsModel = model("PaginatedSessionRecordingList", {
+  ...listSchema(recordingModel).properties,
+  has_next: Type.Boolean({ description: "Whether `next` is there, as PostHog's console asks." }),
+});
+
 export type Recording = Static<typeof recordingModel>;
 export type RecordingPerson = Static<typeof minimalPersonModel>;
 
@@ -61,6 +67,27 @@ export const bulkBody = strictModel("SessionRecordingBulkDeleteRequest", {
 export const viewersModel = model("SessionRecordingViewers", {
   viewed: Type.Boolean({ description: "Whether the key's user has seen it." }),
   other_viewers: Type.Integer({ description: "How many others have." }),
+});
+
+const viewedFields = { success: Type.Boolean(), total_requested: Type.Integer() };
+export const matchingEventsModel = model("MatchingEvents", {
+  results: Type.Array(
+    model("MatchingEvent", {
+      uuid: uuid(),
+      timestamp: moment(),
+      session_id: Type.String(),
+      window_id: nullable(Type.String()),
+    }),
+  ),
+});
+
+export const bulkViewedModel = model("SessionRecordingBulkViewed", {
+  ...viewedFields,
+  viewed_count: Type.Integer(),
+});
+export const bulkNotViewedModel = model("SessionRecordingBulkNotViewed", {
+  ...viewedFields,
+  not_viewed_count: Type.Integer(),
 });
 
 export const bulkModel = model("SessionRecordingBulkDelete", {

@@ -9,14 +9,13 @@ import {
   parameter,
   textParameter,
 } from "../http/fields/query.ts";
-import { gone, listSchema, reply } from "../http/fields/schema.ts";
+import { gone, reply } from "../http/fields/schema.ts";
 import { mounted, type OperationRequest, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import { readDaySpan } from "../query/date_range.ts";
 import { sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
-import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { toReads } from "../storage/clickhouse/query_options.ts";
 import { readStoredZone } from "../storage/clickhouse/zones.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
@@ -24,7 +23,7 @@ import { testAccountFilters } from "../storage/events/test_accounts.ts";
 import { recordingsStoredWithin } from "../storage/watermark.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { promptOperations, type PromptParts } from "./ai/operations.ts";
-import { readIds, readPersonFilter, readRequiredIds } from "./filter.ts";
+import { readIds, readPersonFilter } from "./filter.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import {
   chooseAttr,
@@ -34,16 +33,9 @@ import {
   readOrder,
   refuseUnsetIn,
 } from "./listing/conditions.ts";
+import { manyOperations } from "./many_operations.ts";
+import * as model from "./model.ts";
 import {
-  bulkBody,
-  bulkModel,
-  recordingBody,
-  recordingModel,
-  sessionPropertiesModel,
-  viewersModel,
-} from "./model.ts";
-import {
-  existing,
   findRow,
   getRecording,
   listPage,
@@ -55,7 +47,7 @@ import { deleteRecordings } from "./remove.ts";
 import { shareableRecordings, sharedSnapshotRoutes } from "./route.ts";
 import { snapshotOperations } from "./snapshots/operations.ts";
 import { Readers } from "./snapshots/pieces.ts";
-import { emptyRecording, hasArrived, readFirstProperties } from "./store.ts";
+import { emptyRecording, hasArrived } from "./store.ts";
 import { countOtherViewers, markViewed } from "./view_store.ts";
 
 type RecordingParts = RecordingReaderOptions & PromptParts & { sharing: SharingParts };
@@ -76,7 +68,7 @@ export function sessionRecordingRoutes({ gate, ...parts }: RecordingParts & { ga
   ]).use(sharedSnapshotRoutes({ ...reading, links: parts.sharing.links }));
 }
 
-const shownOne = { 200: reply("The recording.", recordingModel) };
+const shownOne = { 200: reply("The recording.", model.recordingModel) };
 
 function listOperations(parts: Counted) {
   const { sql, clickhouse, clock } = parts;
@@ -103,9 +95,10 @@ function listOperations(parts: Counted) {
         ),
         ...conditionParameters,
         ...orderParameters,
+        kind: choiceParameter("PostHog's name of such a list; no effect.", ["RecordingsQuery"]),
         ...pageParameters("Recordings"),
       },
-      replies: { 200: reply("The recordings.", listSchema(recordingModel)) },
+      replies: { 200: reply("The recordings.", model.recordingsModel) },
       answer: async ({ access, project, query, url }) => {
         const viewer = { project_id: project.id, user_id: access.user.id };
         const required = query.filter_test_accounts ? await testAccountFilters(sql, project.id) : [];
@@ -129,51 +122,8 @@ function listOperations(parts: Counted) {
             throw conditions ? filterFault(thrown, chooseAttr(conditions), "date_from and date_to") : thrown;
           },
         );
-        return await slicedJson({ ...pageReply(url, query, { count, rows: recordings }) });
-      },
-    }),
-  ];
-}
-
-function manyOperations(parts: Counted) {
-  const { clickhouse, counts } = parts;
-  return [
-    projectOperation("GET /session_recordings/properties/", "session_recording:read", {
-      summary: "List the properties of the first event of each of these recordings' sessions",
-      description: "Missing recordings and sessions without events are left out.",
-      query: {
-        session_ids: parameter("Required: a JSON list, or ids with commas between.", readRequiredIds),
-      },
-      replies: { 200: reply("The properties.", sessionPropertiesModel) },
-      answer: async ({ project, query, request }) => {
-        const found = await existing(parts, project.id, query.session_ids);
-        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
-        const ids = found.map(({ session_id }) => session_id);
-        const rows = await readFirstProperties(reads, ids);
-        const parsed = (text: string) => JSON.parse(text) as Record<string, unknown>;
-        const results = rows.map(({ session_id: id, properties }) => ({
-          id,
-          properties: parsed(properties),
-        }));
-        return await slicedJson({ results });
-      },
-    }),
-    projectOperation("POST /session_recordings/bulk_delete/", "session_recording:write", {
-      summary: "Delete up to 100 session recordings",
-      body: bulkBody,
-      replies: { 200: reply("How many were deleted.", bulkModel) },
-      answer: async ({ access, project, body }) => {
-        const requested = [...new Set(body.session_recording_ids)];
-        const found = await existing(parts, project.id, requested);
-        const ids = found.map(({ session_id }) => session_id);
-        const deleted = await deleteRecordings(parts, project.id, access.user.id, ids);
-        counts.forget(project.id);
-        return {
-          success: true,
-          deleted_count: deleted.length,
-          total_requested: requested.length,
-          not_found_count: requested.length - deleted.length,
-        };
+        const page = pageReply(url, query, { count, rows: recordings });
+        return await slicedJson({ ...page, has_next: page.next !== null });
       },
     }),
   ];
@@ -196,7 +146,7 @@ function oneOperations(parts: Counted) {
     projectOperation("GET /session_recordings/:id/viewed/", "session_recording:read", {
       summary: "Whether a session recording was viewed, and by how many others",
       find,
-      replies: { 200: reply("The views.", viewersModel) },
+      replies: { 200: reply("The views.", model.viewersModel) },
       answer: async ({ access, project, found: { id, viewed } }) => ({
         viewed,
         other_viewers: await countOtherViewers(sql, project.id, access.user.id, id),
@@ -206,11 +156,12 @@ function oneOperations(parts: Counted) {
       summary: "Change a session recording",
       description: "One whose data has expired has times of 1970, and nothing is stored of it.",
       find: findAny,
-      body: recordingBody,
+      body: model.recordingBody,
       replies: shownOne,
       answer: async ({ access, project, params: { id }, found, body: { viewed } }) => {
         const viewer = { project_id: project.id, user_id: access.user.id };
-        if (found.row && viewed !== undefined) await markViewed(sql, project.id, viewer.user_id, id, viewed);
+        if (found.row && viewed !== undefined)
+          await markViewed(sql, project.id, viewer.user_id, [id], viewed);
         return await getRecording(parts, viewer, id, found.row ?? emptyRecording(id));
       },
     }),

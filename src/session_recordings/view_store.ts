@@ -47,17 +47,17 @@ export async function markViewed(
   sql: Postgres,
   project_id: number,
   user_id: number,
-  session_id: string,
+  session_ids: readonly string[],
   viewed: boolean,
 ): Promise<void> {
   if (viewed)
     await sql`
       INSERT INTO session_recording_views (project_id, user_id, session_id)
-      VALUES (${project_id}, ${user_id}, ${session_id}) ON CONFLICT DO NOTHING`;
+      SELECT ${project_id}, ${user_id}, unnest(${[...session_ids]}::text[]) ON CONFLICT DO NOTHING`;
   else
     await sql`
       DELETE FROM session_recording_views
-      WHERE project_id = ${project_id} AND user_id = ${user_id} AND session_id = ${session_id}`;
+      WHERE project_id = ${project_id} AND user_id = ${user_id} AND session_id = ANY(${[...session_ids]}::text[])`;
 }
 
 /** The recordings among these that are deleted. */

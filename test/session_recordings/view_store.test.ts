@@ -44,20 +44,20 @@ const remove = (ids: string[], ms = 0, project_id = project) =>
 
 test("a recording is seen by who has seen it, until they unsee it", async () => {
   const { sql } = accounts;
-  await markViewed(sql, project, ann, "s1", true);
-  await markViewed(sql, project, ann, "s1", true);
-  await markViewed(sql, project, bob, "s2", true);
+  await markViewed(sql, project, ann, ["s1"], true);
+  await markViewed(sql, project, ann, ["s1"], true);
+  await markViewed(sql, project, bob, ["s2"], true);
   expect([...(await findViewed(sql, project, ann, ["s1", "s2"]))]).toEqual(["s1"]);
   expect([...(await findViewed(sql, project + 1, ann, ["s1"]))]).toEqual([]);
-  await markViewed(sql, project, ann, "s1", false);
+  await markViewed(sql, project, ann, ["s1"], false);
   expect((await findViewed(sql, project, ann, ["s1"])).size).toBe(0);
   expect((await findViewed(sql, project, ann, [])).size).toBe(0);
 });
 
 test("a deletion is recorded once, takes views and links with it, and is of its project alone", async () => {
   const { sql } = accounts;
-  await markViewed(sql, project, bob, "s1", true);
-  await markViewed(sql, project, bob, "s2", true);
+  await markViewed(sql, project, bob, ["s1"], true);
+  await markViewed(sql, project, bob, ["s2"], true);
   await sql`
     INSERT INTO sharing_configurations (project_id, kind, target, enabled, token_hash, token_sealed)
     SELECT ${project}, kind, target, true, sha256(convert_to(kind || target, 'UTF8'))::text, ''

@@ -145,8 +145,9 @@ export function momentParameter(
 ): Parameter<string | undefined> {
   const schema: QuerySchema = { anyOf: [{ type: "string", format: "date-time" }, { type: "string" }] };
   const read: Parameter<string | undefined>["read"] = (query, name) => {
-    // Forms send the names of empty fields.
-    if (query.get(name) === "") return undefined;
+    const text = query.get(name);
+    // Forms send the names of empty fields; PostHog's console says "all" where a list has no first day.
+    if (text === "" || (text === "all" && start === undefined)) return undefined;
     const moment = readMoment(query, name, clock);
     const isDay =
       moment && query.get(name)?.trim().length === 10 && query.get(start ?? end ?? "") === query.get(name);
@@ -221,7 +222,7 @@ export function readRequiredText(query: URLSearchParams, name: string): string {
   return text;
 }
 
-const relative = /^-(\d{1,4})([sMhdwmqy])$/;
+const relative = /^(?:-(\d{1,4}))?([sMhdwmqy])((?<![sMh])(?:Start|End))?$/;
 // A plus that is not escaped in a query string arrives as a space.
 const iso =
   /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::[0-5]\d(?:[.,]\d{1,9})?)?)(Z|[+\- ](?:0\d|1[0-4]):?[0-5]\d)?)?$/i;
@@ -247,13 +248,24 @@ export function readMoment(query: URLSearchParams, name: string, clock: Clock): 
 const wrongMoment =
   "Datetime has wrong format. Use one of these formats instead: " +
   "YYYY-MM-DD, YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z], " +
-  "or relative like -7d (units s, M for minutes, h, d, w, m, q, y).";
+  "or relative like -7d, dStart, -1mEnd (units s, M for minutes, h, d, w, m, q, y).";
 
 function relativeMoment(text: string, now: number): string | undefined {
-  const [, digits, unit] = relative.exec(text) ?? [];
-  if (digits === undefined || unit === undefined) return undefined;
-  const at = ago(now, Number(digits), unit as TimeUnit);
-  return Number.isNaN(at.getTime()) ? earliest : inRange(at.toISOString().replace("Z", "000Z"));
+  const [, digits, unit, position] = relative.exec(text) ?? [];
+  if (unit === undefined || (digits ?? position) === undefined) return undefined;
+  const at = ago(now, Number(digits ?? 0), unit as TimeUnit);
+  if (Number.isNaN(at.getTime())) return earliest;
+  if (position) at.setTime(boundOf(at, unit as TimeUnit, position === "End" ? 1 : 0));
+  return inRange(at.toISOString().replace("Z", "000Z"));
+}
+
+/** The start in UTC of a moment's day, week, month, quarter or year, or of the one that is `further` behind it. */
+function boundOf(at: Date, unit: TimeUnit, further: number): number {
+  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
+  if (unit === "y") return Date.UTC(year + further);
+  if (unit === "q") return Date.UTC(year, month - (month % 3) + 3 * further);
+  if (unit === "m") return Date.UTC(year, month + further);
+  return Date.UTC(year, month, unit === "w" ? day - at.getUTCDay() + 7 * further : day + further);
 }
 
 function isoMoment(text: string): string | undefined {

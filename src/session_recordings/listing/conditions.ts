@@ -53,16 +53,13 @@ export const conditionParameters = {
 
 export const orderParameters = {
   order: choiceParameter("The field to order by; by default start_time.", Object.keys(orders)),
-  order_direction: choiceParameter("By default DESC.", ["ASC", "DESC"]),
+  order_direction: choiceParameter("By default DESC.", ["ASC", "DESC", "asc", "desc"]),
 };
 
 /** undefined: the newest first, which is the tables' order. */
-export function readOrder(
-  order = "start_time",
-  direction: "ASC" | "DESC" = "DESC",
-): RecordingOrder | undefined {
-  if (order === "start_time" && direction === "DESC") return undefined;
-  return { column: orders[order]!, ascending: direction === "ASC" };
+export function readOrder(order = "start_time", direction = "DESC"): RecordingOrder | undefined {
+  const ascending = direction.toUpperCase() === "ASC";
+  return order === "start_time" && !ascending ? undefined : { column: orders[order]!, ascending };
 }
 
 /** undefined when there is no filter. @param required filters of the project that recordings must pass, too. */
