@@ -1,12 +1,13 @@
 // The log of changes over HTTP, for administrators and owners.
 
+import { present } from "../http/fields/field_fault.ts";
 import { namesParameter } from "../http/fields/list_parameters.ts";
 import { type QueryValues, textParameter, uuidParameter } from "../http/fields/query.ts";
 import { reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts, toOperations } from "../http/operation.ts";
 import { numberedPage, numberedPageParameters, numberedReply } from "../http/pages/page.ts";
 import { activityLogModel } from "./model.ts";
-import { listActivities } from "./store.ts";
+import { findNames, listActivities } from "./store.ts";
 
 const query = {
   user: uuidParameter("Only changes by this user: their UUID."),
@@ -39,12 +40,42 @@ export function activityLogRoutes({ gate, sql, clock }: RoomParts<"gate" | "sql"
       answer: ({ organization, query: parameters, url }) =>
         page(parameters, url, { organization_id: organization.id }),
     }),
+    ...thingOperations("insights", "Insight"),
+    ...thingOperations("dashboards", "Dashboard"),
   ]);
 
+  function thingOperations<const Things extends "insights" | "dashboards">(things: Things, scope: string) {
+    const { scope: _, scopes: __, item_id: ___, ...parameters } = query;
+    const shownPage = { description: record.description, query: parameters, replies: record.replies };
+    return [
+      projectOperation(`GET /${things}/activity/`, "activity_log:read", {
+        ...shownPage,
+        summary: `List changes of ${things}, newest first`,
+        answer: ({ project, query: filter, url }) =>
+          page({ ...filter, scope }, url, {
+            organization_id: project.organization_id,
+            project_id: project.id,
+          }),
+      }),
+      projectOperation(`GET /${things}/:id/activity/`, "activity_log:read", {
+        ...shownPage,
+        summary: `List changes of one of the ${things}, newest first`,
+        find: async ({ project, params }) =>
+          present(await findNames(sql, project.id, things, (params as { id: string }).id)),
+        answer: ({ project, found: names, query: filter, url }) =>
+          page({ ...filter, scope }, url, {
+            organization_id: project.organization_id,
+            project_id: project.id,
+            names,
+          }),
+      }),
+    ] as const;
+  }
+
   async function page(
-    parameters: QueryValues<typeof query>,
+    parameters: Partial<QueryValues<typeof query>> & Parameters<typeof numberedPage>[0],
     url: URL,
-    of: { organization_id: string; project_id?: number },
+    of: { organization_id: string; project_id?: number; names?: readonly string[] },
   ) {
     const at = numberedPage(parameters);
     const { scope = [], scopes: several = [] } = parameters;

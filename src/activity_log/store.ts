@@ -23,10 +23,13 @@ export async function listActivities(
   sql: Postgres,
   filter: { organization_id: string; project_id?: number; scopes: readonly string[] } & {
     [Name in "user" | "item_id" | "activity"]?: string | undefined;
+  } & {
+    /** Names of one thing, any of which a path may have had. */
+    names?: readonly string[];
   },
   { page, now }: { page: Page; now: number },
 ) {
-  const { organization_id, project_id, user, scopes, item_id, activity } = filter;
+  const { organization_id, project_id, user, scopes, item_id, names, activity } = filter;
   const oldest = new Date(now - accessLimits.activityAgeMsMax);
   const ofProject = sql`
     AND (a.project_id = ${project_id ?? null}
@@ -38,6 +41,7 @@ export async function listActivities(
       ${user === undefined ? sql`` : sql`AND u.uuid = ${user}`}
       ${scopes.length === 0 ? sql`` : sql`AND a.scope = ANY(${[...scopes]}::text[])`}
       ${item_id === undefined ? sql`` : sql`AND a.item_id = ${item_id}`}
+      ${names === undefined ? sql`` : sql`AND a.item_id = ANY(${[...names]}::text[])`}
       ${activity === undefined ? sql`` : sql`AND a.activity = ${activity}`}`;
   return await countedPage(sql, {
     columns: sql`
@@ -56,4 +60,18 @@ function shown({ id, user, activity, scope, item_id, project_id, created_at, ...
   const { key_id, request_id, status } = row;
   const detail = { changes, key_id, request_id, is_complete: status !== null };
   return { id, user, activity, scope, item_id, project_id, detail, created_at: toIso(created_at) };
+}
+
+/** The names of an insight or dashboard of the project, deleted ones too; undefined for one that never was. */
+export async function findNames(
+  sql: Postgres,
+  project_id: number,
+  things: "insights" | "dashboards",
+  name: string,
+) {
+  const other = things === "insights" ? sql`short_id` : sql`id::text`;
+  const [row] = await sql<{ names: string[] }[]>`
+    SELECT ARRAY[id::text, ${other}] AS names FROM ${sql(things)}
+    WHERE project_id = ${project_id} AND ${name} IN (id::text, ${other})`;
+  return row?.names;
 }

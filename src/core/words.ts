@@ -12,3 +12,8 @@ export function wordsIn<const Text extends string>(
 ): Exclude<Split<Split<Text, "\n"> & string, " ">, "">[] {
   return text.trim().split(/\s+/) as never;
 }
+
+/** Tags as PostHog keeps them: trimmed, in lower case, each once. */
+export function cleanTags(tags: readonly string[]): string[] {
+  return [...new Set(tags.map((tag) => tag.trim().toLowerCase()).filter(Boolean))];
+}

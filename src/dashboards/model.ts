@@ -18,13 +18,18 @@ export const fixedValues = {
   access_control_version: "v2",
   filters: {},
   variables: {},
+  persisted_filters: null,
+  persisted_variables: null,
+  last_accessed_at: null,
+  last_refresh: null,
 } as const;
 type Fixed = typeof fixedValues;
+function fixedSchema(value: unknown): TSchema {
+  if (value === null) return field.nullable(Type.Object({}), { description: "Always null." });
+  return typeof value === "object" ? field.emptyObject(ofOwn) : Type.Literal(value as string);
+}
 const fixedFields = Object.fromEntries(
-  Object.entries(fixedValues).map(([name, value]) => [
-    name,
-    field.readOnly(typeof value === "object" ? field.emptyObject(ofOwn) : Type.Literal(value as string)),
-  ]),
+  Object.entries(fixedValues).map(([name, value]) => [name, field.readOnly(fixedSchema(value))]),
 ) as unknown as { [Name in keyof Fixed]: ReturnType<typeof field.readOnly<TUnsafe<Fixed[Name]>>> };
 
 const properties = {
@@ -85,6 +90,9 @@ export const tileModel = field.model("DashboardTile", {
   insight: Type.Unknown({ "x-shown": { oneOf: [modelNamed("Insight"), { type: "null" }] } }),
   text: field.nullable(textModel, { description: "Of a tile without an insight." }),
   last_refresh: field.nullable(field.moment()),
+  refreshing: Type.Boolean({ description: "Always false: nothing is computed after a reply." }),
+  refresh_attempt: field.nullable(Type.Integer(), { description: "Always null." }),
+  filters_overrides: field.emptyObject("Filters of a tile are not supported."),
   is_cached: Type.Boolean(),
 });
 export type Tile = Static<typeof tileModel>;

@@ -17,6 +17,9 @@ export interface DashboardParts {
   ) => Promise<Map<number, { last_refresh: string | null; is_cached: boolean }>>;
 }
 
+/** PostHog's fields of a tile whose value is always the same here. */
+const fixedTile = { refreshing: false, refresh_attempt: null, filters_overrides: {} };
+
 export async function showDashboard(
   { sql, insights }: DashboardParts,
   project_id: number,
@@ -30,7 +33,7 @@ export async function showDashboard(
   const visible = tiles.flatMap(({ insight_id, ...tile }) => {
     const insight = found.get(insight_id ?? 0) ?? null;
     const { last_refresh = null, is_cached = false } = insight ?? {};
-    return insight || tile.text ? [{ ...tile, insight, last_refresh, is_cached }] : [];
+    return insight || tile.text ? [{ ...tile, ...fixedTile, insight, last_refresh, is_cached }] : [];
   });
   return { ...dashboard, tiles: visible.map((tile, order) => ({ ...tile, order })) };
 }

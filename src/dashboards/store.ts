@@ -1,6 +1,7 @@
 // The table of dashboards. Every statement is limited to one project.
 
 import { Fault } from "../core/fault.ts";
+import { cleanTags } from "../core/words.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
@@ -46,7 +47,8 @@ export async function listDashboards(
   },
   page: Page,
 ) {
-  const { tags = null, pinned = null, creation_mode: mode = null, created_by: createdBy = null } = filter;
+  const tags = filter.tags ? [...filter.tags, ...cleanTags(filter.tags)] : null;
+  const { pinned = null, creation_mode: mode = null, created_by: createdBy = null } = filter;
   const pattern = containing(filter.search);
   const from = sql`
     ${source(sql)} WHERE d.project_id = ${project_id} AND NOT d.deleted
@@ -80,7 +82,7 @@ export async function createDashboard(
   return await sql.begin(async (tx) => {
     const [dashboard] = await tx<{ id: number }[]>`
       INSERT INTO dashboards (project_id, name, description, pinned, tags, deleted, created_by, creation_mode)
-      SELECT ${project_id}, ${name}, ${description}, ${pinned}, ${tags}, ${deleted}, ${user_id},
+      SELECT ${project_id}, ${name}, ${description}, ${pinned}, ${cleanTags(tags)}, ${deleted}, ${user_id},
         ${from ? "duplicate" : "default"}
       WHERE (SELECT count(*) FROM dashboards WHERE project_id = ${project_id} AND NOT deleted)
         < ${dashboardsPerProjectMax}
@@ -109,7 +111,8 @@ export async function updateDashboard(
   if (Object.keys(changes).length === 0 && tiles.length + copied.length === 0) return [];
   return await sql.begin(async (tx) => {
     if (changes.deleted && delete_insights) await deleteInsights(tx, { id, user_id });
-    const set = { ...changes, updated_at: tx`now()` };
+    const tags = changes.tags && { tags: cleanTags(changes.tags) };
+    const set = { ...changes, ...tags, updated_at: tx`now()` };
     await tx`UPDATE dashboards SET ${tx(set as never)} WHERE id = ${id} AND project_id = ${project_id}`;
     const added = await changeTiles(tx, { id, user_id }, tiles);
     const placedTiles = copied.map(({ id: tile, layouts = {} }) => ({ id: tile, layouts }));

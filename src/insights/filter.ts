@@ -34,6 +34,8 @@ const orderedBy = [
   "updated_at",
   "last_modified_at",
   "last_viewed_at",
+  "my_last_viewed_at",
+  "created_by",
   "order",
 ] as const;
 const orders = orderedBy.flatMap((field) => [field, `-${field}`] as const);

@@ -90,6 +90,14 @@ function viewOperations({ sql }: InsightParts) {
       answer: async ({ access, project, body: { insight_ids } }) =>
         await store.recordViews(sql, { project_id: project.id, user_id: access.user.id }, insight_ids),
     }),
+    projectOperation("POST /insights/:id/viewed/", "insight:read", {
+      summary: "Say that you viewed an insight",
+      find: async ({ project, params }) =>
+        present(await store.getInsight(sql, project.id, parseInsightName(params.id))),
+      replies: { 201: { description: "It is noted." } },
+      answer: async ({ access, project, found }) =>
+        await store.recordViews(sql, { project_id: project.id, user_id: access.user.id }, [found.id]),
+    }),
     projectOperation("GET /insights/my_last_viewed/", "insight:read", {
       summary: "List the insights that you viewed last",
       replies: { 200: reply("At most five, the last one first.", viewedModel) },

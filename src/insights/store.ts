@@ -3,6 +3,7 @@
 import { Fault, refuseInput } from "../core/fault.ts";
 import { newShortId } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
+import { cleanTags } from "../core/words.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import { checkFits, type Page } from "../http/pages/page.ts";
@@ -17,7 +18,7 @@ import type { Insight, InsightInput, InsightUpdate } from "./model.ts";
 export type ShownResult = Pick<Insight, keyof typeof notRun>;
 
 export type InsightRow = Stored<
-  Omit<Insight, keyof ShownResult | "filters" | "refreshing" | "dashboards" | "dashboard_tiles">,
+  Omit<Insight, keyof ShownResult | keyof typeof fixedValues | "dashboards" | "dashboard_tiles">,
   "created_at" | "updated_at" | "last_modified_at"
 > & { project_id: number; tiles: { id: number; dashboard_id: number }[] };
 
@@ -33,13 +34,26 @@ export const notRun = {
   query_status: null,
 } satisfies Partial<Insight>;
 
+/** PostHog's fields whose value is always the same here. */
+const fixedValues = {
+  filters: {},
+  refreshing: false,
+  alerts: [],
+  cache_target_age: null,
+  next_allowed_client_refresh: null,
+  hogql: null,
+  is_sample: false,
+  effective_restriction_level: 21,
+  effective_privilege_level: 37,
+  user_access_level: "editor",
+} satisfies Partial<Insight>;
+
 /** @param result the query's, if it was run. */
 export function presentInsight(insight: InsightRow, result: ShownResult = notRun): Insight {
   const { project_id: _, tiles, ...row } = insight;
   return {
     ...shownRow(row),
-    filters: {},
-    refreshing: false,
+    ...fixedValues,
     dashboards: tiles.map(({ dashboard_id }) => dashboard_id),
     dashboard_tiles: tiles.map((tile) => ({ ...tile, deleted: false })),
     ...result,
@@ -162,7 +176,7 @@ async function insertInsight(
       INSERT INTO insights (project_id, short_id, name, derived_name, query, description, tags, favorited, saved,
         "order", deleted, created_by, last_modified_by)
       SELECT ${project_id}, ${short_id}, ${name}, ${derived_name}, ${sql.json(query as never)}, ${description},
-        ${tags}, ${favorited}, ${saved}, ${order}, ${deleted}, ${user_id}, ${user_id}
+        ${cleanTags(tags)}, ${favorited}, ${saved}, ${order}, ${deleted}, ${user_id}, ${user_id}
       WHERE (SELECT count(*) FROM insights WHERE project_id = ${project_id} AND NOT deleted)
         < ${limits.insightsPerProjectMax}
       ON CONFLICT (project_id, short_id) DO NOTHING RETURNING id`;
@@ -185,6 +199,7 @@ export async function updateInsight(sql: Postgres, id: number, changes: InsightU
     const isModified = query !== undefined || ["name", "description"].some((name) => name in plain);
     const set = {
       ...plain,
+      ...(plain.tags && { tags: cleanTags(plain.tags) }),
       ...(query !== undefined && { query: tx.json(query as never) }),
       ...(isModified && { last_modified_by: maker.user_id, last_modified_at: tx`now()` }),
       updated_at: tx`now()`,
@@ -255,7 +270,7 @@ function insightConditions(sql: Postgres, filter: InsightFilter, user_id: number
       sql`EXISTS (SELECT FROM insight_views v WHERE v.insight_id = i.id AND v.user_id = ${user_id})`,
     user !== undefined && sql`(i.created_by IS NOT DISTINCT FROM ${user_id}) = ${user}`,
     created_by && sql`i.created_by = ANY(${created_by}::integer[])`,
-    tags && sql`i.tags && ${tags}::text[]`,
+    tags && sql`i.tags && ${[...tags, ...cleanTags(tags)]}::text[]`,
     pattern !== null &&
       sql`(i.name ILIKE ${pattern} OR i.derived_name ILIKE ${pattern} OR i.description ILIKE ${pattern}
         OR EXISTS (SELECT FROM unnest(i.tags) AS tag WHERE tag ILIKE ${pattern}))`,
@@ -293,10 +308,9 @@ function insightOrder(sql: Postgres, { order, search }: InsightFilter, user_id: 
       i.id DESC`;
   if (order === undefined) return sql`i.id DESC`;
   const column = order.replace("-", "");
-  const field =
-    column === "last_viewed_at"
-      ? sql`(SELECT viewed_at FROM insight_views v WHERE v.insight_id = i.id AND v.user_id = ${user_id})`
-      : sql(`i.${column}`);
+  const field = column.endsWith("last_viewed_at")
+    ? sql`(SELECT viewed_at FROM insight_views v WHERE v.insight_id = i.id AND v.user_id = ${user_id})`
+    : sql(`i.${column}`);
   return order.startsWith("-")
     ? sql`${field} DESC NULLS LAST, i.id DESC`
     : sql`${field} NULLS LAST, i.id DESC`;

@@ -26,6 +26,10 @@ const leastLevels: Readonly<Record<string, Level>> = {
   "DELETE /api/projects/:project_id/": admin,
   "PATCH /api/projects/:project_id/reset_token/": admin,
   "GET /api/projects/:project_id/activity_log/": admin,
+  "GET /api/projects/:project_id/insights/activity/": admin,
+  "GET /api/projects/:project_id/insights/:id/activity/": admin,
+  "GET /api/projects/:project_id/dashboards/activity/": admin,
+  "GET /api/projects/:project_id/dashboards/:id/activity/": admin,
 };
 
 /** @param path as it is routed, e.g. `/api/environments/:project_id/`. */

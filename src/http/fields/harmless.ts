@@ -1,7 +1,5 @@
 // Parameters and fields that PostHog's clients send and that change nothing here, each with the reason.
 
-import { wordsIn } from "../../core/words.ts";
-
 /**
  * Parameters of any operation; every other one is declared by its operation or refused.
  * `reason`: why it changes no answer. `only`: the only value that is harmless; any by default.
@@ -23,14 +21,9 @@ export const harmlessParameters: ReadonlyMap<string, { reason: string; only?: st
  */
 export const harmlessFields: Record<string, Record<string, readonly string[]>> = {
   "PostHog shows it and nobody can set it: it may be sent back as it was read.": {
-    Insight: wordsIn(`
-      alerts cache_target_age effective_privilege_level effective_restriction_level hogql is_sample last_viewed_at
-      next_allowed_client_refresh resolved_date_range user_access_level
-    `),
-    Dashboard: wordsIn(`
-      last_accessed_at last_refresh last_viewed_at persisted_filters persisted_variables
-    `),
-    DashboardTile: ["dashboard_id", "error", "refresh_attempt", "refreshing"],
+    Insight: ["last_viewed_at", "resolved_date_range"],
+    Dashboard: ["last_viewed_at"],
+    DashboardTile: ["dashboard_id", "error"],
     DashboardText: ["dashboard_tiles", "team"],
     Subscription: ["insight_short_id", "resource_name"],
   },

@@ -30,6 +30,7 @@ export function propertyOperations(parts: CountedParts) {
     }),
     projectOperation("PATCH /persons/:uuid/", "person:write", {
       summary: "Set properties of a person",
+      put: "Set properties of a person, as PATCH does",
       description: changeDescription,
       find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
       body: model.personChangeBody,
