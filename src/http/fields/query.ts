@@ -255,12 +255,12 @@ function relativeMoment(text: string, now: number): string | undefined {
   if (unit === undefined || (digits ?? position) === undefined) return undefined;
   const at = ago(now, Number(digits ?? 0), unit as TimeUnit);
   if (Number.isNaN(at.getTime())) return earliest;
-  if (position) at.setTime(boundOf(at, unit as TimeUnit, position === "End" ? 1 : 0));
+  if (position) at.setTime(readUnitStart(at, unit as TimeUnit, position === "End" ? 1 : 0));
   return inRange(at.toISOString().replace("Z", "000Z"));
 }
 
 /** The start in UTC of a moment's day, week, month, quarter or year, or of the one that is `further` behind it. */
-function boundOf(at: Date, unit: TimeUnit, further: number): number {
+function readUnitStart(at: Date, unit: TimeUnit, further: number): number {
   const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
   if (unit === "y") return Date.UTC(year + further);
   if (unit === "q") return Date.UTC(year, month - (month % 3) + 3 * further);
