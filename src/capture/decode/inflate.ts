@@ -18,6 +18,7 @@ import { Fault } from "../../core/fault.ts";
 import { toCode } from "../../core/log.ts";
 import { exhausted, type MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { captureLimits } from "../limits.ts";
+import { findGzipContent, isOnlyMember } from "./gzip_member.ts";
 
 export type Method = "gzip" | "deflate" | "deflate-raw" | "br" | "zstd";
 
@@ -85,16 +86,30 @@ export async function inflateBytes(
     return [small];
   } catch (thrown) {
     if (thrown instanceof Fault) throw thrown;
-    // Editors and shells write a line break behind a file; the runtime reads it as the next member. Tried once: gzip's
-    // own last byte is 6 at most, of a length below bytesMax.
-    const behind = method === "gzip" && bytes.at(-1) === 0x0a ? (bytes.at(-2) === 0x0d ? 2 : 1) : 0;
-    if (behind > 0 && bytes.at(-behind - 1)! < 0x0a)
-      return await inflateBytes(method, bytes.subarray(0, -behind), bounds);
+    const chunks = method === "gzip" ? await inflateFirst(bytes, bounds) : undefined;
+    if (chunks) return chunks;
     throw new Fault(
       "invalid_payload",
       `Malformed request data: the body of ${bytes.length} bytes is no sound ${method}.`,
     );
   }
+}
+
+/**
+ * The member of a body with something else behind it, such as the line break of an editor: zlib's readers stop there,
+ * the runtime takes it for the next member. undefined where the body is damaged, or has a second member.
+ */
+async function inflateFirst(bytes: Uint8Array, bounds: InflateBounds): Promise<Uint8Array[] | undefined> {
+  const start = findGzipContent(bytes);
+  if (start === undefined) return undefined;
+  const chunks = await inflateBytes("deflate-raw", bytes.subarray(start), bounds).catch((thrown: unknown) => {
+    if (thrown instanceof Fault && thrown.code === "invalid_payload") return undefined;
+    throw thrown;
+  });
+  if (!chunks || isOnlyMember(bytes, chunks)) return chunks;
+  bounds.lease.release(chunks.reduce((sum, { length }) => sum + length, 0));
+  for (const chunk of chunks) free(chunk);
+  return undefined;
 }
 
 /** The whole result, or undefined when it is not small. */

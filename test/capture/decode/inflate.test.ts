@@ -195,3 +195,44 @@ test("a short body of zstd that asks for a large window is refused, however litt
   expect(Buffer.concat(await inflated("zstd", frame(23)))).toEqual(text);
   await expect(inflated("zstd", frame(27))).rejects.toMatchObject({ code: "invalid_payload" });
 });
+
+// zlib's readers stop at the end of a member; junk that is no member is ignored, a damaged second member is not.
+test.each([
+  ["a byte", "x"],
+  ["line breaks and blanks", "\n \r\n\n"],
+  ["a text", "garbage behind it"],
+  ["zeros and a text", "\0\0x"],
+])("a gzip with %s behind it is what its member holds", async (_, junk) => {
+  const named = gzipSync("hello");
+  const withName = Buffer.concat([
+    named.subarray(0, 3),
+    Buffer.from([8 | 4 | 16 | 2]),
+    named.subarray(4, 10),
+    Buffer.from([2, 0, 1, 1]),
+    Buffer.from("file.json\0comment\0"),
+    Buffer.from([1, 2]),
+    named.subarray(10),
+  ]);
+  for (const member of [named, gzipSync(alike(600_000)), withName]) {
+    const expected = Buffer.concat(await inflated("gzip", member)).length;
+    const before = memory.held;
+    const chunks = await inflated("gzip", Buffer.concat([member, Buffer.from(junk)]));
+    expect(Buffer.concat(chunks).length).toBe(expected);
+    expect(memory.held - before).toBe(expected);
+  }
+});
+test("a gzip with a damaged second member, or a wrong checksum before junk, is refused and holds no memory", async () => {
+  const member = gzipSync(alike(100_000));
+  const wrong = Buffer.from(member);
+  wrong[member.length - 6]! ^= 1;
+  const before = memory.held;
+  for (const body of [
+    [member, member.subarray(0, 40)],
+    [member, Buffer.from("\x1f\x8b", "latin1")],
+    [wrong, Buffer.from("junk")],
+    [member.subarray(0, -9), Buffer.from("junk")],
+    [Buffer.from("\x1f\x8b\x08\x08no end of a name", "latin1")],
+  ])
+    await expect(inflated("gzip", Buffer.concat(body))).rejects.toMatchObject({ code: "invalid_payload" });
+  expect(memory.held).toBe(before);
+});
