@@ -93,7 +93,7 @@ test("what strangers put on the wire is stored, each event once", async () => {
   for (const [thread, path, make, headers = {}] of sendings) {
     const { status } = await fetch(`${app.url}${path}`, {
       method: "POST",
-      body: make() as BodyInit,
+      body: make() as string,
       headers,
     });
     answers.push([thread, status]);
