@@ -1,7 +1,8 @@
 // What does a GB of /batch cost from socket to ClickHouse, in bodies of 18 MB? Beside it the engine alone on the
 // same events as JSON (E; E0: into the table alone; E2: the same, two at once) and as Native (N), a bare server that only parses (J) or
-// receives (B), a naive one (X). `batch` has events as sites send them, the settings that users have, and merges, which each
-// pays for until its engine rests; `short_batch` has short events, and no merges before all is stored.
+// receives (B), a naive one (X). `visits` has events of 1.1 kB in visits of twelve, `batch` the mix that sites send; both have the
+// settings that users have, and merges, which each pays for until its engine rests. `short_batch`: short events, no merges
+// before all is stored.
 
 import { type Answer, interleaved, type Ratio, type Scale } from "./answer.ts";
 import { type Cost, costOf, figuresOf, settled, sluiceRun } from "./cost.ts";
@@ -27,6 +28,8 @@ interface Run extends Cost {
   stored?: Stored;
 }
 
+export const visitsBench = (scale: Scale): Promise<Answer> =>
+  askBatch(scale, { site: "short", merges: true });
 export const batchBench = (scale: Scale): Promise<Answer> => askBatch(scale, { site: "mix", merges: true });
 export const shortBatchBench = (scale: Scale): Promise<Answer> => askBatch(scale, { merges: false });
 
@@ -141,16 +144,16 @@ function answerOf(runs: Record<string, Run[]>): Answer {
   const ratios: Ratio[] = [
     { name: "throughput ÷ E", value: speed("E "), goal: 1.5, stretch: 2.2, above: true },
     { name: "CPU-s/GB ÷ E", value: cost("E "), goal: 0.75, stretch: 0.6 },
-    { name: "throughput ÷ E0", value: speed("E0"), goal: 2.2, above: true },
+    { name: "throughput ÷ E0", value: speed("E0"), goal: 1.8, above: true },
     { name: "CPU-s/GB ÷ E0", value: cost("E0"), goal: 0.75 },
     { name: "throughput ÷ E2", value: speed("E2"), goal: 1.3, above: true },
     {
       name: "CPU-s/GB settled ÷ E0's",
       value: sluice["CPU-s/GB settled"]! / at("E0")["CPU-s/GB settled"]!,
-      goal: 1,
+      goal: 0.95,
     },
     { name: "CPU-s/GB ÷ N", value: cost("N "), goal: 1.5, stretch: 1.25 },
-    { name: "throughput ÷ J", value: speed("J "), goal: 1.5, stretch: 2, above: true },
+    { name: "throughput ÷ J", value: speed("J "), goal: 1.3, stretch: 1.5, above: true },
     { name: "throughput ÷ X", value: speed("X "), goal: 8, stretch: 12, above: true },
     { name: "acknowledged throughput ÷ E", value: sluice["MB/s acked"] / at("E ")["MB/s"] },
     { name: "acknowledged throughput ÷ J", value: sluice["MB/s acked"] / at("J ")["MB/s"] },

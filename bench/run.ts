@@ -16,6 +16,7 @@ export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
   block: async (scale) => await (await import("./block.ts")).blockBench(scale),
   journal: async (scale) => await (await import("./journal.ts")).journalBench(scale),
   insert: async (scale) => await (await import("./insert.ts")).insertBench(scale),
+  visits: async (scale) => await (await import("./batch.ts")).visitsBench(scale),
   batch: async (scale) => await (await import("./batch.ts")).batchBench(scale),
   short_batch: async (scale) => await (await import("./batch.ts")).shortBatchBench(scale),
   import: async (scale) => await (await import("./import.ts")).importBench(scale),

@@ -16,7 +16,7 @@ const asked = [
   "block",
   "journal",
   "insert",
-  "batch",
+  "visits",
   "import",
   "passes",
   "capture",
