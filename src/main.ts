@@ -4,6 +4,7 @@
 import { projectCommand } from "./cli/accounts.ts";
 import { backupCommand, restoreCommand } from "./cli/backup.ts";
 import type { CliContext, Command } from "./cli/command.ts";
+import { demoCommand } from "./cli/demo.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { importCommand } from "./cli/import.ts";
 import { journalCommand } from "./cli/journal.ts";
@@ -24,6 +25,7 @@ const commands: Command[] = [
   keyCommand,
   userCommand,
   importCommand,
+  demoCommand,
   journalCommand,
   backupCommand,
   restoreCommand,

@@ -65,7 +65,7 @@ export function readImportOptions(args: string[], config: Config) {
   };
 }
 
-function readHost(text: string): string {
+export function readHost(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw wrong("--host: expected an http:// or https:// URL");

@@ -8,6 +8,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { sleep } from "../../../src/core/clock.ts";
 import { openLog } from "../../../src/core/log.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { ClickHouseError } from "../../../src/storage/clickhouse/error.ts";
 import { storageLimits } from "../../../src/storage/limits.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
@@ -117,12 +118,15 @@ test("what is not of the language is refused, with the reason", async () => {
   }
 }, 300_000);
 
-/** Statements of clients that the engine runs. */
+/** Statements of clients that the engine runs; one while its watch starts it again, as on a machine that starves it. */
 async function countRunning(clickhouse: ClickHouse): Promise<number> {
-  const [row] = await clickhouse.query<{ n: number }>(
-    "SELECT toUInt32(count()) AS n FROM system.processes WHERE Settings['readonly'] = '2'",
-  );
-  return row!.n;
+  const text = "SELECT toUInt32(count()) AS n FROM system.processes WHERE Settings['readonly'] = '2'";
+  try {
+    return (await clickhouse.query<{ n: number }>(text))[0]!.n;
+  } catch (thrown) {
+    if (thrown instanceof ClickHouseError && thrown.type === "NETWORK") return 1;
+    throw thrown;
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 // The first run: the project's key, snippets to send an event with, and the first event when it arrives.
 
+import type { FunctionComponent } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type OwnUser, PasswordCard } from "../accounts/own_account.tsx";
 import { EventList } from "../live/event_row.tsx";
@@ -31,9 +32,24 @@ export function FirstRun() {
           </Card>
         )}
         {isWhole && <ChoosePassword />}
+        {isWhole && <Demo />}
       </div>
     </>
   );
+}
+
+/** The card of the made-up shop, whose script is loaded behind the page. */
+function Demo() {
+  const [Loaded, setLoaded] = useState<FunctionComponent>();
+  useEffect(
+    () =>
+      void import("./demo.tsx").then(
+        ({ DemoShop }) => setLoaded(() => DemoShop),
+        () => {},
+      ),
+    [],
+  );
+  return Loaded ? <Loaded /> : null;
 }
 
 /** Asks users without a password, who need one to sign in again. */
