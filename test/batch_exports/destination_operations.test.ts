@@ -242,6 +242,8 @@ test("a value that could turn into something else is refused, and says where", a
     ["Postgres", { ...postgres, port: 0 }, "port"],
     ["Postgres", { ...postgres, port: 70_000 }, "port"],
     ["Postgres", { ...postgres, table_name: "" }, "table_name"],
+    // Postgres would cut it, and two names could be one table.
+    ["Postgres", { ...postgres, table_name: "é".repeat(32) }, "table_name"],
     ["Postgres", { ...postgres, host: "a,b" }, "host"],
     ["Postgres", { ...postgres, host: "/var/run/postgresql" }, "host"],
     ["Postgres", { ...postgres, host: "db{1,2}" }, "host"],

@@ -26,7 +26,9 @@ export const containerName = shape(/^(\$root|\$web|[a-z0-9](-?[a-z0-9]){2,62})$/
 export const visible = shape(/^[\x21-\x7e]+$/, "visible ASCII characters");
 export const ascii = shape(/^[\x20-\x7e]*$/, "ASCII characters");
 export const base64 = shape(/^[A-Za-z0-9+/]+={0,2}$/, "base64");
-export const name = shape(/^.{1,63}$/su, "1 to 63 characters");
+/** Postgres cuts longer ones. */
+export const name: ValueRule = (value) =>
+  value !== "" && Buffer.byteLength(String(value)) <= 63 ? undefined : "1 to 63 bytes";
 
 function between(min: number, max: number): ValueRule {
   return (value) =>

@@ -93,7 +93,8 @@ async function compose(email: Email, from: string): Promise<{ message: Buffer; s
   const composer = new MailComposer({
     from,
     to: { name: "", address: email.to },
-    subject: email.subject,
+    // An encoded word of a user's would be decoded, line breaks too.
+    subject: email.subject.replaceAll("=?", "= ?"),
     text: email.text,
     html: email.html,
     messageId: `<${email.id}>`,

@@ -26,21 +26,18 @@ export function openWeb(addresses: Addresses) {
         "idempotency-key": idempotencyKey,
       };
       const options = { headers, msMax: subscriptionLimits.webhookMsMax };
-      const answer = await postTo(url, address, Buffer.from(JSON.stringify(body)), options).catch(
-        (thrown: unknown) => {
-          throw silence(url, thrown);
-        },
-      );
+      const sent = postTo(url, address, Buffer.from(JSON.stringify(body)), options);
+      const answer = await sent.catch((thrown: unknown) => throwSilence(url, thrown));
       if (answer.status < 200 || answer.status >= 300) throw refusal(url, answer);
     },
   };
 }
 
 /** Once connected, the receiver may have read the message. */
-function silence(url: URL, thrown: unknown): DeliveryError {
+function throwSilence(url: URL, thrown: unknown): never {
   const message = `${url.host}: ${toReason(thrown)}`;
-  if (thrown instanceof NoAnswer && !thrown.connected) return new DeliveryError(message, "again", "target");
-  return new DeliveryError(`${message}; it may have arrived, so it is not sent again`, "doubt", "target");
+  if (thrown instanceof NoAnswer && !thrown.connected) throw new DeliveryError(message, "again", "target");
+  throw new DeliveryError(`${message}; it may have arrived, so it is not sent again`, "doubt", "target");
 }
 
 /** The error for a status other than 2xx. Each of them means that the message was not accepted. */

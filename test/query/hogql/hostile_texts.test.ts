@@ -240,6 +240,8 @@ test("texts made of the table of functions end, show nothing of others and leave
     };
     await Promise.all(Array.from({ length: together }, answerAll));
     if (await awaitEnd(clickhouse, queries)) roundsRunningOn++;
+    if (made % 1000 === 0)
+      console.log(`${made + roundTexts} texts: ${millions((await readMemory(clickhouse)) - before)} MB more`);
   }
   const after = await readMemory(clickhouse);
   const share = Math.round((100 * statuses[200]!) / textsMade);

@@ -2,11 +2,17 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { systemClock } from "../../../src/core/clock.ts";
+import { SqlProblem } from "../../../src/query/sql/compile/compile.ts";
+import { chooseKinds } from "../../../src/query/sql/compile/lists/kinds.ts";
 import { checkStatement } from "../../../src/query/sql/statement_check.ts";
+import type { CallNode, SelectQuery } from "../../../src/query/sql/tree.ts";
 import { openQueryRunners, type QueryRunner } from "../../../src/query/store.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { usualBounds } from "../../support/query_bounds.ts";
+import { openTestParser } from "../../support/sql_parser.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
+import { callables, countsOf, right } from "./compile/lists/arguments.ts";
+import { call, compiled, select } from "./compile/trees.ts";
 
 afterAll(cleanUp, storesStartMsMax);
 
@@ -81,3 +87,51 @@ test("other tables, functions, and tables without their project are not run", as
     expect([text, await outcome(text)]).toEqual([text, expect.stringContaining("is not run")]);
   }
 });
+
+/** What any argument may be: the compiler refuses it, or the check lets it pass. */
+const extremes = [
+  "-1",
+  "100",
+  "1e9",
+  "0.5",
+  "NULL",
+  "''",
+  `'${"long ".repeat(50)}'`,
+  "'\\''",
+  "'\"`é😀'",
+  "'DAYS'",
+  "'Float99'",
+];
+
+test("whatever is compiled passes: each function with extreme constants as each of its arguments", async () => {
+  const { parse } = openTestParser();
+  const usual: Readonly<Record<string, string>> = { ...right, j: "'{}'" };
+  const texts = [...new Set([...extremes, ...Object.values(usual)])];
+  const parsed = (await parse(`select ${texts.join(", ")}`, "select", 7)) as SelectQuery;
+  const nodes = new Map(texts.map((text, i) => [text, parsed.select[i]!]));
+  const statementFor = (calls: readonly CallNode[]) => compiled(select([...calls]), { project_id: 7 });
+  const accepted: CallNode[] = [];
+  for (const [name, args] of callables) {
+    const counts = countsOf(args);
+    for (const count of new Set([counts[0]!, counts.at(-1)!])) {
+      const kinds = [...chooseKinds(args, count)].slice(0, count);
+      for (const [i, extreme] of kinds.flatMap((_, i) => extremes.map((text) => [i, text] as const))) {
+        const values = kinds.map((kind, j) => nodes.get(i === j ? extreme : usual[kind]!)!);
+        const node = call(name, ...values);
+        try {
+          statementFor([node]);
+          accepted.push(node);
+        } catch (thrown) {
+          if (!(thrown instanceof SqlProblem)) throw new Error(`${name} with ${extreme}`, { cause: thrown });
+        }
+      }
+    }
+  }
+  expect(accepted.length).toBeGreaterThan(10_000);
+  for (let at = 0; at < accepted.length; at += 20) {
+    const calls = accepted.slice(at, at + 20);
+    const { statement, parameters } = statementFor(calls);
+    const passed = await checkStatement({ run, project_id: 7 }, statement, parameters).catch(String);
+    expect([passed, passed && calls.map(({ name }) => name)]).toEqual([undefined, undefined]);
+  }
+}, 300_000);

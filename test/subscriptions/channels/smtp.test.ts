@@ -72,6 +72,12 @@ test("no word of a subscriber becomes a header", async () => {
   expect([failure.fate, failure.blame]).toEqual(["refused", "target"]);
 });
 
+test("an encoded word of a subscriber is shown as written, and not decoded", async () => {
+  const subject = "=?utf-8?Q?a=0D=0ABcc:_other@example.com?= b";
+  await mailTo(sink.url).send({ ...email, subject });
+  expect(sink.received.at(-1)!.mail.subject).toBe(subject.replaceAll("=?", "= ?"));
+});
+
 test("letters that follow each other share a connection", async () => {
   const before = sink.connections;
   const mail = mailTo(sink.url);
