@@ -108,7 +108,7 @@ test("no answer shows another project's values, or depends on them", async () =>
     expect([text, answer.text.includes(mark)]).toEqual([text, false]);
   }
   expect(answered).toBeGreaterThan(60);
-}, 300_000);
+}, 1_800_000);
 
 test("what is not of the language is refused, with the reason", async () => {
   for (const text of textsOf("refused")) {
@@ -116,7 +116,7 @@ test("what is not of the language is refused, with the reason", async () => {
     expect([text, status, body["type"]]).toEqual([text, 400, "validation_error"]);
     expect([text, String(body["detail"]).length > 10, said.includes(mark)]).toEqual([text, true, false]);
   }
-}, 300_000);
+}, 1_800_000);
 
 /** Statements of clients that the engine runs; one while its watch starts it again, as on a machine that starves it. */
 async function countRunning(clickhouse: ClickHouse): Promise<number> {
@@ -204,7 +204,7 @@ test("names of the engine's and texts that multiply are refused wherever an expr
     }
   }
   expect(await countRunning(clickhouse)).toBe(0);
-}, 300_000);
+}, 1_800_000);
 
 /** Resolves when none of these runs: whether one did. @throws when one outlives its answer as the engine's watch forbids. */
 async function awaitEnd(clickhouse: ClickHouse, queries: readonly unknown[]): Promise<boolean> {
@@ -281,4 +281,4 @@ test("bombs end, by a bound, and nobody else waits for them", async () => {
   console.log(`the event loop was held for over 50 ms by ${slow.length}:`, slow);
   const after = await patiently("select 1", [400, 503]);
   expect(outcomeOf(after)).toEqual([200, [[1]]]);
-}, 600_000);
+}, 1_800_000);
