@@ -74,7 +74,7 @@ async function makeDashboard(send: Send, home: string): Promise<void> {
   for (const [name, query] of Object.entries(queries))
     await send("POST", `${home}/insights/`, { name, query, saved: true, dashboards: [board.id] });
   const text = {
-    body: "**A made-up shop.** Every figure here is invented; the project goes with one click on Start.",
+    body: "A made-up shop: every figure here is invented, and the project goes with one click on Start.",
   };
   await send("PATCH", `${home}/dashboards/${board.id}/`, { tiles: [{ text }] });
 }

@@ -15,7 +15,7 @@ interface PageNode {
 }
 
 const bodyStyle =
-  "font: 18px/1.5 sans-serif; color: #2b2118; background: #faf6f0; margin: 0; padding: 24px 48px; width: 1100px";
+  "font: 18px/1.5 sans-serif; color: #2b2118; background: #faf6f0; margin: 0; padding: 24px 48px; width: 1100px; min-height: 650px";
 const buttonStyle =
   "padding: 12px 24px; border: 0; border-radius: 8px; background: #a4552a; color: #fff; font: inherit";
 
@@ -54,10 +54,10 @@ export function makeRecording(
   const href = `https://shop.example.com/products/${product}`;
   const change = (at: number, data: object) => ({ type: 3, data, timestamp: begun + at });
   const move = (i: number) => {
-    const point = { x: 700 - i * 24, y: 90 + i * 8 + Math.round(20 * Math.sin(i / 3)) };
+    const point = { x: 700 - i * 24, y: 56 + i * 8 + Math.round(20 * Math.sin(i / 3)) };
     return change(1000 + i * 250, { source: 1, positions: [{ ...point, id: body.id, timeOffset: 0 }] });
   };
-  const click = (type: number, at: number) => change(at, { source: 2, type, id: button.id, x: 124, y: 280 });
+  const click = (type: number, at: number) => change(at, { source: 2, type, id: button.id, x: 124, y: 240 });
   const texts = [{ id: cart.id, value: "Cart (1)" }];
   const events = [
     { type: 4, data: { href, width: 1200, height: 700 }, timestamp: begun },

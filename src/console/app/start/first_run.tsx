@@ -75,7 +75,7 @@ function ChoosePassword() {
 function Snippets() {
   const { project } = useSession();
   const snippets = writeSnippets(location.origin, project.api_token);
-  const [chosen, setChosen] = useState("curl");
+  const [chosen, setChosen] = useState("Web page");
   const snippet = snippets.find(({ name }) => name === chosen) ?? snippets[0]!;
   return (
     <>
@@ -114,7 +114,8 @@ function Arrivals() {
       <EventList events={events} empty="It appears here by itself, about a second after it was sent." />
       {has && (
         <p>
-          Next: <PageLink to={["live"]}>watch them live</PageLink> or{" "}
+          Next: see the <PageLink to={["overview"]}>overview</PageLink>,{" "}
+          <PageLink to={["live"]}>watch them live</PageLink> or{" "}
           <PageLink to={["explore"]}>explore them</PageLink>.
         </p>
       )}
