@@ -15,7 +15,7 @@ interface PageNode {
 }
 
 const bodyStyle =
-  "font: 18px/1.5 sans-serif; color: #2b2118; background: #faf6f0; margin: 0; padding: 24px 48px; width: 1100px; min-height: 650px";
+  "font: 18px/1.5 sans-serif; color: #2b2118; background: #faf6f0; margin: 0; padding: 24px 48px; min-height: 650px";
 const buttonStyle =
   "padding: 12px 24px; border: 0; border-radius: 8px; background: #a4552a; color: #fff; font: inherit";
 
