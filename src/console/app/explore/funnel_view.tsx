@@ -19,10 +19,12 @@ interface FunnelProps {
   funnels: readonly FunnelStep[][];
   /** The query of the funnel; undefined where no queries may be sent. */
   query: unknown;
+  /** On a dashboard: the table is closed. */
+  small: boolean;
 }
 
 /** How many of those who began came to the end; with a breakdown, each funnel shows its own. */
-export function FunnelView({ funnels, query }: FunnelProps) {
+export function FunnelView({ funnels, query, small }: FunnelProps) {
   const [steps = [], ...others] = funnels;
   const { first, last } = findEnds(steps);
   return (
@@ -39,7 +41,7 @@ export function FunnelView({ funnels, query }: FunnelProps) {
         </div>
       )}
       {funnels.map((funnel, i) => (
-        <OneFunnel key={i} steps={funnel} />
+        <OneFunnel key={i} steps={funnel} small={small} />
       ))}
     </>
   );
@@ -81,7 +83,7 @@ function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
   );
 }
 
-function OneFunnel({ steps }: { steps: FunnelStep[] }) {
+function OneFunnel({ steps, small }: { steps: FunnelStep[]; small: boolean }) {
   const first = steps[0]?.count ?? 0;
   const before = (step: FunnelStep) => steps[step.order - 1]?.count ?? step.count;
   const value = steps[0]?.breakdown_value;
@@ -104,35 +106,39 @@ function OneFunnel({ steps }: { steps: FunnelStep[] }) {
         {steps.map((step) => (
           <li key={step.order}>
             <Cut text={titleStep(step)} lettersMax={stepLettersMax} /> · {numberText(step.count)}
+            {step.order > 0 && ` · ${percentText(step.count, first)}`}
             <a class="track" tabIndex={-1} href={linkStep(step, false)}>
               <div class="bar" style={{ width: `${first === 0 ? 0 : (step.count / first) * 100}%` }} />
             </a>
           </li>
         ))}
       </ul>
-      <Table
-        caption="The steps of the funnel"
-        rows={steps}
-        id={(step) => step.order}
-        columns={({ column, numberColumn }) => [
-          column("Step", (step) => <Cut text={titleStep(step)} lettersMax={stepLettersMax} />),
-          numberColumn("Persons", (step) => (
-            <FigureLink href={linkStep(step, false)}>{numberText(step.count)}</FigureLink>
-          )),
-          numberColumn(
-            "Lost before",
-            (step) =>
-              step.order > 0 && (
-                <FigureLink href={linkStep(step, true)}>{numberText(before(step) - step.count)}</FigureLink>
-              ),
-          ),
-          numberColumn("Of the first", (step) => percentText(step.count, first)),
-          numberColumn("Of the step before", (step) => percentText(step.count, before(step))),
-          numberColumn("Median time", ({ median_conversion_time: time }) =>
-            time === null ? "–" : durationText(time),
-          ),
-        ]}
-      />
+      <details class="numbers" open={!small}>
+        <summary>Numbers</summary>
+        <Table
+          caption="The steps of the funnel"
+          rows={steps}
+          id={(step) => step.order}
+          columns={({ column, numberColumn }) => [
+            column("Step", (step) => <Cut text={titleStep(step)} lettersMax={stepLettersMax} />),
+            numberColumn("Persons", (step) => (
+              <FigureLink href={linkStep(step, false)}>{numberText(step.count)}</FigureLink>
+            )),
+            numberColumn(
+              "Lost before",
+              (step) =>
+                step.order > 0 && (
+                  <FigureLink href={linkStep(step, true)}>{numberText(before(step) - step.count)}</FigureLink>
+                ),
+            ),
+            numberColumn("Of the first", (step) => percentText(step.count, first)),
+            numberColumn("Of the step before", (step) => percentText(step.count, before(step))),
+            numberColumn("Median time", ({ median_conversion_time: time }) =>
+              time === null ? "–" : durationText(time),
+            ),
+          ]}
+        />
+      </details>
     </div>
   );
 }

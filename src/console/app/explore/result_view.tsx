@@ -61,7 +61,7 @@ function Picture(props: ViewProps & TypedResults) {
     case "grid":
       return <RetentionView cohorts={props.results} retentionType={drawing.retentionType} />;
     case "steps":
-      return <FunnelView funnels={toFunnels(props.results)} query={query} />;
+      return <FunnelView funnels={toFunnels(props.results)} query={query} small={small} />;
     case "times":
       return <TimesView times={props.results[0]!} />;
     case "flow":

@@ -30,7 +30,7 @@ function renderFigure(figure: WebFigure, drawn: string, draw: (key: string) => v
   const { key, kind, value, until, isIncreaseBad } = figure;
   const before = until ? until.value : figure.previous;
   // A day that has not ended is compared with the same part of the day before.
-  const change = value !== null && before ? Math.round((100 * (value - before)) / before) : null;
+  const change = value !== null && before ? computeChange(value, before, kind) : null;
   return (
     <div key={key} class="figure">
       <dt class="quiet">
@@ -44,7 +44,7 @@ function renderFigure(figure: WebFigure, drawn: string, draw: (key: string) => v
       </dt>
       <dd class="big">{figureText(value, kind)}</dd>
       <dd class={`change ${chooseTone(change, isIncreaseBad)}`}>
-        {change !== null && signedText(change, " %")}{" "}
+        {change !== null && signedText(change, kind === "percentage" ? " points" : " %")}{" "}
         <span class="quiet">
           {before === null ? "nothing before" : `before: ${figureText(before, kind)}`}
           {untilText(until)}
@@ -52,6 +52,13 @@ function renderFigure(figure: WebFigure, drawn: string, draw: (key: string) => v
       </dd>
     </div>
   );
+}
+
+/** In per cent; of a percentage in points. */
+function computeChange(value: number, before: number, kind: WebFigure["kind"]): number {
+  return kind === "percentage"
+    ? Math.round(10 * (value - before)) / 10
+    : Math.round((100 * (value - before)) / before);
 }
 
 /** Keeps the figures' space until they are loaded. */

@@ -52,7 +52,7 @@ test("a figure has its change against the time before, and says whether that is 
     "Page views90−10 % before: 100",
     "Sessions5 nothing before",
     "Time of a session1 min 1 s±0 % before: 1 min 1 s",
-    "Bounce rate50 %+25 % before: 40 %",
+    "Bounce rate50 %+10 points before: 40 %",
   ]);
   const tones = [...page.document.querySelectorAll(".change")].map(({ className }) => className.trim());
   expect(tones).toEqual(["change better", "change worse", "change", "change", "change worse"]);
