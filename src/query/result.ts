@@ -109,7 +109,8 @@ export interface RetentionCohort {
   /** The start of its interval. */
   date: string;
   /** First the persons of the cohort, then how many of them returned in each later interval. */
-  values: { count: number; label: string }[];
+  values: { count: number; label: string; aggregation_value?: number }[];
+  breakdown_value?: string;
 }
 
 export interface WebFigure {

@@ -178,7 +178,7 @@ export async function queriedProject(sql: Postgres, project_id: number): Promise
 }
 
 /** The time of the project's first event, in ms since 1970; undefined when it has none. */
-async function firstEventMs(run: QueryRunner, project_id: number): Promise<number | undefined> {
+export async function firstEventMs(run: QueryRunner, project_id: number): Promise<number | undefined> {
   const [row] = await run<{ first: string; count: string }>(
     `SELECT toUnixTimestamp64Milli(min(timestamp)) AS first, count() AS count
      FROM event_rows WHERE project_id = {project_id:UInt32}`,

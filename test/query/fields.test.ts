@@ -109,6 +109,7 @@ const retention: Fields = {
   retentionFilter: { totalIntervals: 3, targetEntity: seen, returningEntity: seen },
 };
 const saturday = { ...retention, dateRange: { date_to: "2024-03-30" } };
+const summed = { aggregationType: "sum" };
 const hours = { period: "Hour", totalIntervals: 31, returningEntity: { id: "bought" } };
 const paths: Fields = { kind: "PathsQuery", dateRange };
 const customPaths = { ...paths, pathsFilter: { includeEventTypes: ["custom_event"] } };
@@ -288,6 +289,10 @@ const answered: Record<string, Record<string, Case>> = {
     }),
     ...every(funnel),
     series: changed(funnel, { series: [...funnelSteps, { event: "bought" }] }),
+    aggregation_group_type_index: changed(funnel, { aggregation_group_type_index: 0 }),
+    "funnelsFilter.funnelAggregateByHogQL": within(funnel, "funnelsFilter", {
+      funnelAggregateByHogQL: "properties.plan",
+    }),
     "breakdownFilter.breakdown": changed(funnel, { breakdownFilter: { breakdown: "plan" } }),
     "breakdownFilter.breakdowns": changed(funnel, {
       breakdownFilter: { breakdowns: [{ property: "plan" }] },
@@ -334,7 +339,36 @@ const answered: Record<string, Record<string, Case>> = {
   },
   RetentionQuery: {
     ...every(retention),
+    "dateRange.date_from": changed(retention, {
+      dateRange: { date_from: "2024-03-25", date_to: "2024-03-31" },
+    }),
     "dateRange.date_to": changed(retention, { dateRange: { date_to: "2024-03-30" } }),
+    aggregation_group_type_index: changed(retention, { aggregation_group_type_index: 0 }),
+    "breakdownFilter.breakdown": changed(retention, { breakdownFilter: { breakdown: "plan" } }),
+    "breakdownFilter.breakdowns": changed(retention, {
+      breakdownFilter: { breakdowns: [{ property: "plan" }] },
+    }),
+    "retentionFilter.aggregationType": within(retention, "retentionFilter", summed, {
+      aggregationProperty: "price",
+    }),
+    "retentionFilter.aggregationProperty": within(
+      retention,
+      "retentionFilter",
+      { ...summed, aggregationProperty: "price" },
+      summed,
+    ),
+    "retentionFilter.aggregationPropertyType": within(
+      retention,
+      "retentionFilter",
+      { ...summed, aggregationProperty: "price", aggregationPropertyType: "person" },
+      { ...summed, aggregationProperty: "price" },
+    ),
+    "retentionFilter.retentionCustomBrackets": within(retention, "retentionFilter", {
+      retentionCustomBrackets: [2],
+    }),
+    "retentionFilter.timeWindowMode": within(retention, "retentionFilter", {
+      timeWindowMode: "24_hour_windows",
+    }),
     "dateRange.explicitDate": changed(retention, {
       dateRange: { date_to: "2024-03-31", explicitDate: true },
     }),
@@ -379,6 +413,7 @@ const answered: Record<string, Record<string, Case>> = {
     ...ranges(lifecycle),
     ...every(lifecycle),
     series: changed(lifecycle, { series: [{ event: "bought" }] }),
+    aggregation_group_type_index: changed(lifecycle, { aggregation_group_type_index: 0 }),
     interval: changed(lifecycle, { interval: "week" }),
   },
   StickinessQuery: {
@@ -516,7 +551,6 @@ const refused: Record<string, Record<string, Fields>> = {
   FunnelsQuery: {
     kind: { kind: "Funnel" },
     samplingFactor: { samplingFactor: 0 },
-    aggregation_group_type_index: { aggregation_group_type_index: 0 },
     modifiers: { modifiers: { a: 1 } },
     "compareFilter.compare": { compareFilter: { compare: true } },
     "compareFilter.compare_to": { compareFilter: { compare_to: "-1y" } },
@@ -545,15 +579,14 @@ const refused: Record<string, Record<string, Fields>> = {
     "funnelsFilter.exclusions[].funnelToStep": {
       funnelsFilter: { exclusions: [{ event: "x", funnelFromStep: 0, funnelToStep: 2 }] },
     },
-    "funnelsFilter.funnelAggregateByHogQL": { funnelsFilter: { funnelAggregateByHogQL: "properties.x" } },
   },
   RetentionQuery: {
     kind: { kind: "Retention" },
     samplingFactor: { samplingFactor: "half" },
-    aggregation_group_type_index: { aggregation_group_type_index: 0 },
     modifiers: { modifiers: { a: 1 } },
-    "breakdownFilter.breakdown": { breakdownFilter: { breakdown: "plan" } },
-    "breakdownFilter.breakdowns": { breakdownFilter: { breakdowns: [{ property: "plan" }] } },
+    "breakdownFilter.breakdowns": {
+      breakdownFilter: { breakdowns: [{ property: "plan" }, { property: "price" }] },
+    },
     "retentionFilter.targetEntity.kind": { retentionFilter: { targetEntity: { kind: "ActionsNode" } } },
     "retentionFilter.targetEntity.type": { retentionFilter: { targetEntity: { type: "actions" } } },
     "retentionFilter.targetEntity.table_name": { retentionFilter: { targetEntity: { table_name: "t" } } },
@@ -564,11 +597,16 @@ const refused: Record<string, Record<string, Fields>> = {
       retentionFilter: { targetEntity: { aggregation_target_field: "t" } },
     },
     "retentionFilter.customAggregationTarget": { retentionFilter: { customAggregationTarget: true } },
-    "retentionFilter.aggregationType": { retentionFilter: { aggregationType: "sum" } },
-    "retentionFilter.aggregationProperty": { retentionFilter: { aggregationProperty: "price" } },
+    "retentionFilter.aggregationType": { retentionFilter: { aggregationType: "median" } },
+    "retentionFilter.aggregationPropertyType": { retentionFilter: { aggregationPropertyType: "group" } },
     "retentionFilter.minimumOccurrences": { retentionFilter: { minimumOccurrences: 0 } },
-    "retentionFilter.retentionCustomBrackets": { retentionFilter: { retentionCustomBrackets: [1, 2] } },
-    "retentionFilter.timeWindowMode": { retentionFilter: { timeWindowMode: "24_hour_windows" } },
+    "retentionFilter.cumulative": {
+      retentionFilter: { timeWindowMode: "24_hour_windows", cumulative: true },
+    },
+    "retentionFilter.retentionCustomBrackets": {
+      retentionFilter: { timeWindowMode: "24_hour_windows", retentionCustomBrackets: [1, 2] },
+    },
+    "retentionFilter.timeWindowMode": { retentionFilter: { timeWindowMode: "12_hour_windows" } },
   },
   PathsQuery: {
     kind: { kind: "Paths" },
@@ -587,7 +625,6 @@ const refused: Record<string, Record<string, Fields>> = {
     kind: { kind: "Lifecycle" },
     series: { series: [] },
     samplingFactor: { samplingFactor: 0.1 },
-    aggregation_group_type_index: { aggregation_group_type_index: 0 },
     modifiers: { modifiers: { a: 1 } },
     customAggregationTarget: { customAggregationTarget: true },
     "series[].math": { series: [{ math: "sum", math_property: "price" }] },
@@ -661,8 +698,8 @@ const refused: Record<string, Record<string, Fields>> = {
 /** Fields of one kind that are the same in another, where the other's cases stand for both. */
 const asInTrends = /^(series\[\]|breakdownFilter|funnelsFilter\.exclusions\[\])\./;
 const asTheTarget = /^retentionFilter\.returningEntity\./;
-/** The start of a retention table follows from the number of its intervals, at PostHog as well. */
-const ofNoUse = ["RetentionQuery.dateRange.date_from"];
+/** Fields that change nothing. */
+const ofNoUse: string[] = [];
 
 interface Schema {
   title?: string;

@@ -3,6 +3,7 @@
 
 import fc from "fast-check";
 import type { FunnelStep, RetentionCohort, TrendLine, WebFigure } from "../../src/query/result.ts";
+import { trimCohorts } from "../../src/query/results/figures.ts";
 import {
   type NaiveFunnel,
   type NaiveStep,
@@ -407,7 +408,8 @@ const retention = (retentionType: string) => ({
     returningEntity: { id: "$pageview", type: "events" },
   },
 });
-const grid = (rows: RetentionCohort[]) => rows.map(({ values }) => values.map((one) => one.count));
+const grid = (rows: RetentionCohort[]) =>
+  trimCohorts(rows).map(({ values }) => values.map((one) => one.count));
 
 const others: Body[] = [
   { name: "retention", query: retention("retention_recurring"), of: grid, is: () => retained(false) },

@@ -9,6 +9,9 @@ import type { Entity } from "../parts/figure.ts";
 import type { Draft } from "../store.ts";
 import { type Exclusion, type FunnelOrder, inTime, type Walk } from "./walk.ts";
 
+/** PostHog's expression for a funnel of sessions. */
+export const bySession = "properties.$session_id";
+
 export interface FunnelScope {
   series: readonly Entity[];
   filters: readonly PropertyFilter[];
@@ -22,8 +25,9 @@ export interface FunnelScope {
   touch: "first" | "last" | "all";
   /** The step whose events have the values, where each value has a funnel: others count for all of them. */
   touchStep: number | undefined;
-  /** Whether sessions go through it instead of persons; events without one do not. */
-  isBySession: boolean;
+  /** What goes through it instead of persons: groups of a type or values of an expression; no event without one. */
+  groupIndex: number | undefined;
+  actorText: string | undefined;
 }
 
 /**
@@ -31,9 +35,11 @@ export interface FunnelScope {
  * @param bucket the index of an event's interval, as an expression, where it is needed.
  */
 export function stepRows(draft: Draft, scope: FunnelScope, breakdown: Breakdown | undefined, bucket = "0") {
-  const { series: steps, filters, span, order, exclusions, isBySession } = scope;
-  const inSession = isBySession ? ` AND ${sessionOfEvent} != ''` : "";
-  const where = `${draft.spanCondition(span)} AND ${draft.filterCondition(filters)}${inSession}`;
+  const { series: steps, filters, span, order, exclusions, groupIndex, actorText } = scope;
+  const isOfPersons = groupIndex === undefined && actorText === undefined;
+  const actor = isOfPersons ? "person_id" : selectActor(draft, scope);
+  const known = isOfPersons ? "" : ` AND ${actor} IS NOT NULL`;
+  const where = `${draft.spanCondition(span)} AND ${draft.filterCondition(filters)}${known}`;
   const conditions = steps.map((step) => draft.entityCondition(step));
   const mask = conditions.map((condition, i) => `bitShiftLeft(toUInt32(${condition}), ${i})`).join(" + ");
   const bans = exclusions.map(({ entity, from, to }) => {
@@ -42,17 +48,23 @@ export function stepRows(draft: Draft, scope: FunnelScope, breakdown: Breakdown 
     return `if(${condition}, ${2 ** to - 2 ** from}, 0)`;
   });
   const hits = order === "strict" ? "1" : `(${conditions.join(" OR ")})`;
-  const withPersons = !isBySession || (breakdown !== undefined && needsPersons(breakdown));
+  const withPersons = isOfPersons || (breakdown !== undefined && needsPersons(breakdown));
   const rows = `${draft.eventTable(filters, withPersons)} WHERE ${where} AND ${hits}`;
   const { from, value } = breakdown ? breakdownRows(draft, rows, breakdown) : { from: rows, value: "NULL" };
   // Times are in µs from a second before the span, so that 0 means none.
   const origin = "toUnixTimestamp64Micro(toDateTime64({from:String}, 6, 'UTC')) - 1000000";
   const ban = bans.reduce((left, right) => `bitOr(${left}, ${right})`, "0");
-  const text = `SELECT ${isBySession ? sessionOfEvent : "person_id"} AS actor,
+  const text = `SELECT ${actor} AS actor,
     toUInt32(${mask}) AS mask, toUInt32(${ban}) AS ban,
     toUnixTimestamp64Micro(timestamp) - (${origin}) AS at,
     toInt32(${bucket}) AS bucket, ${value} AS value FROM ${from}`;
   return breakdown && scope.touchStep !== undefined ? spreadValues(text, scope.touchStep) : text;
+}
+
+function selectActor(draft: Draft, { groupIndex, actorText }: FunnelScope): string {
+  if (groupIndex !== undefined) return draft.groupKey(groupIndex);
+  const value = actorText === bySession ? sessionOfEvent : draft.expressions!.value(actorText!);
+  return `nullIf(${value}, '')`;
 }
 
 /** The rows once for each value that the actor's events of a step have; for others, such an event is no such step. */

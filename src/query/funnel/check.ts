@@ -7,6 +7,7 @@ import { readBreakdown } from "../parts/breakdown.ts";
 import { readNodeFilters, readSeries, refuseBreakdown, refuseField, shownName } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import * as part from "../parts/model.ts";
+import { bySession } from "./attempts.ts";
 import { type FunnelOrder, planWalk } from "./walk.ts";
 
 const stepIndex = integer({ minimum: 0, maximum: queryLimits.querySeriesMax - 1 });
@@ -22,6 +23,7 @@ export const funnelsModel = strictModel("FunnelsQuery", {
   series: part.seriesList(2),
   interval: part.interval,
   ...part.insightFields,
+  aggregation_group_type_index: part.groupTypeIndex,
   breakdownFilter: part.breakdownFilter,
   compareFilter: part.maybe(
     strictModel("FunnelCompareFilter", {
@@ -42,7 +44,7 @@ export const funnelsModel = strictModel("FunnelsQuery", {
       funnelWindowInterval: part.maybe(integer({ minimum: 1, maximum: 100_000 })),
       funnelWindowIntervalUnit: part.maybe(choice(["second", "minute", "hour", "day", "week", "month"])),
       exclusions: part.maybe(part.list(exclusion, { maxItems: queryLimits.querySeriesMax })),
-      funnelAggregateByHogQL: part.maybe(text({ blank: true })),
+      funnelAggregateByHogQL: part.maybe(text({ blank: true, maxLength: queryLimits.expressionCharsMax })),
       customAggregationTarget: part.unanswered("A table of a data warehouse"),
       ...part.unreadFields(
         part.drawing,
@@ -63,9 +65,10 @@ export function checkFunnel(query: FunnelsQuery, attr: string) {
   const all = query.series.map((node, i) => checkStep(node, `${attr}__series__${i}`));
   const { funnelOrderType, funnelVizType, breakdownAttributionType, funnelAggregateByHogQL } =
     query.funnelsFilter ?? {};
-  const actor = funnelAggregateByHogQL || "person_id";
-  if (actor !== "person_id" && actor !== bySession)
-    refuseField("Aggregating by other SQL", `${attr}__funnelsFilter__funnelAggregateByHogQL`);
+  const groupIndex = query.aggregation_group_type_index ?? undefined;
+  const expression = groupIndex === undefined ? funnelAggregateByHogQL?.trim() : undefined;
+  const actorText = expression === "person_id" ? undefined : expression || undefined;
+  const isOfSql = actorText !== undefined && actorText !== bySession;
   const order = (funnelOrderType ?? "ordered") as FunnelOrder;
   const result = results[(funnelVizType ?? "steps") as keyof typeof results];
   const range = stepsBetween(query, `${attr}__funnelsFilter`);
@@ -95,12 +98,11 @@ export function checkFunnel(query: FunnelsQuery, attr: string) {
     entities: [...all, ...exclusions.map(({ entity }) => entity)],
     touch: touches[breakdownAttributionType ?? "first_touch"],
     touchStep: readTouchStep(query, attr),
-    isBySession: actor === bySession,
+    groupIndex,
+    actorText,
+    maths: isOfSql ? [{ text: actorText, attr: `${attr}__funnelsFilter__funnelAggregateByHogQL` }] : [],
   };
 }
-
-/** PostHog's expression for a funnel of sessions. */
-const bySession = "properties.$session_id";
 
 const touches = { first_touch: "first", last_touch: "last", all_events: "all", step: "all" } as const;
 

@@ -41,7 +41,8 @@ export const funnelsKind = queryKind({
       const { breakdown, result } = checked;
       if (result === "times")
         noFigure(figure, "funnelStep", "Steps and trends have lists of persons; times do not.");
-      if (checked.isBySession) noFigure(figure, "funnelStep", "Sessions of a funnel are not listed.");
+      if (checked.groupIndex !== undefined || checked.actorText !== undefined)
+        noFigure(figure, "funnelStep", "Only the persons of a funnel are listed.");
       const scope = await buildScope(context, checked);
       const part = result === "steps" ? stepPart(checked, figure) : trendPart(context, scope, figure);
       const value = figure.funnelStepBreakdown ?? undefined;

@@ -6,15 +6,15 @@ import { addIntervals } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personsWhere } from "../parts/behind_store.ts";
 import { noFigure, shownName } from "../parts/figure.ts";
-import { type CheckedPersons, checkPersons, nameStarts, seriesLine } from "../parts/lines.ts";
+import { checkPersons, nameStarts, seriesLine } from "../parts/lines.ts";
 import * as part from "../parts/model.ts";
 import { figureBucket, type Period, readPeriods } from "../parts/periods.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
-import { countStatuses, statuses, statusText } from "./store.ts";
+import { type CheckedLifecycle, countStatuses, statuses, statusText } from "./store.ts";
 
 /** The period until the end of its last interval, as at PostHog, unless the range is explicit. */
-async function wholePeriod(context: QueryContext, checked: CheckedPersons): Promise<Period> {
+async function wholePeriod(context: QueryContext, checked: CheckedLifecycle): Promise<Period> {
   const period = await readPeriods(context, checked);
   if (checked.query.dateRange?.explicitDate) return period;
   const to = addIntervals(checked.interval, period.starts.at(-1)!, 1);
@@ -27,6 +27,7 @@ export const lifecycleKind = queryKind({
     series: part.seriesList(1, 1),
     interval: part.interval,
     ...part.insightFields,
+    aggregation_group_type_index: part.groupTypeIndex,
     customAggregationTarget: part.unanswered("A table of a data warehouse"),
     ...part.unreadFields(part.drawing, "lifecycleFilter"),
   }),
@@ -57,6 +58,8 @@ export const lifecycleKind = queryKind({
     takes: ["day", "status"],
     /** Lists those of the whole time without a day, of any status without one. */
     of: async (context, checked, figure) => {
+      if (typeof checked.query.aggregation_group_type_index === "number")
+        noFigure(figure, "status", "Only the persons of a number are listed.");
       const period = await wholePeriod(context, checked);
       const { day = null, status = null } = figure;
       if (status !== null && !statuses.some((name) => name === status))

@@ -1,10 +1,15 @@
 // The statement of a lifecycle: persons by interval and status.
 
+import { groupTypeAt } from "../../storage/events/group_columns.ts";
 import { addIntervals, type DateSpan, isBefore } from "../date_range.ts";
 import { personCounts } from "../parts/behind_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
-import type { CheckedPersons } from "../parts/lines.ts";
+import type { CheckedPersons, PersonsQuery } from "../parts/lines.ts";
 import { Draft, type QueryContext } from "../store.ts";
+
+export type CheckedLifecycle = CheckedPersons<
+  PersonsQuery & { aggregation_group_type_index?: number | null }
+>;
 
 /** PostHog's order. */
 export const statuses = ["new", "returning", "resurrecting", "dormant"] as const;
@@ -31,7 +36,7 @@ export async function countStatuses(...parts: Parameters<typeof statusText>) {
  */
 export function statusText(
   context: QueryContext,
-  { interval, series: [series], filters }: CheckedPersons,
+  { interval, series: [series], filters, query }: CheckedLifecycle,
   starts: readonly Temporal.ZonedDateTime[],
   { from, to }: DateSpan,
   readsFirsts = true,
@@ -53,21 +58,31 @@ export function statusText(
     draft.bucketIndex(interval, before, column),
   );
   const none = "toDateTime64(0, 6, 'UTC')";
-  const firsts = readsFirsts
-    ? {
-        id: "any(distinct_id) AS own_id,",
-        born: `f.first_at != ${none}, toInt32(${came}),`,
-        joined: `LEFT ANY JOIN (
+  const groupIndex = query.aggregation_group_type_index ?? undefined;
+  const isOfPersons = groupIndex === undefined;
+  const actor = isOfPersons ? "person_id" : draft.groupKey(groupIndex);
+  const known = isOfPersons ? "" : ` AND ${actor} IS NOT NULL`;
+  const births = isOfPersons
+    ? `SELECT person_id AS own, min(created_at) AS born_at FROM person_distinct_ids
+           WHERE project_id = {project_id:UInt32} GROUP BY own`
+    : `SELECT group_key AS own, created_at AS born_at FROM groups
+           WHERE project_id = {project_id:UInt32} AND group_type = ${groupTypeAt("{group_index:UInt8}")}`;
+  const firsts =
+    readsFirsts && isOfPersons
+      ? {
+          id: "any(distinct_id) AS own_id,",
+          born: `f.first_at != ${none}, toInt32(${came}),`,
+          joined: `LEFT ANY JOIN (
            SELECT distinct_id, min(timestamp) AS first_at FROM stored_events
            WHERE project_id = {project_id:UInt32} AND timestamp < toDateTime64({to:String}, 6, 'UTC')
              AND distinct_id GLOBAL IN (SELECT distinct_id FROM ${draft.eventTable(filters)} WHERE ${span} AND ${which})
            GROUP BY distinct_id
          ) AS f ON a.own_id = f.distinct_id`,
-      }
-    : { id: "", born: "", joined: "" };
+        }
+      : { id: "", born: "", joined: "" };
   draft.params["count"] = starts.length;
-  const text = `SELECT person_id, toInt32(one.1 - 1) AS bucket, one.2 AS status, born = -2 AS unborn FROM (
-       SELECT person_id, born, arrayJoin(arrayConcat(
+  const text = `SELECT actor AS person_id, toInt32(one.1 - 1) AS bucket, one.2 AS status, born = -2 AS unborn FROM (
+       SELECT actor, born, arrayJoin(arrayConcat(
          arrayMap(
            (at, before) -> (at, multiIf(at = born, 'new', at = before + 1, 'returning', 'resurrecting')),
            active, arrayPushFront(arrayPopBack(active), toInt32(-2))),
@@ -76,16 +91,15 @@ export function statusText(
            arrayFilter((at, next) -> next != at + 1, active, arrayPushBack(arrayPopFront(active), toInt32(-2))))
        )) AS one
        FROM (
-         SELECT a.person_id AS person_id, a.active AS active,
+         SELECT a.actor AS actor, a.active AS active,
            multiIf(p.born_at != ${none}, toInt32(${born}), ${firsts.born} toInt32(-2)) AS born
          FROM (
-           SELECT person_id, ${firsts.id} arraySort(groupUniqArray(toInt32(${active}))) AS active
-           FROM ${draft.eventTable(filters, true)} WHERE ${span} AND ${which} GROUP BY person_id
+           SELECT ${actor} AS actor, ${firsts.id} arraySort(groupUniqArray(toInt32(${active}))) AS active
+           FROM ${draft.eventTable(filters, isOfPersons)} WHERE ${span} AND ${which}${known} GROUP BY actor
          ) AS a
          LEFT ANY JOIN (
-           SELECT person_id, min(created_at) AS born_at FROM person_distinct_ids
-           WHERE project_id = {project_id:UInt32} GROUP BY person_id
-         ) AS p ON a.person_id = p.person_id
+           ${births}
+         ) AS p ON a.actor = p.own
          ${firsts.joined}))
      WHERE bucket >= 0 AND bucket < {count:Int32}`;
   return { text, params: draft.params };

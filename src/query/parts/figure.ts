@@ -133,6 +133,11 @@ export function isGiven(value: unknown): boolean {
   return !(Array.isArray(value) && value.length === 0);
 }
 
+/** A property of persons as a number, in SQL. */
+export function personNumber(property: string): string {
+  return `toFloat(person.properties['${property.replaceAll(/[\\']/g, String.raw`\$&`)}'])`;
+}
+
 /** The name of an entity in titles. */
 export function shownName({ name, custom_name }: Pick<Entity, "name" | "custom_name">): string {
   return custom_name ?? (name === "$pageview" ? "Pageview" : name);

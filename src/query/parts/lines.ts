@@ -71,7 +71,7 @@ function timeLabel(at: Temporal.ZonedDateTime, interval: Interval): string {
   return `${day} ${at.toPlainTime().toString({ smallestUnit })}`;
 }
 
-interface PersonsQuery {
+export interface PersonsQuery {
   series: EventsNode[];
   interval?: string | null;
   dateRange?: DateRange;

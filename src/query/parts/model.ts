@@ -42,6 +42,7 @@ export const maths = wordsIn(`
 
 const intervals = ["second", "minute", "hour", "day", "week", "month", "quarter", "year"] as const;
 export const interval = maybe(field.choice(intervals));
+export const groupTypeIndex = maybe(field.integer({ minimum: 0, maximum: 4 }));
 
 export const compareFilter = maybe(
   field.strictModel("CompareFilter", {
@@ -84,7 +85,7 @@ export const node = field.strictModel("EventsNode", {
   custom_name: maybe(field.text({ blank: true, maxLength: 400 })),
   math: maybe(field.choice(maths)),
   math_property: maybe(field.text()),
-  math_group_type_index: maybe(field.integer({ minimum: 0, maximum: 4 })),
+  math_group_type_index: groupTypeIndex,
   math_property_type: maybe(
     field.choice(["event_properties", "person_properties", "session_properties"], {
       description: "Whose property the math is of; an event's by default.",
@@ -109,9 +110,7 @@ export const dateRange = maybe(
   field.strictModel("DateRange", {
     ...dates,
     explicitDate: maybe(field.flag()),
-    excludeIncompletePeriods: maybe(
-      field.flag({ description: "Only whole intervals that are over, if there are any." }),
-    ),
+    excludeIncompletePeriods: maybe(field.flag({ description: "Only intervals that are over, if any." })),
     daysOfWeek: maybe(
       Type.Array(field.integer({ minimum: 1, maximum: 7 }), {
         maxItems: 7,
@@ -141,7 +140,7 @@ const breakdown = field.strictModel("Breakdown", {
   type: maybe(field.choice(breakdownTypes)),
   normalize_url: maybe(field.flag()),
   histogram_bin_count: binCount,
-  group_type_index: maybe(field.integer({ minimum: 0, maximum: 4 })),
+  group_type_index: groupTypeIndex,
 });
 
 export const breakdownFilter = maybe(
@@ -154,7 +153,7 @@ export const breakdownFilter = maybe(
     breakdown_hide_other_aggregation: maybe(field.flag()),
     breakdowns: maybe(Type.Array(breakdown)),
     breakdown_histogram_bin_count: binCount,
-    breakdown_group_type_index: maybe(field.integer({ minimum: 0, maximum: 4 })),
+    breakdown_group_type_index: groupTypeIndex,
     breakdown_normalize_url: maybe(field.flag()),
     breakdown_path_cleaning: unanswered("A breakdown by cleaned paths"),
   }),

@@ -144,12 +144,29 @@ export function wallClockAt(ms: number, timeZone: string): number {
   return new Date(`${format.format(ms).replace(" ", "T")}Z`).getTime() / 1000;
 }
 
+/** The intervals that a row or column of a retention table lies behind the first one: `Day 3`, `Day 1-4`. */
+const readOffset = (label = ""): number => Number(label.split(/[ -]/).at(-1));
+
+/** The rows without the columns that lie behind the last one's interval: replies have them, with nobody. */
+export function trimCohorts(cohorts: readonly RetentionCohort[]): RetentionCohort[] {
+  const last = Math.max(...cohorts.map(({ label }) => readOffset(label)));
+  return cohorts.map((cohort) => {
+    const { label, values } = cohort;
+    return { ...cohort, values: values.filter((cell) => readOffset(label) + readOffset(cell.label) <= last) };
+  });
+}
+
 /** Whether a cell of a retention table is of the interval that is not over. @param now by wallClockAt(). */
 export function markUnfinished(cohorts: readonly RetentionCohort[], now: number) {
-  const last = cohorts.length - 1;
-  const isOpen = unfinishedAt(toTimes(cohorts.map(({ date }) => date.slice(0, 19))), now) === last;
-  // The last cell of each row is of the last interval.
-  return { isOpen, isUnfinished: (row: number, column: number) => isOpen && row + column === last };
+  const last = readOffset(cohorts.at(-1)?.label);
+  // With a breakdown each value has such rows.
+  const starts = cohorts.slice(-last - 1).map(({ date }) => date.slice(0, 19));
+  const isOpen = unfinishedAt(toTimes(starts), now) === last;
+  const isUnfinished = (row: number, column: number): boolean => {
+    const { label, values } = cohorts[row]!;
+    return isOpen && readOffset(label) + readOffset(values[column]?.label) === last;
+  };
+  return { isOpen, isUnfinished };
 }
 
 /** How many came back in an interval, and of how many, of all rows where it is over. @param column 1: the next one. */

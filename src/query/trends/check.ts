@@ -6,7 +6,7 @@ import { choice, type CreateInput, integer, strictModel, text } from "../../http
 import { findRefusal } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
 import { readBreakdown } from "../parts/breakdown.ts";
-import { readNodeFilters, readSeries } from "../parts/figure.ts";
+import { personNumber, readNodeFilters, readSeries } from "../parts/figure.ts";
 import type { EventsNode, Interval } from "../parts/model.ts";
 import * as part from "../parts/model.ts";
 import { type Formula, readFormula } from "./formula.ts";
@@ -97,8 +97,7 @@ export const isOfPersons = ({ math, math_property_type: type }: EventsNode): boo
 /** Numbers that are not of the events themselves, in SQL: of their sessions or persons. */
 export function furtherNumber(node: EventsNode): string | undefined {
   if (countsSessions(node)) return "session.$session_duration";
-  const key = (node.math_property ?? "").replaceAll(/[\\']/g, String.raw`\$&`);
-  return isOfPersons(node) ? `toFloat(person.properties['${key}'])` : undefined;
+  return isOfPersons(node) ? personNumber(node.math_property ?? "") : undefined;
 }
 
 /** PostHog's three ways to write them: the newest that is not empty counts. */

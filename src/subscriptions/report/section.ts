@@ -16,6 +16,7 @@ import {
   readFigures,
   type ResultFigure,
   sumLine,
+  trimCohorts,
   wallClockAt,
 } from "../../query/results/figures.ts";
 import { subscriptionLimits } from "../limits.ts";
@@ -248,23 +249,30 @@ function stepName({ custom_name, name }: FunnelStep, i: number): string {
 }
 
 /** An interval that is not over counts in no percentage. */
-function retentionContent(results: Results<"grid">, { computed_at, timezone = "UTC" }: InsightView): Content {
+function retentionContent(cohorts: Results<"grid">, { computed_at, timezone = "UTC" }: InsightView): Content {
+  const results = trimCohorts(cohorts);
   const now = computed_at ? wallClockAt(Date.parse(computed_at), timezone) : Number.POSITIVE_INFINITY;
   const { isUnfinished } = markUnfinished(results, now);
-  const names = results.map(({ label }) => toLabel(label));
-  const periods = Math.max(0, ...results.map(({ values }) => values.length));
+  const periodNames = (results[0]?.values ?? []).map(({ label }) => toLabel(label));
+  const periods = periodNames.length;
   const curve = Array.from({ length: periods }, (_, i) => countReturned(results, i, now))
     .filter(({ began }, i) => i === 0 || began > 0)
     .map(({ began, back }) => toPercent(back, began));
-  const periodNames = Array.from({ length: periods }, (_, i) => names[i] ?? String(i));
   const columnNames = periodNames.slice(0, subscriptionLimits.reportColumnsMax + 1);
-  const rows = results.map(({ date, values: [size = { count: 0 }, ...later] }, row): Cell[] => {
-    const percents = columnNames.slice(1).map((_, i) => {
-      const percent = `${toPercent(later[i]?.count ?? 0, size.count)}%`;
-      return i >= later.length ? "" : isUnfinished(row, i + 1) ? `${percent} so far` : percent;
-    });
-    return [readDay(date) ?? names[row]!, size.count, ...percents];
-  });
+  const rows = results.map(
+    ({ date, label, breakdown_value, values: [size = { count: 0 }, ...later] }, row): Cell[] => {
+      const percents = columnNames.slice(1).map((_, i) => {
+        const percent = `${toPercent(later[i]?.count ?? 0, size.count)}%`;
+        return i >= later.length ? "" : isUnfinished(row, i + 1) ? `${percent} so far` : percent;
+      });
+      const name = readDay(date) ?? toLabel(label);
+      return [
+        breakdown_value === undefined ? name : `${toLabel(breakdown_value || "None")} · ${name}`,
+        size.count,
+        ...percents,
+      ];
+    },
+  );
   return {
     figures: curve.slice(1, 2).map((value): Figure => {
       return { label: `came back: ${columnNames[1]}`, value, unit: "%", before: null };

@@ -7,6 +7,7 @@ import {
   readFigures,
   toTimes,
   toTotalsQuery,
+  trimCohorts,
   unfinishedAt,
   wallClockAt,
 } from "../../../src/query/results/figures.ts";
@@ -74,12 +75,20 @@ test("who came back is counted in intervals that are over", () => {
   const cohorts = ["2026-03-01", "2026-03-02", "2026-03-03"].map((date, row) => ({
     date: `${date}T00:00:00+01:00`,
     label: `Day ${row}`,
-    values: [100, 50, 10].slice(0, 3 - row).map((count) => ({ count, label: "" })),
+    values: [100, 50, 10].slice(0, 3 - row).map((count, i) => ({ count, label: `Day ${i}` })),
   }));
   const now = wallClockAt(Date.parse("2026-03-03T12:00:00Z"), "Europe/Berlin");
   expect(countReturned(cohorts, 1, now)).toEqual({ began: 100, back: 50 });
   expect(countReturned(cohorts, 1, now + 86_400)).toEqual({ began: 200, back: 100 });
   expect(markUnfinished(cohorts, now).isUnfinished(1, 1)).toBe(true);
+  // Of each value of a breakdown, too; what lies behind the last interval is in no row.
+  const beyond = cohorts.map((cohort) => {
+    const values = ["Day 0", "Day 1", "Day 2-3"].map((label) => ({ count: 1, label }));
+    return { ...cohort, breakdown_value: "US", values };
+  });
+  const trimmed = trimCohorts([...cohorts, ...beyond]);
+  expect(trimmed.map(({ values }) => values.length)).toEqual([3, 2, 1, 2, 2, 1]);
+  expect(markUnfinished(trimmed, now).isUnfinished(4, 1)).toBe(true);
 });
 
 test("an hour that clocks show twice is half an interval later", () => {

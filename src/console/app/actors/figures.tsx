@@ -76,13 +76,19 @@ export function stepPersons(
  */
 export function cellPersons(
   query: Fields,
-  { row, column, last }: { row: number; column: number; last: string },
+  { row, column, last, value }: { row: number; column: number; last: string; value?: string | undefined },
 ): PersonsQuery | undefined {
   if (query["kind"] !== "RetentionQuery" || countsGroups(query)) return undefined;
   const isHourly = toFields(query["retentionFilter"])["period"] === "Hour";
-  const source = isHourly ? query : { ...query, dateRange: { date_to: last.slice(0, 10) } };
+  const dateRange = { ...toFields(query["dateRange"]), date_to: last.slice(0, 10) };
+  const source = isHourly ? query : { ...query, dateRange };
   return {
-    source: { kind: "InsightActorsQuery", source, interval: row },
+    source: {
+      kind: "InsightActorsQuery",
+      source,
+      interval: row,
+      ...(value !== undefined && { breakdown: [value] }),
+    },
     ...(column > 0 && { properties: [{ type: "hogql", key: `has(appearances, ${column})` }] }),
   };
 }

@@ -12,7 +12,7 @@ import {
   type WebFigure,
 } from "../../../query/result.ts";
 import { nameColumns } from "../../../query/results/chart_rows.ts";
-import { type DrawnLine, isTotals } from "../../../query/results/figures.ts";
+import { type DrawnLine, isTotals, trimCohorts } from "../../../query/results/figures.ts";
 import { nameTimes } from "../ui/chart/intervals.ts";
 import type { Cell, TableData } from "../ui/csv.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
@@ -158,12 +158,17 @@ function funnelTable(funnels: readonly FunnelStep[][]): TableData {
   return { name: "funnel", columns: isBrokenDown ? ["Value", ...columns] : columns, rows };
 }
 
-function cohortsTable(cohorts: readonly RetentionCohort[]): TableData {
-  const rows = cohorts.map(({ values }) => values);
-  const [longest = []] = rows.toSorted((left, right) => right.length - left.length);
+function cohortsTable(all: readonly RetentionCohort[]): TableData {
+  const cohorts = trimCohorts(all);
+  const labels = all[0]?.values.map(({ label }) => label) ?? [];
+  const isBroken = all[0]?.breakdown_value !== undefined;
   return {
     name: "retention",
-    columns: ["Interval", ...longest.map(({ label }) => label)],
-    rows: cohorts.map(({ date, values }) => [date, ...longest.map((_, i) => values[i]?.count)]),
+    columns: [...(isBroken ? ["Value"] : []), "Interval", ...labels],
+    rows: cohorts.map(({ date, values, breakdown_value }) => [
+      ...(isBroken ? [breakdown_value] : []),
+      date,
+      ...labels.map((_, i) => values[i]?.count),
+    ]),
   };
 }

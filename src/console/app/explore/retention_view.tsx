@@ -1,7 +1,7 @@
 // Persons by the interval in which they did something, and how many of them came back.
 
 import type { RetentionCohort } from "../../../query/result.ts";
-import { countReturned, markUnfinished, wallClockAt } from "../../../query/results/figures.ts";
+import { countReturned, markUnfinished, trimCohorts, wallClockAt } from "../../../query/results/figures.ts";
 import { cellPersons, useFigureHref } from "../actors/figures.tsx";
 import { nowMs } from "../clock.ts";
 import { useZone } from "../session/session.ts";
@@ -23,13 +23,16 @@ const kindsOfRetention: Readonly<Record<string, readonly [head: string, sentence
   ],
 };
 
-export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
+export function RetentionView({ cohorts: all, retentionType = "" }: RetentionProps) {
+  const cohorts = trimCohorts(all);
   const [head, sentence] = kindsOfRetention[retentionType] ?? ["Interval", "Persons who came back."];
   const hrefOfFigure = useFigureHref();
   const now = wallClockAt(nowMs(), useZone());
   const isHourly = cohorts[0]?.label.startsWith("Hour") === true;
-  const longest = Math.max(...cohorts.map(({ values }) => values.length));
-  const offsets = Array.from({ length: longest }, (_, i) => i);
+  const offsets = (all[0]?.values ?? []).map((_, i) => i);
+  const rowsOfValue = cohorts.filter(
+    ({ breakdown_value: value }) => value === all[0]?.breakdown_value,
+  ).length;
   const { isOpen, isUnfinished } = markUnfinished(cohorts, now);
   return (
     <>
@@ -43,22 +46,24 @@ export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
               <th scope="col">{head}</th>
               {offsets.map((i) => (
                 <th key={i} scope="col" class="number">
-                  {cohorts[0]?.values[i]?.label ?? i}
+                  {all[0]?.values[i]?.label ?? i}
                 </th>
               ))}
             </tr>
           </thead>
           <tbody>
-            {cohorts.map(({ date, values }, row) => {
-              const name = dayText(date.slice(0, isHourly ? 16 : 10));
+            {cohorts.map(({ date, values, breakdown_value: value }, row) => {
+              const begin = dayText(date.slice(0, isHourly ? 16 : 10));
+              const name = value === undefined ? begin : `${value || "None"} · ${begin}`;
               const hrefAt = (column: number) =>
                 hrefOfFigure(
-                  (query) => cellPersons(query, { row, column, last: cohorts.at(-1)!.date }),
+                  (query) =>
+                    cellPersons(query, { row: row % rowsOfValue, column, last: cohorts.at(-1)!.date, value }),
                   `${head} ${name}, ${values[column]?.label ?? column}`,
                   values[column]?.count,
                 );
               return (
-                <tr key={date}>
+                <tr key={name}>
                   <th scope="row">{name}</th>
                   {offsets.map((i) =>
                     renderCell(values[i]?.count, values[0]?.count, isUnfinished(row, i), hrefAt(i)),

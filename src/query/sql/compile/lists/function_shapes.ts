@@ -1,9 +1,13 @@
 // Functions whose SQL is no plain call in the engine, and those that are refused, with the reason.
 
+import { limits } from "../../../../core/limits.ts";
+import { wordsIn } from "../../../../core/words.ts";
+import { countSteps } from "../../../../storage/events/pattern_steps.ts";
 import type { CallNode } from "../../tree.ts";
 import { condition } from "../compare.ts";
-import { asType } from "../draft.ts";
+import { asType, constantSql, type SqlDraft, toMidnight } from "../draft.ts";
 import { quotedName, refuse, type Sql, type SqlType } from "../value.ts";
+import { checkArguments } from "./arguments.ts";
 import { anyNull, makeSql, momentShapes, type Shape, shape } from "./moment_shapes.ts";
 
 /** A conversion that yields null for what cannot be converted. */
@@ -55,6 +59,27 @@ function membersIn(name: "hasAny" | "hasAll", args: readonly Sql[]): Sql {
   return makeSql(isKnown ? `${name}(${one}, ${two})` : hashed, "boolean", false);
 }
 
+/** A list of patterns, searched one after the other: the engine's own search for several takes what RE2 does not. */
+function listMatches([text]: readonly Sql[], at: CallNode, draft: SqlDraft): string[] {
+  const list = at.args[1];
+  const patterns = list?.node === "Array" || list?.node === "Tuple" ? list.exprs : [];
+  if (patterns.length === 0) refuse("The patterns are a list of texts of the query.", at);
+  const checked = patterns.map((item) =>
+    constantSql(draft, item.node === "Constant" ? item.value : null, item),
+  );
+  const bounded = checkArguments(draft, { args: "r*", name: at.name }, checked, at);
+  const steps = bounded.reduce((sum, { constant }) => sum + countSteps(String(constant)), 0);
+  if (steps > limits.patternStepsMax)
+    refuse(`Patterns with their repetitions have at most ${limits.patternStepsMax} steps.`, at);
+  const searched = text!.nullable ? `ifNull(${text!.sql}, '')` : text!.sql;
+  return bounded.map(({ sql }) => `match(${searched}, ${sql})`);
+}
+
+/** The start of the windows of a moment, of one length; those that begin at every `step` have several. */
+function windowStart([moment, step]: readonly Sql[]): string {
+  return `toStartOfInterval(${toMidnight(moment!).sql}, ${step!.sql})`;
+}
+
 /** Keyed by their names in small letters. */
 export const functionShapes: Readonly<Record<string, Shape>> = {
   ...momentShapes,
@@ -80,6 +105,25 @@ export const functionShapes: Readonly<Record<string, Shape>> = {
   jsonextract: shape("jt|jv*t", jsonExtract),
   hasany: shape("vv", (_, args) => membersIn("hasAny", args)),
   hasall: shape("vv", (_, args) => membersIn("hasAll", args)),
+  multimatchany: shape("vk", (draft, args, at) =>
+    makeSql(`toBool(${listMatches(args, at, draft).join(" OR ")})`, "boolean", false),
+  ),
+  multimatchanyindex: shape("vk", (draft, args, at) => {
+    const found = listMatches(args, at, draft).map((match, i) => `${match}, ${i + 1}`);
+    return makeSql(`multiIf(${found.join(", ")}, 0)`, "number", false);
+  }),
+  multimatchallindices: shape("vk", (draft, args, at) => {
+    const found = listMatches(args, at, draft).map((match, i) => `if(${match}, ${i + 1}, 0)`);
+    return makeSql(`arrayFilter(i -> i > 0, [${found.join(", ")}])`, "array", false);
+  }),
+  tumblestart: shape("vv", (_, args) => makeSql(windowStart(args), "datetime", anyNull(args))),
+  tumbleend: shape("vv", (_, args) =>
+    makeSql(`(${windowStart(args)} + ${args[1]!.sql})`, "datetime", anyNull(args)),
+  ),
+  tumble: shape("vv", (_, args) => {
+    const start = windowStart(args);
+    return makeSql(`(${start}, ${start} + ${args[1]!.sql})`, "unknown", false);
+  }),
   split_part: shape("vvv", (_, [text, by, at]) => {
     const parts = `splitByString(${by!.sql}, ${text!.nullable ? `ifNull(${text!.sql}, '')` : text!.sql})`;
     return makeSql(`arrayElement(${parts}, ${at!.sql})`, "string", false);
@@ -98,6 +142,15 @@ const reasons: Readonly<Record<string, string>> = {
   arrayfold: "It works too long on one row.",
   arrayreduce: "Aggregate after ARRAY JOIN instead.",
   sparkline: "It draws in PostHog's own pages only.",
+  hop: "An event is in several of its windows: use tumble().",
+  hopstart: "An event is in several of its windows: use tumbleStart().",
+  hopend: "An event is in several of its windows: use tumbleEnd().",
+  ...Object.fromEntries(
+    wordsIn("multifuzzymatchany multifuzzymatchanyindex multifuzzymatchallindices").map((name) => [
+      name,
+      "It works too long on one row: use multiMatchAny().",
+    ]),
+  ),
   recordingbutton: "It draws in PostHog's own pages only.",
 };
 

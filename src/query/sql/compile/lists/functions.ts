@@ -175,6 +175,7 @@ date vvv isNumeric: makeDate make_date=makeDate
 array ?v*: array
 unknown ?v*: tuple map
 array g?gg isNumeric: range
+array -: emptyArrayString emptyArrayInt64 emptyArrayFloat64 emptyArrayDate emptyArrayDateTime emptyArrayUInt8
 array vv*: arrayConcat arrayMap arrayFilter arrayFill arrayReverseFill arraySplit arrayReverseSplit arrayZip
 array v*: arraySort arrayReverseSort arrayEnumerateUniq arrayIntersect arrayCumSum arrayCumSumNonNegative
 array v*: arrayEnumerateDense arrayEnumerate arrayPartialSort
