@@ -20,6 +20,9 @@ const activityModel = model("Activity", {
   scope: Type.String({ description: "The kind of thing, e.g. `Insight`." }),
   item_id: nullable(Type.String()),
   project_id: nullable(Type.Integer(), { description: "null: it concerns no single project." }),
+  organization_id: Type.String({ format: "uuid" }),
+  is_system: Type.Boolean({ description: "Always false: only requests are listed." }),
+  was_impersonated: Type.Boolean({ description: "Always false: nobody can." }),
   detail: model("ActivityDetail", {
     changes: Type.Array(changeModel),
     key_id: Type.String({ description: "The personal key it was done with." }),

@@ -7,7 +7,7 @@ import type { Postgres } from "../storage/postgres/postgres.ts";
 import { countedPage, userJson } from "../storage/postgres/rows.ts";
 import type { Activity } from "./model.ts";
 
-interface ActivityRow extends Omit<Activity, "detail" | "created_at"> {
+interface ActivityRow extends Omit<Activity, "detail" | "created_at" | "is_system" | "was_impersonated"> {
   key_id: string;
   request_id: string;
   fields: string[];
@@ -24,12 +24,15 @@ export async function listActivities(
   filter: { organization_id: string; project_id?: number; scopes: readonly string[] } & {
     [Name in "user" | "item_id" | "activity"]?: string | undefined;
   } & {
-    /** Names of one thing, any of which a path may have had. */
-    names?: readonly string[];
+    /** Names of things, any of which a path may have had. */
+    names?: readonly string[] | undefined;
+    start_date?: string | undefined;
+    end_date?: string | undefined;
   },
   { page, now }: { page: Page; now: number },
 ) {
-  const { organization_id, project_id, user, scopes, item_id, names, activity } = filter;
+  const { organization_id, project_id, user, scopes, item_id, names, activity, start_date, end_date } =
+    filter;
   const oldest = new Date(now - accessLimits.activityAgeMsMax);
   const ofProject = sql`
     AND (a.project_id = ${project_id ?? null}
@@ -42,10 +45,12 @@ export async function listActivities(
       ${scopes.length === 0 ? sql`` : sql`AND a.scope = ANY(${[...scopes]}::text[])`}
       ${item_id === undefined ? sql`` : sql`AND a.item_id = ${item_id}`}
       ${names === undefined ? sql`` : sql`AND a.item_id = ANY(${[...names]}::text[])`}
+      ${start_date === undefined ? sql`` : sql`AND a.created_at >= ${`${start_date}Z`}::text::timestamptz`}
+      ${end_date === undefined ? sql`` : sql`AND a.created_at <= ${`${end_date}Z`}::text::timestamptz`}
       ${activity === undefined ? sql`` : sql`AND a.activity = ${activity}`}`;
   return await countedPage(sql, {
     columns: sql`
-      a.id::text AS id, a.activity, a.scope, a.item_id, a.project_id, a.key_id, a.request_id, a.fields, a.status,
+      a.id::text AS id, a.activity, a.scope, a.item_id, a.project_id, a.organization_id, a.key_id, a.request_id, a.fields, a.status,
       a.created_at,
       ${userJson(sql, "u")} AS user`,
     from,
@@ -59,7 +64,8 @@ function shown({ id, user, activity, scope, item_id, project_id, created_at, ...
   const changes = row.fields.map((field) => ({ type: scope, action: "changed", field }));
   const { key_id, request_id, status } = row;
   const detail = { changes, key_id, request_id, is_complete: status !== null };
-  return { id, user, activity, scope, item_id, project_id, detail, created_at: toIso(created_at) };
+  const fixed = { is_system: false, was_impersonated: false, organization_id: row.organization_id };
+  return { id, user, activity, scope, item_id, project_id, ...fixed, detail, created_at: toIso(created_at) };
 }
 
 /** The names of an insight or dashboard of the project, deleted ones too; undefined for one that never was. */

@@ -26,7 +26,7 @@ const eventQuery = {
   excluded_properties: listedNamesParameter("Names of events to leave out."),
   event_type: parameter.choiceParameter(
     "`event_posthog`: only names that begin with `$`; `event_custom`: only others.",
-    ["event", "event_custom", "event_posthog"],
+    ["all", "event", "event_custom", "event_posthog"],
   ),
   exclude_stale: parameter.flagParameter("true: only events that happened in the last 30 days."),
   exclude_hidden: parameter.flagParameter("No event is hidden here."),
@@ -55,7 +55,7 @@ function eventOperations(clickhouse: ClickHouse) {
           words: splitWords(search),
           names,
           excluded,
-          isPostHogs: event_type && event_type !== "event" ? event_type === "event_posthog" : undefined,
+          isPostHogs: event_type?.includes("_") ? event_type === "event_posthog" : undefined,
           excludeStale: query.exclude_stale,
         };
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);

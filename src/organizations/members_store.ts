@@ -6,9 +6,16 @@ import { notFound, present } from "../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
-import { countedPage, userJson } from "../storage/postgres/rows.ts";
+import { containing, countedPage, userJson } from "../storage/postgres/rows.ts";
 import { type Member, type Membership, requireMayChange, requireMayRemove } from "./model.ts";
 import { writeReachEnd } from "./store.ts";
+
+interface MemberFilter {
+  /** Whether the oldest come first. */
+  order: boolean;
+  email?: string | undefined;
+  search?: string | undefined;
+}
 
 type MemberRow = Stored<Member, "joined_at" | "updated_at" | "last_login">;
 
@@ -22,11 +29,21 @@ function columns(sql: Postgres) {
     u.last_login`;
 }
 
-/** A page of an organization's active members, the latest first unless `oldestFirst`. */
-export async function listMembers(sql: Postgres, organization_id: string, page: Page, oldestFirst: boolean) {
+/** A page of an organization's active members, the latest first unless `oldestFirst`. Absent fields do not filter. */
+export async function listMembers(
+  sql: Postgres,
+  organization_id: string,
+  page: Page,
+  { order: oldestFirst, email, search }: MemberFilter,
+) {
+  const address = email ?? null;
+  const pattern = containing(search);
   const from = sql`
     FROM organization_memberships m JOIN users u ON u.id = m.user_id
-    WHERE m.organization_id = ${organization_id} AND u.is_active`;
+    WHERE m.organization_id = ${organization_id} AND u.is_active
+    AND (${address}::text IS NULL OR lower(u.email) = lower(${address}))
+    AND (${pattern}::text IS NULL OR u.email ILIKE ${pattern}
+      OR u.first_name || ' ' || u.last_name ILIKE ${pattern})`;
   const order = oldestFirst ? sql`m.joined_at, m.user_id` : sql`m.joined_at DESC, m.user_id DESC`;
   return await countedPage(sql, { columns: columns(sql), from, order, page, show: shownRow<MemberRow> });
 }

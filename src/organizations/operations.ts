@@ -1,9 +1,10 @@
 // Organizations and their members over HTTP. To a user who is not its member, an organization does not exist.
 
 import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
 import { checkChoice } from "../http/fields/field_rule.ts";
-import { pageParameters, parameter } from "../http/fields/query.ts";
+import { pageParameters, parameter, searchParameter, textParameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, type OperationRequest, type RoomParts, toOperations } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
@@ -83,10 +84,18 @@ function memberOperations(sql: Postgres) {
   return [
     operation("GET /members/", "organization_member:read", {
       summary: "List members",
-      query: { order: memberOrder, ...pageParameters("Rows") },
+      query: {
+        order: memberOrder,
+        email: textParameter("Only the member with this address, in any case."),
+        search: searchParameter(
+          "Only members with this text in their address or name.",
+          limits.searchCharsMax,
+        ),
+        ...pageParameters("Rows"),
+      },
       replies: { 200: reply("The members.", listSchema(model.memberModel)) },
       answer: async ({ organization, query, url }) =>
-        pageReply(url, query, await members.listMembers(sql, organization.id, query, query.order)),
+        pageReply(url, query, await members.listMembers(sql, organization.id, query, query)),
     }),
     operation("GET /members/:user__uuid/", "organization_member:read", {
       summary: "Get a member, by their user's UUID or as `@me`",

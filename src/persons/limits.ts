@@ -31,6 +31,8 @@ export const personLimits = {
   processSeenSeconds: limits.serverSilentSecondsMax,
   /** Ids in one request to delete persons; PostHog's number. */
   deletedAtOnceMax: 1000,
+  /** Persons that one request reads by their ids; PostHog's number. */
+  readAtOnceMax: 200,
   /** Days after which an unseen journal no longer delays a deletion. */
   journalGoneDays: 30,
   /** Seconds for which a deleted project's key may still work in some process, and its events be on their way. */

@@ -138,6 +138,20 @@ export const bulkDeletionModel = model("PersonBulkDeleteResponse", {
   }),
 });
 
+const batch = { maxItems: personLimits.readAtOnceMax };
+export const distinctIdsBody = strictModel("PersonsOfDistinctIds", {
+  distinct_ids: Type.Array(exactText(), batch),
+});
+export const uuidsBody = strictModel("PersonsOfUuids", { uuids: Type.Array(uuid(), batch) });
+export const batchModel = model("PersonsByIds", { results: Type.Record(Type.String(), personModel) });
+
+export const deletionStatusModel = model("PersonDeletionStatus", {
+  person_uuid: uuid(),
+  created_at: moment({ description: "When it was requested." }),
+  status: Type.Enum(["pending", "completed"], { type: "string" }),
+  delete_verified_at: nullable(moment(), { description: "Since when nothing is left." }),
+});
+
 /** A person as JSON, with the texts of its properties as they were sent. */
 export function personText(person: Person): string {
   const { uuid, distinct_ids, distinct_ids_count, properties, created_at, is_identified } = person;

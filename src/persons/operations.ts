@@ -19,6 +19,7 @@ import { personKeysIn, refuseUnset } from "../storage/events/lifted_properties.t
 import { CountCache } from "../work/count_cache.ts";
 import { activityOperations } from "./activity/operations.ts";
 import { recordChange } from "./activity/store.ts";
+import { batchOperations } from "./batch_operations.ts";
 import { deletionOperations } from "./deletion/operations.ts";
 import * as model from "./model.ts";
 import { type CountedParts, nobody, type PersonParts, readPerson, requireMainId } from "./parts.ts";
@@ -49,6 +50,7 @@ export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
   const counted = { ...parts, counts: new CountCache(parts.clock) };
   return mounted(gate, "Persons", [
     ...readingOperations(counted),
+    ...batchOperations(counted),
     ...propertyOperations(counted),
     ...activityOperations(counted),
     ...splitOperations(counted),

@@ -3,20 +3,33 @@
 import type { Access } from "../../access/gate.ts";
 import { Fault } from "../../core/fault.ts";
 import { notFound } from "../../http/fields/field_fault.ts";
-import { flagParameter } from "../../http/fields/query.ts";
-import { gone, reply } from "../../http/fields/schema.ts";
+import { choiceParameter, flagParameter, pageParameters, uuidParameter } from "../../http/fields/query.ts";
+import { gone, listSchema, reply } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";
+import { pageReply } from "../../http/pages/page.ts";
 import { type ProjectReads, toReads } from "../../storage/clickhouse/query_options.ts";
 import { ownPersonId } from "../identity.ts";
-import { type BulkDeletion, bulkDeletionBody, bulkDeletionModel } from "../model.ts";
+import { type BulkDeletion, bulkDeletionBody, bulkDeletionModel, deletionStatusModel } from "../model.ts";
 import { type CountedParts, nobody, requireMainId } from "../parts.ts";
 import { findPersonMains, findSeenMains } from "../reading/main_id_store.ts";
 import type { DeletionScope } from "./erase_store.ts";
+import { listDeletionOrders } from "./status_store.ts";
 import { orderDeletions } from "./store.ts";
 
 export function deletionOperations(parts: CountedParts) {
-  const { clickhouse } = parts;
+  const { sql, clickhouse } = parts;
   return [
+    projectOperation("GET /persons/deletion_status/", "person:read", {
+      summary: "List deletions of persons with their events, newest first",
+      query: {
+        person_uuid: uuidParameter("Only this person's."),
+        status: choiceParameter("By default all.", ["pending", "completed", "all"]),
+        ...pageParameters("Deletions"),
+      },
+      replies: { 200: reply("The deletions.", listSchema(deletionStatusModel)) },
+      answer: async ({ project, query, url }) =>
+        pageReply(url, query, await listDeletionOrders(sql, project.id, query, query)),
+    }),
     projectOperation("DELETE /persons/:uuid/", "person:write", {
       summary: "Delete a person",
       description:
