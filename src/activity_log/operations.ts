@@ -1,7 +1,7 @@
 // The log of changes over HTTP, for administrators and owners.
 
 import type { Clock } from "../core/clock.ts";
-import { present } from "../http/fields/field_fault.ts";
+import { parseInsightName, parseRowId, present } from "../http/fields/field_fault.ts";
 import { namesParameter } from "../http/fields/list_parameters.ts";
 import {
   flagParameter,
@@ -73,8 +73,11 @@ export function activityLogRoutes({ gate, sql, clock }: RoomParts<"gate" | "sql"
       projectOperation(`GET /${things}/:id/activity/`, "activity_log:read", {
         ...shownPage,
         summary: `List changes of one of the ${things}, newest first`,
-        find: async ({ project, params }) =>
-          present(await findNames(sql, project.id, things, (params as { id: string }).id)),
+        find: async ({ project, params }) => {
+          const { id } = params as { id: string };
+          const name = things === "insights" ? parseInsightName(id) : parseRowId(id);
+          return present(await findNames(sql, project.id, things, String(name)));
+        },
         answer: ({ project, found: names, query: filter, url }) =>
           page({ ...filter, scope }, url, {
             organization_id: project.organization_id,

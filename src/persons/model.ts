@@ -30,6 +30,7 @@ export const personChangeBody = strictModel(
   "PersonRequest",
   {
     properties: Type.Record(Type.String(), Type.Unknown(), {
+      default: {},
       description: "Those that are set; others stay as they are.",
     }),
   },

@@ -61,7 +61,8 @@ test("an insight's changes are found by its short id, however they were made", a
 });
 
 test.each(kinds)("%s that never were have no changes, and deleted ones have", async (things, fields) => {
-  expect((await ask(app, "GET", `${home}${things}/999999/activity/`)).status).toBe(404);
+  for (const name of ["999999", "%00", "1%00", "no such name", "-1"])
+    expect((await ask(app, "GET", `${home}${things}/${name}/activity/`)).status).toBe(404);
   const { id } = await make(things, fields);
   await ask(app, "DELETE", `${home}${things}/${id}/`);
   expect((await listActivities(`${things}/${id}/`)).map(({ activity }) => activity)).toEqual([

@@ -57,7 +57,7 @@ async function makeOnes(): Promise<Record<string, string>> {
   const { project_id, organization_id } = app.bootstrapped!;
   const home = `/api/projects/${project_id}`;
   const insight = await made(`${home}/insights/`, { query: { kind: "TrendsQuery", series: [{}] } });
-  await made(`${home}/dashboards/`, { name: "d" });
+  const dashboard = await made(`${home}/dashboards/`, { name: "d" });
   const subscription = await made(`${home}/subscriptions/`, {
     insight: Number(insight),
     target_type: "webhook",
@@ -73,7 +73,7 @@ async function makeOnes(): Promise<Record<string, string>> {
     paused: true,
     destination: { type: "NoOp", config: {} },
   });
-  return { organization_id, project_id: String(project_id), subscription, batch_export };
+  return { organization_id, project_id: String(project_id), insight, dashboard, subscription, batch_export };
 }
 
 /** Copies of the one row of each table; `changes`: a JSON object of what sets the copy number n apart. */
@@ -116,6 +116,10 @@ async function copyRows({ sql }: Stores): Promise<void> {
   await sql`
     INSERT INTO person_activity (project_id, person_id, activity, user_id, key_id, created_at)
     SELECT ${project_id}, ${ownPersonId(project_id, "many")}, 'updated', 1, 'k', now() FROM generate_series(0, ${rows}::integer)`;
+  await sql`
+    INSERT INTO person_deletion_orders
+      (project_id, person_id, delete_events, user_id, key_id, ordered_at, finished_at)
+    SELECT ${project_id}, gen_random_uuid(), true, 1, 'k', 0, now() FROM generate_series(0, ${rows}::integer)`;
   // The asking key alone: ten thousand copies of it that reach ten thousand organizations are a hundred million rows.
   await sql`
     WITH joined AS (
@@ -172,7 +176,8 @@ async function addressOf(path: string): Promise<string> {
   const named = (name: string): string => {
     if (name === "uuid") return ids["person"]!;
     if (name === "run_id") return ids["run"]!;
-    return ids[name] ?? (path.includes("/subscriptions/") ? ids["subscription"]! : ids["batch_export"]!);
+    const [, thing = "batch_export"] = /\/(insight|dashboard|subscription)s\//.exec(path) ?? [];
+    return ids[name] ?? ids[thing]!;
   };
   const home = `/api/projects/${ids["project_id"]}`;
   if (path.includes("{uuid}") && ids["person"] === undefined) {
@@ -207,6 +212,8 @@ test("every list says limit and offset as whole numbers with bounds and a defaul
     "batch_exports/{id}/runs/{run_id}/logs/",
     "cohorts/",
     "dashboards/",
+    "dashboards/activity/",
+    "dashboards/{id}/activity/",
     "early_access_feature/",
     "event_definitions/",
     "events/",
@@ -215,10 +222,13 @@ test("every list says limit and offset as whole numbers with bounds and a defaul
     "groups/",
     "ingestion_warnings/",
     "insights/",
+    "insights/activity/",
+    "insights/{id}/activity/",
     "invites/",
     "members/",
     "persons/",
     "persons/activity/",
+    "persons/deletion_status/",
     "persons/{uuid}/activity/",
     "persons/{uuid}/distinct_ids/",
     "projects/",
@@ -269,7 +279,7 @@ test("a limit or an offset that makes no sense is a 400 that names it, on every 
 });
 
 test("ten thousand small rows are one page, on every list that has so many", async () => {
-  const short = /^sessions\/values|^invites|runs\/\{run_id\}\/logs/;
+  const short = /^sessions\/values|^invites|runs\/\{run_id\}\/logs|^(insights|dashboards)\/.*activity/;
   for (const [path] of lists) {
     if (
       short.test(nameOf(path)) ||

@@ -79,7 +79,7 @@ test("a parameter that an operation does not declare is a 400 that names it, on 
 });
 
 /** What may be given several times. */
-const repeated = ["level", "tags", "event_name", "orderBy", "where", "scopes"];
+const repeated = ["level", "tags", "event_name", "orderBy", "where", "scopes", "item_ids"];
 const repeatedNames = ["names", "properties", "excluded_properties", "event_names", "ordering"];
 const mayRepeat = (route: string, name: string): boolean =>
   repeated.includes(name) || (route.includes("_definitions/") && repeatedNames.includes(name));
