@@ -50,7 +50,8 @@ export async function listActivities(
       ${activity === undefined ? sql`` : sql`AND a.activity = ${activity}`}`;
   return await countedPage(sql, {
     columns: sql`
-      a.id::text AS id, a.activity, a.scope, a.item_id, a.project_id, a.organization_id, a.key_id, a.request_id, a.fields, a.status,
+      a.id::text AS id, a.activity, a.scope, a.item_id, a.project_id, a.organization_id, a.key_id, a.request_id,
+      a.fields, a.status,
       a.created_at,
       ${userJson(sql, "u")} AS user`,
     from,
