@@ -24,12 +24,14 @@ export const fixedValues = {
   last_refresh: null,
 } as const;
 type Fixed = typeof fixedValues;
-function fixedSchema(value: unknown): TSchema {
-  if (value === null) return field.nullable(Type.Object({}), { description: "Always null." });
+function fixedSchema(name: string, value: unknown): TSchema {
+  const description = "Always null.";
+  if (name.startsWith("last_")) return field.nullable(field.moment(), { description });
+  if (value === null) return field.nullable(Type.Object({}), { description });
   return typeof value === "object" ? field.emptyObject(ofOwn) : Type.Literal(value as string);
 }
 const fixedFields = Object.fromEntries(
-  Object.entries(fixedValues).map(([name, value]) => [name, field.readOnly(fixedSchema(value))]),
+  Object.entries(fixedValues).map(([name, value]) => [name, field.readOnly(fixedSchema(name, value))]),
 ) as unknown as { [Name in keyof Fixed]: ReturnType<typeof field.readOnly<TUnsafe<Fixed[Name]>>> };
 
 const properties = {

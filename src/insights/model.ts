@@ -84,7 +84,7 @@ export const insightModel = field.model("Insight", {
       { description: "Why there is no result, where its query failed." },
     ),
   ),
-  alerts: always(Type.Array(Type.Unknown(), { maxItems: 0 })),
+  alerts: always(Type.Array(Type.Unknown(), { maxItems: 0, example: [] })),
   cache_target_age: always(field.nullable(field.moment())),
   next_allowed_client_refresh: always(field.nullable(field.moment())),
   hogql: always(field.nullable(Type.String())),

@@ -160,6 +160,8 @@ function nameOperation(method: string, path: string, isList: boolean): string {
   const last = words.at(-1) ?? "";
   // PostHog's name of the activity of all, beside that of one.
   if (last === "activity" && !path.endsWith("}/activity/")) words.splice(-1, 1, "all", last);
+  // The view of one insight, beside those of several, which keep PostHog's name.
+  if (method === "post" && path.endsWith("}/viewed/")) words.splice(-1, 1, "one", last);
   // An action on a project itself keeps its name.
   if (words[0] === "projects" && words.length > 1 && words[1] !== "reset_token") words.shift();
   const isOwn = words.filter((word) => word !== "environments").length === 1;

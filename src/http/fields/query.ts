@@ -116,7 +116,9 @@ export function choiceParameter<const Choice extends string>(
   choices: readonly Choice[],
 ): Parameter<Choice | undefined> {
   const check = (text: string, path: string[]) => checkChoice(choices, text, path) as Choice;
-  return checkedParameter(description, { type: "string", enum: [...choices] }, check);
+  // Clients made from the document name an enumeration's members in capitals.
+  const shown = new Map(choices.toReversed().map((choice) => [choice.toUpperCase(), choice]));
+  return checkedParameter(description, { type: "string", enum: [...shown.values()].toReversed() }, check);
 }
 
 /** A parameter of PostHog's that cannot be answered here. @param why a sentence. */
