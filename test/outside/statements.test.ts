@@ -341,6 +341,17 @@ test.each([
   expect(await sql(query, more)).toEqual(rows as never);
 });
 
+// PostHog's grammar has SAMPLE with a fraction and EXCLUDE; test_printer.py's samples of 1 are the whole.
+test.each([
+  ["select count() from events sample 1 where event = 'view'", [[5]]],
+  ["select count() from events as e sample 3/3 where e.event = 'view'", [[5]]],
+  ["select count() from (select event from events sample 1.0) where event = 'view'", [[5]]],
+  ["select p.n from (select 1 as n, 2 as m) as p sample 1", [[1]]],
+  ["select * exclude (m) from (select 1 as n, 2 as m)", [[1]]],
+])("the whole: %s", async (query, rows) => {
+  expect(await sql(query)).toEqual(rows);
+});
+
 // Texts that clients of PostHog show, or a refusal of our own with the place.
 test.each([
   ["select x from events", /Unable to resolve field: "?x"?/],
@@ -352,6 +363,14 @@ test.each([
   ["select number from numbers", /Unknown table/],
   ["select {missing}", /missing/],
   ["select properties.something[0] from events", /begin with 1/],
+  ["select count() from events sample 0.1", /SAMPLE is not supported, but for 1/],
+  ["select count() from events sample 1/10 offset 1/2", /SAMPLE is not supported, but for 1/],
+  ["select count() from events sample 1 offset 1/2", /SAMPLE is not supported, but for 1/],
+  ["select count() from events sample 10000", /SAMPLE is not supported, but for 1/],
+  ["select count() from events sample 0/0", /SAMPLE is not supported, but for 1/],
+  ["select * except (event) from events", /HogQL has no \* EXCEPT: write \* EXCLUDE \(…\)/],
+  ["select e.* except(event) from events e", /HogQL has no \* EXCEPT/],
+  ["select * replace (upper(event) as event) from events", /HogQL has no \* REPLACE: name the columns/],
   ["drop table events", /./],
   ["select 1; select 2", /./],
   ["select sum(event) from events group by", /./],

@@ -106,6 +106,8 @@ export interface CommonTable extends Node<"CTE", { name: string; expr: Expressio
   recursive?: Maybe<boolean>;
 }
 
+type Ratio = Partial<Node<"RatioExpr", { left: ExpressionNode; right: Maybe<ExpressionNode> }>>;
+
 export interface JoinExpr extends Node<"JoinExpr"> {
   /** Including those that are refused by name. */
   table?: Maybe<
@@ -118,7 +120,7 @@ export interface JoinExpr extends Node<"JoinExpr"> {
   table_args?: Maybe<ExpressionNode[]>;
   alias?: Maybe<string>;
   column_aliases?: Maybe<string[]>;
-  sample?: unknown;
+  sample?: Maybe<Node<"SampleExpr", { sample_value: Ratio; offset_value?: Maybe<Ratio> }>>;
   join_type?: Maybe<string>;
   constraint?: Maybe<{ node: "JoinConstraint"; constraint_type: "ON" | "USING"; expr: ExpressionNode }>;
   next_join?: Maybe<JoinExpr>;

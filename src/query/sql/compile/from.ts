@@ -23,7 +23,8 @@ export function addTables(first: JoinExpr, scope: SqlScope): Joined[] {
   const joined: Joined[] = [];
   for (let item: JoinExpr | null | undefined = first; item; item = item.next_join) {
     scope.draft.countPart(item);
-    if (item.sample) refuse("SAMPLE is not supported: all events are read.", item);
+    if (item.sample && !samplesAll(item.sample))
+      refuse("SAMPLE is not supported, but for 1: events have no order by which a part could be read.", item);
     const join = joined.length === 0 ? "" : (item.join_type ?? "CROSS JOIN");
     if (join && !join.split(" ").every((word) => joinWords.has(word)))
       refuse(`${join} is not supported.`, item);
@@ -38,6 +39,15 @@ export function addTables(first: JoinExpr, scope: SqlScope): Joined[] {
     scope.draft.isJoin = false;
   }
   return joined;
+}
+
+/** Whether it samples the whole, as 1 or a fraction that is 1. */
+function samplesAll({
+  sample_value: { left, right },
+  offset_value,
+}: NonNullable<JoinExpr["sample"]>): boolean {
+  const [part, whole] = [left, right].map((item) => (item?.node === "Constant" ? item.value : undefined));
+  return !offset_value && typeof part === "number" && part === (right ? whole : 1) && part > 0;
 }
 
 function constraintText(

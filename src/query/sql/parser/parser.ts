@@ -54,7 +54,8 @@ export function openSqlParser(log: Log) {
       const result = await parseCached(text, kind, project_id);
       if ("failed" in result) throw new SqlProblem(failures[result.failed]);
       const tree: unknown = JSON.parse(withWholeNumbers(result.json));
-      if (typeof tree === "object" && tree !== null && "error" in tree) throw toProblem(tree as ParserError);
+      if (typeof tree === "object" && tree !== null && "error" in tree)
+        throw toProblem(tree as ParserError, text);
       if (orders > 0) refuseLostOrder(orders, result.json);
       if (kind === "order") refuseTextAfter(text, tree as OrderExpr);
       return tree as never;
@@ -121,10 +122,16 @@ function openParserChild(log: Log) {
   };
 }
 
-/** The parser's own message, as a sentence. */
-function toProblem(error: ParserError): SqlProblem {
+/** The parser's own message, as a sentence; what HogQL has instead of ClickHouse's words after a star. */
+function toProblem(error: ParserError, text: string): SqlProblem {
   const short = error.message.slice(0, limits.valueShownCharsMax);
-  return new SqlProblem(`The query is not valid HogQL: ${short}${short.endsWith(".") ? "" : "."}`, error);
+  const word = /\*\s{0,9}(except|replace)\b/i.exec(text)?.[1]?.toUpperCase();
+  const instead = word === "EXCEPT" ? "write * EXCLUDE (…)" : "name the columns";
+  const hint = word ? ` HogQL has no * ${word}: ${instead}.` : "";
+  return new SqlProblem(
+    `The query is not valid HogQL: ${short}${short.endsWith(".") ? "" : "."}${hint}`,
+    error,
+  );
 }
 
 const tooManyTexts = () => unavailable("Too many queries wait to be read. Please retry.");

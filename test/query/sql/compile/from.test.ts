@@ -21,6 +21,9 @@ const using = (expr: ExpressionNode) => ({ node: "JoinConstraint", constraint_ty
 const joined = (more: Partial<JoinExpr>, first: Partial<JoinExpr> = {}): JoinExpr =>
   table("rows", { alias: "a", ...first, next_join: table("rows", { alias: "b", ...more }) });
 const equal = compare("==", field("a", "n"), field("b", "n"));
+const sample = (left: ExpressionNode, right?: ExpressionNode): Partial<JoinExpr> => ({
+  sample: { node: "SampleExpr", sample_value: { node: "RatioExpr", left, right } },
+});
 /** The part behind FROM. */
 const fromOf = (from: JoinExpr, columns: ExpressionNode[] = [field("a", "n")]) =>
   / FROM (.*) LIMIT 101$/.exec(clausesOf(select(columns, from)))![1]!;
@@ -96,7 +99,9 @@ test.each<[JoinExpr, string]>([
     joined({ join_type: "INNER JOIN", constraint: using(call("lower", field("n"))) }),
     "USING takes names of columns.",
   ],
-  [table("rows", { sample: { node: "SampleExpr" } }), "SAMPLE is not supported: all events are read."],
+  [table("rows", sample(constant(0.1))), "SAMPLE is not supported, but for 1: events have no order"],
+  [table("rows", sample(constant(1), constant(2))), "SAMPLE is not supported, but for 1"],
+  [table("rows", sample({ node: "Placeholder", expr: constant(1) })), "SAMPLE is not supported, but for 1"],
   [table("rows", { column_aliases: ["x"] }), "Names of columns after a table are not supported."],
   [{ node: "JoinExpr", table: { node: "ValuesQuery" } }, "VALUES is not supported in FROM."],
   [
