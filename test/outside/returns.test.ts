@@ -44,12 +44,13 @@ const ask = ({ from, to, filter, more = {} }: Asked): object => ({
 
 const retention = (project: PeerProject, asked: Asked) => project.results<RetentionCohort>(ask(asked));
 
-/** The counts of the rows of each value; of none under "all". */
+/** The counts of the rows of each value, as wide as the widest; of none under "all". */
 function countsOf(cohorts: readonly RetentionCohort[]): Record<string, number[][]> {
+  const columns = Math.max(...cohorts.map(({ values }) => values.length));
   const values = Map.groupBy(cohorts, ({ breakdown_value: value = "all" }) => value);
-  return Object.fromEntries(
-    [...values].map(([value, rows]) => [value, rows.map((row) => row.values.map(({ count }) => count))]),
-  );
+  const readRow = (row: RetentionCohort) =>
+    Array.from({ length: columns }, (_, i) => row.values[i]?.count ?? 0);
+  return Object.fromEntries([...values].map(([value, rows]) => [value, rows.map(readRow)]));
 }
 
 /** Rows of as many columns: those that are not named have nobody. */
@@ -81,6 +82,9 @@ test("rows of retention go from date_from to date_to, with all columns", async (
   };
   const cohorts = await retention(project, { from: at(0), to: at(7), filter });
   expect(cohorts.map(({ label }) => label)).toEqual(Array.from({ length: 8 }, (_, i) => `Day ${i}`));
+  expect(cohorts.map(({ values }) => values.length)).toEqual(Array.from({ length: 8 }, () => 7));
+  const triangle = await retention(project, { to: at(7), filter });
+  expect(triangle.map(({ values }) => values.length)).toEqual([7, 6, 5, 4, 3, 2, 1]);
   expect(countsOf(cohorts)).toEqual({
     all: padded([[], [2, 1, 1, 1, 1], [1, 1], [2, 2, 1, 1]], 7, 8),
   });

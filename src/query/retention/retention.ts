@@ -87,9 +87,12 @@ async function readRows(
   return { period, interval, span, starts, count: starts.length, columns };
 }
 
-/** Rows without persons. As at PostHog they have all columns, whether or not these are beyond the range. */
+/**
+ * Rows without persons. From a `date_from` on they have all columns, as at PostHog, whether or not these are beyond the
+ * range; a table that only ends somewhere is a triangle.
+ */
 function layCohorts(
-  { amount, brackets }: CheckedRetention,
+  { amount, brackets, query }: CheckedRetention,
   { period, columns }: Awaited<ReturnType<typeof readRows>>,
   starts: readonly Temporal.ZonedDateTime[],
   value: string | undefined,
@@ -101,10 +104,11 @@ function layCohorts(
     end += brackets[i - 1]!;
     return `${period} ${begin === end ? end : `${begin}-${end}`}`;
   });
+  const isTriangle = !query.dateRange?.date_from && brackets.length === 0;
   return starts.map((at, start): RetentionCohort => ({
     label: `${period} ${start}`,
     date: zonedIso(at),
-    values: labels.map((label) => ({
+    values: labels.slice(0, isTriangle ? columns - start : columns).map((label) => ({
       count: 0,
       ...(amount !== undefined && { aggregation_value: 0 }),
       label,

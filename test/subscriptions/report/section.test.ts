@@ -185,11 +185,11 @@ test("a funnel shows how many converted, and how fast", () => {
 });
 
 test("retention counts in each period only those cohorts that have reached it", () => {
-  const results = [
-    { date: "2024-01-13T00:00:00Z", label: "Day 0", values: [{ count: 100 }, { count: 50 }, { count: 10 }] },
-    { date: "2024-01-14T00:00:00Z", label: "Day 1", values: [{ count: 300 }, { count: 50 }] },
-    { date: "2024-01-15T00:00:00Z", label: "Day 2", values: [{ count: 7 }] },
-  ];
+  const results = [[100, 50, 10], [300, 50], [7]].map((counts, i) => ({
+    date: `2024-01-${13 + i}T00:00:00Z`,
+    label: `Day ${i}`,
+    values: counts.map((count, column) => ({ count, label: `Day ${column}` })),
+  }));
   const { figures, chart, table } = buildSection({ id: 1, name: "R", type: "grid", results }, undefined);
   expect(figures).toMatchObject([{ label: "came back: Day 1", value: 25, unit: "%" }]);
   expect(chart?.series[0]?.values).toEqual([100, 25, 10]);
