@@ -107,6 +107,8 @@ export const queryLimits = {
   pathStepsMax: 50,
   pathLinksMax: 1000,
   pathNamesMax: 100,
+  /** Rules that clean names of steps: in SQL each is within the next, and brackets nest 40 deep. */
+  pathRulesMax: 25,
   /** Milliseconds between two events that are no more of one path: PostHog's half hour. */
   pathPauseMs: 1_800_000,
   /** Columns of one list of events. */

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { PathLink } from "../../src/query/result.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
+import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { made, openProject, type Project } from "../support/projects.ts";
 
@@ -235,4 +236,91 @@ test("addresses of a wildcard are one step", async () => {
   ]);
   const evil = ["(a+)+", "[aaa|aaaa]+", "1.*", ".*"];
   expect(await links(project, { pathGroupings: evil })).toHaveLength(6);
+});
+
+// test_replacements, test_paths_with_hogql_expression… of test_paths_query_runner.py.
+test("steps are named by an expression, for the kinds that have no name of their own", async () => {
+  const custom = (n: number, a: string) => made(`c${n}`, "p1", first(`03:2${n}:34`), { a });
+  const project = await openProject(app, "expressions", [
+    custom(1, "!"),
+    custom(2, "@"),
+    view("p1", "/3", first("03:24:34")),
+    made("$leave", "p1", first("03:25:34"), { a: 7 }),
+  ]);
+  const named = async (expression: string, ...includeEventTypes: string[]) =>
+    (await links(project, { includeEventTypes, pathsHogQLExpression: expression })).map(
+      ([source, target]) => [source, target],
+    );
+  const all = (third: string) => [
+    ["1_c1!", "2_c2@"],
+    ["2_c2@", third],
+    [third, "4_$leave7"],
+  ];
+  const joined = "event || properties.a";
+  expect(await named(joined, "hogql")).toEqual(all("3_$pageview"));
+  expect(await named(joined)).toEqual(all("3_/3"));
+  expect(await named(`${joined} -- as its name`)).toEqual(all("3_/3"));
+  expect(await named(joined, "hogql", "custom_event")).toEqual([["1_c1!", "2_c2@"]]);
+  expect(await named("length(event)", "hogql", "custom_event")).toEqual([]);
+  expect(await named("if(event = 'c1', 1, 2)", "hogql", "custom_event")).toEqual([["1_1", "2_2"]]);
+  expect(await named("properties.a", "custom_event")).toEqual([["1_c1", "2_c2"]]);
+  expect(await named("", "hogql")).toHaveLength(3);
+  const upper = { pathsHogQLExpression: "upper(event)", includeEventTypes: ["hogql"] };
+  expect(await countPersons(project, { ...upper, pathStartKey: "1_C1", pathEndKey: "2_C2" })).toBe(1);
+  expect(withoutTimes(await links(project, { ...upper, startPoint: "C2", pathGroupings: ["$*"] }))).toEqual([
+    ["1_C2", "2_$*", 1],
+  ]);
+});
+
+// test_path_cleaning…, PostHog/posthog#8440: rules apply one after the other, before groupings and exclusions.
+test("rules clean names of steps in their order", async () => {
+  const project = await openProject(app, "rules", [
+    ...walk("p1", "/shop/12/ /shop/7/cart /it's/a\\b"),
+    ...walk("p2", "/shop/9 /help"),
+  ]);
+  const cleaned = async (rules: object[], more: object = {}) =>
+    withoutTimes(await links(project, { localPathCleaningFilters: rules, ...more }));
+  const ids = { regex: String.raw`\/\d+`, alias: "/:id" };
+  expect(await cleaned([ids])).toEqual([
+    ["1_/shop/:id", "2_/help", 1],
+    ["1_/shop/:id", "2_/shop/:id/cart", 1],
+    ["2_/shop/:id/cart", "3_/it's/a\\b", 1],
+  ]);
+  const carts = { alias: "bag", regex: "^/shop/:id/cart$", order: 0 };
+  expect(await cleaned([ids, carts])).toContainEqual(["2_bag", "3_/it's/a\\b", 1]);
+  expect(await cleaned([carts, ids])).not.toContainEqual(["2_bag", "3_/it's/a\\b", 1]);
+  const quotes = { regex: String.raw`'s/(a)\\`, alias: String.raw`'\1\\"` };
+  expect(await cleaned([quotes])).toContainEqual(["2_/shop/7/cart", `3_/it'a\\"b`, 1]);
+  expect(await cleaned([{ regex: "cart|shop/" }, { alias: "home" }, {}])).toContainEqual([
+    "2_/7/",
+    "3_/it's/a\\b",
+    1,
+  ]);
+  expect(await cleaned([ids], { excludeEvents: ["/shop/:id"], includeEventTypes: ["$pageview"] })).toEqual([
+    ["1_/shop/:id/cart", "2_/it's/a\\b", 1],
+  ]);
+  expect(await cleaned([ids], { pathGroupings: ["/shop/:id*"], startPoint: "/shop/:id*" })).toContainEqual([
+    "1_/shop/:id*",
+    "2_/help",
+    1,
+  ]);
+  expect(await countPersons(project, { localPathCleaningFilters: [ids], pathEndKey: "2_/help" })).toBe(1);
+  expect(await cleaned(Array(25).fill(ids))).toHaveLength(3);
+});
+
+test.each([
+  [{ localPathCleaningFilters: [{ regex: "(", alias: "" }] }, /regular expression|not valid|CANNOT/i],
+  [{ localPathCleaningFilters: [{ regex: "a", alias: String.raw`\1` }] }, /./],
+  [{ localPathCleaningFilters: [{ regex: "((a{30}){30}){30}", alias: "" }] }, /at most 5000 steps/],
+  [{ localPathCleaningFilters: Array(26).fill({ regex: "a", alias: "b" }) }, /no more than 25/],
+  [{ localPathCleaningFilters: [{ regex: "a".repeat(1001), alias: "b" }] }, /no more than 1000/],
+  [{ pathsHogQLExpression: "event) || (distinct_id" }, /not valid HogQL/],
+  [{ pathsHogQLExpression: "event /*" }, /./],
+  [{ pathsHogQLExpression: "count()" }, /aggregate/],
+  [{ pathsHogQLExpression: "no_such" }, /no_such/],
+])("a wrong name of steps is refused: %#", async (pathsFilter, message) => {
+  const project = await openProject(app, "refusals", walk("p1", "/a /b"));
+  const path = `/api/projects/${project.id}/query/`;
+  const { status, body } = await ask(app, "POST", path, { query: pathsOf(pathsFilter) });
+  expect([status, String(body["detail"])]).toEqual([400, expect.stringMatching(message)]);
 });

@@ -401,6 +401,17 @@ const answered: Record<string, Record<string, Case>> = {
     "pathsFilter.endPoint": changed(paths, { pathsFilter: { endPoint: "seen" } }),
     "pathsFilter.excludeEvents": changed(paths, { pathsFilter: { excludeEvents: ["bought"] } }),
     "pathsFilter.pathGroupings": changed(paths, { pathsFilter: { pathGroupings: ["b*t"] } }),
+    "pathsFilter.pathsHogQLExpression": changed(paths, {
+      pathsFilter: { pathsHogQLExpression: "upper(event)" },
+    }),
+    "pathsFilter.localPathCleaningFilters[].regex": changed(paths, {
+      pathsFilter: { localPathCleaningFilters: [{ regex: "e" }] },
+    }),
+    "pathsFilter.localPathCleaningFilters[].alias": changed(
+      paths,
+      { pathsFilter: { localPathCleaningFilters: [{ regex: "e", alias: "i" }] } },
+      { pathsFilter: { localPathCleaningFilters: [{ regex: "e" }] } },
+    ),
     "pathsFilter.stepLimit": changed(paths, { pathsFilter: { stepLimit: 2 } }),
     "pathsFilter.edgeLimit": changed(paths, { pathsFilter: { edgeLimit: 1 } }),
     "pathsFilter.minEdgeWeight": changed(paths, { pathsFilter: { minEdgeWeight: 3 } }),
@@ -614,12 +625,8 @@ const refused: Record<string, Record<string, Fields>> = {
     aggregation_group_type_index: { aggregation_group_type_index: 0 },
     modifiers: { modifiers: { a: 1 } },
     funnelPathsFilter: { funnelPathsFilter: { funnelPathType: "funnel_path_after_step" } },
-    "pathsFilter.includeEventTypes[]": { pathsFilter: { includeEventTypes: ["hogql"] } },
-    "pathsFilter.pathsHogQLExpression": { pathsFilter: { pathsHogQLExpression: "event" } },
+    "pathsFilter.includeEventTypes[]": { pathsFilter: { includeEventTypes: ["click"] } },
     "pathsFilter.pathReplacements": { pathsFilter: { pathReplacements: true } },
-    "pathsFilter.localPathCleaningFilters": {
-      pathsFilter: { localPathCleaningFilters: [{ regex: "a", alias: "b" }] },
-    },
   },
   LifecycleQuery: {
     kind: { kind: "Lifecycle" },

@@ -7,12 +7,19 @@ import { drawing, insightFields, maybe, unanswered, unreadFields } from "../part
 
 const names = maybe(Type.Array(text({ maxLength: 1000 }), { maxItems: queryLimits.pathNamesMax }));
 
+/** Of steps' names, what matches the pattern is the alias. */
+const cleaningRule = strictModel("PathCleaningFilter", {
+  regex: maybe(text({ blank: true, maxLength: 1000 })),
+  alias: maybe(text({ blank: true, maxLength: 1000 })),
+  ...unreadFields("The rules apply in the order of the list.", "order"),
+});
+
 export const pathsModel = strictModel("PathsQuery", {
   kind: choice(["PathsQuery"]),
   ...insightFields,
   pathsFilter: maybe(
     strictModel("PathsFilter", {
-      includeEventTypes: maybe(Type.Array(choice(["$pageview", "$screen", "custom_event"]))),
+      includeEventTypes: maybe(Type.Array(choice(["$pageview", "$screen", "custom_event", "hogql"]))),
       startPoint: maybe(text({ blank: true, maxLength: 1000 })),
       endPoint: maybe(text({ blank: true, maxLength: 1000 })),
       excludeEvents: names,
@@ -21,9 +28,9 @@ export const pathsModel = strictModel("PathsQuery", {
       edgeLimit: maybe(integer({ minimum: 1, maximum: queryLimits.pathLinksMax })),
       minEdgeWeight: maybe(integer({ minimum: 0 })),
       maxEdgeWeight: maybe(integer({ minimum: 0 })),
-      pathsHogQLExpression: unanswered("A path of expressions"),
+      pathsHogQLExpression: maybe(text({ blank: true, maxLength: queryLimits.expressionCharsMax })),
       pathReplacements: unanswered("Cleaning paths by the project's rules"),
-      localPathCleaningFilters: unanswered("Cleaning paths by rules"),
+      localPathCleaningFilters: maybe(Type.Array(cleaningRule, { maxItems: queryLimits.pathRulesMax })),
       // Start of a link whose persons are listed; the links themselves are of all steps.
       pathStartKey: maybe(text({ blank: true, maxLength: 1100 })),
       pathEndKey: maybe(text({ blank: true, maxLength: 1100 })),

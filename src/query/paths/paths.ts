@@ -1,16 +1,16 @@
 // Answers a PathsQuery: how often each step of persons' paths followed another.
 
 import { queryKind } from "../kind.ts";
-import { checkFilters } from "../parts/figure.ts";
 import type { PathLink } from "../result.ts";
 import { type QueryContext, readSpan } from "../store.ts";
-import { pathsModel, type PathsQuery } from "./model.ts";
+import { checkPaths } from "./check.ts";
+import { pathsModel } from "./model.ts";
 import { pathPersonsText, pathRows } from "./store.ts";
 
 export const pathsKind = queryKind({
   schema: pathsModel,
   result: "flow",
-  check: checkFilters<PathsQuery>,
+  check: checkPaths,
   title: ({ query: { pathsFilter } }) => {
     const { startPoint, endPoint } = pathsFilter ?? {};
     return `User paths${startPoint ? ` starting at ${startPoint}` : ""}${endPoint ? ` ending at ${endPoint}` : ""}`;
@@ -27,9 +27,10 @@ export const pathsKind = queryKind({
   },
 });
 
-async function buildScope(context: QueryContext, checked: ReturnType<typeof checkFilters<PathsQuery>>) {
+async function buildScope(context: QueryContext, checked: ReturnType<typeof checkPaths>) {
   const span = await readSpan(context, checked);
-  return { filter: checked.query.pathsFilter ?? {}, filters: checked.filters, span };
+  const { query, filters, nameSql } = checked;
+  return { filter: query.pathsFilter ?? {}, filters, span, nameSql };
 }
 
 /** The links whose paths are shown from their first step: of other paths, the earlier links are beyond the limit. */

@@ -6,14 +6,14 @@ import { queryLimits } from "../limits.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { PathLink } from "../result.ts";
 import { Draft, type QueryContext } from "../store.ts";
-import type { PathsQuery } from "./model.ts";
-
-type PathsFilter = NonNullable<PathsQuery["pathsFilter"]>;
+import { isAsked, type PathsFilter } from "./check.ts";
 
 interface PathsScope {
   filter: PathsFilter;
   filters: readonly PropertyFilter[];
   span: DateSpan;
+  /** The name of a step in SQL, where it is not that of the event, page or screen alone. */
+  nameSql: string | undefined;
 }
 
 /** Steps of a path and links in a reply, unless the query has others: PostHog's. */
@@ -92,29 +92,28 @@ const withoutSlash = (text: string): string =>
   text.length > 1 && text.endsWith("/") ? text.slice(0, -1) : text;
 
 /** Events with a step's name: of a page view its address, of a screen its name, else the event's. */
-function stepEvents(draft: Draft, { filter, filters, span }: PathsScope): string {
-  const types = filter.includeEventTypes ?? [];
-  const left = filter.excludeEvents ?? [];
-  const isAsked = (type: string) => (types.length > 0 ? types.includes(type as never) : !left.includes(type));
+function stepEvents(draft: Draft, { filter, filters, span, nameSql }: PathsScope): string {
   const property = (name: string) => {
     draft.params[`property_${name.slice(1)}`] = name;
     return `ifNull(${eventPropertyText(name, `{property_${name.slice(1)}:String}`)}, '')`;
   };
   const names: string[] = [];
-  if (isAsked("$pageview")) {
+  if (isAsked(filter, "$pageview")) {
     const url = property("$current_url");
     const cut = `substring(${url}, 1, length(${url}) - 1)`;
     names.push(`event = '$pageview', if(length(${url}) > 1 AND endsWith(${url}, '/'), ${cut}, ${url})`);
   }
-  if (isAsked("$screen")) names.push(`event = '$screen', ${property("$screen_name")}`);
-  const name = names.length > 0 ? `multiIf(${names.join(", ")}, toString(event))` : "toString(event)";
+  if (isAsked(filter, "$screen")) names.push(`event = '$screen', ${property("$screen_name")}`);
+  const plain = names.length > 0 ? `multiIf(${names.join(", ")}, toString(event))` : "toString(event)";
+  const name = nameSql === undefined ? plain : draft.expressions!.value(nameSql);
   const kinds = {
     $pageview: "event = '$pageview'",
     $screen: "event = '$screen'",
     custom_event: "NOT startsWith(event, '$')",
   };
-  const ofTypes = types.map((type) => kinds[type as keyof typeof kinds]).join(" OR ") || "1";
-  draft.params["left"] = left;
+  const types = (filter.includeEventTypes ?? []).filter((type) => type !== "hogql");
+  const ofTypes = types.map((type) => kinds[type]).join(" OR ") || "1";
+  draft.params["left"] = filter.excludeEvents ?? [];
   return `SELECT person_id, at, ${grouped(draft, filter)} AS name FROM (
       SELECT person_id, toUnixTimestamp64Micro(timestamp) AS at, ${name} AS own_name
       FROM ${draft.eventTable(filters, true)}
