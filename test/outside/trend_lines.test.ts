@@ -541,6 +541,56 @@ const breakdowns: Case[] = [
   ["of no event", trend({ event: "nothing" }, by("$browser")), "breakdowns", []],
 ];
 
+// PostHog's aggregation_operations.py: the property is multiplied before its aggregate, other math is as without it.
+const prop = (math: string, math_multiplier: unknown, more: object = {}) => ({
+  ...view,
+  math,
+  math_property: "prop",
+  math_multiplier,
+  ...more,
+});
+const multiplied: Case[] = [
+  ["sum", trend(prop("sum", 0.5)), "data", [[10, 0, 5, 30, 5, 0, 25, 0, 5, 0, 5, 0]]],
+  ["a number as text, as saved insights have them", trend(prop("sum", "2")), "count", [340]],
+  ["by nothing", trend([prop("sum", 0), prop("sum", 1), prop("sum", null)]), "count", [0, 170, 170]],
+  ["below zero", trend(prop("min", -1), shown("BoldNumber")), "number", [-40]],
+  ["largest", trend(prop("max", -1), shown("BoldNumber")), "number", [-10]],
+  ["average", trend(prop("avg", 10), shown("BoldNumber")), "number", [170]],
+  ["percentile", trend(prop("median", 2), shown("BoldNumber")), "number", [20]],
+  [
+    "a property of persons",
+    trend(prop("max", 3, { math_property: "score", math_property_type: "person_properties" }), five),
+    "data",
+    [[12, 0, 3, 0, 3]],
+  ],
+  [
+    "math of no property",
+    trend([
+      { ...view, math_multiplier: 3 },
+      { ...view, math: "dau", math_multiplier: 3 },
+      { ...view, math: "hogql", math_hogql: "count()", math_multiplier: 3 },
+      prop("avg_count_per_actor", 3),
+    ]),
+    "count",
+    [10, 10, 10, 7],
+  ],
+  [
+    "a formula",
+    trend([prop("sum", 2), prop("sum", 3)], shown("BoldNumber", { formulas: ["A+B", "A/B*3"] })),
+    "number",
+    [850, 2],
+  ],
+  [
+    "ranks of a breakdown",
+    trend(prop("sum", -1), by("$browser", "event", { breakdown_limit: 1 })),
+    "breakdowns",
+    [
+      ["Edge", -30],
+      [otherValues, -140],
+    ],
+  ],
+];
+
 const formulas: Case[] = [
   [
     "test_formula",
@@ -848,7 +898,7 @@ const comparisons: Case[] = [
   ],
 ];
 
-test.each([...trends, ...breakdowns, ...formulas, ...comparisons])(
+test.each([...trends, ...breakdowns, ...multiplied, ...formulas, ...comparisons])(
   "%s: %j has the %s",
   async (_, query, read, expected) => {
     const lines = await usual.results<TrendLine & Record<string, unknown>>(query);

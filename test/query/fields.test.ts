@@ -225,6 +225,7 @@ const answered: Record<string, Record<string, Case>> = {
     "series[].custom_name": node({ custom_name: "Looks" }),
     "series[].math": node({ math: "dau" }),
     "series[].math_property": node({ math_property: "price" }, { math: "sum", math_property: "cost" }),
+    "series[].math_multiplier": node({ math_multiplier: 2 }, { math: "sum", math_property: "price" }),
     "series[].math_group_type_index": node(
       { math_group_type_index: 3 },
       { math: "unique_group", math_group_type_index: 0 },
@@ -531,7 +532,6 @@ const refused: Record<string, Record<string, Fields>> = {
     conversionGoal: { conversionGoal: { actionId: 1 } },
     "series[].kind": { series: [{ kind: "ActionsNode" }] },
     "series[].math_property_type": { series: [{ math_property_type: "group_properties" }] },
-    "series[].math_multiplier": { series: [{ math_multiplier: 2 }] },
     "series[].math_property_revenue_currency": {
       series: [{ math_property_revenue_currency: { static: "EUR" } }],
     },

@@ -92,7 +92,7 @@ export const node = field.strictModel("EventsNode", {
     }),
   ),
   math_hogql: maybe(field.text({ blank: true, maxLength: queryLimits.expressionCharsMax })),
-  math_multiplier: unanswered("A multiplier", [1]),
+  math_multiplier: maybe(Type.Number({ description: "Multiplies the property of math; no other." })),
   math_property_revenue_currency: unanswered("A currency"),
   optionalInFunnel: unanswered("An optional step"),
   properties: anything(),

@@ -225,7 +225,10 @@ function aggregate(draft: Draft, { math, node }: Series): string {
   const { math_property: property, math_hogql: hogql } = node;
   const name = aggregateName(math);
   const text = furtherNumber(node);
-  const number = text === undefined ? draft.propertyNumber(property ?? "") : draft.expressions!.number(text);
+  const own = text === undefined ? draft.propertyNumber(property ?? "") : draft.expressions!.number(text);
+  const { math_multiplier: multiplier } = node;
+  if (typeof multiplier === "number") draft.params["multiplier"] = multiplier;
+  const number = typeof multiplier === "number" ? `(${own}) * {multiplier:Float64}` : own;
   if (countsSessions(node)) {
     // Each session counts once, however many events it has here.
     const pairs = `groupUniqArrayIf((${sessionOfEvent}, ${number}), ${sessionOfEvent} != '')`;

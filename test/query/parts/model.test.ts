@@ -47,8 +47,7 @@ test("a group's type is one of five, by its index", () => {
 });
 
 test("what is not answered is refused by its name, unless its value means nothing", () => {
-  expect(read(node, { math_multiplier: 1 })).toEqual({});
-  expect(read(node, { math_multiplier: 2 })).toBe("invalid_input it__math_multiplier");
+  expect(read(node, { math_multiplier: "x" })).toBe("invalid_input it__math_multiplier");
   expect(read(node, { optionalInFunnel: null })).toEqual({});
   expect(read(node, { optionalInFunnel: true })).toBe("invalid_input it__optionalInFunnel");
 });

@@ -11,9 +11,18 @@ import { anyEvent, type InsightQuery, plainQuery, readFilters, type Series, toQu
  */
 export function toFormQuery(saved: unknown): InsightQuery | undefined {
   const query = normalized(withoutDrawing(unwrapQuery(saved)));
+  if (beginsElsewhere(query)) return undefined;
   const formQuery = readFormQuery(query);
   const toMeaning = (item: unknown) => JSON.stringify(withoutDefaults(item));
   return formQuery && toMeaning(toQueryBody(formQuery)) === toMeaning(query) ? formQuery : undefined;
+}
+
+/** Whether rows of retention begin at a date that the form does not show: those of the last eight days begin there. */
+function beginsElsewhere({ kind, dateRange, retentionFilter }: Fields): boolean {
+  const { date_from, date_to } = toFields(dateRange);
+  const { period, totalIntervals } = toFields(retentionFilter);
+  if (kind !== "RetentionQuery" || date_from !== defaults["date_from"]) return false;
+  return Boolean(date_to) || (period ?? "Day") !== "Day" || (totalIntervals ?? 8) !== 8;
 }
 
 /** The query to be saved instead of `saved`: fields that only decide how it is drawn stay. */

@@ -202,6 +202,23 @@ test("filters of every form are words", () => {
   ).toEqual([]);
 });
 
+test("a retention from a date on is shown where its rows are those of the form", () => {
+  const entity = { id: "seen" };
+  const from = (retentionFilter: object, dateRange: object = {}) =>
+    toFormQuery({
+      kind: "RetentionQuery",
+      dateRange: { date_from: "-7d", ...dateRange },
+      retentionFilter: { targetEntity: entity, returningEntity: entity, ...retentionFilter },
+    });
+  for (const filter of [{}, { totalIntervals: 8, period: "Day" }, { totalIntervals: null, period: null }])
+    expect(from(filter, { date_to: null })).toMatchObject({ kind: "retention", columns: 8 });
+  expect(from({ totalIntervals: 11 })).toBeUndefined();
+  expect(from({ period: "Week" })).toBeUndefined();
+  expect(from({}, { date_to: "2026-03-01" })).toBeUndefined();
+  expect(from({}, { date_from: "-14d" })).toBeUndefined();
+  expect(from({ totalIntervals: 11 }, { date_from: null })).toMatchObject({ columns: 11 });
+});
+
 test("windows of funnels, their order, and the length and end of retention come back", () => {
   const funnel = {
     kind: "FunnelsQuery",
