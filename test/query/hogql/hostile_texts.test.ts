@@ -124,7 +124,7 @@ async function countRunning(clickhouse: ClickHouse): Promise<number> {
   try {
     return (await clickhouse.query<{ n: number }>(text))[0]!.n;
   } catch (thrown) {
-    if (thrown instanceof ClickHouseError && thrown.type === "NETWORK") return 1;
+    if (thrown instanceof ClickHouseError && thrown.kind === "transient") return 1;
     throw thrown;
   }
 }
