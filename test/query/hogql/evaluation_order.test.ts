@@ -129,8 +129,8 @@ const harmless: ReadonlySet<string> = new Set(
     arraySlice arrayStringConcat ascii asin asinh assumeNotNull atan atan2 atanh base58Encode base64Encode bitAnd
     bitCount bitNot bitOr bitXor cbrt cityHash64 concatWithSeparator cos cosh countEqual countMatches
     countMatchesCaseInsensitive countSubstrings countSubstringsCaseInsensitive countSubstringsCaseInsensitiveUTF8
-    cume_dist cutFragment emptyArrayDate emptyArrayDateTime emptyArrayFloat64 cutQueryString cutQueryStringAndFragment cutToFirstSignificantSubdomain
-    emptyArrayInt64 emptyArrayString emptyArrayUInt8
+    cume_dist cutFragment cutQueryString cutQueryStringAndFragment cutToFirstSignificantSubdomain emptyArrayDate
+    emptyArrayDateTime emptyArrayFloat64 emptyArrayInt64 emptyArrayString emptyArrayUInt8
     cutToFirstSignificantSubdomainWithWWW cutURLParameter cutWWW dateDiff dateName dateTrunc decodeURLComponent
     decodeURLFormComponent decodeXMLComponent degrees dense_rank divide domain domainWithoutWWW e empty
     encodeURLComponent encodeURLFormComponent encodeXMLComponent endsWith endsWithUTF8 erf erfc exp exp10 exp2
