@@ -163,11 +163,13 @@ function Actions({ path, row, changed }: { path: string; row: SubscriptionRow; c
         </Button>
         <Button onClick={changed}>Refresh</Button>
         {nameState(row) === "running" ? (
-          <ConfirmButton label="Pause" sure="Deliver nothing until it is resumed?" act={pause} />
+          <ConfirmButton key="pause" label="Pause" sure="Deliver nothing until it is resumed?" act={pause} />
         ) : (
           <Button onClick={resume}>Resume</Button>
         )}
-        {!row.deleted && <ConfirmButton label="Delete" sure="Delete this subscription?" act={remove} />}
+        {!row.deleted && (
+          <ConfirmButton key="delete" label="Delete" sure="Delete this subscription?" act={remove} />
+        )}
       </p>
       <Outcome action={action} />
     </>

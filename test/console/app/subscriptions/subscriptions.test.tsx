@@ -102,6 +102,21 @@ test("pausing and deleting ask for confirmation, resuming does not", async () =>
   ]);
 });
 
+test("a deletion that is asked for is still the one to confirm when the subscription runs again", async () => {
+  let enabled = false;
+  const page = await drawn("#/7/subscriptions/4", {
+    [`GET ${path}/4/`]: () => ({ ...row, enabled }),
+    [`PATCH ${path}/4/`]: () => {
+      enabled = true;
+      return {};
+    },
+  });
+  await page.press("Delete");
+  await page.press("Resume");
+  expect(page.texts("button")).toContain("Pause");
+  expect(page.texts("button")).toContain("Yes, delete");
+});
+
 test.each(["abc", "0", "-1"])("an address that names no subscription says so: %s", async (id) => {
   const page = await drawn(`#/7/subscriptions/${id}`);
   expect(page.texts('[role="alert"]')).toEqual([
