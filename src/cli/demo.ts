@@ -46,7 +46,7 @@ export const demoCommand: Command = {
 async function removeDemos(send: ReturnType<typeof openSend>, { print }: CliContext): Promise<number> {
   const { results } = await send<{ results: (DemoProject & { name: string })[] }>(
     "GET",
-    "/api/projects/?limit=100",
+    "/api/projects/?limit=10000",
   );
   const demos = results.filter(({ name }) => name === demoName);
   for (const { id } of demos) await send("DELETE", `/api/projects/${id}/`);

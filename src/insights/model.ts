@@ -1,6 +1,6 @@
 // An insight in replies, and the fields that can be set. The query room checks its query.
 
-import Type, { type Static, type TSchema } from "typebox";
+import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";
 import { modelNamed } from "../http/docs/models.ts";
 import * as field from "../http/fields/field.ts";
@@ -22,9 +22,6 @@ const tileModel = field.model("DashboardTileBasic", {
   dashboard_id: Type.Integer(),
   deleted: Type.Boolean(),
 });
-
-/** A field of PostHog's that always has the same value here. */
-const always = <Schema extends TSchema>(schema: Schema) => field.readOnly(schema);
 
 export const insightModel = field.model("Insight", {
   id: field.readOnly(Type.Integer()),
@@ -84,14 +81,14 @@ export const insightModel = field.model("Insight", {
       { description: "Why there is no result, where its query failed." },
     ),
   ),
-  alerts: always(Type.Array(Type.Unknown(), { maxItems: 0, example: [] })),
-  cache_target_age: always(field.nullable(field.moment())),
-  next_allowed_client_refresh: always(field.nullable(field.moment())),
-  hogql: always(field.nullable(Type.String())),
-  is_sample: always(Type.Boolean()),
-  effective_restriction_level: always(Type.Integer()),
-  effective_privilege_level: always(Type.Integer()),
-  user_access_level: always(field.nullable(Type.String())),
+  alerts: field.readOnly(Type.Array(Type.Unknown(), { maxItems: 0, example: [] })),
+  cache_target_age: field.readOnly(field.nullable(field.moment())),
+  next_allowed_client_refresh: field.readOnly(field.nullable(field.moment())),
+  hogql: field.readOnly(field.nullable(Type.String())),
+  is_sample: field.readOnly(Type.Boolean()),
+  effective_restriction_level: field.readOnly(Type.Integer()),
+  effective_privilege_level: field.readOnly(Type.Integer()),
+  user_access_level: field.readOnly(field.nullable(Type.String())),
   created_at: field.readOnly(field.moment()),
   created_by: field.readOnly(field.nullable(userModel)),
   updated_at: field.readOnly(field.moment()),

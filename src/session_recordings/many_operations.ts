@@ -34,7 +34,12 @@ function eventOperations(parts: Parts) {
         events: conditionParameters.events,
         properties: conditionParameters.properties,
       },
-      replies: { 200: reply("At most a thousand, the first ones first.", model.matchingEventsModel) },
+      replies: {
+        200: reply(
+          "At most a thousand, the first ones first; filters of persons and sessions do not narrow them.",
+          model.matchingEventsModel,
+        ),
+      },
       answer: async ({ project, query: { session_ids, events, properties }, request }) => {
         const [session_id, ...others] = session_ids ?? [];
         if (session_id === undefined || others.length > 0)

@@ -25,7 +25,7 @@ export interface FunnelScope {
   touch: "first" | "last" | "all";
   /** The step whose events have the values, where each value has a funnel: others count for all of them. */
   touchStep: number | undefined;
-  /** What goes through it instead of persons: groups of a type or values of an expression; no event without one. */
+  /** Groups of a type, or values of an expression, go through it instead of persons; no event without one does. */
   groupIndex: number | undefined;
   actorText: string | undefined;
 }

@@ -7,7 +7,7 @@ import { drawing, insightFields, maybe, unanswered, unreadFields } from "../part
 
 const names = maybe(Type.Array(text({ maxLength: 1000 }), { maxItems: queryLimits.pathNamesMax }));
 
-/** Of steps' names, what matches the pattern is the alias. */
+/** A rule for the names of steps: the text that matches the pattern becomes the alias. */
 const cleaningRule = strictModel("PathCleaningFilter", {
   regex: maybe(text({ blank: true, maxLength: 1000 })),
   alias: maybe(text({ blank: true, maxLength: 1000 })),
