@@ -10,6 +10,7 @@ import { checkSecrets } from "./access/reseal_store.ts";
 import { accountRoutes, userRoutes } from "./accounts/operations.ts";
 import { markServed } from "./accounts/store.ts";
 import { activityLogRoutes } from "./activity_log/operations.ts";
+import { annotationRoutes } from "./annotations/operations.ts";
 import { batchExportRoutes } from "./batch_exports/open.ts";
 import { captureCounts, followJournal, followMemory, followShared, refusalCounts } from "./capture/counts.ts";
 import { openMetrics } from "./capture/metrics.ts";
@@ -284,6 +285,7 @@ function routes(parts: ServerParts) {
     .use(dashboardRoutes({ gate, sql, sharing, insights: openInsightShow(insights) }))
     .use(subscriptionRoutes({ gate, sql, clock, addresses }))
     .use(linkRoutes({ sql, links: subscriptions.links, pictures: subscriptions.pictures }))
+    .use(annotationRoutes({ gate, sql, clock }))
     .use(sessionRoutes({ gate, clickhouse }))
     .use(definitionRoutes({ gate, sql, clickhouse }))
     .use(sessionRecordingRoutes({ gate, sql, clickhouse, clock, log, server: config.modelServer, sharing }))

@@ -19,11 +19,6 @@ const absent = (called: string, scope: Scope, filters: string) => ({
 /** Keyed by the segment of their path. PostHog documents `order` for some; Estuary's extractor sends it with each. */
 export const absentResources: Readonly<Record<string, ReturnType<typeof absent>>> = {
   actions: absent("Actions", "action:read", "search tags"),
-  annotations: absent(
-    "Annotations",
-    "annotation:read",
-    "search scope date_from date_to is_emoji dashboard_item apply_all order",
-  ),
   cohorts: absent("Cohorts", "cohort:read", "search type created_by_id hide_behavioral_cohorts order"),
   early_access_feature: absent("Early access features", "early_access_feature:read", "search"),
   experiments: absent(

@@ -10,6 +10,7 @@ import { listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { findMissing } from "../storage/postgres/rows.ts";
 import type { Uses } from "../storage/services.ts";
 import { deliveryOperations } from "./deliveries/operations.ts";
 import { subscriptionLimits } from "./limits.ts";
@@ -119,7 +120,7 @@ async function checkInput(
   changes: model.SubscriptionUpdate,
   whole: Pick<model.Subscription, "target_type" | "target_value" | "dashboard" | "dashboard_export_insights">,
 ): Promise<void> {
-  const missing = await store.findMissing(sql, project_id, changes);
+  const missing = await findMissing(sql, project_id, changes);
   if (missing) throw missingReference(missing, changes[missing] ?? "");
   if (changes.dashboard_export_insights !== undefined || changes.dashboard !== undefined)
     await checkChosen(sql, whole);

@@ -98,23 +98,6 @@ export async function requireSubscription(
   return present(await findSubscription(sql, project.id, parseRowId(params.id)));
 }
 
-/** Finds which reference is missing or deleted in the project; undefined when both exist. */
-export async function findMissing(
-  sql: Postgres,
-  project_id: number,
-  { insight = null, dashboard = null }: Pick<SubscriptionUpdate, "insight" | "dashboard">,
-): Promise<"dashboard" | "insight" | undefined> {
-  if (insight === null && dashboard === null) return undefined;
-  const [found] = await sql<{ insight: boolean; dashboard: boolean }[]>`
-    SELECT
-      EXISTS (SELECT FROM insights
-              WHERE id = ${insight} AND project_id = ${project_id} AND NOT deleted) AS insight,
-      EXISTS (SELECT FROM dashboards
-              WHERE id = ${dashboard} AND project_id = ${project_id} AND NOT deleted) AS dashboard`;
-  if (dashboard !== null && !found?.dashboard) return "dashboard";
-  return insight !== null && !found?.insight ? "insight" : undefined;
-}
-
 /** Counts the insights among these that the dashboard does not show. */
 export async function countStrangers(sql: Postgres, dashboard: number, insights: readonly number[]) {
   const [row] = await sql<{ count: number }[]>`

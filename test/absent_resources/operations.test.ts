@@ -19,7 +19,6 @@ beforeAll(async () => {
 test("the resources that programs list by default and that do not exist here are these", () => {
   expect(names).toEqual([
     "actions",
-    "annotations",
     "cohorts",
     "early_access_feature",
     "experiments",

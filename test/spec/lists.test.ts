@@ -58,6 +58,7 @@ async function makeOnes(): Promise<Record<string, string>> {
   const home = `/api/projects/${project_id}`;
   const insight = await made(`${home}/insights/`, { query: { kind: "TrendsQuery", series: [{}] } });
   const dashboard = await made(`${home}/dashboards/`, { name: "d" });
+  await made(`${home}/annotations/`, { content: "a" });
   const subscription = await made(`${home}/subscriptions/`, {
     insight: Number(insight),
     target_type: "webhook",
@@ -84,6 +85,7 @@ async function copyRows({ sql }: Stores): Promise<void> {
     ["personal_api_keys", "'id', 'copy' || n, 'secure_value', 'sha256$' || lpad(n::text, 64, '0')"],
     ["insights", "'id', 100000 + n, 'short_id', 'c' || lpad(n::text, 7, '0')"],
     ["dashboards", "'id', 100000 + n"],
+    ["annotations", "'id', 100000 + n"],
     ["subscriptions", "'id', 100000 + n"],
     [
       "subscription_deliveries",

@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { Fault } from "../../src/core/fault.ts";
 import { createProject } from "../../src/projects/store.ts";
+import { findMissing } from "../../src/storage/postgres/rows.ts";
 import { subscriptionLimits } from "../../src/subscriptions/limits.ts";
 import {
   createSubscription,
-  findMissing,
   listSubscriptions,
   removeAddress,
   requireSubscription,

@@ -1,4 +1,5 @@
-// SQL of several stores: a page of rows with the count of all, the sizes of rows, and the JSON of users and projects.
+// SQL of several stores: a page of rows with the count of all, the sizes of rows, the JSON of users and projects, and
+// references to insights and dashboards.
 
 import { mapInSlices } from "../../work/slices.ts";
 import type { Postgres, PostgresFragment, PostgresTransaction } from "./postgres.ts";
@@ -77,4 +78,24 @@ export function projectJson(sql: Postgres): PostgresFragment {
   return sql`json_build_object(
     'id', p.id, 'uuid', p.uuid, 'organization', p.organization_id, 'project_id', p.id,
     'api_token', p.api_token, 'name', p.name, 'timezone', p.timezone)`;
+}
+
+/** Finds which reference is missing or deleted in the project; undefined when both exist. */
+export async function findMissing(
+  sql: Postgres,
+  project_id: number,
+  {
+    insight = null,
+    dashboard = null,
+  }: { insight?: number | null | undefined; dashboard?: number | null | undefined },
+): Promise<"dashboard" | "insight" | undefined> {
+  if (insight === null && dashboard === null) return undefined;
+  const [found] = await sql<{ insight: boolean; dashboard: boolean }[]>`
+    SELECT
+      EXISTS (SELECT FROM insights
+              WHERE id = ${insight} AND project_id = ${project_id} AND NOT deleted) AS insight,
+      EXISTS (SELECT FROM dashboards
+              WHERE id = ${dashboard} AND project_id = ${project_id} AND NOT deleted) AS dashboard`;
+  if (dashboard !== null && !found?.dashboard) return "dashboard";
+  return insight !== null && !found?.insight ? "insight" : undefined;
 }
