@@ -9,7 +9,7 @@ import { annotationLimits } from "./limits.ts";
 export const annotationScopes = ["dashboard_item", "dashboard", "project", "organization"] as const;
 
 const none = { default: null };
-const nameOf = (what: string) =>
+const describeName = (what: string) =>
   field.readOnly(field.nullable(Type.String(), { description: `The ${what}.` }));
 
 export const annotationModel = field.model("Annotation", {
@@ -22,10 +22,10 @@ export const annotationModel = field.model("Annotation", {
   creation_type: field.choice(["USR", "GIT"], { default: "USR", description: "By a user, or a program." }),
   dashboard_item: field.nullable(field.reference({ description: "An insight of this project." }), none),
   dashboard_id: field.nullable(field.reference({ description: "A dashboard of this project." }), none),
-  insight_short_id: nameOf("insight's short id"),
-  insight_name: nameOf("insight's name"),
-  insight_derived_name: nameOf("insight's name where it has none"),
-  dashboard_name: nameOf("dashboard's name"),
+  insight_short_id: describeName("insight's short id"),
+  insight_name: describeName("insight's name"),
+  insight_derived_name: describeName("insight's name where it has none"),
+  dashboard_name: describeName("dashboard's name"),
   created_by: field.readOnly(field.nullable(userModel)),
   created_at: field.readOnly(field.moment()),
   updated_at: field.readOnly(field.moment()),

@@ -26,7 +26,8 @@ function source(sql: Postgres, project_id: number) {
       WHERE own.id = ${project_id})))`;
 }
 
-export function toAnnotation({ project_id: _, ...row }: AnnotationRow): Annotation {
+export function toAnnotation(stored: AnnotationRow): Annotation {
+  const { project_id: _project, ...row } = stored;
   return shownRow(row);
 }
 

@@ -17,6 +17,7 @@ import {
   ZoneContext,
 } from "./session/session.ts";
 import { useLoaded } from "./session/use_loaded.ts";
+import { NotesProvider } from "./ui/chart/notes.tsx";
 import { NoSuch, WhenLoaded } from "./ui/parts.tsx";
 
 export function App() {
@@ -126,7 +127,7 @@ function Frame({ route }: { route: Route }) {
           ref={main}
           key={`${route.project || project.id} ${entry?.name}`}
         >
-          {content()}
+          <NotesProvider>{content()}</NotesProvider>
           <footer class="quiet">{clockText}</footer>
         </main>
       </div>

@@ -7,6 +7,7 @@ import { insightName, type InsightRow } from "../insights/insight_row.tsx";
 import { navigate, type Route } from "../session/route.ts";
 import { useAllowed, useHref, useSession } from "../session/session.ts";
 import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
+import { ChartPlace } from "../ui/chart/notes.tsx";
 import { capitalized } from "../ui/format.ts";
 import { Form, FormCard, RemoveButton } from "../ui/forms.tsx";
 import { RangeField, useFields } from "../ui/inputs.tsx";
@@ -88,7 +89,9 @@ export function OneDashboard({ id, route }: { id: number; route: Route }) {
       ) : (
         <ScopeForm key={scopeAddress(scope)} dashboard={dashboard.id} scope={scope} />
       )}
-      <Tiles {...{ path, dashboard, loaded, scope, arranging }} />
+      <ChartPlace.Provider value={{ dashboard: dashboard.id }}>
+        <Tiles {...{ path, dashboard, loaded, scope, arranging }} />
+      </ChartPlace.Provider>
       <Sharing path={path.slice(0, -1)} what="dashboard" />
     </>
   );

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { daySeconds } from "../../../query/results/figures.ts";
 import { tickText, timeSteps, valueSteps } from "./chart/intervals.ts";
+import { ChartNotes, type PlotArea } from "./chart/notes.tsx";
 import { type Drawing, type DrawnSeries, type Line, toDrawnSeries } from "./chart/series.ts";
 import { numberText } from "./format.ts";
 import { inkAt, paleInkAt } from "./ink.ts";
@@ -39,7 +40,7 @@ const legendHeight = 30;
 
 export function Chart(props: ChartProps) {
   const { label, times, names, height = 260, bare = false, pick } = props;
-  const { element, drawn, at, isDark } = useDrawn(props);
+  const { element, drawn, at, area, isDark } = useDrawn(props);
   const { named, choice, press } = useChoice(props, at, drawn);
   const picture = (
     <div
@@ -70,6 +71,7 @@ export function Chart(props: ChartProps) {
           isDark,
           pick && named.length > 1 ? choice : undefined,
         )}
+      <ChartNotes {...{ times, names, area, at }} />
     </div>
   );
 }
@@ -87,6 +89,7 @@ function useDrawn({
   const element = useRef<HTMLDivElement>(null);
   const isDark = useDark();
   const [at, setAt] = useState<number>();
+  const [area, setArea] = useState<PlotArea>();
   const pickRef = useRef(pick);
   pickRef.current = pick;
   const drawn = useRef<uPlot | null>(null);
@@ -104,7 +107,10 @@ function useDrawn({
     const size = () => ({ width: Math.max(120, target.clientWidth), height });
     const { color: ink, columnRuleColor: rule } = getComputedStyle(target);
     const options = buildOptions(series, { bare, drawing, ink, rule, isDark });
-    const hooks = { setCursor: [({ cursor }: uPlot) => setAt(cursor.idx ?? undefined)] };
+    const hooks = {
+      setCursor: [({ cursor }: uPlot) => setAt(cursor.idx ?? undefined)],
+      draw: [(chart: uPlot) => setArea((before) => measureArea(chart, before))],
+    };
     const chart = new uPlot({ ...options, ...size(), hooks }, data, target);
     drawn.current = chart;
     chart.over.addEventListener("click", listenToClicks(chart, series, drawing, pickRef));
@@ -117,7 +123,15 @@ function useDrawn({
     };
   }, [JSON.stringify(shape), height, isDark]);
   useEffect(() => drawn.current?.setData(data), [times, lines]);
-  return { element, drawn, at, isDark };
+  return { element, drawn, at, area, isDark };
+}
+
+/** The area of the values, in CSS pixels; `before` where it has not changed. */
+function measureArea({ over, scales }: uPlot, before: PlotArea | undefined): PlotArea {
+  const { offsetLeft: left, offsetTop: top, clientWidth: width, clientHeight: height } = over;
+  const { min = 0, max = 1 } = scales["x"]!;
+  const area = { left, top, width, height, min: min!, max: max! };
+  return JSON.stringify(area) === JSON.stringify(before) ? before! : area;
 }
 
 /** The values of a time, and the one that Enter opens. Arrow keys choose another time or line. */
