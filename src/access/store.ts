@@ -31,6 +31,8 @@ export interface ReachedProject {
   id: number;
   organization_id: string;
   timezone: string;
+  /** The day on which its weeks begin, from 0 for Sunday on. */
+  week_start: number;
   membership_level: number | null;
 }
 
@@ -94,9 +96,12 @@ function isReached(sql: Postgres) {
   return sql`m.user_id = u.id AND reaches(k.reach_key_id, m.organization_id)`;
 }
 
+const weekStart = (sql: Postgres) => sql`coalesce((p.settings->>'week_start_day')::integer, 0)`;
+
 function projectById(sql: Postgres, id: number | null) {
   return sql`
-    SELECT p.id, p.organization_id, p.timezone, m.level AS membership_level FROM projects p
+    SELECT p.id, p.organization_id, p.timezone, ${weekStart(sql)} AS week_start, m.level AS membership_level
+    FROM projects p
     LEFT JOIN organization_memberships m ON m.organization_id = p.organization_id AND ${isReached(sql)}
     WHERE p.id = ${id}::integer`;
 }
@@ -110,7 +115,8 @@ function organizationById(sql: Postgres, id: string | null) {
 
 function itsProject(sql: Postgres) {
   return sql`
-    SELECT p.id, p.organization_id, p.timezone, m.level AS membership_level FROM projects p
+    SELECT p.id, p.organization_id, p.timezone, ${weekStart(sql)} AS week_start, m.level AS membership_level
+    FROM projects p
     JOIN organization_memberships m ON m.organization_id = p.organization_id AND ${isReached(sql)}
     WHERE (k.scoped_teams = '{}' OR p.id = ANY(k.scoped_teams))
       AND (k.scoped_organizations = '{}' OR p.organization_id = ANY(k.scoped_organizations))

@@ -1,6 +1,7 @@
 // Events over HTTP. They are sent as the store wrote them: none becomes an object.
 
 import { requireScopes } from "../access/scope.ts";
+import { clickhouseTime, toNow } from "../core/dates.ts";
 import { JsonCursor, pastValue } from "../core/json/json_cursor.ts";
 import { limits } from "../core/limits.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
@@ -12,7 +13,6 @@ import { slicedJson } from "../http/pages/sliced.ts";
 import { personText } from "../persons/model.ts";
 import type { Person } from "../persons/reading/fold.ts";
 import { findPagePersons } from "../persons/reading/store.ts";
-import { clickhouseTime, toNow } from "../query/date_range.ts";
 import type { QueryEngine } from "../query/engine.ts";
 import { eventColumnRows } from "../query/events/page.ts";
 import { tableReply } from "../query/results/table_reply.ts";

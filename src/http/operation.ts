@@ -248,7 +248,7 @@ function makeHandler(home: Home, record: ErasedRecord) {
     );
     const operationRequest = { access, project, organization, own, readmit, request, params, url };
     const found = await find?.(operationRequest);
-    const query = readQuery(parameters, url.searchParams);
+    const query = readQuery(parameters, url.searchParams, project as AccessProject | undefined);
     const body = schema && (await readFields(request, schema, purposes[method]));
     const respond = async () => await answer({ ...operationRequest, found, query, body });
     const change = { home, method, path, ...operationRequest, body } as RecordedChange;

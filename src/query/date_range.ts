@@ -1,5 +1,19 @@
 // Date ranges of queries, absolute and relative, in the project's time zone: their spans and their buckets.
 
+import {
+  asStored,
+  type DateSide,
+  endOfDay,
+  floorToInterval,
+  isBefore,
+  parseDate,
+  relative,
+  timed,
+  type Today,
+  toDuration,
+  toNow,
+  units,
+} from "../core/dates.ts";
 import { refuseInput } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { queryLimits } from "./limits.ts";
@@ -7,27 +21,15 @@ import type { DateRange, Interval } from "./parts/model.ts";
 
 type Moment = Temporal.ZonedDateTime;
 
-export const isBefore = (at: Moment, other: Moment): boolean => Temporal.ZonedDateTime.compare(at, other) < 0;
-
 /** `from` is inclusive, `to` is exclusive. */
 export interface DateSpan {
   from: Moment;
   to: Moment;
 }
 
-interface Today {
-  /** Milliseconds since 1970. */
-  now: number;
-  timezone: string;
-  /** The day on which weeks begin, from 0 for Sunday on. */
-  weekStart?: number;
-}
-
 /** ClickHouse's dates are counted from 1970; two days more make room for time zones. */
 export const earliest = "1970-01-03";
 const latest = "2100-01-01";
-/** The first and the last moment of ClickHouse's DateTime64(6). */
-const storable = ["1900-01-01T00:00:00Z", "2299-12-31T23:59:59Z"];
 
 const wrongDate =
   "Date has wrong format. Use one of these formats instead: YYYY-MM-DD, YYYY-MM-DDThh:mm:ss with or without " +
@@ -144,20 +146,9 @@ export function spanBetween(today: Today, query: Between, attr: string): DateSpa
   };
 }
 
-/** The nearest moment that the engine can store: no event is beyond. */
-export function asStored(at: Moment): Moment {
-  const [low, high] = storable.map((text) => Temporal.Instant.from(text).toZonedDateTimeISO(at.timeZoneId));
-  if (isBefore(at, low!)) return low!;
-  return isBefore(high!, at) ? high! : at;
-}
-
 /** The start of a day; by default of the first one that can be queried. */
 export function dayStartIn(timezone: string, day = earliest): Moment {
   return Temporal.PlainDate.from(day).toZonedDateTime(timezone);
-}
-
-export function toNow({ now, timezone }: Today): Moment {
-  return Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timezone);
 }
 
 function allFrom(first: number | undefined, now: Moment): Moment {
@@ -170,128 +161,11 @@ function allFrom(first: number | undefined, now: Moment): Moment {
   return (isBefore(now, from) ? now : from).startOfDay();
 }
 
-function endOfDay(at: Moment): Moment {
-  return at.add({ days: 1 }).startOfDay();
-}
-
-const relative = /^(?:-(\d{1,4}))?([hdwmqyMs])((?<![Ms])(?:Start|End))?$/;
-const absolute = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(Z|[+-]\d\d:?\d\d)?)?$/i;
-
-/**
- * Whether a day means its start or its end; exact: its start, and what is relative means that very moment; lastDay: any
- * date means the end of its day.
- */
-type Side = "start" | "end" | "exact" | "lastDay";
-
 /** The date of a text; undefined for none. @throws Fault at `attr` for a text that is no date. */
-export function readDate(text: string | null | undefined, today: Today, side: Side, attr: string) {
+export function readDate(text: string | null | undefined, today: Today, side: DateSide, attr: string) {
   const at = text ? parseDate(text, today, side) : undefined;
   if (text && !at) refuseInput(wrongDate, attr);
   return at;
-}
-
-/** An absolute or relative date; undefined for other texts. */
-function parseDate(text: string, today: Today, side: Side): Moment | undefined {
-  const now = toNow(today);
-  const [, digits, unit, position] = relative.exec(text) ?? [];
-  if (unit !== undefined && (digits !== undefined || position !== undefined)) {
-    const at = now.subtract(toDuration(units[unit]!, Number(digits ?? 0)));
-    return relativeMoment(at, unit, position, side, today.weekStart);
-  }
-  const [, day, time, zone] = absolute.exec(text) ?? [];
-  if (day === undefined) return undefined;
-  try {
-    const date = Temporal.PlainDate.from(day);
-    if (time === undefined) {
-      const start = date.toZonedDateTime(now.timeZoneId);
-      return side === "end" || side === "lastDay" ? endOfDay(start) : start;
-    }
-    const at =
-      zone === undefined
-        ? date.toZonedDateTime({ timeZone: now.timeZoneId, plainTime: Temporal.PlainTime.from(time) })
-        : Temporal.Instant.from(`${day}T${time}${zone.toUpperCase()}`).toZonedDateTimeISO(now.timeZoneId);
-    if (side === "end") return at.add({ microseconds: 1 });
-    return side === "lastDay" ? endOfDay(at) : at;
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * The span of a list whose dates mean days, as in questions: `date_from` the start of its day, `date_to` the end. A
- * time of day, or hours before now, is that moment.
- * @param moments of the dates as moments, where they are no days.
- */
-export function readDaySpan(
-  written: URLSearchParams,
-  today: Today,
-  moments: { date_from?: string | undefined; date_to?: string | undefined },
-): { from: string | undefined; to: string | undefined } {
-  const read = (name: "date_from" | "date_to", side: Side) => {
-    const text = written.get(name)?.trim() ?? "";
-    const day = isDay.test(text) ? parseDate(text, today, side) : undefined;
-    return day ? clickhouseTime(asStored(day)) : moments[name];
-  };
-  return { from: read("date_from", "start"), to: read("date_to", "end") };
-}
-
-const isDay = /^(?:\d{4}-\d\d-\d\d|-\d{1,4}[dwmqy]|(?:-\d{1,4})?[dwmqy](?:Start|End))$/;
-
-function relativeMoment(
-  at: Moment,
-  unit: string,
-  position: string | undefined,
-  side: Side,
-  weekStart: number | undefined,
-): Moment {
-  if (position === undefined) {
-    if (side === "exact" || ("sMh".includes(unit) && side !== "lastDay")) return at;
-    return side === "start" ? at.startOfDay() : endOfDay(at);
-  }
-  const start = floorToInterval(units[unit]!, at, weekStart);
-  if (position === "End") return start.add(toDuration(units[unit]!, 1));
-  return side === "lastDay" ? endOfDay(start) : start;
-}
-
-/** The units of relative dates, the shortest first. */
-const units: Readonly<Record<string, Interval>> = {
-  s: "second",
-  M: "minute",
-  h: "hour",
-  d: "day",
-  w: "week",
-  m: "month",
-  q: "quarter",
-  y: "year",
-};
-
-/** Intervals that are shorter than a day, in seconds. */
-export const timed: ReadonlyMap<Interval, number> = new Map([
-  ["second", 1],
-  ["minute", 60],
-  ["hour", 3600],
-]);
-
-/** Intervals of whole months. */
-export const monthly: ReadonlyMap<Interval, number> = new Map([
-  ["month", 1],
-  ["quarter", 3],
-  ["year", 12],
-]);
-
-export function toDuration(interval: Interval, count: number): Temporal.DurationLike {
-  const months = monthly.get(interval);
-  return months ? { months: months * count } : { [`${interval}s`]: count };
-}
-
-/** The start of the bucket of a moment. @param weekStart the day on which weeks begin; by default Sunday. */
-export function floorToInterval(interval: Interval, at: Moment, weekStart = 0): Moment {
-  if (interval === "second" || interval === "minute" || interval === "hour")
-    return at.round({ smallestUnit: interval, roundingMode: "floor" });
-  if (interval === "day") return at.startOfDay();
-  if (interval === "week") return at.subtract({ days: (at.dayOfWeek + 7 - weekStart) % 7 }).startOfDay();
-  const months = (at.month - 1) % monthly.get(interval)!;
-  return at.with({ day: 1 }).subtract({ months }).startOfDay();
 }
 
 /**
@@ -316,12 +190,6 @@ export function listBuckets(interval: Interval, { from, to }: DateSpan, weekStar
 export function addIntervals(interval: Interval, start: Moment, count: number): Moment {
   const moved = start.add(toDuration(interval, count));
   return timed.has(interval) ? moved : moved.startOfDay();
-}
-
-/** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, as ClickHouse reads it. */
-export function clickhouseTime(at: Moment): string {
-  const text = at.toInstant().toString({ smallestUnit: "microsecond" });
-  return text.replace("T", " ").replace("Z", "");
 }
 
 /** ISO 8601 with the zone's offset, as in replies. */

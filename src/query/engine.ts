@@ -2,6 +2,7 @@
 // some minutes, for callers that accept them.
 
 import type { Clock } from "../core/clock.ts";
+import { toNow } from "../core/dates.ts";
 import { Fault } from "../core/fault.ts";
 import { hashKey } from "../core/id.ts";
 import { trimToChars } from "../core/trim.ts";
@@ -13,7 +14,7 @@ import type { Uses } from "../storage/services.ts";
 import { MemoryBudget } from "../work/bodies/memory_budget.ts";
 import { chooseBounds, type QueryStore } from "./bounds.ts";
 import { checkQuery, type KnownQuery, storedQuery } from "./check.ts";
-import { toNow, zonedIso } from "./date_range.ts";
+import { zonedIso } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
 import { openQueryPermits, type QueryCaller, type RunningQuery } from "./permits.ts";
 import { type CachedResult, ResultCache, writtenResult } from "./results/result_cache.ts";

@@ -2,6 +2,7 @@
 // from a client are always parameters, never text of a statement.
 
 import type { Clock } from "../core/clock.ts";
+import { clickhouseTime, monthly, timed } from "../core/dates.ts";
 import { Fault, unavailable } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { wordsIn } from "../core/words.ts";
@@ -24,7 +25,7 @@ import {
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { openRecent } from "../work/maps.ts";
 import { type QueryBounds, type QueryStore, tooHeavy } from "./bounds.ts";
-import { clickhouseTime, type DateSpan, monthly, readDateSpan, timed } from "./date_range.ts";
+import { type DateSpan, readDateSpan } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
 import type { Entity } from "./parts/figure.ts";
 import type { DateRange, Interval } from "./parts/model.ts";

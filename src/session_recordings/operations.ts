@@ -13,7 +13,6 @@ import { gone, reply } from "../http/fields/schema.ts";
 import { mounted, type OperationRequest, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
-import { readDaySpan } from "../query/date_range.ts";
 import { sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
 import { toReads } from "../storage/clickhouse/query_options.ts";
@@ -79,8 +78,11 @@ function listOperations(parts: Counted) {
         date_from: momentParameter(
           "Only recordings that began then or later: ISO 8601, or relative like -3d. Days are of the project's zone.",
           clock,
+          { side: "start" },
         ),
-        date_to: momentParameter("Only recordings that began earlier, or on that day, likewise.", clock),
+        date_to: momentParameter("Only recordings that began earlier, or on that day, likewise.", clock, {
+          side: "end",
+        }),
         distinct_id: textParameter("Only recordings of this distinct id."),
         distinct_ids: parameter(
           "Only recordings of these: a JSON list, or ids with commas between.",
@@ -109,7 +111,8 @@ function listOperations(parts: Counted) {
         const selection = {
           // The dates as written are the key for counts: relative dates resolve to another time in each request.
           written: JSON.stringify([url.searchParams.get("date_from"), url.searchParams.get("date_to")]),
-          ...readDaySpan(url.searchParams, { now: clock.now(), timezone }, query),
+          from: query.date_from,
+          to: query.date_to,
           session_ids: query.session_ids,
           conditions,
           unviewedBy: query.hide_viewed_recordings,

@@ -177,7 +177,7 @@ test("a missing scope is reported before a missing project", async () => {
 
 test("projects and environments are the same thing, by number or as @current", async () => {
   const { project_id, organization_id, personal_api_key } = accounts;
-  const project = { id: project_id, organization_id, timezone: "UTC", membership_level: 15 };
+  const project = { id: project_id, organization_id, timezone: "UTC", week_start: 0, membership_level: 15 };
   for (const home of ["projects", "environments"]) {
     for (const id of [String(project_id), "@current"]) {
       for (const slash of ["", "/"]) {

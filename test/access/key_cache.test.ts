@@ -75,7 +75,10 @@ test("a missing or forbidden entry is read each time", async () => {
   const answers: (Lookup | undefined)[] = [
     undefined,
     foundOf("a"),
-    { ...foundOf("a"), project: { id: 7, organization_id: "o", timezone: "UTC", membership_level: null } },
+    {
+      ...foundOf("a"),
+      project: { id: 7, organization_id: "o", timezone: "UTC", week_start: 0, membership_level: null },
+    },
   ];
   for (const answer of answers) {
     const { counts, standing } = counting(async () => answer);

@@ -63,3 +63,29 @@ test("lists of events end now, unless they name a later end", async () => {
   const listed = await ask(app, "POST", "/api/projects/1/query/", { query });
   expect((listed.body["results"] as string[][]).flat()).not.toContain("ahead");
 });
+
+// PostHog/posthog#11922 again: the list's own days, and words for them, are those of the project; posthog's relative_date_parse.
+test("days and words for days in the dates of lists are of the project's zone and week", async () => {
+  const at = (moment: Temporal.ZonedDateTime) => moment.toInstant().toString({ smallestUnit: "second" });
+  expect((await ask(app, "PATCH", "/api/projects/1/", { week_start_day: 1 })).status).toBe(200);
+  const today = Temporal.Now.zonedDateTimeISO("Asia/Tokyo").startOfDay();
+  const monday = today.subtract({ days: today.dayOfWeek - 1 });
+  const starts = { dStart: today, wStart: monday, mStart: today.with({ day: 1 }) };
+  const event = "begin";
+  const batch = Object.entries(starts).flatMap(([distinct_id, start]) => [
+    { event, distinct_id: `${distinct_id} before`, timestamp: at(start.subtract({ seconds: 1 })) },
+    { event, distinct_id: `${distinct_id} in`, timestamp: at(start.add({ microseconds: 1_000_000 })) },
+  ]);
+  expect((await ask(app, "POST", "/batch/", { api_key: projectKey, batch }, "")).status).toBe(200);
+  for (const [word, start] of Object.entries(starts)) {
+    for (const after of [word, start.toPlainDate().toString()]) {
+      const path = `/api/projects/1/events/?event=${event}&after=${after}&limit=100`;
+      const ids = idsOf((await ask(app, "GET", path)).body["results"]);
+      expect([after, ids.includes(`${word} in`), ids.includes(`${word} before`)]).toEqual([
+        after,
+        true,
+        false,
+      ]);
+    }
+  }
+});

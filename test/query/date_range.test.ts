@@ -1,12 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { floorToInterval } from "../../src/core/dates.ts";
 import { Fault } from "../../src/core/fault.ts";
-import {
-  addIntervals,
-  floorToInterval,
-  listBuckets,
-  readDateSpan,
-  zonedIso,
-} from "../../src/query/date_range.ts";
+import { addIntervals, listBuckets, readDateSpan, zonedIso } from "../../src/query/date_range.ts";
 
 /** Wednesday the 3rd of April 2024, 15:30 in Berlin: three days after clocks were put forward. */
 const today = { now: Date.UTC(2024, 3, 3, 13, 30), timezone: "Europe/Berlin" };

@@ -1,10 +1,19 @@
 // The parameters of an operation's query: each has its description and the function that reads it. A parameter that is
 // not declared, is given twice or cannot be read is refused: an ignored filter would return what it should exclude.
 
-import { ago, type Clock, type TimeUnit } from "../../core/clock.ts";
+import type { Clock } from "../../core/clock.ts";
+import {
+  asStored,
+  clickhouseTime,
+  type DateSide,
+  endOfDay,
+  parseDate,
+  type Today,
+} from "../../core/dates.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { wordsIn } from "../../core/words.ts";
+import { readStoredZone } from "../../storage/clickhouse/zones.ts";
 import { httpLimits } from "../limits.ts";
 import { excerpt, fieldFault } from "./field_fault.ts";
 import { checkChoice, checkFlag, checkUuid, refuseUnstorable } from "./field_rule.ts";
@@ -32,7 +41,7 @@ export interface Parameter<Value> {
   hidden?: boolean;
   optional?: true;
   /** @throws Fault with `name` as its attr, where a wrong value is refused. */
-  read(query: URLSearchParams, name: string): Value;
+  read(query: URLSearchParams, name: string, project?: Zoned): Value;
 }
 
 /** Parameters by name, in the order in which they are read. */
@@ -42,12 +51,19 @@ export type QueryValues<Parameters extends Query> = {
   [Name in keyof Parameters]: ReturnType<Parameters[Name]["read"]>;
 };
 
-/** @throws Fault for a parameter that is not declared or given twice; then the first wrong parameter's. */
-export function readQuery<Parameters extends Query>(parameters: Parameters, query: URLSearchParams) {
+/**
+ * @param project whose days dates mean.
+ * @throws Fault for a parameter that is not declared or given twice; then the first wrong parameter's.
+ */
+export function readQuery<Parameters extends Query>(
+  parameters: Parameters,
+  query: URLSearchParams,
+  project?: Zoned,
+) {
   for (const name of new Set(query.keys())) checkName(parameters, query, name);
   const entries = Object.entries(parameters).map(([name, { read, optional }]) => [
     name,
-    optional && !query.has(name) ? undefined : read(query, name),
+    optional && !query.has(name) ? undefined : read(query, name, project),
   ]);
   return Object.fromEntries(entries) as QueryValues<Parameters>;
 }
@@ -139,29 +155,33 @@ export function parameter<Value>(
  * A moment, a day, or how long ago, as readMoment reads it.
  * @param start the parameter whose end this one is: where both name one day, they mean the whole day.
  * @param end the parameter whose start this one is, likewise.
+ * @param side what days mean, also without the other one.
  */
 export function momentParameter(
   description: string,
   clock: Clock,
-  { start, end }: { start?: string; end?: string } = {},
+  { start, end, side = "exact" }: { start?: string; end?: string; side?: DateSide } = {},
 ): Parameter<string | undefined> {
   const schema: QuerySchema = { anyOf: [{ type: "string", format: "date-time" }, { type: "string" }] };
-  const read: Parameter<string | undefined>["read"] = (query, name) => {
+  const read: Parameter<string | undefined>["read"] = (query, name, project = utc) => {
     const text = query.get(name);
     // Forms send the names of empty fields; PostHog's console says "all" where a list has no first day.
     if (text === "" || (text === "all" && start === undefined)) return undefined;
-    const moment = readMoment(query, name, clock);
-    const isDay =
-      moment && query.get(name)?.trim().length === 10 && query.get(start ?? end ?? "") === query.get(name);
+    const zone = { timezone: readStoredZone(project.timezone), weekStart: project.week_start };
+    const today = { now: clock.now(), ...zone };
+    const moment = readMoment(query, name, today, text?.includes(":") ? "exact" : side);
+    const isDay = text?.trim().length === 10 && query.get(start ?? end ?? "") === text;
     // The bounds are exclusive.
-    return isDay
-      ? isoMoment(new Date(Date.parse(`${moment}Z`) + (start ? dayMs : -1)).toISOString())
-      : moment;
+    const bound = isDay ? (start ? endOfDay(moment!) : moment!.subtract({ microseconds: 1 })) : moment;
+    return bound && clickhouseTime(asStored(bound));
   };
   return { description, schema, optional: true, read };
 }
 
-const dayMs = 86_400_000;
+/** A project's time zone, as stored, and the day on which its weeks begin, from 0 for Sunday on. */
+type Zoned = { timezone: string; week_start: number };
+
+const utc: Zoned = { timezone: "UTC", week_start: 0 };
 
 /** Whether results are computed: PostHog's modes as far as they differ here. */
 export function refreshParameter(description: string): Parameter<boolean | undefined> {
@@ -224,25 +244,14 @@ export function readRequiredText(query: URLSearchParams, name: string): string {
   return text;
 }
 
-const relative = /^(?:-(\d{1,4}))?([sMhdwmqy])((?<![sMh])(?:Start|End))?$/;
-// A plus that is not escaped in a query string arrives as a space.
-const iso =
-  /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::[0-5]\d(?:[.,]\d{1,9})?)?)(Z|[+\- ](?:0\d|1[0-4]):?[0-5]\d)?)?$/i;
-
-/** The range of ClickHouse's DateTime64. Times beyond it become the nearest bound, which selects the same rows. */
-const earliest = "1900-01-01 00:00:00.000000";
-const latest = "2299-12-31 23:59:59.999999";
-
 /**
- * The time in the query key `name` as `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC; undefined when it is absent.
- * Relative units are seconds, minutes (M), hours, days, weeks, months, quarters and years before now. A time without a
- * zone is UTC.
+ * The time in the query key `name`; undefined when it is absent. A time without a zone is of the project's.
  * @throws Fault invalid_input with `name` as its attr.
  */
-export function readMoment(query: URLSearchParams, name: string, clock: Clock): string | undefined {
+function readMoment(query: URLSearchParams, name: string, today: Today, side: DateSide = "exact") {
   const text = query.get(name)?.trim();
   if (text === undefined) return undefined;
-  const moment = relativeMoment(text, clock.now()) ?? isoMoment(text);
+  const moment = parseDate(text, today, side);
   if (moment === undefined) throw new Fault("invalid_input", wrongMoment, { attr: name });
   return moment;
 }
@@ -251,41 +260,3 @@ const wrongMoment =
   "Datetime has wrong format. Use one of these formats instead: " +
   "YYYY-MM-DD, YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z], " +
   "or relative like -7d, dStart, -1mEnd (units s, M for minutes, h, d, w, m, q, y).";
-
-function relativeMoment(text: string, now: number): string | undefined {
-  const [, digits, unit, position] = relative.exec(text) ?? [];
-  if (unit === undefined || (digits ?? position) === undefined) return undefined;
-  const at = ago(now, Number(digits ?? 0), unit as TimeUnit);
-  if (Number.isNaN(at.getTime())) return earliest;
-  if (position) at.setTime(readUnitStart(at, unit as TimeUnit, position === "End" ? 1 : 0));
-  return inRange(at.toISOString().replace("Z", "000Z"));
-}
-
-/** The start in UTC of a moment's day, week, month, quarter or year, or of the one that is `further` behind it. */
-function readUnitStart(at: Date, unit: TimeUnit, further: number): number {
-  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
-  if (unit === "y") return Date.UTC(year + further);
-  if (unit === "q") return Date.UTC(year, month - (month % 3) + 3 * further);
-  if (unit === "m") return Date.UTC(year, month + further);
-  return Date.UTC(year, month, unit === "w" ? day - at.getUTCDay() + 7 * further : day + further);
-}
-
-function isoMoment(text: string): string | undefined {
-  const [, day, time = "00:00", zone = "Z"] = iso.exec(text) ?? [];
-  if (day === undefined) return undefined;
-  try {
-    const at = Temporal.Instant.from(`${day}T${time}${zone.replace(" ", "+")}`);
-    // Digits beyond microseconds are dropped.
-    return inRange(at.toString({ fractionalSecondDigits: 6 }));
-  } catch {
-    return undefined;
-  }
-}
-
-/** @param text ISO 8601 in UTC, with microseconds. */
-function inRange(text: string): string {
-  if (text.startsWith("-")) return earliest;
-  if (text.startsWith("+")) return latest;
-  const moment = text.slice(0, -1).replace("T", " ");
-  return moment < earliest ? earliest : moment > latest ? latest : moment;
-}

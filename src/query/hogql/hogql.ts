@@ -1,9 +1,10 @@
 // Answers a HogQLQuery: SQL over the project's own tables, in PostHog's dialect.
 
+import { asStored, clickhouseTime } from "../../core/dates.ts";
 import { refuseInput } from "../../core/fault.ts";
 import { toMembers } from "../../core/json/dictionary.ts";
 import { choice, type CreateInput, flag, strictModel, text } from "../../http/fields/field.ts";
-import { asStored, clickhouseTime, readDate } from "../date_range.ts";
+import { readDate } from "../date_range.ts";
 import { checkKindFields, type Fields, queryKind } from "../kind.ts";
 import { queryLimits } from "../limits.ts";
 import { selectIds } from "../parts/behind_store.ts";

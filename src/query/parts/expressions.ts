@@ -1,10 +1,11 @@
 // Lists in expressions of SQL: one SELECT is made of the trees of its parts, and runs as any other.
 
+import { clickhouseTime } from "../../core/dates.ts";
 import { limits } from "../../core/limits.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { mapInSlices } from "../../work/slices.ts";
-import { clickhouseTime, spanBetween } from "../date_range.ts";
+import { spanBetween } from "../date_range.ts";
 import type { SqlFilters } from "../sql/compile/compile.ts";
 import { isAggregated } from "../sql/compile/lists/aggregates.ts";
 import type { Trees } from "../sql/parser/parser.ts";

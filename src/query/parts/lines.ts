@@ -1,7 +1,7 @@
 // Lines of all kinds: their series in the format of older insights, and the names of their intervals.
 
+import { clickhouseTime, timed } from "../../core/dates.ts";
 import { refuseInput } from "../../core/fault.ts";
-import { clickhouseTime, timed } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
 import type { TrendLine } from "../result.ts";
 import { readNodeFilters, readSeries, refuseField, type Series } from "./figure.ts";

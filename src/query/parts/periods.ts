@@ -1,5 +1,6 @@
 // The times of a query by intervals: the requested one, and the one before it to compare with.
 
+import { floorToInterval, isBefore, monthly, timed, toDuration, toNow } from "../../core/dates.ts";
 import { refuseInput } from "../../core/fault.ts";
 import {
   addIntervals,
@@ -7,14 +8,8 @@ import {
   type DateSpan,
   dayStartIn,
   earliest,
-  floorToInterval,
-  isBefore,
   listBuckets,
-  monthly,
   readDate,
-  timed,
-  toDuration,
-  toNow,
 } from "../date_range.ts";
 import { type QueryContext, readSpan } from "../store.ts";
 import { type FigureRef, noFigure } from "./figure.ts";

@@ -1,13 +1,7 @@
 // Answers a RetentionQuery: of the persons or groups who did something, how many came back.
 
-import {
-  addIntervals,
-  earliest,
-  floorToInterval,
-  listBuckets,
-  readDateSpan,
-  zonedIso,
-} from "../date_range.ts";
+import { floorToInterval } from "../../core/dates.ts";
+import { addIntervals, earliest, listBuckets, readDateSpan, zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { type Breakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
 import { figureIndex, figureLine, noFigure, shownName } from "../parts/figure.ts";

@@ -1,8 +1,9 @@
 // The visits that both queries about a site read. A visit is a session that began in the span and has a page view or a
 // screen in it.
 
+import { asStored, clickhouseTime, isBefore } from "../../core/dates.ts";
 import { type PropertyFilter, sessionOfEvent } from "../../storage/events/property_filter.ts";
-import { asStored, clickhouseTime, type DateSpan, isBefore } from "../date_range.ts";
+import { type DateSpan } from "../date_range.ts";
 import { type Period, readPeriods } from "../parts/periods.ts";
 import type { SqlTableRows } from "../results/table_rows.ts";
 import { Draft, type QueryContext } from "../store.ts";

@@ -1,14 +1,29 @@
 import { expect, test } from "bun:test";
 import type { Clock } from "../../../src/core/clock.ts";
 import { Fault } from "../../../src/core/fault.ts";
-import { readMoment } from "../../../src/http/fields/query.ts";
+import { momentParameter } from "../../../src/http/fields/query.ts";
 
 const clock: Clock = { now: () => Date.UTC(2026, 2, 31, 12, 30, 15, 250), elapsed: () => 0 };
-const read = (text: string) => readMoment(new URLSearchParams({ after: text }), "after", clock);
+const after = momentParameter("", clock);
+const read = (text: string, project?: Parameters<typeof after.read>[2]) =>
+  after.read(new URLSearchParams({ after: text }), "after", project);
 
-test("an absent key is no moment; an empty one is refused like any other text that is none", () => {
-  expect(readMoment(new URLSearchParams(), "after", clock)).toBeUndefined();
-  for (const text of ["", "  "]) expect(() => read(text)).toThrow("Datetime has wrong format.");
+test("an empty text is no moment; blanks are refused like any other text that is none", () => {
+  expect(read("")).toBeUndefined();
+  expect(() => read("  ")).toThrow("Datetime has wrong format.");
+});
+
+test("days, times without a zone and units are of the project's zone and weeks", () => {
+  const tokyo = { timezone: "Asia/Tokyo", week_start: 1 };
+  expect(read("2024-01-02", tokyo)).toBe("2024-01-01 15:00:00.000000");
+  expect(read("2024-01-02T03:04", tokyo)).toBe("2024-01-01 18:04:00.000000");
+  expect(read("2024-01-02T03:04Z", tokyo)).toBe("2024-01-02 03:04:00.000000");
+  // 21:30 of Tuesday in Tokyo.
+  expect(read("dStart", tokyo)).toBe("2026-03-30 15:00:00.000000");
+  expect(read("wStart", tokyo)).toBe("2026-03-29 15:00:00.000000");
+  expect(read("wStart")).toBe("2026-03-29 00:00:00.000000");
+  expect(read("-1mEnd", tokyo)).toBe("2026-02-28 15:00:00.000000");
+  expect(read("-1m", tokyo)).toBe("2026-02-28 12:30:15.250000");
 });
 
 test("ISO 8601 is read in its usual spellings, as UTC unless it says otherwise", () => {
@@ -21,7 +36,7 @@ test("ISO 8601 is read in its usual spellings, as UTC unless it says otherwise",
 });
 
 test("a plus that a query string turned into a blank is still a plus", () => {
-  expect(readMoment(new URLSearchParams("after=2024-01-02T03:04:05+02:00"), "after", clock)).toBe(
+  expect(after.read(new URLSearchParams("after=2024-01-02T03:04:05+02:00"), "after")).toBe(
     "2024-01-02 01:04:05.000000",
   );
 });
