@@ -13,6 +13,7 @@ import {
   searchParameter,
 } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
+import { tagsRecord } from "../http/fields/tags.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
@@ -69,6 +70,7 @@ function listOperations(parts: DashboardParts) {
       answer: async ({ project, query, url }) =>
         pageReply(url, query, await listDashboards(sql, project.id, query, query)),
     }),
+    projectOperation("POST /dashboards/bulk_update_tags/", "dashboard:write", tagsRecord(sql, "dashboards")),
     projectOperation("POST /dashboards/", "dashboard:write", {
       summary: "Create a dashboard",
       description: "Insights are added by their `dashboards`, or copied from `use_dashboard`.",

@@ -14,6 +14,8 @@ export const httpLimits = {
   headBytesMax: 65_536,
   /** Segments of a path: the longest route has 9, and files of posthog-js are no deeper. */
   pathSegmentsMax: 16,
+  /** Things whose tags one request may change, as at PostHog. */
+  taggedMax: 500,
   /** Rows of a page; pageBytesMax bounds their bytes. */
   pageMax: 10_000,
   /** Rows before a page: more than any list has, and exact in every store's numbers. */

@@ -5,6 +5,7 @@ import { refuseInput } from "../core/fault.ts";
 import { notFound, parseInsightName, present } from "../http/fields/field_fault.ts";
 import { flagParameter, pageParameters, referenceParameter, refreshParameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
+import { tagsRecord } from "../http/fields/tags.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
@@ -64,6 +65,7 @@ function listOperations(parts: InsightParts) {
         return await slicedJson({ ...pageReply(url, query, { count, rows: items }) }, rowsDepth);
       },
     }),
+    projectOperation("POST /insights/bulk_update_tags/", "insight:write", tagsRecord(sql, "insights")),
     projectOperation("POST /insights/", writeScopes, {
       summary: "Save a query as an insight",
       description: "The query is checked, and run when the insight is read.",
