@@ -83,6 +83,12 @@ journey(
   ["two", "2020-01-01 09:00:00"],
 );
 journey("out", "only", ["one", "2020-01-01 10:00:00"], ["x", "2020-01-01 10:30:00"]);
+// test_first_time_for_user_funnel… of test_funnel.py: an earlier first one, a first one with other properties.
+journey("new", "p1", ["in", "02", a], ["buy", "03", b]);
+journey("new", "p2", ["in", "2019-12-20", a], ["in", "02", a], ["buy", "03"]);
+journey("new", "p3", ["in", "02", b], ["in", "03", a], ["buy", "04", b], ["buy", "05", b]);
+journey("new", "p4", ["in", "02", a], ["buy", "2020-01-01"], ["buy", "04", b]);
+journey("new", "p5", ["buy", "02"], ["in", "03", a]);
 // test_basic_unordered_funnel.
 journey("any", "p1", ...minutes("in"));
 journey("any", "p2", ...minutes("page", "in"));
@@ -239,6 +245,13 @@ const out = (event: string, funnelFromStep: number, funnelToStep: number) => ({
 const counts = (steps: readonly FunnelStep[]) => steps.map(({ count }) => count);
 const byBrowser = { breakdownFilter: { breakdown: "$browser", breakdown_type: "event" } };
 
+/** Steps of which only the first event of the name, or also of the filters, counts. */
+const onlyFirst = (math: string, group: string, steps: Parameters<typeof funnel>[1], ...more: object[]) => {
+  const query = funnel(group, steps, ...more) as { series: object[] };
+  return { ...query, series: [{ ...query.series[0], math }, ...query.series.slice(1)] };
+};
+const ever = "first_time_for_user";
+const ofUrl: Parameters<typeof funnel>[1] = [["in", [is("url", "a")]], "buy"];
 const buy = ["sign up", "pay", "movie"];
 test.each([
   ["test_funnel_events", funnel("buy", buy), [4, 2, 1]],
@@ -254,6 +267,22 @@ test.each([
     "test_funnel_person_prop",
     funnel("buy", buy, {}, { properties: [is("name", "watched", { type: "person" })] }),
     [1, 1, 1],
+  ],
+  ["without math", funnel("new", ["in", "buy"]), [5, 4]],
+  ["test_first_time_for_user_funnel", onlyFirst(ever, "new", ["in", "buy"]), [4, 3]],
+  ["a first time that passes the filters", onlyFirst(ever, "new", ofUrl), [3, 2]],
+  ["the first of the filters", onlyFirst("first_time_for_user_with_filters", "new", ofUrl), [4, 3]],
+  [
+    "a first time in strict order",
+    onlyFirst(ever, "new", ["in", "buy"], { funnelOrderType: "strict" }),
+    [4, 2],
+  ],
+  ["without order", onlyFirst(ever, "new", ["in", "in", "buy"], { funnelOrderType: "unordered" }), [5, 5, 1]],
+  ["with an exclusion", onlyFirst(ever, "new", ["in", "buy"], out("new none", 0, 1)), [4, 3]],
+  [
+    "of groups of an expression",
+    onlyFirst(ever, "new", ["in", "buy"], { funnelAggregateByHogQL: "distinct_id" }),
+    [4, 3],
   ],
   ["by strict order", funnel("buy", buy, { funnelOrderType: "strict" }), [4, 2, 1]],
   ["without order", funnel("buy", buy, { funnelOrderType: "unordered" }), [5, 3, 2]],
@@ -454,6 +483,14 @@ test.each([
     ],
   ],
   [
+    "of a first time",
+    onlyFirst(ever, "new", ["in", "buy"], {}, { breakdownFilter: { breakdown: "url" } }),
+    [
+      ["a", 3, 2],
+      ["b", 1, 1],
+    ],
+  ],
+  [
     "in strict order",
     funnel("touch", ["sign up", "buy"], { funnelOrderType: "strict" }, byBrowser),
     [
@@ -514,6 +551,7 @@ test.each([
     { funnelStep: 2 },
     ["again", "before", "clean"],
   ],
+  ["of a first time", onlyFirst(ever, "new", ["in", "buy"]), { funnelStep: 2 }, ["p1", "p3", "p4"]],
   [
     "of a trend that converted",
     funnel("trend", ["one", "two", "three"], { funnelVizType: "trends" }),

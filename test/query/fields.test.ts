@@ -531,6 +531,7 @@ const refused: Record<string, Record<string, Fields>> = {
     modifiers: { modifiers: { personsOnEventsMode: "disabled" } },
     conversionGoal: { conversionGoal: { actionId: 1 } },
     "series[].kind": { series: [{ kind: "ActionsNode" }] },
+    "series[].math": { series: [{ math: "first_time_for_user_with_filters" }] },
     "series[].math_property_type": { series: [{ math_property_type: "group_properties" }] },
     "series[].math_property_revenue_currency": {
       series: [{ math_property_revenue_currency: { static: "EUR" } }],
@@ -561,6 +562,7 @@ const refused: Record<string, Record<string, Fields>> = {
   },
   FunnelsQuery: {
     kind: { kind: "Funnel" },
+    "series[].math": { series: [{ event: "seen", math: "dau" }, { event: "bought" }] },
     samplingFactor: { samplingFactor: 0 },
     modifiers: { modifiers: { a: 1 } },
     "compareFilter.compare": { compareFilter: { compare: true } },

@@ -5,15 +5,15 @@ import { type PropertyFilter, sessionOfEvent } from "../../storage/events/proper
 import type { DateSpan } from "../date_range.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
 import { breakdownLine, type BreakdownLines, breakdownRows, needsPersons } from "../parts/breakdown_store.ts";
-import type { Entity } from "../parts/figure.ts";
 import type { Draft } from "../store.ts";
-import { type Exclusion, type FunnelOrder, inTime, type Walk } from "./walk.ts";
+import { firstOnly } from "./first_store.ts";
+import { type Exclusion, type FunnelOrder, inTime, type Step, type Walk } from "./walk.ts";
 
 /** PostHog's expression for a funnel of sessions. */
 export const bySession = "properties.$session_id";
 
 export interface FunnelScope {
-  series: readonly Entity[];
+  series: readonly Step[];
   filters: readonly PropertyFilter[];
   span: DateSpan;
   /** The most from the first step to the last, in µs, inclusive. */
@@ -41,7 +41,9 @@ export function stepRows(draft: Draft, scope: FunnelScope, breakdown: Breakdown 
   const known = isOfPersons ? "" : ` AND ${actor} IS NOT NULL`;
   const where = `${draft.spanCondition(span)} AND ${draft.filterCondition(filters)}${known}`;
   const conditions = steps.map((step) => draft.entityCondition(step));
-  const mask = conditions.map((condition, i) => `bitShiftLeft(toUInt32(${condition}), ${i})`).join(" + ");
+  const mask = steps
+    .map((step, i) => `bitShiftLeft(toUInt32(${conditions[i]}${firstOnly(draft, step)}), ${i})`)
+    .join(" + ");
   const bans = exclusions.map(({ entity, from, to }) => {
     const condition = draft.entityCondition(entity);
     conditions.push(condition);

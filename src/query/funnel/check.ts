@@ -5,9 +5,9 @@ import { choice, type CreateInput, flag, integer, strictModel, text } from "../.
 import { queryLimits } from "../limits.ts";
 import { readBreakdown } from "../parts/breakdown.ts";
 import { readNodeFilters, readSeries, refuseBreakdown, refuseField, shownName } from "../parts/figure.ts";
-import type { Interval } from "../parts/model.ts";
 import * as part from "../parts/model.ts";
 import { bySession } from "./attempts.ts";
+import { firstMaths } from "./first_store.ts";
 import { type FunnelOrder, planWalk } from "./walk.ts";
 
 const stepIndex = integer({ minimum: 0, maximum: queryLimits.querySeriesMax - 1 });
@@ -88,7 +88,7 @@ export function checkFunnel(query: FunnelsQuery, attr: string) {
     title: `${all.map(shownName).join(" → ")} user conversion rate`,
     result,
     ...range,
-    interval: (query.interval ?? "day") as Interval,
+    interval: (query.interval ?? "day") as part.Interval,
     series,
     filters: readNodeFilters(query, attr),
     order,
@@ -129,9 +129,9 @@ function stepsBetween({ series, funnelsFilter }: FunnelsQuery, attr: string): { 
   return { from: from ?? 0, to: to ?? last };
 }
 
-function checkStep(node: FunnelsQuery["series"][number], at: string) {
+function checkStep(node: FunnelsQuery["series"][number], at: string, maths = firstMaths) {
   const step = readSeries(node, at);
-  if (step.math !== "total") refuseField("Math on a funnel's step", `${at}__math`);
+  if (!["total", ...maths].includes(step.math)) refuseField(`The math "${step.math}" there`, `${at}__math`);
   return step;
 }
 
@@ -145,6 +145,6 @@ function checkExclusions({ series, funnelsFilter }: FunnelsQuery, order: FunnelO
       const name = from > 0 ? "funnelFromStep" : "funnelToStep";
       refuseInput(`An exclusion of a funnel without order is from step 0 to step ${last}.`, `${at}__${name}`);
     }
-    return { entity: checkStep(node, at), from, to };
+    return { entity: checkStep(node, at, []), from, to };
   });
 }

@@ -4,9 +4,12 @@
 
 import { refuseInput } from "../../core/fault.ts";
 import { queryLimits } from "../limits.ts";
-import type { Entity } from "../parts/figure.ts";
+import type { Entity, Series } from "../parts/figure.ts";
 
 export type FunnelOrder = "ordered" | "strict" | "unordered";
+
+/** With math, only a person's first event is the step. */
+export type Step = Entity & Partial<Pick<Series, "math">>;
 
 /** Events that must not stand between two steps, by their indexes. */
 export interface Exclusion {
@@ -60,7 +63,7 @@ export const inTime = (at: string, first: string): string => `(${at} - ${first} 
 /** @throws Fault when more steps may be of one event than an unordered funnel can distinguish. */
 export function planWalk(
   order: FunnelOrder,
-  steps: readonly Entity[],
+  steps: readonly Step[],
   exclusions: readonly Exclusion[],
   attr: string,
 ): Walk {
@@ -103,7 +106,7 @@ function inOrder(count: number, exclusions: readonly Exclusion[], isStrict: bool
  * over all sets of them, of how many are not in the set plus how many events are of a step in it (Hall's theorem). An
  * event that is excluded before all of them are done leaves nothing of what began in time before it.
  */
-function anyOrder(steps: readonly Entity[], isBanned: boolean, attr: string): Walk {
+function anyOrder(steps: readonly Step[], isBanned: boolean, attr: string): Walk {
   const columns: string[] = [];
   const reached = groupConditions(steps, attr).flatMap((group, g) => {
     const size = sumSteps(group);
@@ -151,10 +154,10 @@ const sumSteps = (conditions: readonly Condition[]): number =>
   conditions.reduce((sum, { steps }) => sum + steps.length, 0);
 
 /** The conditions of the steps, those together that one event may satisfy. */
-function groupConditions(steps: readonly Entity[], attr: string): Condition[][] {
+function groupConditions(steps: readonly Step[], attr: string): Condition[][] {
   const conditions = new Map<string, Condition>();
   for (const [i, entity] of steps.entries()) {
-    const key = JSON.stringify([entity.event ?? null, entity.filters]);
+    const key = JSON.stringify([entity.event ?? null, entity.filters, entity.math]);
     const equal = conditions.get(key);
     if (equal) equal.steps.push(i);
     else conditions.set(key, { entity, steps: [i] });

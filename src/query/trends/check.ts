@@ -120,6 +120,8 @@ function refuseMath(query: TrendsQuery, node: EventsNode, at: string): void {
   const { math, math_property, math_group_type_index } = node;
   if (math && mathsOfProperty.has(math) && !math_property)
     refuseInput(`The math "${math}" needs a property.`, `${at}_property`, "required");
+  if (math === "first_time_for_user_with_filters")
+    refuseInput(`"${math}" is of funnels: use "first_matching_event_for_user".`, at);
   if (math === "hogql" && !node.math_hogql)
     refuseInput(`The math "hogql" needs an expression.`, `${at}_hogql`, "required");
   if (node.math_hogql && math !== "hogql")
