@@ -40,6 +40,7 @@ const record = {
 /** A project's log has its own changes; the organization's also those of keys, members and other projects. */
 export function activityLogRoutes({ gate, sql, clock }: RoomParts<"gate" | "sql" | "clock">) {
   const query = makeQuery(clock);
+  const { scope: _, scopes: __, item_id: ___, item_ids: ____, ...ofThings } = query;
   return mounted(gate, "Activity log", [
     projectOperation("GET /activity_log/", "activity_log:read", {
       ...record,
@@ -53,13 +54,22 @@ export function activityLogRoutes({ gate, sql, clock }: RoomParts<"gate" | "sql"
       answer: ({ organization, query: parameters, url }) =>
         page(parameters, url, { organization_id: organization.id }),
     }),
+    projectOperation("GET /activity/", "activity_log:read", {
+      ...record,
+      summary: "List changes of the project itself, newest first",
+      query: ofThings,
+      answer: ({ project, query: parameters, url }) =>
+        page({ ...parameters, scope: "Project" }, url, {
+          organization_id: project.organization_id,
+          project_id: project.id,
+        }),
+    }),
     ...thingOperations("insights", "Insight"),
     ...thingOperations("dashboards", "Dashboard"),
   ]);
 
   function thingOperations<const Things extends "insights" | "dashboards">(things: Things, scope: string) {
-    const { scope: _, scopes: __, item_id: ___, item_ids: ____, ...parameters } = query;
-    const shownPage = { description: record.description, query: parameters, replies: record.replies };
+    const shownPage = { description: record.description, query: ofThings, replies: record.replies };
     return [
       projectOperation(`GET /${things}/activity/`, "activity_log:read", {
         ...shownPage,

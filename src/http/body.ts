@@ -40,7 +40,7 @@ async function readAs(request: Request, rule: Rule, bytes: Uint8Array): Promise<
   const type = request.headers.get("content-type") ?? "";
   switch (type.split(";", 1)[0]?.trim().toLowerCase()) {
     case "application/json":
-      return readJson(bytes);
+      return asMember(rule, readJson(bytes));
     case "application/x-www-form-urlencoded":
       if (formFault(bytes)) throw new Fault("parse_error", `Form parse error - ${formFault(bytes)}`);
       return readFormFields(rule, new URLSearchParams(new TextDecoder().decode(bytes)));
@@ -49,6 +49,12 @@ async function readAs(request: Request, rule: Rule, bytes: Uint8Array): Promise<
     default:
       throw new Fault("unsupported_media_type", `Unsupported media type "${type}" in request.`);
   }
+}
+
+/** A list where PostHog's body is one: it becomes the only member of the body. */
+function asMember(rule: Rule, body: unknown): unknown {
+  const [list] = Object.entries(rule.properties ?? {}).filter(([, field]) => field["x-list"]);
+  return list && Array.isArray(body) ? { [list[0]]: body } : body;
 }
 
 function readJson(bytes: Uint8Array): unknown {

@@ -124,3 +124,21 @@ async function lockedMembers(tx: PostgresTransaction, { organization_id, actor_i
   const owners = rows.filter(({ level }) => level === membershipLevels.owner).length;
   return { actor: of(actor_id), member: of(user_id), owners };
 }
+
+/** The keys of a member that reach the organization, the last used first. */
+export async function listMemberKeys(sql: Postgres, organization_id: string, user_id: number) {
+  const rows = await sql<{ name: string; last_used_at: Date | null; is_active: boolean }[]>`
+    SELECT k.label AS name, k.last_used_at, coalesce(k.last_used_at > now() - interval '7 days', false) AS is_active
+    FROM personal_api_keys k
+    WHERE k.user_id = ${user_id} AND reaches(
+        CASE WHEN k.scoped_teams = '{}' AND k.scoped_organizations = '{}' THEN k.id END, ${organization_id}::uuid)
+      AND (k.scoped_organizations = '{}' OR ${organization_id}::uuid = ANY(k.scoped_organizations))
+      AND (k.scoped_teams = '{}' OR EXISTS (
+        SELECT FROM projects p WHERE p.organization_id = ${organization_id} AND p.id = ANY(k.scoped_teams)))
+    ORDER BY k.last_used_at DESC NULLS LAST, k.id`;
+  return {
+    has_keys: rows.length > 0,
+    has_keys_active_last_week: rows.some(({ is_active }) => is_active),
+    keys: rows.map(({ name, last_used_at }) => shownRow({ name, last_used_at })),
+  };
+}

@@ -17,6 +17,8 @@ const projectModel = field.model("ProjectBasic", {
   name: Type.String(),
 });
 
+const never = { description: "Always the same here." };
+
 export const organizationModel = field.model("Organization", {
   id: field.readOnly(field.uuid()),
   name: field.line({ maxLength: 64, examples: ["Hedgehogs, Inc."] }),
@@ -41,7 +43,13 @@ export const organizationModel = field.model("Organization", {
   enforce_2fa: field.nullable(field.flag(), { default: null }),
   member_count: field.readOnly(Type.String({ description: "A whole number as text." })),
   is_ai_data_processing_approved: field.nullable(field.flag(), { default: null }),
+  is_active: field.readOnly(Type.Boolean(never)),
+  is_not_active_reason: field.readOnly(field.nullable(Type.String(), never)),
+  is_pending_deletion: field.readOnly(Type.Boolean(never)),
 });
+
+/** PostHog's fields that are the same for all organizations. */
+export const fixedFields = { is_active: true, is_not_active_reason: null, is_pending_deletion: false };
 
 export const organizationBody = field.strictWritable(organizationModel);
 
@@ -80,6 +88,12 @@ export const memberModel = field.model("OrganizationMember", {
   last_login: field.readOnly(field.nullable(field.moment(), { description: "To the console." })),
 });
 
+export const memberKeysModel = field.model("OrganizationMemberKeys", {
+  has_keys: Type.Boolean(),
+  has_keys_active_last_week: Type.Boolean(),
+  keys: Type.Array(Type.Object({ name: Type.String(), last_used_at: field.nullable(field.moment()) })),
+});
+
 export const memberBody = field.strictWritable(memberModel);
 export const memberOrders = ["-joined_at", "joined_at"] as const;
 
@@ -90,13 +104,14 @@ export interface Membership {
   level: number;
 }
 
+const isOwnerOnly = "You can only make another member owner if you're this organization's owner.";
+
 /** @throws Fault when `actor` may not give the member `level`. */
 export function requireMayChange(actor: Membership, member: Membership, level: number): void {
-  requireLevel(actor.level, membershipLevels.admin);
+  requireLevel(actor.level, membershipLevels.admin, "You can only edit others if you are an admin.");
   if (actor.user_id === member.user_id)
     throw new Fault("permission_denied", "You can't change your own access level.");
-  if (Math.max(member.level, level) > actor.level)
-    throw new Fault("permission_denied", "You can only change levels that are not above your own.");
+  if (Math.max(member.level, level) > actor.level) throw new Fault("permission_denied", isOwnerOnly);
 }
 
 /** @param owners how many the organization has. @throws Fault when `actor` may not remove the member. */

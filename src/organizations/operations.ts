@@ -77,7 +77,10 @@ const memberOrder = parameter(
 );
 
 function memberOperations(sql: Postgres) {
-  type Named = OperationRequest<"organization", "/members/:user__uuid/">;
+  type Named = Pick<
+    OperationRequest<"organization", "/members/:user__uuid/">,
+    "access" | "organization" | "params"
+  >;
   const find = ({ access, organization, params }: Named) =>
     members.findMember(sql, organization.id, access.user.id, params.user__uuid);
   const operation = toOperations("organization");
@@ -102,6 +105,13 @@ function memberOperations(sql: Postgres) {
       find,
       replies: shownMember,
       answer: ({ organization, found }) => members.getMember(sql, organization.id, found),
+    }),
+    operation("GET /members/:user__uuid/scoped_api_keys/", "organization_member:read", {
+      summary: "List the keys of a member that reach the organization",
+      description: "Their names and when they were last used.",
+      find,
+      replies: { 200: reply("The keys.", model.memberKeysModel) },
+      answer: ({ organization, found }) => members.listMemberKeys(sql, organization.id, found),
     }),
     operation("PATCH /members/:user__uuid/", "organization_member:write", {
       summary: "Change a member's level",

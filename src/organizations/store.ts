@@ -9,7 +9,7 @@ import type { Page } from "../http/pages/page.ts";
 import { arrayText, type Postgres, type PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { type Counted, countedPage, projectJson } from "../storage/postgres/rows.ts";
 import { mapInSlices } from "../work/slices.ts";
-import { type Organization, type OrganizationUpdate, otherSlug, toSlug } from "./model.ts";
+import { fixedFields, type Organization, type OrganizationUpdate, otherSlug, toSlug } from "./model.ts";
 
 /**
  * Creates an organization with one project. The user becomes its owner, and both become the user's current ones.
@@ -52,7 +52,7 @@ export async function createOrganization(
   throw new Error(`no free slug for an organization after ten tries`);
 }
 
-type OrganizationRow = Stored<Organization, "created_at" | "updated_at">;
+type OrganizationRow = Stored<Omit<Organization, keyof typeof fixedFields>, "created_at" | "updated_at">;
 
 /** A page of the organizations that a key reaches, oldest first, and how many there are. */
 export async function listOrganizations(
@@ -155,7 +155,7 @@ async function withTeams(sql: Postgres, rows: readonly OrganizationRow[]): Promi
   return await mapInSlices(rows, (row) => {
     const teams = teamsOf.get(row.id) ?? [];
     const projects = teams.map(({ id, name, organization }) => ({ id, organization_id: organization, name }));
-    return { ...shownRow(row), teams, projects };
+    return { ...shownRow(row), ...fixedFields, teams, projects };
   });
 }
 

@@ -16,6 +16,10 @@ export const personalKeyModel = field.model("PersonalAPIKey", {
   created_at: field.readOnly(field.moment()),
   last_used_at: field.readOnly(field.nullable(field.moment(), { description: "To the hour." })),
   last_rolled_at: field.readOnly(field.nullable(field.moment())),
+  user_id: field.readOnly(Type.Integer()),
+  is_legacy_hashing: field.readOnly(Type.Boolean({ description: "Always false." })),
+  value: field.readOnly(field.nullable(Type.String(), { description: "Null but where it is issued." })),
+  local_dev_value: field.readOnly(field.nullable(Type.String(), { description: "Always null." })),
   scopes: Type.Array(field.text({ maxLength: 64 }), {
     minItems: 1,
     maxItems: keyScopesMax,

@@ -14,7 +14,7 @@ type KeyRow = Stored<PersonalKey, "created_at" | "last_used_at" | "last_rolled_a
 function columns(sql: Postgres) {
   return sql`
     k.id, k.label, k.mask_value, k.created_at, k.last_used_at, k.last_rolled_at, k.scopes, k.scoped_teams,
-    k.scoped_organizations`;
+    k.scoped_organizations, k.user_id, false AS is_legacy_hashing, NULL AS value, NULL AS local_dev_value`;
 }
 
 /** Creates a key for a user. `value` is the key itself, which is not stored. @throws Error when the user is gone. */

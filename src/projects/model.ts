@@ -68,3 +68,5 @@ export type Project = Static<typeof projectModel>;
 export const projectBody = field.strictWritable(projectModel);
 
 export type ProjectUpdate = field.UpdateInput<typeof projectBody>;
+
+export const demoModel = field.model("DemoData", { is_generating_demo_data: Type.Boolean() });

@@ -16,7 +16,7 @@ import { checkPropertyFilters, filtersOfQueries, patternsIn } from "../storage/e
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Uses } from "../storage/services.ts";
 import { projectLimits } from "./limits.ts";
-import { projectBody, projectModel, type ProjectUpdate } from "./model.ts";
+import { demoModel, projectBody, projectModel, type ProjectUpdate } from "./model.ts";
 import { checkSettings } from "./settings/model.ts";
 import * as store from "./store.ts";
 
@@ -85,6 +85,11 @@ function oneOperations(parts: ProjectParts) {
       answer: async ({ project }) => {
         if (!(await store.removeProject(sql, project.id))) throw notFound(missing);
       },
+    }),
+    oneOperation("GET /is_generating_demo_data/", "project:read", {
+      summary: "Say whether PostHog's demo data is being made: never",
+      replies: { 200: reply("It is not.", demoModel) },
+      answer: () => ({ is_generating_demo_data: false }),
     }),
     oneOperation("PATCH /reset_token/", "project:write", {
       summary: "Replace a project's API key",

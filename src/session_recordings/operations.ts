@@ -75,14 +75,10 @@ function listOperations(parts: Counted) {
     projectOperation("GET /session_recordings/", "session_recording:read", {
       summary: "List session recordings, by default newest first",
       query: {
-        date_from: momentParameter(
-          "Only recordings that began then or later: ISO 8601, or relative like -3d. Days are of the project's zone.",
-          clock,
-          { side: "start" },
-        ),
-        date_to: momentParameter("Only recordings that began earlier, or on that day, likewise.", clock, {
-          side: "end",
+        date_from: momentParameter("Only those that began then or later, like -3d.", clock, {
+          side: "start",
         }),
+        date_to: momentParameter("Only those that began earlier, or on that day.", clock, { side: "end" }),
         distinct_id: textParameter("Only recordings of this distinct id."),
         distinct_ids: parameter(
           "Only recordings of these: a JSON list, or ids with commas between.",

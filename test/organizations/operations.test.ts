@@ -47,6 +47,7 @@ test("creating answers 201 with every field, in its type", async () => {
     ..."id name slug logo_media_id created_at updated_at membership_level plugins_access_level".split(" "),
     ..."teams projects available_product_features is_member_join_email_enabled metadata".split(" "),
     ..."customer_id enforce_2fa member_count is_ai_data_processing_approved".split(" "),
+    ..."is_active is_not_active_reason is_pending_deletion".split(" "),
   ]);
   expect(made).toMatchObject({
     name: "Ångström & Söhne",

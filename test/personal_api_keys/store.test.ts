@@ -31,7 +31,7 @@ test("an issued key is shown once and rests as its hash", async () => {
   expect(value).toMatch(/^phx_[0-9A-Za-z]{47}$/);
   expect(key).toMatchObject({ ...input, mask_value: `phx_...${value.slice(-4)}`, last_used_at: null });
   const page = { limit: 10, offset: 0 };
-  expect(await listKeysPage(sql, user_id, page)).toEqual({ count: 1, rows: [key] });
+  expect(await listKeysPage(sql, user_id, page)).toEqual({ count: 1, rows: [{ ...key, value: null }] });
   const [row] = await sql`SELECT * FROM personal_api_keys WHERE id = ${key.id}`;
   expect(row?.["secure_value"]).toBe(hashKey(value));
   expect(JSON.stringify(row)).not.toContain(value);

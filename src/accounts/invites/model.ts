@@ -30,7 +30,19 @@ export const madeInviteModel = model("MadeOrganizationInvite", {
   link: Type.String({ format: "uri", description: "Opens the invitation, once. Shown now and never again." }),
 });
 
+export const madeInvitesModel = Type.Array(madeInviteModel);
+
 export const inviteBody = strictWritable(inviteModel);
+export type InviteInput = Static<typeof inviteBody>;
+
+/** Invitations of one request, as at PostHog. */
+export const bulkMax = 20;
+export const invitesBody = strictModel("OrganizationInvitesRequest", {
+  invites: Type.Array(strictModel("InvitedPerson", inviteBody.properties), {
+    maxItems: invitesMax,
+    "x-list": true,
+  }),
+});
 
 export type Invite = Static<typeof inviteModel>;
 

@@ -2,13 +2,13 @@
 
 import { keyInHeader } from "../../access/gate.ts";
 import { insufficient, type Level, requireLevel } from "../../access/people/levels.ts";
-import { Fault, refuseInput } from "../../core/fault.ts";
+import { Fault } from "../../core/fault.ts";
 import { isUuid } from "../../core/id.ts";
 import { refusal } from "../../http/docs/refusals.ts";
 import { notFound, parseUuid } from "../../http/fields/field_fault.ts";
 import { pageParameters } from "../../http/fields/query.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
-import { toOperations } from "../../http/operation.ts";
+import { type OperationRequest, toOperations } from "../../http/operation.ts";
 import { pageReply } from "../../http/pages/page.ts";
 import { listKeysPage } from "../../personal_api_keys/store.ts";
 import { consoleRefusals } from "../sign_in/model.ts";
@@ -16,18 +16,31 @@ import { listSessions } from "../sign_in/session_store.ts";
 import { checkedEmail, normalizedEmail, type Signing } from "../sign_in/signing.ts";
 import { findSigningUser } from "../sign_in/user_store.ts";
 import * as model from "./model.ts";
-import { acceptInvite, findInvite, getInviteId, listInvites, makeInvite, revokeInvite } from "./store.ts";
+import { acceptInvite, findInvite, getInviteId, listInvites, makeInvites, revokeInvite } from "./store.ts";
 
 const ofOrganization = toOperations("organization");
 const forPeople = toOperations("sign_in");
 
-const refusals = {
-  member: "This address belongs to a member already.",
-  full: `An organization has at most ${model.invitesMax} open invitations. Revoke one first.`,
-} as const;
+const tooMany = `A maximum of ${model.bulkMax} invites can be sent in a single request.`;
+const secretReply = (made: object) =>
+  Response.json(made, { status: 201, headers: { "cache-control": "no-store" } });
 
 export function inviteOperations(signing: Signing) {
   const { sql } = signing;
+  type Inviting = OperationRequest<"organization">;
+  /** @throws Fault for a level above the caller's, and as makeInvites. */
+  async function invite({ access, organization, url }: Inviting, bodies: readonly model.InviteInput[]) {
+    const invites = bodies.map((body) => {
+      requireLevel(organization.membership_level, body.level as Level, insufficient.organization);
+      const target_email = checkedEmail(body.target_email, "target_email");
+      return { ...body, target_email, organization_id: organization.id, created_by_id: access.user.id };
+    });
+    const made = await makeInvites(sql, invites);
+    return made.map(({ invite: row, token }) => ({
+      ...row,
+      link: new URL(`/#invite=${row.id}.${token}`, url).href,
+    }));
+  }
   return [
     ofOrganization("GET /invites/", "organization_member:read", {
       summary: "List open invitations, newest first",
@@ -43,18 +56,17 @@ export function inviteOperations(signing: Signing) {
         "creator is no longer an administrator.",
       body: model.inviteBody,
       replies: { 201: reply("The invitation, with its link.", model.madeInviteModel) },
-      answer: async ({ access, organization, body, url }) => {
-        requireLevel(organization.membership_level, body.level as Level, insufficient.organization);
-        const outcome = await makeInvite(sql, {
-          ...body,
-          target_email: checkedEmail(body.target_email, "target_email"),
-          organization_id: organization.id,
-          created_by_id: access.user.id,
-        });
-        if (typeof outcome === "string") refuseInput(refusals[outcome], "target_email");
-        const { invite, token } = outcome;
-        const linkedInvite = { ...invite, link: new URL(`/#invite=${invite.id}.${token}`, url).href };
-        return Response.json(linkedInvite, { status: 201, headers: { "cache-control": "no-store" } });
+      answer: async (request) => secretReply((await invite(request, [request.body]))[0]!),
+    }),
+    ofOrganization("POST /invites/bulk/", "organization_member:write", {
+      summary: "Invite several people, all or none",
+      description: `At most ${model.bulkMax}: \`{"invites": […]}\`, or the list itself, as PostHog has it.`,
+      body: model.invitesBody,
+      replies: { 201: reply("The invitations, with their links.", model.madeInvitesModel) },
+      answer: async (request) => {
+        const { invites } = request.body;
+        if (invites.length > model.bulkMax) throw new Fault("invalid_input", tooMany);
+        return secretReply(await invite(request, invites));
       },
     }),
     ofOrganization("DELETE /invites/:id/", "organization_member:write", {

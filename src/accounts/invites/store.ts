@@ -2,6 +2,7 @@
 // then it is deleted.
 
 import { membershipLevels } from "../../access/people/levels.ts";
+import { refuseInput } from "../../core/fault.ts";
 import { hashKey, newUuid, randomBase62 } from "../../core/id.ts";
 import { present } from "../../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
@@ -34,45 +35,54 @@ export async function listInvites(sql: Postgres, organization_id: string, page: 
   return await countedPage(sql, { columns: columns(sql), from, order, page, show: shownRow<InviteRow> });
 }
 
+interface NewInvite {
+  organization_id: string;
+  created_by_id: number;
+  /** Normalized. */
+  target_email: string;
+  first_name: string;
+  level: number;
+}
+
+const refusals = {
+  member: "This address belongs to a member already.",
+  full: `An organization has at most ${invitesMax} open invitations. Revoke one first.`,
+} as const;
+
 /**
- * Creates an invitation, which replaces an earlier one to the address; returns it with the token of its link.
- * @returns why there is none: the address is a member's, or too many are open.
+ * Creates invitations, all or none; each replaces an earlier one to its address. Returns them with the tokens of their
+ * links.
+ * @throws Fault invalid_input where an address is a member's, or too many are open.
  */
-export async function makeInvite(
-  sql: Postgres,
-  invite: {
-    organization_id: string;
-    created_by_id: number;
-    /** Normalized. */
-    target_email: string;
-    first_name: string;
-    level: number;
-  },
-): Promise<{ invite: Invite; token: string } | "member" | "full"> {
+export async function makeInvites(sql: Postgres, invites: readonly NewInvite[]) {
+  return await sql.begin(async (tx) => {
+    const made = [];
+    for (const invite of invites) made.push(await insertInvite(sql, tx, invite));
+    return made;
+  });
+}
+
+async function insertInvite(sql: Postgres, tx: PostgresTransaction, invite: NewInvite) {
   const { organization_id, target_email } = invite;
   const token = randomBase62(43);
-  return await sql.begin(async (tx) => {
-    await tx`SELECT FROM organizations WHERE id = ${organization_id} FOR UPDATE`;
-    const [member] = await tx`
-      SELECT FROM organization_memberships m JOIN users u ON u.id = m.user_id
-      WHERE m.organization_id = ${organization_id} AND lower(u.email) = ${target_email}`;
-    if (member) return "member";
-    await tx`
-      DELETE FROM organization_invites WHERE organization_id = ${organization_id}
-        AND (lower(target_email) = ${target_email} OR expires_at <= now())`;
-    const row = { ...invite, id: newUuid(), secure_value: hashKey(token) };
-    const [insertedRow] = await tx<InviteRow[]>`
-      WITH i AS (
-        INSERT INTO organization_invites ${tx(row)} RETURNING *
-      ) SELECT ${columns(sql)} FROM i JOIN users u ON u.id = i.created_by_id`;
-    const [open] = await tx<{ count: number }[]>`
-      SELECT count(*)::integer AS count FROM organization_invites WHERE organization_id = ${organization_id}`;
-    if (insertedRow === undefined || (open?.count ?? 0) > invitesMax) {
-      await tx`DELETE FROM organization_invites WHERE id = ${row.id}`;
-      return "full";
-    }
-    return { invite: shownRow(insertedRow), token };
-  });
+  await tx`SELECT FROM organizations WHERE id = ${organization_id} FOR UPDATE`;
+  const [member] = await tx`
+    SELECT FROM organization_memberships m JOIN users u ON u.id = m.user_id
+    WHERE m.organization_id = ${organization_id} AND lower(u.email) = ${target_email}`;
+  if (member) refuseInput(refusals.member, "target_email");
+  await tx`
+    DELETE FROM organization_invites WHERE organization_id = ${organization_id}
+      AND (lower(target_email) = ${target_email} OR expires_at <= now())`;
+  const row = { ...invite, id: newUuid(), secure_value: hashKey(token) };
+  const [insertedRow] = await tx<InviteRow[]>`
+    WITH i AS (
+      INSERT INTO organization_invites ${tx(row)} RETURNING *
+    ) SELECT ${columns(sql)} FROM i JOIN users u ON u.id = i.created_by_id`;
+  const [open] = await tx<{ count: number }[]>`
+    SELECT count(*)::integer AS count FROM organization_invites WHERE organization_id = ${organization_id}`;
+  if (insertedRow === undefined || (open?.count ?? 0) > invitesMax)
+    refuseInput(refusals.full, "target_email");
+  return { invite: shownRow(insertedRow), token };
 }
 
 /** The id of an organization's invitation. @throws Fault not_found. */

@@ -2,7 +2,16 @@
 
 import Type, { type Static } from "typebox";
 import { refusal } from "../../http/docs/refusals.ts";
-import { exactText, line, model, moment, nullable, strictModel, uuid } from "../../http/fields/field.ts";
+import {
+  exactText,
+  line,
+  model,
+  moment,
+  nullable,
+  reference,
+  strictModel,
+  uuid,
+} from "../../http/fields/field.ts";
 import { shortProject, userModel } from "../../http/fields/user.ts";
 import { signInLimits } from "./limits.ts";
 
@@ -39,6 +48,15 @@ const ownOrganizationModel = model("OwnOrganization", {
   slug: Type.String(),
   logo_media_id: nullable(uuid()),
   membership_level: Type.Integer({ description: "The user's: 1 member, 8 admin, 15 owner." }),
+  members_can_use_personal_api_keys: Type.Boolean({ description: "Always true." }),
+  is_active: Type.Boolean({ description: "Always true." }),
+  is_not_active_reason: nullable(Type.String(), { description: "Always null." }),
+  is_pending_deletion: Type.Boolean({ description: "Always false." }),
+});
+
+const currentOrganizationModel = model("OwnCurrentOrganization", {
+  ...ownOrganizationModel.properties,
+  teams: Type.Array(ownProjectModel, { description: "Its projects that the key reaches." }),
 });
 
 export const ownUserModel = model("OwnUser", {
@@ -47,7 +65,7 @@ export const ownUserModel = model("OwnUser", {
   is_staff: Type.Boolean({ description: "Always false: no user here is above organizations." }),
   has_password: Type.Boolean({ description: "Without one, a personal key signs in." }),
   team: nullable(ownProjectModel, { description: "The current project, among those the key can access." }),
-  organization: nullable(ownOrganizationModel, { description: "The organization of `team`." }),
+  organization: nullable(currentOrganizationModel, { description: "The organization of `team`." }),
   organizations: Type.Array(ownOrganizationModel, { description: "Those that the key reaches." }),
 });
 
@@ -59,6 +77,10 @@ export const ownUserBody = strictModel(
     first_name: Type.Optional(line({ maxLength: 30, blank: true })),
     last_name: Type.Optional(line({ maxLength: 30, blank: true })),
     email: Type.Optional(email()),
+    set_current_team: Type.Optional(reference({ description: "The project that becomes the current one." })),
+    set_current_organization: Type.Optional(
+      uuid({ description: "With its first project, unless one is named." }),
+    ),
     password: Type.Optional(password(`A new one, of at least ${passwordCharsMin} characters.`)),
     current_password: Type.Optional(password("Needed for another address or password, once there is one.")),
   },

@@ -2,17 +2,19 @@
 
 import { type Access, refuseRestrictedToProjects } from "../../access/scope.ts";
 import { findKeyHolder } from "../../access/store.ts";
-import { Fault } from "../../core/fault.ts";
+import { Fault, refuseInput } from "../../core/fault.ts";
 import { hashKey } from "../../core/id.ts";
 import type { CreateInput } from "../../http/fields/field.ts";
 import { notFound, present } from "../../http/fields/field_fault.ts";
+import { pageParameters, textParameter } from "../../http/fields/query.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
 import { toOperations } from "../../http/operation.ts";
+import { pageReply } from "../../http/pages/page.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import * as model from "./model.ts";
 import { endOwnSession, endSession, listSessions, type Signer } from "./session_store.ts";
 import { checkedEmail, invalidKey, normalizedEmail, type Signing } from "./signing.ts";
-import { changeUser, findSigningUser, getOwnUser } from "./user_store.ts";
+import { changeUser, findReachedProject, findSigningUser, getOwnUser } from "./user_store.ts";
 
 const forPeople = toOperations("sign_in");
 const ofUser = toOperations("users");
@@ -33,6 +35,17 @@ export function userOperations(sql: Postgres) {
       replies: { 200: reply("The user.", model.ownUserModel) },
       find: requireOwn,
       answer: async ({ access }) => present(await getOwnUser(sql, access)),
+    }),
+    ofUser("GET /", "user:read", {
+      summary: "List the key's user, and no others",
+      query: { email: textParameter("Only with this address, in any case."), ...pageParameters("Users") },
+      replies: { 200: reply("The user.", listSchema(model.ownUserModel)) },
+      answer: async ({ access, query, url }) => {
+        const user = present(await getOwnUser(sql, access));
+        const isListed = (query.email ?? user.email).toLowerCase() === user.email.toLowerCase();
+        const rows = isListed && query.offset === 0 ? [user] : [];
+        return pageReply(url, query, { count: Number(isListed), rows });
+      },
     }),
   ];
 }
@@ -93,7 +106,13 @@ function accountOperations(signing: Signing) {
       body: model.ownUserBody,
       replies: { 200: reply("The user.", model.ownUserModel) },
       answer: async ({ access, request, body }) => {
-        const { password, current_password: _, ...changes } = body;
+        const {
+          password,
+          current_password: _,
+          set_current_team: __,
+          set_current_organization: ___,
+          ...changes
+        } = body;
         const { id: user_id } = access.user;
         if (password !== undefined || changes.email !== undefined)
           await requireCurrent(signing, access, body);
@@ -102,7 +121,8 @@ function accountOperations(signing: Signing) {
         const password_hash =
           password === undefined ? undefined : await signing.passwords.hash(password, caller);
         const signsInBy = { ...(email !== undefined && { email }), ...(password_hash && { password_hash }) };
-        const changed = await changeUser(sql, user_id, { ...changes, ...signsInBy });
+        const current = await findCurrent(sql, access, body);
+        const changed = await changeUser(sql, user_id, { ...changes, ...current, ...signsInBy });
         if (!changed) throw new Fault("invalid_input", unusableEmail, { attr: "email" });
         const user = Response.json(present(await getOwnUser(sql, access)));
         if (password_hash === undefined || !access.key.is_session) return user;
@@ -134,6 +154,26 @@ function accountOperations(signing: Signing) {
   ];
 }
 
+/** What makes a project current. @throws Fault does_not_exist where the key does not reach what is named. */
+async function findCurrent(
+  sql: Postgres,
+  access: Access,
+  { set_current_team: team, ...changes }: OwnChanges,
+) {
+  const { set_current_organization: organization } = changes;
+  const missing = (attr: string, id: unknown) =>
+    new Fault("does_not_exist", `Object with id=${id} does not exist.`, { attr });
+  if (organization !== undefined && !(await findReachedProject(sql, access, { organization })))
+    throw missing("set_current_organization", organization);
+  if (team !== undefined && !(await findReachedProject(sql, access, { team })))
+    throw missing("set_current_team", team);
+  if (team === undefined && organization === undefined) return {};
+  const project = await findReachedProject(sql, access, { team, organization });
+  if (!project) refuseInput(otherOrganization, "set_current_team");
+  return { current_project_id: project.id, current_organization_id: project.organization_id };
+}
+
+const otherOrganization = "Team must belong to the same organization in set_current_organization.";
 const unusableEmail = "This e-mail address cannot be used here.";
 const byLimitedKey = "API keys with scoped organizations cannot change how their user signs in.";
 type OwnChanges = CreateInput<typeof model.ownUserBody>;

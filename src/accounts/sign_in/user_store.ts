@@ -13,7 +13,26 @@ import type { OwnUser } from "./model.ts";
 type UserRow = Stored<Pick<OwnUser, "date_joined" | "team" | "organizations">, "date_joined"> & {
   user: User;
   has_password: boolean;
+  teams: NonNullable<OwnUser["organization"]>["teams"];
 };
+
+const ofTeams = (sql: Postgres, { key }: Access) => sql`AND p.id = ANY(${key.scoped_teams}::integer[])`;
+
+/** The first project that the key reaches, of these. */
+export async function findReachedProject(
+  sql: Postgres,
+  access: Access,
+  { team, organization }: { team?: number | undefined; organization?: string | undefined },
+) {
+  const [row] = await sql<{ id: number; organization_id: string }[]>`
+    SELECT p.id, p.organization_id
+    FROM projects p JOIN (${reachedOrganizations(sql, access)}) o ON o.id = p.organization_id
+    WHERE true ${access.key.scoped_teams.length > 0 ? ofTeams(sql, access) : sql``}
+      ${team === undefined ? sql`` : sql`AND p.id = ${team}`}
+      ${organization === undefined ? sql`` : sql`AND p.organization_id = ${organization}::uuid`}
+    ORDER BY p.id LIMIT 1`;
+  return row;
+}
 
 /** Undefined when the user is gone. */
 export async function getOwnUser(sql: Postgres, access: Access): Promise<OwnUser | undefined> {
@@ -25,12 +44,17 @@ export async function getOwnUser(sql: Postgres, access: Access): Promise<OwnUser
     SELECT ${userJson(sql, "u")} AS user, u.created_at AS date_joined, u.password_hash IS NOT NULL AS has_password, (
       SELECT ${projectJson(sql)} FROM projects p WHERE p.id = ${project?.id ?? null}::integer) AS team, (
       SELECT coalesce(json_agg(json_build_object('id', o.id, 'name', o.name, 'slug', o.slug,
-        'logo_media_id', o.logo_media_id, 'membership_level', o.level) ORDER BY o.created_at, o.id), '[]')
-      FROM (${reachedOrganizations(sql, access)}) o) AS organizations
+        'logo_media_id', o.logo_media_id, 'membership_level', o.level, 'members_can_use_personal_api_keys', true,
+        'is_active', true, 'is_not_active_reason', null, 'is_pending_deletion', false)
+        ORDER BY o.created_at, o.id), '[]')
+      FROM (${reachedOrganizations(sql, access)}) o) AS organizations, (
+      SELECT coalesce(json_agg(${projectJson(sql)} ORDER BY p.id), '[]') FROM projects p
+      WHERE p.organization_id = ${current ?? null}::uuid ${isLimited ? ofTeams(sql, access) : sql``}) AS teams
     FROM users u WHERE u.id = ${access.user.id}`;
   if (!row) return undefined;
-  const { user, organizations, team, date_joined, has_password } = shownRow(row);
-  const organization = organizations.find(({ id }) => id === current) ?? null;
+  const { user, organizations, team, teams, date_joined, has_password } = shownRow(row);
+  const found = organizations.find(({ id }) => id === current);
+  const organization = found ? { ...found, teams } : null;
   return { ...user, date_joined, is_staff: false, has_password, team, organization, organizations };
 }
 
@@ -63,7 +87,10 @@ export async function findSigningUser(sql: Postgres, email: string) {
 export async function changeUser(
   sql: Postgres,
   id: number,
-  changes: Partial<Record<"first_name" | "last_name" | "email" | "password_hash", string>>,
+  changes: Partial<Record<"first_name" | "last_name" | "email" | "password_hash", string>> & {
+    current_project_id?: number;
+    current_organization_id?: string;
+  },
 ): Promise<boolean> {
   if (Object.keys(changes).length === 0) return true;
   const changing = sql.begin(async (tx) => {

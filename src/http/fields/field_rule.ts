@@ -39,6 +39,8 @@ export interface Rule {
   "x-checked-last"?: boolean;
   /** The text is not trimmed, and numbers are refused. */
   "x-exact"?: boolean;
+  /** The body may be this member alone. */
+  "x-list"?: boolean;
   "x-line"?: boolean;
 }
 

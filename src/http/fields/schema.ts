@@ -83,7 +83,7 @@ function plainSchema(schema: TSchema): Record<string, unknown> {
   }) as Record<string, unknown>;
 }
 
-const checkedOnly = ["x-shown", "x-empty", "x-dropped", "x-also"] as const;
+const checkedOnly = ["x-list", "x-shown", "x-empty", "x-dropped", "x-also"] as const;
 
 interface Variants {
   anyOf: { title: string; properties: Record<string, { enum: string[] }> }[];

@@ -96,6 +96,7 @@ const facts = {
     values: [true],
     why: "Recordings contain console messages unless the SDK omits them.",
   },
+  default_modifiers: { values: [{}], why: "Queries have no modifiers here." },
   human_friendly_comparison_periods: {
     values: [false, null],
     why: "A comparison is with the period of the same length directly before.",

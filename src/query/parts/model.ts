@@ -36,8 +36,9 @@ export const ofEveryQuery = {
 
 export const maths = wordsIn(`
   total dau weekly_active monthly_active unique_session unique_group first_time_for_user first_matching_event_for_user
-  first_time_for_user_with_filters unique sum avg min max median p75 p90 p95 p99 hogql avg_count_per_actor min_count_per_actor max_count_per_actor
-  median_count_per_actor p75_count_per_actor p90_count_per_actor p95_count_per_actor p99_count_per_actor
+  first_time_for_user_with_filters unique sum avg min max median p75 p90 p95 p99 hogql avg_count_per_actor
+  min_count_per_actor max_count_per_actor median_count_per_actor p75_count_per_actor p90_count_per_actor
+  p95_count_per_actor p99_count_per_actor
 `);
 
 const intervals = ["second", "minute", "hour", "day", "week", "month", "quarter", "year"] as const;

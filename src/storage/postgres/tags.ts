@@ -15,7 +15,8 @@ export async function updateTags(
   const given = sql`${[...tags]}::text[]`;
   const changed = {
     add: sql`tags || ARRAY(SELECT unnest(${given}) EXCEPT SELECT unnest(tags))`,
-    remove: sql`ARRAY(SELECT tag FROM unnest(tags) WITH ORDINALITY AS t(tag, i) WHERE NOT tag = ANY(${given}) ORDER BY i)`,
+    remove: sql`ARRAY(
+      SELECT tag FROM unnest(tags) WITH ORDINALITY AS t(tag, i) WHERE NOT tag = ANY(${given}) ORDER BY i)`,
     set: given,
   }[action];
   return await sql<{ id: number; tags: string[] }[]>`

@@ -7,7 +7,7 @@ import {
   findInvite,
   getInviteId,
   listInvites,
-  makeInvite,
+  makeInvites,
   revokeInvite,
 } from "../../../src/accounts/invites/store.ts";
 import { Fault } from "../../../src/core/fault.ts";
@@ -36,9 +36,9 @@ beforeEach(async () => {
 
 async function made(target_email: string, level = 1): Promise<{ id: string; token: string }> {
   const { sql, organization_id, user_id: created_by_id } = accounts;
-  const one = await makeInvite(sql, { organization_id, created_by_id, target_email, first_name: "", level });
-  if (typeof one === "string") throw new Error(one);
-  return { id: one.invite.id, token: one.token };
+  const invite = { organization_id, created_by_id, target_email, first_name: "", level };
+  const [made] = await makeInvites(sql, [invite]);
+  return { id: made!.invite.id, token: made!.token };
 }
 
 const listed = async () =>
@@ -79,7 +79,10 @@ test("a member is not invited, whatever case their address is in", async () => {
     first_name: "",
     level: 1,
   };
-  expect(await makeInvite(sql, invite)).toBe("member");
+  expect(makeInvites(sql, [{ ...invite, target_email: "new@shop.example" }, invite])).rejects.toThrow(
+    "member",
+  );
+  expect(await listed()).toEqual([]);
 });
 
 test("so many are open at once and no more; one that is over leaves its place", async () => {
@@ -92,11 +95,13 @@ test("so many are open at once and no more; one that is over leaves its place", 
     first_name: "",
     level: 1,
   };
-  expect(await makeInvite(sql, invite)).toBe("full");
+  expect(makeInvites(sql, [invite])).rejects.toThrow("at most");
   // Another one to the same address takes no further place.
   await made("user0@shop.example");
   await sql`UPDATE organization_invites SET expires_at = now() WHERE target_email = 'user1@shop.example'`;
-  expect(await makeInvite(sql, invite)).toMatchObject({ invite: { target_email: "late@shop.example" } });
+  expect((await makeInvites(sql, [invite]))[0]).toMatchObject({
+    invite: { target_email: "late@shop.example" },
+  });
 });
 
 test("an invitation is over with its time, and while its maker may not invite to its level", async () => {
