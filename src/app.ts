@@ -41,7 +41,7 @@ import { PeerAddresses } from "./http/peer.ts";
 import { changeRefusals, openProblems } from "./http/problem.ts";
 import { ingestionWarningRoutes } from "./ingestion_warnings/operations.ts";
 import { insightRoutes } from "./insights/operations.ts";
-import { openBoardReader } from "./insights/shared.ts";
+import { openBoardReader, openSharedProperties } from "./insights/shared.ts";
 import { openInsightShow } from "./insights/show.ts";
 import { organizationRoutes } from "./organizations/operations.ts";
 import {
@@ -252,6 +252,7 @@ function routes(parts: ServerParts) {
   const scripts = openScripts();
   const library = () => scripts.find("array.js")?.plain();
   const insights = { sql, queries: engine, clock };
+  const boards = { insights: openInsightShow(insights), sharedProperties: openSharedProperties(insights) };
   const sharedParts = { recording: openSharedRecordings({ sql, clickhouse, clock }), page: sendShared };
   const app = openApplication();
   if (siteUrl !== undefined) app.onRequest(({ request }) => reachedAt(request, siteUrl));
@@ -282,7 +283,7 @@ function routes(parts: ServerParts) {
     .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
     .use(queryRoutes({ gate, engine }))
     .use(insightRoutes({ gate, sharing, ...insights }))
-    .use(dashboardRoutes({ gate, sql, sharing, insights: openInsightShow(insights) }))
+    .use(dashboardRoutes({ gate, sql, sharing, ...boards }))
     .use(subscriptionRoutes({ gate, sql, clock, addresses }))
     .use(linkRoutes({ sql, links: subscriptions.links, pictures: subscriptions.pictures }))
     .use(annotationRoutes({ gate, sql, clock }))

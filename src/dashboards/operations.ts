@@ -39,13 +39,14 @@ export function dashboardRoutes(parts: DashboardParts & { gate: Gate; sharing: S
 }
 
 /** A link shows results, too, which the sharing user must be allowed to see. */
-function shareableDashboards({ sql }: DashboardParts): Shareable<"dashboards"> {
+function shareableDashboards({ sql, sharedProperties }: DashboardParts): Shareable<"dashboards"> {
   return {
     kind: "dashboard",
     things: "dashboards",
     noun: "a dashboard",
     scopes: ["dashboard:read", "insight:read"],
     find: async (project_id, id) => String(present(await getDashboard(sql, project_id, parseRowId(id))).id),
+    listProperties: async (project_id, target) => await sharedProperties(project_id, Number(target)),
   };
 }
 

@@ -15,13 +15,15 @@ export interface DashboardParts {
     ids: readonly number[],
     caller?: Caller,
   ) => Promise<Map<number, { last_refresh: string | null; is_cached: boolean }>>;
+  /** Lists the properties that SQL on a dashboard would show to whoever has its link. */
+  sharedProperties: (project_id: number, id: number) => Promise<string[]>;
 }
 
 /** PostHog's fields of a tile whose value is always the same here. */
 const fixedTile = { refreshing: false, refresh_attempt: null, filters_overrides: {} };
 
 export async function showDashboard(
-  { sql, insights }: DashboardParts,
+  { sql, insights }: Pick<DashboardParts, "sql" | "insights">,
   project_id: number,
   id: number,
   caller?: Caller,

@@ -11,8 +11,6 @@ import { mapInSlices } from "../work/slices.ts";
 import { type InsightParts, publicDetail, runWithTotals } from "./show.ts";
 import { getDashboardContent, getInsight, getShownInsights, type InsightRow } from "./store.ts";
 
-const listOfEvents = "A list of events is not shown by a link.";
-
 export function shareableInsights({ sql, queries }: InsightParts): Shareable<"insights"> {
   return {
     kind: "insight",
@@ -21,12 +19,41 @@ export function shareableInsights({ sql, queries }: InsightParts): Shareable<"in
     scopes: ["insight:read"],
     find: async (project_id, id) =>
       String(present(await getInsight(sql, project_id, parseInsightName(id))).id),
-    checkShared: async (project_id, target) => {
+    checkShared: async (project_id, target, confirmed) => {
       const { query } = present(await getInsight(sql, project_id, Number(target)));
-      if (queries.check(query).type !== "table") return;
-      throw fieldFault("invalid_input", listOfEvents, ["enabled"]);
+      try {
+        await queries.shownColumns(project_id, query, new Set(confirmed));
+      } catch (thrown) {
+        if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
+        throw fieldFault("invalid_input", thrown.detail, ["enabled"]);
+      }
     },
+    listProperties: async (project_id, target) =>
+      await listProperties(queries, [present(await getInsight(sql, project_id, Number(target)))]),
   };
+}
+
+/** Returns a function that lists the properties that SQL on a dashboard would show. */
+export function openSharedProperties({ sql, queries }: Pick<InsightParts, "sql" | "queries">) {
+  return async (project_id: number, id: number): Promise<string[]> => {
+    const content = await getDashboardContent(sql, project_id, id);
+    return await listProperties(queries, content ? await getShownInsights(sql, project_id, content) : []);
+  };
+}
+
+/** The properties that SQL of these insights would show, each once. */
+async function listProperties(
+  queries: QueryEngine,
+  rows: readonly Pick<InsightRow, "project_id" | "query">[],
+): Promise<string[]> {
+  const names = new Set<string>();
+  for (const { project_id, query } of rows) {
+    const shown = await queries.shownColumns(project_id, query).catch((thrown: unknown) => {
+      if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
+    });
+    for (const name of shown?.properties ?? []) names.add(name);
+  }
+  return [...names];
 }
 
 export function openBoardReader({ sql, queries, clock }: InsightParts): BoardReader {
@@ -38,13 +65,14 @@ export function openBoardReader({ sql, queries, clock }: InsightParts): BoardRea
   };
   return {
     current,
-    compute: async ({ project_id }, content) => {
+    compute: async ({ project_id, shown_properties }, content) => {
+      const confirmed = new Set(shown_properties);
       const end = clock.elapsed() + sharingLimits.computeMsMax;
       const insights: SharedInsight[] = [];
       let timezone = "UTC";
       for (const row of await getShownInsights(sql, project_id, content)) {
         const isLate = clock.elapsed() > end;
-        const { timezone: zone = timezone, ...answer } = await answerInsight(queries, row, isLate);
+        const { timezone: zone = timezone, ...answer } = await answerInsight(queries, row, confirmed, isLate);
         timezone = zone;
         insights.push({ insight_id: row.id, ...readNames(row), ...answer });
       }
@@ -61,20 +89,28 @@ function readNames({ name, derived_name, description }: InsightRow) {
 async function answerInsight(
   queries: QueryEngine,
   row: InsightRow,
+  confirmed: ReadonlySet<string>,
   isLate: boolean,
 ): Promise<Omit<SharedInsight, "insight_id" | "name" | "description"> & { timezone?: string }> {
   try {
-    if (queries.check(row.query).type === "table") return { results: [], error: listOfEvents };
+    const shown = await queries.shownColumns(row.project_id, row.query, confirmed);
     if (isLate) return { results: [], error: "The dashboard's other insights took too long." };
     const abort = AbortSignal.timeout(sharingLimits.insightMsMax);
-    const { type, results, timezone, totals, drawing } = await runWithTotals(
+    const { type, results, table, timezone, totals, drawing } = await runWithTotals(
       queries,
       row.project_id,
       row.query,
       { abort },
     );
+    const { columns = [], types = [] } = table ?? {};
+    if (shown?.areFigures.some((isFigure, i) => isFigure && !isNumberType(types[i] ?? "")))
+      return { results: [], error: "A figure of this query is no number: a link does not show it." };
     return {
       type,
+      ...(table && {
+        columns: shown ? shown.names.map((name, i) => name ?? `Column ${i + 1}`) : columns,
+        types,
+      }),
       results: await mapInSlices(results, withoutOthers),
       ...(totals && { totals: totals.map(withoutOthers) }),
       timezone,
@@ -86,6 +122,10 @@ async function answerInsight(
     return { results: [], error: publicDetail(thrown) };
   }
 }
+
+/** Numbers, and lists of them, as quantiles() returns. */
+const isNumberType = (type: string): boolean =>
+  /^(?:(?:Nullable|LowCardinality|Array)\()*(?:U?Int|Float|Decimal|Nothing)/.test(type);
 
 /** The members of results that pictures need. Others, such as filters and persons, are not sent. */
 const shownMembers: ReadonlySet<string> = new Set(

@@ -168,6 +168,9 @@ export function openQueryEngine({
      * @throws Fault for what is wrong in one, named by it; `unavailable` when too many texts wait.
      */
     read: (project_id: number, query: unknown) => checkQuery(query).read({ parse, project_id }),
+    /** The columns of a query that a link shows, as a kind has it; null for all. @throws Fault where it shows none. */
+    shownColumns: (project_id: number, query: unknown, confirmed?: ReadonlySet<string>) =>
+      checkQuery(query).shownColumns({ parse, project_id }, confirmed),
     /**
      * Runs a query over one project's events.
      * @throws Fault for what is wrong in it, when it is too heavy, and `unavailable` when too many queries wait.

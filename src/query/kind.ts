@@ -11,6 +11,7 @@ import { parseTrees, type QueryExpression, withExpressions } from "./parts/compi
 import type { Entity, PersonsBehind } from "./parts/figure.ts";
 import type { ResultShapes, ResultType } from "./result.ts";
 import type { TextReader } from "./sql/run.ts";
+import type { ShownColumns } from "./sql/shown_columns.ts";
 import type { QueryAnswer, QueryContext } from "./store.ts";
 
 export type QuerySchema = Parameters<typeof checkFields>[0];
@@ -48,7 +49,19 @@ interface KindParts<Schema extends QuerySchema, Type extends ResultType, Checked
   read?: (reader: TextReader, checked: Checked) => Promise<unknown>;
   /** Lists persons, of kinds that count them. */
   persons?: PersonsBehind<QueryContext, Checked>;
+  /**
+   * Of tables without events and persons: the columns that a link shows, all of them where it is null.
+   * @param confirmed the properties that may be shown; all where it is undefined.
+   * @throws Fault with the reason for which none is shown.
+   */
+  shownColumns?: ShownColumnsReader<Checked> | null;
 }
+
+type ShownColumnsReader<Checked> = (
+  reader: TextReader,
+  checked: Checked,
+  confirmed?: ReadonlySet<string>,
+) => Promise<ShownColumns>;
 
 /** A query that was checked, ready to run. */
 export interface ReadyQuery {
@@ -60,6 +73,8 @@ export interface ReadyQuery {
   /** Reads its texts of SQL without running it. @throws Fault for what is wrong in one, named by it. */
   read: (reader: TextReader) => Promise<void>;
   persons?: PersonsBehind<QueryContext, readonly PropertyFilter[]>;
+  /** The columns that a link shows, as a kind has it; null for all. @throws Fault where it shows none. */
+  shownColumns(reader: TextReader, confirmed?: ReadonlySet<string>): Promise<ShownColumns | null>;
 }
 
 export interface QueryKind {
@@ -76,6 +91,7 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
   answer,
   read,
   persons,
+  shownColumns,
 }: KindParts<Schema, Type, Checked>): QueryKind {
   return {
     schema,
@@ -89,14 +105,20 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
         await refuseUnset(context.run, context.project_id, keys, attr);
         return [await withExpressions(context, listExpressions(withMore), attr), withMore] as const;
       };
+      const resolved = { result: typeof result === "function" ? result(checked) : result };
       return {
+        ...resolved,
         title: title(checked),
-        result: typeof result === "function" ? result(checked) : result,
         filtersTestAccounts: checked.query.filterTestAccounts === true,
         answer: async (context, more) => await answer(...(await prepare(context, more))),
         read: async (reader) => {
           await parseTrees(reader, listExpressions(checked), attr);
           await read?.(reader, checked);
+        },
+        shownColumns: async (reader, confirmed) => {
+          if (shownColumns) return await shownColumns(reader, checked, confirmed);
+          if (shownColumns === null || resolved.result !== "table") return null;
+          throw new Fault("invalid_input", listOfRows, { attr });
         },
         ...(persons && {
           persons: {
@@ -108,6 +130,8 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
     },
   };
 }
+
+const listOfRows = "A list of events, persons or sessions is not shown by a link.";
 
 function filtersWithin({ filters, entities = [] }: CheckedQuery): PropertyFilter[] {
   return [...filters, ...entities.flatMap((entity) => entity.filters)];

@@ -25,6 +25,9 @@ export const sharingLimits = {
   lookedUpMax: 1000,
   /** Requests of one link in a minute: some three hundred open pages, each asking every three seconds. */
   requestsPerMinuteMax: 300 * (60 / 3),
+  /** Properties that a link may show, and characters of a name. */
+  propertiesMax: 100,
+  propertyCharsMax: 400,
   /** Bytes of one link's results as JSON; insights that do not fit show an error. */
   resultBytesMax: memoryShares.sharedResults / 4,
   /** Bytes of all results in memory, as JSON. */

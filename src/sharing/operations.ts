@@ -5,7 +5,9 @@ import { refuseInput } from "../core/fault.ts";
 import { present } from "../http/fields/field_fault.ts";
 import { reply } from "../http/fields/schema.ts";
 import { projectOperation } from "../http/operation.ts";
+import { sharingLimits } from "./limits.ts";
 import { type SharedKind, sharingBody, sharingModel } from "./model.ts";
+import type { SharingChange } from "./store.ts";
 import { presentSharing, type SharingParts, unshared } from "./tokens.ts";
 
 export interface Shareable<Things extends string> {
@@ -23,21 +25,29 @@ export interface Shareable<Things extends string> {
    * @throws Fault not_found
    */
   find(project_id: number, id: string): Promise<string | undefined>;
-  /** @throws Fault for a thing that a link cannot show. */
-  checkShared?(project_id: number, target: string): Promise<void>;
+  /** @throws Fault for a thing that a link cannot show with these properties. */
+  checkShared?(project_id: number, target: string, confirmed: readonly string[]): Promise<void>;
+  /** Properties that its SQL would show. */
+  listProperties?(project_id: number, target: string): Promise<string[]>;
 }
 
 const shownOne = { 200: reply("How it is shared.", sharingModel) };
 
 export function sharingOperations<const Things extends string>(
   parts: SharingParts,
-  { kind, things, noun, scopes, description, nowhere, find, checkShared }: Shareable<Things>,
+  { kind, things, noun, scopes, description, nowhere, find, checkShared, listProperties }: Shareable<Things>,
 ) {
   const path = `/${things}/:id/sharing/` as const;
   type Named = { project: { id: number }; params: object };
   // The paths of all kinds have an id.
   const findAny = async ({ project, params }: Named) => await find(project.id, (params as { id: string }).id);
   const findKnown = async (request: Named) => present(await findAny(request), nowhere);
+  const presentShared = async (project_id: number, target: string, change: SharingChange = {}) => {
+    const sharing = await presentSharing(parts, { project_id, kind, target }, change);
+    const named = (await listProperties?.(project_id, target)) ?? [];
+    const properties_to_confirm = named.filter((name) => !sharing.shown_properties.includes(name));
+    return { ...sharing, properties_to_confirm: properties_to_confirm.slice(0, sharingLimits.propertiesMax) };
+  };
   // Sharing a thing returns a token that shows it, so it requires the scopes to see it.
   const writing = ["sharing_configuration:write", ...scopes] as const;
   return [
@@ -48,8 +58,8 @@ export function sharingOperations<const Things extends string>(
       replies: shownOne,
       answer: async ({ project, found: target }) => {
         // Nothing is stored for ids that anybody can make up.
-        if (target === undefined) return unshared(parts);
-        return await presentSharing(parts, { project_id: project.id, kind, target });
+        if (target === undefined) return { ...unshared(parts), properties_to_confirm: [] };
+        return await presentShared(project.id, target);
       },
     }),
     projectOperation(`PATCH ${path}`, writing, {
@@ -58,13 +68,20 @@ export function sharingOperations<const Things extends string>(
       find: findKnown,
       body: sharingBody,
       replies: shownOne,
-      answer: async ({ project, found: target, body: { enabled, password_required, settings } }) => {
+      answer: async ({ project, found: target, body }) => {
+        const { enabled, shown_properties, password_required, settings } = body;
         if (password_required) refuseInput("Links have no passwords here.", "password_required");
         const isStyled = Object.keys(settings ?? {}).length > 0;
         if (isStyled) refuseInput("A link has one way of showing things.", "settings");
-        if (enabled) await checkShared?.(project.id, target);
-        const change = enabled === undefined ? {} : { enabled };
-        return await presentSharing(parts, { project_id: project.id, kind, target }, change);
+        if (enabled) {
+          const confirmed = shown_properties ?? (await presentShared(project.id, target)).shown_properties;
+          await checkShared?.(project.id, target, confirmed);
+        }
+        const change = {
+          ...(enabled !== undefined && { enabled }),
+          ...(shown_properties && { shown_properties }),
+        };
+        return await presentShared(project.id, target, change);
       },
     }),
     projectOperation(`POST ${path}refresh/`, writing, {
@@ -72,8 +89,7 @@ export function sharingOperations<const Things extends string>(
       description: "The old token stops working at once.",
       find: findKnown,
       replies: shownOne,
-      answer: async ({ project, found: target }) =>
-        await presentSharing(parts, { project_id: project.id, kind, target }, { renew: true }),
+      answer: async ({ project, found: target }) => await presentShared(project.id, target, { renew: true }),
     }),
   ];
 }

@@ -80,7 +80,7 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
     const computed_at = new Date(clock.now());
     const board = await writeBoard(await reader.compute(link, content));
     computations.value++;
-    await storeResult(sql, link.id, formatBoard(board), computed_at);
+    await storeResult(sql, link, formatBoard(board), computed_at);
     return remember(link.id, { board, computed_at });
   };
   return async (link: SharedLink, content: SharedContent): Promise<ComputedBoard | undefined> => {
@@ -116,6 +116,9 @@ export interface SharedInsight {
   description: string;
   /** The kind of results; none with an error. */
   type?: string;
+  /** Names and types of a table's columns. */
+  columns?: readonly string[];
+  types?: readonly string[];
   /** Only those that its chart needs; empty with an error. */
   results: unknown[];
   /** The numbers of its whole time, where its results do not add up to them. */

@@ -12,6 +12,8 @@ export interface SharedThing {
 /** The thing that a token opens. */
 export interface SharedLink extends SharedThing {
   id: number;
+  /** Properties that SQL may show, such as "properties.plan". */
+  shown_properties: string[];
 }
 
 interface StoredSharing {
@@ -20,32 +22,41 @@ interface StoredSharing {
   enabled: boolean;
   token_sealed: Uint8Array | null;
   token_plain: string | null;
+  shown_properties: string[];
+}
+
+export interface SharingChange {
+  enabled?: boolean | undefined;
+  /** Whether the token is replaced. */
+  renew?: boolean;
+  shown_properties?: string[] | undefined;
 }
 
 /**
  * The sharing of a thing. The first call stores the fresh token, which is disabled until `enabled` is true. Disabling
- * replaces the token, so that the old one never works again.
- * @param renew whether the token is replaced.
+ * replaces the token, so that the old one never works again. Results with other properties are forgotten.
  */
 export async function upsertSharing(
   sql: Postgres,
   { project_id, kind, target }: SharedThing,
   fresh: { token_hash: string; token_sealed: Uint8Array; now: Date },
-  { enabled, renew = false }: { enabled?: boolean | undefined; renew?: boolean },
+  { enabled, renew = false, shown_properties }: SharingChange,
 ): Promise<StoredSharing> {
   const renews = sql`(${renew} OR (s.enabled AND ${enabled === false}))`;
   const [row] = await sql<StoredSharing[]>`
     INSERT INTO sharing_configurations AS s
-      (project_id, kind, target, token_hash, token_sealed, created_at, enabled)
+      (project_id, kind, target, token_hash, token_sealed, created_at, enabled, shown_properties)
     VALUES (${project_id}, ${kind}, ${target}, ${fresh.token_hash}, ${fresh.token_sealed}, ${fresh.now},
-      ${enabled ?? false})
+      ${enabled ?? false}, ${shown_properties ?? []})
     ON CONFLICT (project_id, kind, target) DO UPDATE SET
       token_hash = CASE WHEN ${renews} THEN excluded.token_hash ELSE s.token_hash END,
       token_sealed = CASE WHEN ${renews} THEN excluded.token_sealed ELSE s.token_sealed END,
       token_plain = CASE WHEN ${renews} THEN NULL ELSE s.token_plain END,
-      enabled = coalesce(${enabled ?? null}::boolean, s.enabled)
-    RETURNING id, created_at, enabled, token_sealed, token_plain`;
+      enabled = coalesce(${enabled ?? null}::boolean, s.enabled),
+      shown_properties = coalesce(${shown_properties ?? null}::text[], s.shown_properties)
+    RETURNING id, created_at, enabled, token_sealed, token_plain, shown_properties`;
   if (!row) throw new Error("Postgres stored a sharing and returned none");
+  if (shown_properties) await sql`DELETE FROM shared_results WHERE sharing_id = ${row.id}`;
   return row;
 }
 
@@ -59,7 +70,7 @@ export async function storeSealed(sql: Postgres, id: number, plain: string, seal
 /** The enabled links among these, by their tokens' hashes. */
 export async function findLinks(sql: Postgres, hashes: readonly string[]): Promise<Map<string, SharedLink>> {
   const rows = await sql<(SharedLink & { token_hash: string })[]>`
-    SELECT id, project_id, kind, target, token_hash FROM sharing_configurations
+    SELECT id, project_id, kind, target, token_hash, shown_properties FROM sharing_configurations
     WHERE token_hash = ANY(${[...hashes]}::text[]) AND enabled`;
   return new Map(rows.map(({ token_hash, ...link }) => [token_hash, link]));
 }
@@ -103,8 +114,15 @@ export async function claimResult(
   return rows.length > 0;
 }
 
-export async function storeResult(sql: Postgres, id: number, result: string, computed_at: Date) {
+/** Stores results, unless other properties were confirmed meanwhile. */
+export async function storeResult(
+  sql: Postgres,
+  { id, shown_properties }: SharedLink,
+  result: string,
+  computed_at: Date,
+) {
   await sql`
     UPDATE shared_results SET result = ${result}, computed_at = ${computed_at}, claimed_until = NULL
-    WHERE sharing_id = ${id}`;
+    WHERE sharing_id = ${id} AND EXISTS (
+      SELECT FROM sharing_configurations WHERE id = ${id} AND shown_properties = ${shown_properties}::text[])`;
 }

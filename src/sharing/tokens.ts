@@ -11,7 +11,14 @@ import type { Uses } from "../storage/services.ts";
 import { putNewest } from "../work/maps.ts";
 import { sharingLimits } from "./limits.ts";
 import type { Sharing } from "./model.ts";
-import { findLinks, type SharedLink, type SharedThing, storeSealed, upsertSharing } from "./store.ts";
+import {
+  findLinks,
+  type SharedLink,
+  type SharedThing,
+  type SharingChange,
+  storeSealed,
+  upsertSharing,
+} from "./store.ts";
 
 /** The random bits of an API key, since the token alone opens the thing. */
 const tokenChars = 43;
@@ -21,12 +28,15 @@ export interface SharingParts extends Uses<"sql" | "clock"> {
   links: LinkCache;
 }
 
+/** The sharing as it is stored. */
+type StoredSharing = Omit<Sharing, "properties_to_confirm">;
+
 /** The sharing of a thing, after the change, if there is one. */
 export async function presentSharing(
   { sql, clock, secrets, links }: SharingParts,
   thing: SharedThing,
-  change: Parameters<typeof upsertSharing>[3] = {},
-): Promise<Sharing> {
+  change: SharingChange = {},
+): Promise<StoredSharing> {
   const token = randomBase62(tokenChars);
   const fresh = {
     token_hash: hashKey(token),
@@ -35,15 +45,16 @@ export async function presentSharing(
   };
   const row = await upsertSharing(sql, thing, fresh, change);
   if (Object.keys(change).length > 0) links.forget(row.id);
-  const { id, enabled, created_at, token_sealed, token_plain } = row;
+  const { id, enabled, created_at, token_sealed, token_plain, shown_properties } = row;
   if (token_plain !== null) await storeSealed(sql, id, token_plain, secrets.seal({ token: token_plain }));
   const access_token = token_plain ?? (token_sealed && unsealed(secrets, token_sealed));
-  return { created_at: toIso(created_at), enabled, access_token };
+  return { created_at: toIso(created_at), enabled, access_token, shown_properties };
 }
 
 /** The sharing of what does not exist yet: disabled, with a token that is not stored. */
-export function unshared({ clock }: SharingParts): Sharing {
-  return { created_at: toIso(new Date(clock.now())), enabled: false, access_token: randomBase62(tokenChars) };
+export function unshared({ clock }: SharingParts): StoredSharing {
+  const access_token = randomBase62(tokenChars);
+  return { created_at: toIso(new Date(clock.now())), enabled: false, access_token, shown_properties: [] };
 }
 
 function unsealed(secrets: Secrets, sealed: Uint8Array): string | null {

@@ -64,7 +64,10 @@ async function boardOf(token: string): Promise<Board> {
 test("an insight has one token from the first question on, which opens nothing until it is shared", async () => {
   const path = `insights/${await madeInsight()}`;
   const first = await api("GET", `${path}/sharing/`);
-  expect([first.status, Object.keys(first.body)]).toEqual([200, ["created_at", "enabled", "access_token"]]);
+  expect([first.status, Object.keys(first.body)]).toEqual([
+    200,
+    ["created_at", "enabled", "access_token", "shown_properties", "properties_to_confirm"],
+  ]);
   expect(String(first.body["access_token"])).toMatch(/^[0-9A-Za-z]{43}$/);
   expect(first.body["enabled"]).toBe(false);
   expect((await api("GET", `${path}/sharing/`)).body).toEqual(first.body);
@@ -207,7 +210,10 @@ test("a dashboard's link shows its tiles, and a tile that was taken off or delet
     results: [],
     error: "It reads data that links and reports do not show.",
   });
-  expect(shown.tiles[2]).toMatchObject({ results: [], error: "A list of events is not shown by a link." });
+  expect(shown.tiles[2]).toMatchObject({
+    results: [],
+    error: "A list of events, persons or sessions is not shown by a link.",
+  });
   expect(JSON.stringify(shown)).not.toContain("ann@");
   await api("PATCH", `insights/${one}/`, { dashboards: [] });
   await until(async () => (await names()).join() === "Two,List,Mails,# Words");

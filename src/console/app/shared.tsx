@@ -20,6 +20,8 @@ interface SharedInsight {
   name: string;
   description: string;
   type?: ResultType;
+  columns?: string[];
+  types?: string[];
   results: unknown[];
   totals?: DrawnLine[];
   look?: QueryDrawing;
@@ -99,7 +101,7 @@ function Board({ board: { kind, description, timezone, computed_at, tiles } }: {
 }
 
 function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: boolean; height: number }) {
-  const { type: result_type, results, totals, look = {}, error } = tile;
+  const { type: result_type, results, columns = [], types = [], totals, look = {}, error } = tile;
   return (
     <>
       {!isAlone && <h2>{tile.name}</h2>}
@@ -110,7 +112,7 @@ function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: bool
         <ResultView
           {...readResults({ result_type, results })}
           drawing={look}
-          totals={totals}
+          {...{ columns, types, totals }}
           small={!isAlone}
           height={height}
         />

@@ -13,6 +13,7 @@ import * as part from "../parts/model.ts";
 import { compileSelect, type SqlContext, type SqlFilters, SqlProblem } from "../sql/compile/compile.ts";
 import { parserLimits } from "../sql/parser/limits.ts";
 import { admit, compileTree, parseFilterTrees, parseText, runTree, sqlFault } from "../sql/run.ts";
+import { readShownColumns } from "../sql/shown_columns.ts";
 import type { SelectTree } from "../sql/tree.ts";
 import type { QueryContext, QueryTiming } from "../store.ts";
 
@@ -74,6 +75,15 @@ export const hogqlKind = queryKind({
       compileSelect(tree, { project_id, timezone: "UTC", now: 0, ...readTexts(query) });
     } catch (thrown) {
       throw sqlFault(thrown, at, query.query);
+    }
+  },
+  shownColumns: async (reader, { attr, query: { query: text } }, confirmed) => {
+    const at = `${attr}__query`;
+    const tree = await parseText(reader, text, "select", at);
+    try {
+      return readShownColumns(tree, confirmed);
+    } catch (thrown) {
+      throw sqlFault(thrown, at, text);
     }
   },
 });

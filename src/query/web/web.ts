@@ -70,6 +70,7 @@ const figures: readonly Figure[] = [
 export const webStatsTableKind = queryKind({
   schema: model.webStatsTableModel,
   result: "table",
+  shownColumns: null,
   check: (query, attr) => ({
     ...checkFilters(query, attr),
     order: readOrder(query, attr),

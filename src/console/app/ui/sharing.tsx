@@ -4,11 +4,14 @@ import { useEffect, useState } from "preact/hooks";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction } from "../session/use_loaded.ts";
 import { Copied } from "./copying.tsx";
+import { CheckField } from "./forms.tsx";
 import { Button, Card, Outcome } from "./parts.tsx";
 
 interface SharingReply {
   enabled: boolean;
   access_token: string | null;
+  shown_properties: string[];
+  properties_to_confirm: string[];
 }
 
 /**
@@ -25,15 +28,35 @@ export function Sharing({ path, what }: { path: string; what: string }) {
     if (seesSharing) api.get<SharingReply>(`${path}/sharing/`).then(setShared, () => undefined);
   }, [path]);
   if (!shared) return null;
+  const change = (body: object, done: string) =>
+    action.send("PATCH", `${path}/sharing/`, body, done, setShared);
   const changeSharing = (enabled: boolean) => {
     const sharedText = `Shared: everybody with the link can see the ${what}.`;
-    const done = enabled ? sharedText : "No longer shared: the link is not valid any more.";
-    action.send("PATCH", `${path}/sharing/`, { enabled }, done, setShared);
+    change({ enabled }, enabled ? sharedText : "No longer shared: the link is not valid any more.");
   };
+  const { shown_properties: confirmed, properties_to_confirm: others } = shared;
+  const confirm = (name: string, isShown: boolean) =>
+    change(
+      { shown_properties: isShown ? [...confirmed, name] : confirmed.filter((item) => item !== name) },
+      isShown ? `The link may show ${name}.` : `The link no longer shows ${name}.`,
+    );
   const done = "There is a new link. The old one is not valid any more.";
   const renew = () => action.send("POST", `${path}/sharing/refresh/`, undefined, done, setShared);
   return (
     <Card title="Sharing" wide>
+      {mayShare && confirmed.length + others.length > 0 && (
+        <fieldset class="plain">
+          <legend>SQL names these properties. Whoever has the link may see the values of:</legend>
+          {[...confirmed, ...others].sort().map((name) => (
+            <CheckField
+              key={name}
+              label={name}
+              value={confirmed.includes(name)}
+              set={(isShown) => confirm(name, isShown)}
+            />
+          ))}
+        </fieldset>
+      )}
       {shared.enabled ? (
         <>
           {shared.access_token === null ? (
