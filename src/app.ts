@@ -8,6 +8,7 @@ import { openGate } from "./access/gate.ts";
 import { sessionCookieFor } from "./access/people/session.ts";
 import { checkSecrets } from "./access/reseal_store.ts";
 import { accountRoutes, userRoutes } from "./accounts/operations.ts";
+import { openLinkGuard } from "./accounts/sign_in/signing.ts";
 import { markServed } from "./accounts/store.ts";
 import { activityLogRoutes } from "./activity_log/operations.ts";
 import { annotationRoutes } from "./annotations/operations.ts";
@@ -224,7 +225,7 @@ function health({ stores: { sql, clickhouse }, capture, watch, pool, metrics, co
 
 function routes(parts: ServerParts) {
   const { stores, keys, recent, capture, memory, peers, exports, subscriptions } = parts;
-  const { engine, addresses, secrets, sharing, consoleRoom, metrics, config, log } = parts;
+  const { engine, addresses, secrets, consoleRoom, metrics, config, log } = parts;
   const { sql, clickhouse } = stores;
   const clock = systemClock;
   const { trustedProxies, siteUrl, managementRateLimit: requestsPerMinute } = config;
@@ -252,6 +253,7 @@ function routes(parts: ServerParts) {
   const scripts = openScripts();
   const library = () => scripts.find("array.js")?.plain();
   const insights = { sql, queries: engine, clock };
+  const sharing = { ...parts.sharing, guard: openLinkGuard({ clock, readAddress }) };
   const boards = { insights: openInsightShow(insights), sharedProperties: openSharedProperties(insights) };
   const sharedParts = { recording: openSharedRecordings({ sql, clickhouse, clock }), page: sendShared };
   const app = openApplication();

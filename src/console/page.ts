@@ -23,12 +23,13 @@ export function sendPlayer(request: Request, hosts: readonly string[]): Promise<
 export function sendShared(
   request: Request,
   kind: "recording" | "insight" | "dashboard" | undefined,
+  embedHosts: readonly string[],
 ): Promise<Response> | undefined {
   if (!wantsPage(request)) return undefined;
   const page =
     kind === "recording"
-      ? ([playerPage, buildPlayerPolicy([])] as const)
-      : ([boardPage, consolePolicy] as const);
+      ? ([playerPage, buildPlayerPolicy([], embedHosts)] as const)
+      : ([boardPage, buildConsolePolicy(embedHosts)] as const);
   return sendPage(request, page, { isSecret: true, status: kind === undefined ? 404 : 200 });
 }
 
@@ -65,17 +66,30 @@ async function sendPage(
   return status === 200 ? reply : new Response(reply.body, { status, headers: reply.headers });
 }
 
-const consolePolicy = pagePolicy(["style-src 'self'", "img-src 'self' data:", "frame-src 'self'"]);
+/** @param embedHosts hosts whose pages may have it in a frame. */
+function buildConsolePolicy(embedHosts: readonly string[]): string {
+  return pagePolicy(["style-src 'self'", "img-src 'self' data:", "frame-src 'self'"], toSources(embedHosts));
+}
+
+/** Names that are no public hosts are left out: a policy's sources are parted by blanks. */
+const toSources = (hosts: readonly string[], first = ""): string =>
+  [first, ...hosts.filter(isPublicHost).map((host) => `https://${host}`)].filter(Boolean).join(" ") ||
+  "'none'";
+
+const consolePolicy = buildConsolePolicy([]);
 
 /**
  * Recordings are rebuilt in a frame that inherits this policy: recorded styles and pictures are inline. It has no
  * scripts, and fetches nothing but images and style sheets of these hosts.
  */
-function buildPlayerPolicy(hosts: readonly string[]): string {
+function buildPlayerPolicy(hosts: readonly string[], embedHosts: readonly string[] = []): string {
   const loaded = hosts.map((host) => ` https://${host}`).join("");
   const styles = `style-src 'self' 'unsafe-inline'${loaded}`;
   const images = `img-src 'self' data: blob:${loaded}`;
-  return pagePolicy([styles, images, "font-src data:", "frame-src 'self' about: blob:"], "'self'");
+  return pagePolicy(
+    [styles, images, "font-src data:", "frame-src 'self' about: blob:"],
+    toSources(embedHosts, "'self'"),
+  );
 }
 
 function renderPage(name: string, title: string, style: string = name): string {

@@ -46,14 +46,16 @@ export function sharedSnapshotRoutes({
     "/shared/:token/snapshots/",
     async ({ params, request, set }) => {
       Object.assign(set.headers, linkHeaders);
-      const link = await links.open(params.token);
+      const link = await links.open(params.token, request);
       if (link?.kind !== "recording") throw notFound();
       const { project_id, target: session_id } = link;
       await getRow(reader, project_id, session_id);
       const url = requestUrl(request);
       const query = readQuery(snapshotQuery, url.searchParams);
       const reply = await answerSnapshots(reader, { project_id, session_id }, query, { url, request });
-      return reply instanceof LongReply ? reply.admit(project_id, () => links.open(params.token)) : reply;
+      return reply instanceof LongReply
+        ? reply.admit(project_id, () => links.open(params.token, request))
+        : reply;
     },
     { detail: { hide: true } },
   );

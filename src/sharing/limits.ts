@@ -25,6 +25,8 @@ export const sharingLimits = {
   lookedUpMax: 1000,
   /** Requests of one link in a minute: some three hundred open pages, each asking every three seconds. */
   requestsPerMinuteMax: 300 * (60 / 3),
+  /** Passwords of a link: an attempt is compared with each. */
+  passwordsMax: 5,
   /** Properties that a link may show, and characters of a name. */
   propertiesMax: 100,
   propertyCharsMax: 400,

@@ -9,7 +9,7 @@ import {
   nullable,
   readOnly,
   strictModel,
-  unsupported,
+  text,
 } from "../http/fields/field.ts";
 import { sharingLimits } from "./limits.ts";
 
@@ -24,9 +24,38 @@ const properties = (description: string) =>
     examples: [["properties.plan"]],
   });
 
+const passwordFields = {
+  id: Type.Integer(),
+  created_at: moment(),
+  note: Type.String(),
+  created_by_email: Type.String(),
+  is_active: flag({ description: "Always true." }),
+};
+export const sharePasswordModel = model("SharePassword", passwordFields);
+export type SharePassword = Static<typeof sharePasswordModel>;
+
+export const newPasswordModel = model("NewSharePassword", {
+  ...passwordFields,
+  password: Type.String({ description: "In this reply and in no other." }),
+});
+
+export const passwordBody = strictModel("SharePasswordRequest", {
+  raw_password: Type.Optional(
+    nullable(exactText({ maxLength: 128 }), {
+      description: "At least 8 characters; a random one without it.",
+    }),
+  ),
+  note: text({ maxLength: 100, blank: true, default: "" }),
+});
+
+export const unlockBody = strictModel("LinkPassword", { password: exactText({ maxLength: 128 }) });
+
 export const sharingModel = model("SharingConfiguration", {
   created_at: readOnly(moment()),
   enabled: flag({ default: false }),
+  password_required: flag({ default: false, description: "Whether it asks for one of `share_passwords`." }),
+  share_passwords: readOnly(Type.Array(sharePasswordModel)),
+  expires_at: nullable(moment(), { description: "When the link ends; null for never." }),
   access_token: readOnly(
     nullable(Type.String(), {
       description:
@@ -50,16 +79,13 @@ export const sharingBody = strictModel(
   {
     enabled: flag({ default: false }),
     shown_properties: Type.Optional(sharingModel.properties.shown_properties),
-    password_required: flag({
-      default: false,
-      description: "true is refused: links have no passwords here.",
-    }),
+    password_required: Type.Optional(sharingModel.properties.password_required),
+    expires_at: Type.Optional(sharingModel.properties.expires_at),
     settings: Type.Optional(
       nullable(Type.Record(Type.String(), Type.Unknown()), {
         description: "Refused unless empty: links have no display settings.",
       }),
     ),
-    share_passwords: unsupported("Links have no passwords here."),
   },
   sharingModel,
 );

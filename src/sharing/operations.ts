@@ -2,11 +2,12 @@
 
 import type { Scope } from "../access/scope.ts";
 import { refuseInput } from "../core/fault.ts";
-import { present } from "../http/fields/field_fault.ts";
-import { reply } from "../http/fields/schema.ts";
+import { notFound, parseRowId, present } from "../http/fields/field_fault.ts";
+import { gone, reply } from "../http/fields/schema.ts";
 import { projectOperation } from "../http/operation.ts";
 import { sharingLimits } from "./limits.ts";
-import { type SharedKind, sharingBody, sharingModel } from "./model.ts";
+import { newPasswordModel, passwordBody, type SharedKind, sharingBody, sharingModel } from "./model.ts";
+import { addPassword, removePassword } from "./passwords.ts";
 import type { SharingChange } from "./store.ts";
 import { presentSharing, type SharingParts, unshared } from "./tokens.ts";
 
@@ -43,7 +44,7 @@ export function sharingOperations<const Things extends string>(
   const findAny = async ({ project, params }: Named) => await find(project.id, (params as { id: string }).id);
   const findKnown = async (request: Named) => present(await findAny(request), nowhere);
   const presentShared = async (project_id: number, target: string, change: SharingChange = {}) => {
-    const sharing = await presentSharing(parts, { project_id, kind, target }, change);
+    const { id: _, ...sharing } = await presentSharing(parts, { project_id, kind, target }, change);
     const named = (await listProperties?.(project_id, target)) ?? [];
     const properties_to_confirm = named.filter((name) => !sharing.shown_properties.includes(name));
     return { ...sharing, properties_to_confirm: properties_to_confirm.slice(0, sharingLimits.propertiesMax) };
@@ -69,18 +70,14 @@ export function sharingOperations<const Things extends string>(
       body: sharingBody,
       replies: shownOne,
       answer: async ({ project, found: target, body }) => {
-        const { enabled, shown_properties, password_required, settings } = body;
-        if (password_required) refuseInput("Links have no passwords here.", "password_required");
+        const { settings, ...change } = body;
+        const { enabled, shown_properties } = change;
         const isStyled = Object.keys(settings ?? {}).length > 0;
         if (isStyled) refuseInput("A link has one way of showing things.", "settings");
         if (enabled) {
           const confirmed = shown_properties ?? (await presentShared(project.id, target)).shown_properties;
           await checkShared?.(project.id, target, confirmed);
         }
-        const change = {
-          ...(enabled !== undefined && { enabled }),
-          ...(shown_properties && { shown_properties }),
-        };
         return await presentShared(project.id, target, change);
       },
     }),
@@ -90,6 +87,35 @@ export function sharingOperations<const Things extends string>(
       find: findKnown,
       replies: shownOne,
       answer: async ({ project, found: target }) => await presentShared(project.id, target, { renew: true }),
+    }),
+    projectOperation(`POST ${path}passwords/`, writing, {
+      summary: `Make a password for the link to ${noun}`,
+      find: findKnown,
+      body: passwordBody,
+      replies: { 201: reply("The password.", newPasswordModel) },
+      answer: async ({ access, project, found: target, body: { raw_password, note } }) => {
+        const { id, password_required } = await presentSharing(parts, {
+          project_id: project.id,
+          kind,
+          target,
+        });
+        if (!password_required) refuseInput("Set password_required first.", "raw_password");
+        const made = { password: raw_password ?? undefined, note, user_id: access.user.id };
+        const password = await addPassword(parts, id, made);
+        parts.links.forget(id);
+        return password;
+      },
+    }),
+    projectOperation(`DELETE ${path}passwords/:password_id/`, writing, {
+      summary: `Remove a password of the link to ${noun}`,
+      find: findKnown,
+      replies: gone,
+      answer: async ({ project, found: target, params }) => {
+        const { id } = await presentSharing(parts, { project_id: project.id, kind, target });
+        const { password_id } = params as { password_id: string };
+        if (!(await removePassword(parts.sql, id, parseRowId(password_id)))) throw notFound();
+        parts.links.forget(id);
+      },
     }),
   ];
 }

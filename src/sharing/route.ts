@@ -2,27 +2,36 @@
 
 import { Elysia } from "elysia";
 import { openRateLimit } from "../access/rate.ts";
-import { notFound } from "../http/fields/field_fault.ts";
+import type { Secrets } from "../access/secret.ts";
+import { readFields } from "../http/body.ts";
+import { notFound, present } from "../http/fields/field_fault.ts";
 import { readQuery } from "../http/fields/query.ts";
 import { LongReply } from "../http/pages/long_reply.ts";
 import { requestUrl } from "../http/pages/page.ts";
 import { slicedTexts } from "../http/pages/sliced.ts";
 import { sharingLimits } from "./limits.ts";
-import type { SharedKind } from "./model.ts";
+import { type SharedKind, unlockBody } from "./model.ts";
+import { issuePass, type LinkGuard } from "./passwords.ts";
 import { openSharedResults, type ResultOptions, type ShownBoard } from "./results.ts";
 import type { SharedLink } from "./store.ts";
 import { type LinkCache, openLinkCache, type SharingParts } from "./tokens.ts";
 
-export function openSharing(parts: Omit<SharingParts, "links">): SharingParts {
-  return { ...parts, links: openLinkCache(parts.sql, parts.clock) };
+export function openSharing(parts: Omit<SharingParts, "links" | "guard">): Omit<SharingParts, "guard"> {
+  return { ...parts, links: openLinkCache(parts.sql, parts.clock, parts.secrets) };
 }
 
 interface SharedRouteOptions extends ResultOptions {
   links: LinkCache;
+  secrets: Secrets;
+  guard: LinkGuard;
   /** Shows the recording of a link. */
   recording: (link: SharedLink) => Promise<object>;
   /** The page of a kind, or the one for an invalid token; undefined for a program's request. */
-  page: (request: Request, kind: SharedKind | undefined) => Promise<Response> | undefined;
+  page: (
+    request: Request,
+    kind: SharedKind | undefined,
+    embedHosts: readonly string[],
+  ) => Promise<Response> | undefined;
 }
 
 /** Headers of every answer: the address is a secret, and the content is for no cache or index. */
@@ -35,7 +44,7 @@ export const linkHeaders = {
 } as const;
 
 /** No API key is needed: the token is one. */
-export function sharedRoutes({ links, recording, page, ...options }: SharedRouteOptions) {
+export function sharedRoutes({ links, secrets, guard, recording, page, ...options }: SharedRouteOptions) {
   const results = openSharedResults(options);
   const rate = openRateLimit(sharingLimits.requestsPerMinuteMax, options.clock);
   const opened = options.metrics.registry.counters<SharedKind | "nothing">(
@@ -60,25 +69,35 @@ export function sharedRoutes({ links, recording, page, ...options }: SharedRoute
       "/shared/:token/",
       async ({ params, request, set }) => {
         Object.assign(set.headers, linkHeaders);
-        const link = await links.open(params.token);
-        opened.of(link?.kind ?? "nothing").value++;
-        if (link) readQuery({}, requestUrl(request).searchParams);
-        const shell = page(request, link?.kind);
+        const known = await links.find(params.token);
+        opened.of(known?.kind ?? "nothing").value++;
+        if (known) readQuery({}, requestUrl(request).searchParams);
+        const shell = page(request, known?.kind, known?.embed_hosts ?? []);
         if (shell) return await shell;
-        if (!link) throw notFound();
+        const link = present(await links.open(params.token, request));
         rate.count(String(link.id));
         if (link.kind === "recording") return await recording(link);
         return await shownBoard(link, request);
       },
       hidden,
     )
+    .post(
+      "/shared/:token/",
+      async ({ params, request, set }) => {
+        Object.assign(set.headers, linkHeaders);
+        const link = present(await links.find(params.token));
+        rate.count(String(link.id));
+        const { password } = await readFields(request, unlockBody);
+        return { shareToken: await issuePass({ ...options, secrets, guard }, request, link, password) };
+      },
+      { ...hidden, parse: "none" },
+    )
     .get(
       // The player of a recording requests this every few seconds, since it read the recording at once.
       "/shared/:token/alive/",
       async ({ params, request, set }) => {
         Object.assign(set.headers, linkHeaders);
-        const link = await links.open(params.token);
-        if (!link) throw notFound();
+        const link = present(await links.open(params.token, request));
         readQuery({}, requestUrl(request).searchParams);
         rate.count(String(link.id));
         return new Response(null, { status: 204 });

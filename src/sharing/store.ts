@@ -14,6 +14,11 @@ export interface SharedLink extends SharedThing {
   id: number;
   /** Properties that SQL may show, such as "properties.plan". */
   shown_properties: string[];
+  /** The passwords of which it asks for one; null where it asks for none. */
+  password_ids: number[] | null;
+  expires_at: Date | null;
+  /** Hosts whose pages may embed its page. */
+  embed_hosts: string[];
 }
 
 interface StoredSharing {
@@ -23,6 +28,8 @@ interface StoredSharing {
   token_sealed: Uint8Array | null;
   token_plain: string | null;
   shown_properties: string[];
+  password_required: boolean;
+  expires_at: Date | null;
 }
 
 export interface SharingChange {
@@ -30,7 +37,12 @@ export interface SharingChange {
   /** Whether the token is replaced. */
   renew?: boolean;
   shown_properties?: string[] | undefined;
+  password_required?: boolean | undefined;
+  expires_at?: string | null | undefined;
 }
+
+/** The beginning of token_hash of links that older servers must not open: they know no passwords and ends. */
+const guarded = "guarded ";
 
 /**
  * The sharing of a thing. The first call stores the fresh token, which is disabled until `enabled` is true. Disabling
@@ -40,21 +52,27 @@ export async function upsertSharing(
   sql: Postgres,
   { project_id, kind, target }: SharedThing,
   fresh: { token_hash: string; token_sealed: Uint8Array; now: Date },
-  { enabled, renew = false, shown_properties }: SharingChange,
+  { enabled, renew = false, shown_properties, password_required, expires_at }: SharingChange,
 ): Promise<StoredSharing> {
+  await sql`
+    INSERT INTO sharing_configurations (project_id, kind, target, token_hash, token_sealed, created_at)
+    VALUES (${project_id}, ${kind}, ${target}, ${fresh.token_hash}, ${fresh.token_sealed}, ${fresh.now})
+    ON CONFLICT (project_id, kind, target) DO NOTHING`;
+  const asks = sql`coalesce(${password_required ?? null}::boolean, s.password_required)`;
+  const end = expires_at === undefined ? sql`s.expires_at` : sql`${expires_at}::timestamptz`;
   const renews = sql`(${renew} OR (s.enabled AND ${enabled === false}))`;
   const [row] = await sql<StoredSharing[]>`
-    INSERT INTO sharing_configurations AS s
-      (project_id, kind, target, token_hash, token_sealed, created_at, enabled, shown_properties)
-    VALUES (${project_id}, ${kind}, ${target}, ${fresh.token_hash}, ${fresh.token_sealed}, ${fresh.now},
-      ${enabled ?? false}, ${shown_properties ?? []})
-    ON CONFLICT (project_id, kind, target) DO UPDATE SET
-      token_hash = CASE WHEN ${renews} THEN excluded.token_hash ELSE s.token_hash END,
-      token_sealed = CASE WHEN ${renews} THEN excluded.token_sealed ELSE s.token_sealed END,
+    UPDATE sharing_configurations s SET
+      token_hash = CASE WHEN ${asks} OR ${end} IS NOT NULL THEN ${guarded} ELSE '' END ||
+        CASE WHEN ${renews} THEN ${fresh.token_hash} ELSE replace(s.token_hash, ${guarded}, '') END,
+      token_sealed = CASE WHEN ${renews} THEN ${fresh.token_sealed} ELSE s.token_sealed END,
       token_plain = CASE WHEN ${renews} THEN NULL ELSE s.token_plain END,
       enabled = coalesce(${enabled ?? null}::boolean, s.enabled),
+      password_required = ${asks},
+      expires_at = ${end},
       shown_properties = coalesce(${shown_properties ?? null}::text[], s.shown_properties)
-    RETURNING id, created_at, enabled, token_sealed, token_plain, shown_properties`;
+    WHERE project_id = ${project_id} AND kind = ${kind} AND target = ${target}
+    RETURNING id, created_at, enabled, token_sealed, token_plain, shown_properties, password_required, expires_at`;
   if (!row) throw new Error("Postgres stored a sharing and returned none");
   if (shown_properties) await sql`DELETE FROM shared_results WHERE sharing_id = ${row.id}`;
   return row;
@@ -67,12 +85,21 @@ export async function storeSealed(sql: Postgres, id: number, plain: string, seal
     WHERE id = ${id} AND token_plain = ${plain}`;
 }
 
-/** The enabled links among these, by their tokens' hashes. */
-export async function findLinks(sql: Postgres, hashes: readonly string[]): Promise<Map<string, SharedLink>> {
+/** The enabled links among these that have not ended, by their tokens' hashes. */
+export async function findLinks(
+  sql: Postgres,
+  hashes: readonly string[],
+  now: Date,
+): Promise<Map<string, SharedLink>> {
+  const known = hashes.flatMap((hash) => [hash, guarded + hash]);
   const rows = await sql<(SharedLink & { token_hash: string })[]>`
-    SELECT id, project_id, kind, target, token_hash, shown_properties FROM sharing_configurations
-    WHERE token_hash = ANY(${[...hashes]}::text[]) AND enabled`;
-  return new Map(rows.map(({ token_hash, ...link }) => [token_hash, link]));
+    SELECT s.id, project_id, kind, target, token_hash, shown_properties, expires_at,
+      CASE WHEN password_required
+        THEN ARRAY(SELECT w.id FROM share_passwords w WHERE w.sharing_id = s.id) END AS password_ids,
+      ARRAY(SELECT jsonb_array_elements_text(p.settings->'sharing_embed_hosts')) AS embed_hosts
+    FROM sharing_configurations s JOIN projects p ON p.id = s.project_id
+    WHERE token_hash = ANY(${known}::text[]) AND enabled AND (expires_at IS NULL OR expires_at > ${now})`;
+  return new Map(rows.map(({ token_hash, ...link }) => [token_hash.replace(guarded, ""), link]));
 }
 
 /** Whether results `r` were computed after the project's last deletion: earlier ones may show what is deleted. */

@@ -11,6 +11,7 @@ import type { Uses } from "../storage/services.ts";
 import { putNewest } from "../work/maps.ts";
 import { sharingLimits } from "./limits.ts";
 import type { Sharing } from "./model.ts";
+import { type LinkGuard, listPasswords, requirePass } from "./passwords.ts";
 import {
   findLinks,
   type SharedLink,
@@ -26,17 +27,19 @@ const tokenChars = 43;
 export interface SharingParts extends Uses<"sql" | "clock"> {
   secrets: Secrets;
   links: LinkCache;
+  guard: LinkGuard;
 }
 
 /** The sharing as it is stored. */
 type StoredSharing = Omit<Sharing, "properties_to_confirm">;
+type TokenParts = Omit<SharingParts, "guard">;
 
 /** The sharing of a thing, after the change, if there is one. */
 export async function presentSharing(
-  { sql, clock, secrets, links }: SharingParts,
+  { sql, clock, secrets, links }: TokenParts,
   thing: SharedThing,
   change: SharingChange = {},
-): Promise<StoredSharing> {
+): Promise<StoredSharing & { id: number }> {
   const token = randomBase62(tokenChars);
   const fresh = {
     token_hash: hashKey(token),
@@ -45,16 +48,25 @@ export async function presentSharing(
   };
   const row = await upsertSharing(sql, thing, fresh, change);
   if (Object.keys(change).length > 0) links.forget(row.id);
-  const { id, enabled, created_at, token_sealed, token_plain, shown_properties } = row;
+  const { id, created_at, token_sealed, token_plain, expires_at, ...others } = row;
   if (token_plain !== null) await storeSealed(sql, id, token_plain, secrets.seal({ token: token_plain }));
   const access_token = token_plain ?? (token_sealed && unsealed(secrets, token_sealed));
-  return { created_at: toIso(created_at), enabled, access_token, shown_properties };
+  const share_passwords = await listPasswords(sql, id);
+  const end = expires_at && toIso(expires_at);
+  return { id, ...others, created_at: toIso(created_at), access_token, share_passwords, expires_at: end };
 }
 
 /** The sharing of what does not exist yet: disabled, with a token that is not stored. */
-export function unshared({ clock }: SharingParts): StoredSharing {
-  const access_token = randomBase62(tokenChars);
-  return { created_at: toIso(new Date(clock.now())), enabled: false, access_token, shown_properties: [] };
+export function unshared({ clock }: Uses<"clock">): StoredSharing {
+  return {
+    created_at: toIso(new Date(clock.now())),
+    enabled: false,
+    password_required: false,
+    share_passwords: [],
+    expires_at: null,
+    access_token: randomBase62(tokenChars),
+    shown_properties: [],
+  };
 }
 
 function unsealed(secrets: Secrets, sealed: Uint8Array): string | null {
@@ -73,7 +85,7 @@ export type LinkCache = ReturnType<typeof openLinkCache>;
  * time: guessing loads Postgres no more than one reader does. A token is found by its hash, so that the time of an
  * answer reveals nothing about any token.
  */
-export function openLinkCache(sql: Postgres, clock: Clock) {
+export function openLinkCache(sql: Postgres, clock: Clock, secrets: Secrets) {
   const found = new Map<string, { link: SharedLink; at: number }>();
   let waiting: { hashes: Set<string>; links: ReturnType<typeof findLinks> } | undefined;
   let running: Promise<unknown> = Promise.resolve();
@@ -81,7 +93,7 @@ export function openLinkCache(sql: Postgres, clock: Clock) {
     const hashes = new Set<string>();
     const links = running.then(async () => {
       waiting = undefined;
-      return await findLinks(sql, [...hashes]);
+      return await findLinks(sql, [...hashes], new Date(clock.now()));
     });
     running = links.catch(() => {});
     return { hashes, links };
@@ -93,17 +105,25 @@ export function openLinkCache(sql: Postgres, clock: Clock) {
       throw unavailable("Too many links are opened at once. Please retry.");
     return (await links).get(hash);
   };
+  /** The link of a token; undefined when it opens nothing. @throws Fault unavailable when too many are requested. */
+  const find = async (token: string) => {
+    if (!/^[0-9A-Za-z]{1,64}$/.test(token)) return undefined;
+    const hash = hashKey(token);
+    const cached = found.get(hash);
+    if (cached && clock.elapsed() - cached.at < sharingLimits.foundAgeMsMax) return cached.link;
+    found.delete(hash);
+    const at = clock.elapsed();
+    const link = await findLink(hash);
+    if (link) putNewest(found, hash, { link, at }, sharingLimits.foundMax);
+    return link;
+  };
   return {
-    /** The link of a token; undefined when it opens nothing. @throws Fault unavailable when too many are requested. */
-    open: async (token: string) => {
-      if (!/^[0-9A-Za-z]{1,64}$/.test(token)) return undefined;
-      const hash = hashKey(token);
-      const cached = found.get(hash);
-      if (cached && clock.elapsed() - cached.at < sharingLimits.foundAgeMsMax) return cached.link;
-      found.delete(hash);
-      const at = clock.elapsed();
-      const link = await findLink(hash);
-      if (link) putNewest(found, hash, { link, at }, sharingLimits.foundMax);
+    /** The link, which may ask for a password: for what shows nothing of it. */
+    find,
+    /** The link that the request may see. @throws Fault not_authenticated for one that has no pass; as find. */
+    open: async (token: string, request: Request) => {
+      const link = await find(token);
+      if (link) requirePass({ clock, secrets }, request, link);
       return link;
     },
     /** After a change: the link is looked up again. */

@@ -37,11 +37,11 @@ beforeAll(async () => {
 let targets = 1;
 
 async function newLink(secretKey = "a secret of this test"): Promise<{ link: SharedLink; token: string }> {
-  const links = openLinkCache(sql, clock);
   const secrets = openSecrets({ secretKey, dataDir: makeFolder() });
+  const links = openLinkCache(sql, clock, secrets);
   const thing = { project_id, kind: "dashboard" as const, target: String(targets++) };
   const { access_token } = await presentSharing({ sql, clock, secrets, links }, thing, { enabled: true });
-  const link = await links.open(String(access_token));
+  const link = await links.find(String(access_token));
   return { link: link!, token: String(access_token) };
 }
 
@@ -188,13 +188,13 @@ test("what this version stores is one that an earlier version parses", async () 
 test("a token that was sealed with another key opens its link, and is not shown", async () => {
   const { link, token } = await newLink("one key");
   const secrets = openSecrets({ secretKey: "another key", dataDir: makeFolder() });
-  const links = openLinkCache(sql, clock);
+  const links = openLinkCache(sql, clock, secrets);
   const shown = await presentSharing({ sql, clock, secrets, links }, link);
   expect([shown.enabled, shown.access_token]).toEqual([true, null]);
-  expect((await links.open(token))?.id).toBe(link.id);
+  expect((await links.find(token))?.id).toBe(link.id);
   const renewed = await presentSharing({ sql, clock, secrets, links }, link, { renew: true });
   expect(renewed.access_token).toMatch(/^[0-9A-Za-z]{43}$/);
-  expect((await links.open(token))?.id).toBeUndefined();
+  expect((await links.find(token))?.id).toBeUndefined();
 });
 
 test("a token from before tokens were sealed is shown once more, and sealed by that", async () => {
@@ -202,7 +202,7 @@ test("a token from before tokens were sealed is shown once more, and sealed by t
   await sql`
     UPDATE sharing_configurations SET token_sealed = NULL, token_plain = ${token} WHERE id = ${link.id}`;
   const secrets = openSecrets({ secretKey: "a secret of this test", dataDir: makeFolder() });
-  const parts = { sql, clock, secrets, links: openLinkCache(sql, clock) };
+  const parts = { sql, clock, secrets, links: openLinkCache(sql, clock, secrets) };
   expect((await presentSharing(parts, link)).access_token).toBe(token);
   const [row] = await sql`SELECT token_plain, token_sealed FROM sharing_configurations WHERE id = ${link.id}`;
   expect([row?.["token_plain"], row?.["token_sealed"] === null]).toEqual([null, false]);
@@ -215,18 +215,18 @@ test("tokens requested together are one look-up, and past a bound a 503", async 
     if (String(given[0]).includes("token_hash = ANY")) statements++;
     return sql(...given);
   }) as Postgres;
-  const links = openLinkCache(counted, clock);
+  const links = openLinkCache(counted, clock, openSecrets({ secretKey: "any", dataDir: makeFolder() }));
   const { token, link } = await newLink();
-  const asked = Array.from({ length: sharingLimits.lookedUpMax - 1 }, (_, i) => links.open(`guess${i}`));
-  const found = links.open(token);
+  const asked = Array.from({ length: sharingLimits.lookedUpMax - 1 }, (_, i) => links.find(`guess${i}`));
+  const found = links.find(token);
   expect((await found)?.id).toBe(link.id);
   expect(new Set(await Promise.all(asked))).toEqual(new Set([undefined]));
   expect(statements).toBeLessThanOrEqual(2);
   const before = statements;
-  expect((await links.open(token))?.id).toBe(link.id);
+  expect((await links.find(token))?.id).toBe(link.id);
   expect(statements).toBe(before);
   const flood = Array.from({ length: 2 * sharingLimits.lookedUpMax + 10 }, (_, i) =>
-    links.open(`flood${i}`).then(
+    links.find(`flood${i}`).then(
       () => "",
       (thrown: { code: string }) => thrown.code,
     ),

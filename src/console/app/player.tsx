@@ -16,6 +16,7 @@ import {
 } from "./session_recordings/snapshots.ts";
 import { durationText, timeText } from "./ui/format.ts";
 import { CheckField, ChoiceField } from "./ui/forms.tsx";
+import { LinkPassword } from "./ui/link_password.tsx";
 import { Button, ErrorText } from "./ui/parts.tsx";
 import { followTheme, ThemeButton } from "./ui/theme.tsx";
 
@@ -29,16 +30,22 @@ const isShared = location.pathname.startsWith("/shared/");
 export function PlayerPage() {
   const [recording, setRecording] = useState<Recording>();
   const [problem, setProblem] = useState("");
+  const [pass, setPass] = useState({});
+  const [asksPassword, setAsksPassword] = useState(false);
   const [seek, setSeek] = useState<Seek>();
   useEffect(() => {
     if (isShared) {
       const show = (found: Recording) => {
         setRecording(found);
+        setAsksPassword(false);
         const seconds = Number(new URLSearchParams(location.search).get("t"));
         if (seconds > 0) setSeek({ at: findBegin(found.windows) + seconds * 1000 });
       };
-      readShared().then(show, (thrown: unknown) => setProblem(toMessage(thrown)));
-      return whenRevoked(() => {
+      readShared(pass).then(show, (thrown: unknown) => {
+        if (thrown instanceof Refusal && thrown.status === 401) setAsksPassword(true);
+        else setProblem(toMessage(thrown));
+      });
+      return whenRevoked(pass, () => {
         setRecording(undefined);
         setProblem(revoked);
       });
@@ -56,7 +63,7 @@ export function PlayerPage() {
     const ready: PlayerMessage = { kind: "ready" };
     parent.postMessage(ready, location.origin);
     return () => removeEventListener("message", receive);
-  }, []);
+  }, [pass]);
   return (
     <main class="player-page" aria-label={isShared ? undefined : "Player"}>
       {isShared && (
@@ -67,10 +74,11 @@ export function PlayerPage() {
         </header>
       )}
       <ErrorText error={problem} />
+      {asksPassword && <LinkPassword base={sharedBase()} open={setPass} />}
       {recording ? (
         <Windowed recording={recording} seek={seek} />
       ) : (
-        problem === "" && <p class="quiet">Loading …</p>
+        problem === "" && !asksPassword && <p class="quiet">Loading …</p>
       )}
     </main>
   );
@@ -85,9 +93,9 @@ function sharedBase(): string {
 }
 
 /** Calls `end` once the link was revoked; returns what stops the checks. */
-function whenRevoked(end: () => void): () => void {
+function whenRevoked(headers: object, end: () => void): () => void {
   const timer = setInterval(() => {
-    void sendRequest(`${sharedBase()}alive/`, {}).then(
+    void sendRequest(`${sharedBase()}alive/`, { headers: { ...headers } }).then(
       ({ status }) => {
         if (status !== 404) return;
         clearInterval(timer);
@@ -100,11 +108,13 @@ function whenRevoked(end: () => void): () => void {
 }
 
 /** @throws an Error in words when the link was revoked. */
-async function readShared(): Promise<Recording> {
+async function readShared(pass: object): Promise<Recording> {
   return await readSnapshots(`${sharedBase()}snapshots/`, (path) =>
-    readReply<SnapshotPage>(path, { headers: { accept: "application/json" } }).catch((thrown: unknown) => {
-      throw thrown instanceof Refusal && thrown.status === 404 ? new Error(revoked) : thrown;
-    }),
+    readReply<SnapshotPage>(path, { headers: { accept: "application/json", ...pass } }).catch(
+      (thrown: unknown) => {
+        throw thrown instanceof Refusal && thrown.status === 404 ? new Error(revoked) : thrown;
+      },
+    ),
   );
 }
 

@@ -1,7 +1,7 @@
 // The page of a link to an insight or a dashboard, for people without an account: its last results, without queries.
 
 import { render } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { QueryDrawing, ResultType } from "../../query/result.ts";
 import type { DrawnLine } from "../../query/results/figures.ts";
 import { type Layouts, toShapes } from "./dashboards/layout.ts";
@@ -11,6 +11,7 @@ import { readRefusal, Refusal, sendRequest } from "./session/api.ts";
 import { ZoneContext } from "./session/session.ts";
 import { useLoaded, usePolling } from "./session/use_loaded.ts";
 import { timeText } from "./ui/format.ts";
+import { LinkPassword } from "./ui/link_password.tsx";
 import { ErrorText } from "./ui/parts.tsx";
 import { followTheme, ThemeButton } from "./ui/theme.tsx";
 
@@ -43,11 +44,13 @@ const checkMs = 2500;
 const [low, high] = [190, 460];
 
 export function SharedPage() {
-  const loaded = useBoard();
+  const [pass, setPass] = useState({});
+  const loaded = useBoard(pass);
+  const asksPassword = loaded.error instanceof Refusal && loaded.error.status === 401;
   // A board whose link was revoked is no longer shown.
   const isRevoked = loaded.error instanceof Refusal && loaded.error.status === 404;
-  usePolling(!isRevoked && !loaded.loading, loaded, loaded.reload, checkMs);
-  const board = isRevoked ? undefined : loaded.value;
+  usePolling(!isRevoked && !asksPassword && !loaded.loading, loaded, loaded.reload, checkMs);
+  const board = isRevoked || asksPassword ? undefined : loaded.value;
   useEffect(() => {
     document.title = `${board?.name ?? "A shared page"} · Sluice`;
   }, [board]);
@@ -59,7 +62,11 @@ export function SharedPage() {
           <ThemeButton />
         </div>
       </header>
-      <ErrorText error={isRevoked ? "This link is not valid, or was revoked." : loaded.error} />
+      {asksPassword ? (
+        <LinkPassword base={location.pathname} open={setPass} />
+      ) : (
+        <ErrorText error={isRevoked ? "This link is not valid, or was revoked." : loaded.error} />
+      )}
       {board ? (
         <ZoneContext.Provider value={board.timezone}>
           <Board board={board} />
@@ -122,20 +129,24 @@ function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: bool
 }
 
 /** The board, which is computed anew only when it has changed. */
-function useBoard() {
+function useBoard(pass: object) {
   const last = useRef<{ etag: string; board: SharedBoard }>();
-  return useLoaded(async (signal) => {
-    const headers = {
-      accept: "application/json",
-      ...(last.current?.etag && { "if-none-match": last.current.etag }),
-    };
-    const reply = await sendRequest(location.pathname, { headers, signal });
-    if (reply.status === 304 && last.current) return last.current.board;
-    if (!reply.ok) throw await readRefusal(reply);
-    const board = (await reply.json()) as SharedBoard;
-    last.current = { etag: reply.headers.get("etag") ?? "", board };
-    return board;
-  }, []);
+  return useLoaded(
+    async (signal) => {
+      const headers = {
+        accept: "application/json",
+        ...pass,
+        ...(last.current?.etag && { "if-none-match": last.current.etag }),
+      };
+      const reply = await sendRequest(location.pathname, { headers, signal });
+      if (reply.status === 304 && last.current) return last.current.board;
+      if (!reply.ok) throw await readRefusal(reply);
+      const board = (await reply.json()) as SharedBoard;
+      last.current = { etag: reply.headers.get("etag") ?? "", board };
+      return board;
+    },
+    [pass],
+  );
 }
 
 followTheme();

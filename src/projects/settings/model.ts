@@ -43,6 +43,13 @@ export const keptSettings = {
       "Hosts whose images and style sheets are loaded, over https and without credentials, when a recording is " +
       "played in the console: whoever has the project API key can send a recording that names them. By default none.",
   },
+  sharing_embed_hosts: {
+    ...texts(),
+    default: [],
+    maxItems: loadHostsMax,
+    description:
+      "Hosts whose pages, over https, may have this project's shared pages in a frame; by default none.",
+  },
   ...each(ownTexts)(`
     autocapture_exceptions_errors_to_ignore autocapture_web_vitals_allowed_metrics live_events_columns
     person_display_name_properties
@@ -184,11 +191,10 @@ export function splitSettings<Fields extends object>(fields: Fields) {
 /** @throws Fault for a setting with another value than the true one, and for an invalid host. */
 export function checkSettings(fields: object): void {
   const sent = fields as Record<string, unknown>;
-  const { session_recording_load_hosts: hosts = [] } = fields as Partial<KeptSettings>;
-  const wrong = hosts.findIndex((text) => !isPublicHost(text));
-  if (wrong >= 0) {
+  for (const name of ["session_recording_load_hosts", "sharing_embed_hosts"] as const) {
+    const wrong = (fields as Partial<KeptSettings>)[name]?.findIndex((text) => !isPublicHost(text)) ?? -1;
     const detail = "Expected the name of a host on the internet in lower case, like cdn.example.com.";
-    throw fieldFault("invalid_input", detail, ["session_recording_load_hosts", String(wrong)]);
+    if (wrong >= 0) throw fieldFault("invalid_input", detail, [name, String(wrong)]);
   }
   for (const [name, { values, why }] of Object.entries<Fact>(facts)) {
     if (sent[name] === undefined) continue;

@@ -48,15 +48,17 @@ function ChosenProject({ project }: { project: ProjectRow }) {
     week_start_day: project.week_start_day ?? 0,
     session_recording_opt_in: project.session_recording_opt_in,
     hosts: (project.session_recording_load_hosts ?? []).join(" "),
+    embedHosts: (project.sharing_embed_hosts ?? []).join(" "),
     days: String(project.event_retention_days ?? ""),
     quota: String(project.daily_event_quota ?? ""),
     cookieless: project.cookieless_server_hash_mode > 0,
   });
-  const { hosts, days, quota, cookieless, ...others } = fields;
+  const { hosts, embedHosts, days, quota, cookieless, ...others } = fields;
   const action = useAction();
   const changes = {
     ...others,
     session_recording_load_hosts: splitText(hosts),
+    sharing_embed_hosts: splitText(embedHosts),
     cookieless_server_hash_mode: cookieless ? 1 : 0,
     event_retention_days: days === "" ? null : Number(days),
     daily_event_quota: quota === "" ? null : Number(quota),
@@ -82,6 +84,7 @@ function ChosenProject({ project }: { project: ProjectRow }) {
             placeholder: "any number",
           })}
           {text("hosts", "Hosts that recordings load images and styles from", { hint: hostsHint })}
+          {text("embedHosts", "Hosts whose pages may embed shared pages", { placeholder: "none" })}
         </div>
         {expires ? (
           <ConfirmButton

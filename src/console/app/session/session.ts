@@ -13,6 +13,7 @@ export interface ProjectRow {
   timezone: string;
   session_recording_opt_in: boolean;
   session_recording_load_hosts?: string[];
+  sharing_embed_hosts?: string[];
   week_start_day?: number | null;
   cookieless_server_hash_mode: number;
   event_retention_days: number | null;

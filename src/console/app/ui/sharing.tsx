@@ -2,9 +2,9 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAction } from "../session/use_loaded.ts";
+import { type Action, useAction } from "../session/use_loaded.ts";
 import { Copied } from "./copying.tsx";
-import { CheckField } from "./forms.tsx";
+import { CheckField, TextField } from "./forms.tsx";
 import { Button, Card, Outcome } from "./parts.tsx";
 
 interface SharingReply {
@@ -12,6 +12,9 @@ interface SharingReply {
   access_token: string | null;
   shown_properties: string[];
   properties_to_confirm: string[];
+  password_required: boolean;
+  share_passwords: { id: number; note: string; created_by_email: string }[];
+  expires_at: string | null;
 }
 
 /**
@@ -70,6 +73,9 @@ export function Sharing({ path, what }: { path: string; what: string }) {
               <Button onClick={renew}>Replace the link</Button>
             </p>
           )}
+          {mayShare && (
+            <LinkBounds path={`${path}/sharing/`} shared={shared} set={setShared} action={action} />
+          )}
         </>
       ) : (
         mayShare && <Button onClick={() => changeSharing(true)}>Share by a link</Button>
@@ -77,4 +83,61 @@ export function Sharing({ path, what }: { path: string; what: string }) {
       <Outcome action={action} />
     </Card>
   );
+}
+
+interface BoundsProps {
+  path: string;
+  shared: SharingReply;
+  set: (shared: SharingReply) => void;
+  action: Action;
+}
+
+/** The link's end and passwords. */
+function LinkBounds({ path, shared, set, action }: BoundsProps) {
+  const { password_required: asks, share_passwords: passwords, expires_at } = shared;
+  const [made, setMade] = useState("");
+  const change = (body: object, done: string) => action.send("PATCH", path, body, done, set);
+  const reload = () => change({}, "Saved.");
+  const makePassword = () =>
+    action.send<{ password: string }>("POST", `${path}passwords/`, {}, "A new password.", ({ password }) => {
+      setMade(password);
+      reload();
+    });
+  const remove = (id: number) =>
+    action.send("DELETE", `${path}passwords/${id}/`, undefined, "The password opens nothing now.", reload);
+  const setEnd = (day: string) =>
+    change({ expires_at: day === "" ? null : new Date(`${day}T23:59:59`).toISOString() }, "Saved.");
+  return (
+    <>
+      <div class="form">
+        <TextField label="Last day of the link" type="date" value={dayIn(expires_at)} set={setEnd} />
+        <CheckField
+          label="Ask for a password"
+          value={asks}
+          set={(password_required) => change({ password_required }, "Saved.")}
+        />
+      </div>
+      {asks && (
+        <>
+          {passwords.length === 0 && (
+            <p class="notice">Nobody can open the link before there is a password.</p>
+          )}
+          {made && <Copied text={made} label="the password, which is shown once" />}
+          <ul class="plain">
+            {passwords.map(({ id, created_by_email }, i) => (
+              <li key={id}>
+                Password {i + 1}, by {created_by_email} <Button onClick={() => remove(id)}>Remove</Button>
+              </li>
+            ))}
+          </ul>
+          <Button onClick={makePassword}>Make a password</Button>
+        </>
+      )}
+    </>
+  );
+}
+
+/** The day of a moment in the browser's zone, as a field of a date has it. */
+function dayIn(moment: string | null): string {
+  return moment === null ? "" : new Date(moment).toLocaleDateString("sv");
 }

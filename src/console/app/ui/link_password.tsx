@@ -1,0 +1,44 @@
+// The password of a shared page, asked of whoever opens its link. The pass that is got for it is kept by the page alone.
+
+import { useState } from "preact/hooks";
+import { readReply, toMessage } from "../session/api.ts";
+import { Form, TextField } from "./forms.tsx";
+import { Button, ErrorText } from "./parts.tsx";
+
+/** @param open is called with the header that shows that the password is known. */
+export function LinkPassword({
+  base,
+  open,
+}: {
+  base: string;
+  open: (headers: { authorization: string }) => void;
+}) {
+  const [password, setPassword] = useState("");
+  const [problem, setProblem] = useState("");
+  const send = () => {
+    const headers = { "content-type": "application/json" };
+    const asked = readReply<{ shareToken: string }>(base, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ password }),
+    });
+    const opened = ({ shareToken }: { shareToken: string }) =>
+      open({ authorization: `Bearer ${shareToken}` });
+    void asked.then(opened, (thrown: unknown) => setProblem(toMessage(thrown)));
+  };
+  return (
+    <section class="card">
+      <Form send={send}>
+        <TextField
+          label="Password of this link"
+          type="password"
+          value={password}
+          set={setPassword}
+          required
+        />
+        <Button type="submit">Open</Button>
+      </Form>
+      <ErrorText error={problem} />
+    </section>
+  );
+}
