@@ -32,12 +32,8 @@ export function readShownColumns(tree: SelectTree, confirmed?: ReadonlySet<strin
   if (tree.node === "Placeholder") throw new SqlProblem("A link shows a SELECT.", tree);
   const reader = new Reader(confirmed);
   const { columns, rows } = reader.select(tree, new Map());
-  if (rows) throw rows;
-  for (const { shown, node } of columns) {
-    if (shown instanceof SqlProblem) throw shown;
-    const hidden = unshown[shown];
-    if (hidden) throw new SqlProblem(hidden, node);
-  }
+  const hidden = rows ?? columns.map(findHidden).find(Boolean);
+  if (hidden) throw hidden;
   return {
     names: columns.map(({ name }) => name),
     areFigures: columns.map(({ shown }) => shown === "figure"),
@@ -66,12 +62,15 @@ interface Rows {
 
 type CommonTables = ReadonlyMap<string, { node: CommonTable; tables: CommonTables }>;
 
-interface Scope {
-  tables: CommonTables;
-  aliases: Map<string, Shown>;
+interface Source extends Pick<Rows, "rows"> {
   /** The table's name, and the value of a path below it; undefined where it has no such column. */
   table?: string | undefined;
   column(path: readonly string[], node: ExpressionNode): Shown | undefined;
+}
+
+interface Scope extends Source {
+  tables: CommonTables;
+  aliases: Map<string, Shown>;
 }
 
 const isSelect = (node: ExpressionNode | { node: string }): node is AnySelect =>
@@ -89,30 +88,11 @@ class Reader {
     this.#confirmed = confirmed;
   }
 
-  select(node: AnySelect, tables: CommonTables): Rows {
-    if (node.node === "SelectQuery") return this.#selectQuery(node, tables);
-    const first = this.select(node.initial_select_query, tables);
-    const inner =
-      node.initial_select_query.node === "SelectQuery"
-        ? withCommonTables(node.initial_select_query, tables)
-        : tables;
-    const others = node.subsequent_select_queries.map((item) => this.select(item.select_query, inner));
-    return {
-      columns: first.columns.map((column, i) => {
-        const all = [column, ...others.map((other) => other.columns[i] ?? column)].map(({ shown }) => shown);
-        const isOneKind = new Set(all.filter((shown) => typeof shown === "string")).size <= 1;
-        const mixed = new SqlProblem("A column of a UNION is one kind of value for a link.", column.node);
-        return { ...column, shown: isOneKind ? widest(all) : mixed };
-      }),
-      rows: [first, ...others].find(({ rows }) => rows)?.rows,
-    };
-  }
-
-  #selectQuery(node: SelectQuery, outer: CommonTables): Rows {
+  select(node: AnySelect, outer: CommonTables): Rows {
+    if (node.node === "SelectSetQuery") throw new SqlProblem("A link shows one SELECT, without UNION.", node);
     refuseUnfollowed(node);
     const tables = withCommonTables(node, outer);
-    const { rows, ...from } = this.#from(node, tables);
-    const scope: Scope = { ...from, tables, aliases: new Map() };
+    const scope: Scope = { ...this.#from(node, tables), tables, aliases: new Map() };
     const columns = node.select.map((item): Column => {
       const inner = item.node === "Alias" ? item.expr : item;
       const shown = this.#value(inner, scope);
@@ -121,24 +101,22 @@ class Reader {
     });
     const groups = node.group_by?.length ? node.group_by : undefined;
     const isGrouped = groups !== undefined || node.distinct || node.group_by_mode === "all";
-    if (!isGrouped) return { columns, rows: isAggregated([node.select, node.having]) ? undefined : rows };
+    if (!isGrouped)
+      return { columns, rows: isAggregated([node.select, node.having]) ? undefined : scope.rows };
     const keys = groups?.map((item) => {
       const column = item.node === "Constant" ? columns[Number(item.value) - 1] : undefined;
       return column ?? { shown: this.#value(item, scope), node: item };
     });
-    return { columns, rows: (keys ?? columns).map(findHiddenKey).find(Boolean) };
+    return { columns, rows: (keys ?? columns).map(findHidden).find(Boolean) };
   }
 
-  #from(
-    { select_from: from }: SelectQuery,
-    tables: CommonTables,
-  ): Omit<Scope, "tables" | "aliases"> & Pick<Rows, "rows"> {
+  #from({ select_from: from }: SelectQuery, tables: CommonTables): Source {
     if (!from) return { column: () => undefined, rows: undefined };
     const { table, alias } = from;
     if (from.next_join || from.table_args || !table)
       throw new SqlProblem("A link shows a query of one table, without a JOIN.", from);
-    const common =
-      table.node === "Field" && table.chain.length === 1 ? tables.get(table.chain[0]!) : undefined;
+    const name = table.node === "Field" ? table.chain.join(".") : "";
+    const common = tables.get(name);
     const inner = common?.node.expr ?? table;
     if (isSelect(inner)) {
       const { columns, rows } = this.select(inner, common?.tables ?? tables);
@@ -150,13 +128,9 @@ class Reader {
       };
       return { table: alias ?? common?.node.name, column, rows };
     }
-    const name = table.node === "Field" ? table.chain.join(".") : "";
     if (common || (name !== "events" && name !== "sessions"))
       throw new SqlProblem("A link shows queries of the tables events and sessions.", table);
-    const rows = new SqlProblem(
-      "A link shows no list of events or sessions: use GROUP BY, or count().",
-      from,
-    );
+    const rows = new SqlProblem("A link shows no list of events or sessions: group them, or count.", from);
     const { columns, joins = {} } = sqlTables[name]!;
     const column: Scope["column"] = (path, node) =>
       Object.hasOwn(columns, path[0]!) || Object.hasOwn(joins, path[0]!)
@@ -165,11 +139,7 @@ class Reader {
     return { table: alias ?? name, column, rows };
   }
 
-  #column(
-    table: "events" | "sessions",
-    [first = "", ...rest]: readonly string[],
-    node: ExpressionNode,
-  ): Shown {
+  #column(table: string, [first = "", ...rest]: readonly string[], node: ExpressionNode): Shown {
     if (table === "events" && first === "session") return this.#column("sessions", rest, node);
     if (rest.length > 0 && (table !== "events" || first !== "properties")) return hide(node);
     if (first === "properties" && rest.length > 0) return this.#property(["properties", ...rest], node);
@@ -182,10 +152,7 @@ class Reader {
   #property(path: readonly string[], node: ExpressionNode): Shown {
     const name = path.join(".");
     if (lists.isCalledLikeId(path.slice(1)))
-      return new SqlProblem(
-        `"${name}" is called like an id or a person's address, which no link shows.`,
-        node,
-      );
+      return new SqlProblem(`"${name}" is called like an id or an address, which no link shows.`, node);
     this.properties.add(name);
     if (!this.#confirmed || this.#confirmed.has(name)) return "property";
     return new SqlProblem(`"${name}" was not confirmed for this link.`, node);
@@ -206,9 +173,7 @@ class Reader {
         const sides = [node.left, node.right];
         const moment = sides.find((item) => !isInterval(item));
         if (sides.some(isInterval)) return moment ? inner(moment) : hide(node);
-        const both = sides.map(inner);
-        // The distance of two moments.
-        return widest(both) === "time" && both.every((item) => item === "time") ? "measure" : widest(both);
+        return widest(sides.map(inner));
       }
       case "CompareOperation": {
         const { right } = node;
@@ -277,15 +242,12 @@ function widest(all: readonly Shown[]): Shown {
 function hide(node: ExpressionNode): SqlProblem {
   const path = readNames(node)?.join(".");
   if (path === undefined) return new SqlProblem("A link does not show what is computed so.", node);
-  return new SqlProblem(
-    `"${path}" is not shown by a link: it may stand for a person, an event or a session.`,
-    node,
-  );
+  return new SqlProblem(`"${path}" is not shown by a link: it may stand for a person or a session.`, node);
 }
 
-function findHiddenKey({ shown, node }: Omit<Column, "name">): SqlProblem | undefined {
+function findHidden({ shown, node }: Omit<Column, "name">): SqlProblem | undefined {
   if (shown instanceof SqlProblem) return shown;
-  const reason = shown === "constant" ? undefined : unshown[shown];
+  const reason = unshown[shown];
   return reason === undefined ? undefined : new SqlProblem(reason, node);
 }
 

@@ -41,7 +41,6 @@ const shown = [
   "select avg(dateDiff('hour', first, last)) from (select min(timestamp) as first, max(timestamp) as last from events group by distinct_id)",
   "with toDate(timestamp) as day select day, count() from events group by day",
   "with daily as (select toDate(timestamp) as day, count() as n from events group by day) select avg(n), max(n) from daily",
-  "select toDate(timestamp) as day, count() as n from events group by day union all select toDate(timestamp), count() from events group by 1",
   "select case when properties.plan = 'a' then 'A' else 'B' end as plan, count() from events group by plan",
 ];
 
@@ -75,7 +74,10 @@ const hidden: [text: string, reason: string][] = [
   ["select n from (select distinct count() as n, person_id from events group by person_id)", '"person_id"'],
   ["select count() from events group by toDate(timestamp), lower(distinct_id)", '"distinct_id"'],
   ["select count() from events group by timestamp", "rounded"],
-  ["select count() as n from events group by plan union all select count() from events group by uuid", '"'],
+  [
+    "select count() as n from events group by plan union all select count() from events group by uuid",
+    "without UNION",
+  ],
   // Values out of aggregates.
   ["select groupArray(distinct_id) from events", "groupArray()"],
   ["select max(properties.email) from events", '"properties.email" is called like'],
@@ -176,12 +178,9 @@ const hidden: [text: string, reason: string][] = [
   // Columns of sets.
   [
     "select toDate(timestamp) as a, count() from events group by a union all select distinct_id, count() from events group by 1",
-    '"distinct_id"',
+    "without UNION",
   ],
-  [
-    "select count() from events union all select toDate(timestamp) from events group by 1",
-    "one kind of value",
-  ],
+  ["select count() from events union all select toDate(timestamp) from events group by 1", "without UNION"],
 ];
 
 test.each(hidden)("hidden: %s", async (text, reason) => {
