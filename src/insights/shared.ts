@@ -108,8 +108,7 @@ async function answerInsight(
     return {
       type,
       ...(table && {
-        columns: shown ? shown.names.map((name, i) => name ?? `Column ${i + 1}`) : columns,
-        types,
+        columns: types.map((type, i) => [shown ? (shown.names[i] ?? `Column ${i + 1}`) : columns[i]!, type]),
       }),
       results: await mapInSlices(results, withoutOthers),
       ...(totals && { totals: totals.map(withoutOthers) }),

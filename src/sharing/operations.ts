@@ -2,12 +2,13 @@
 
 import type { Scope } from "../access/scope.ts";
 import { refuseInput } from "../core/fault.ts";
+import { randomBase62 } from "../core/id.ts";
 import { notFound, parseRowId, present } from "../http/fields/field_fault.ts";
 import { gone, reply } from "../http/fields/schema.ts";
 import { projectOperation } from "../http/operation.ts";
 import { sharingLimits } from "./limits.ts";
 import { newPasswordModel, passwordBody, type SharedKind, sharingBody, sharingModel } from "./model.ts";
-import { addPassword, removePassword } from "./passwords.ts";
+import { addPassword, removePassword } from "./password_store.ts";
 import type { SharingChange } from "./store.ts";
 import { presentSharing, type SharingParts, unshared } from "./tokens.ts";
 
@@ -94,16 +95,13 @@ export function sharingOperations<const Things extends string>(
       body: passwordBody,
       replies: { 201: reply("The password.", newPasswordModel) },
       answer: async ({ access, project, found: target, body: { raw_password, note } }) => {
-        const { id, password_required } = await presentSharing(parts, {
-          project_id: project.id,
-          kind,
-          target,
-        });
-        if (!password_required) refuseInput("Set password_required first.", "raw_password");
-        const made = { password: raw_password ?? undefined, note, user_id: access.user.id };
-        const password = await addPassword(parts, id, made);
+        const { id } = await presentSharing(parts, { project_id: project.id, kind, target });
+        const password = raw_password ?? randomBase62(22);
+        const user_id = access.user.id;
+        const password_hash = await parts.guard.hash(password, user_id);
+        const added = await addPassword(parts.sql, id, { password_hash, note, user_id });
         parts.links.forget(id);
-        return password;
+        return { ...added, password };
       },
     }),
     projectOperation(`DELETE ${path}passwords/:password_id/`, writing, {

@@ -2,13 +2,10 @@
 
 import type { Secrets } from "../access/secret.ts";
 import type { Clock } from "../core/clock.ts";
-import { Fault, refuseInput, UserError } from "../core/fault.ts";
-import { randomBase62 } from "../core/id.ts";
+import { Fault, UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { sharingLimits } from "./limits.ts";
-import type { SharePassword } from "./model.ts";
+import { listHashes } from "./password_store.ts";
 import type { SharedLink } from "./store.ts";
 
 /** Hashes and compares passwords, as those of accounts are. */
@@ -17,42 +14,6 @@ export interface LinkGuard {
   hash(password: string, user_id: number): Promise<string>;
   /** Counts an attempt, and returns what compares the password with a hash. @throws Fault throttled, unavailable */
   attempt(request: Request, link: string, password: string): (hash: string) => Promise<boolean>;
-}
-
-export async function listPasswords(sql: Postgres, sharing_id: number): Promise<SharePassword[]> {
-  const rows = await sql<Stored<SharePassword, "created_at">[]>`
-    SELECT w.id, w.created_at, w.note, coalesce(u.email, 'deleted user') AS created_by_email, true AS is_active
-    FROM share_passwords w LEFT JOIN users u ON u.id = w.created_by
-    WHERE w.sharing_id = ${sharing_id} ORDER BY w.id`;
-  return rows.map(shownRow);
-}
-
-/** Stores a password, a random one where none is given, and returns it. @throws Fault when there are too many. */
-export async function addPassword(
-  { sql, guard }: { sql: Postgres; guard: LinkGuard },
-  sharing_id: number,
-  {
-    password = randomBase62(22),
-    note,
-    user_id,
-  }: { password?: string | undefined; note: string; user_id: number },
-) {
-  const password_hash = await guard.hash(password, user_id);
-  const [row] = await sql<{ id: number }[]>`
-    INSERT INTO share_passwords (sharing_id, password_hash, note, created_by)
-    SELECT id, ${password_hash}, ${note}, ${user_id} FROM sharing_configurations s
-    WHERE id = ${sharing_id} AND (
-      SELECT count(*) FROM share_passwords WHERE sharing_id = s.id) < ${sharingLimits.passwordsMax}
-    RETURNING id`;
-  if (!row) refuseInput(`A link has at most ${sharingLimits.passwordsMax} passwords.`, "raw_password");
-  const all = await listPasswords(sql, sharing_id);
-  return { ...all.find(({ id }) => id === row.id)!, password };
-}
-
-export async function removePassword(sql: Postgres, sharing_id: number, id: number): Promise<boolean> {
-  const rows = await sql`
-    DELETE FROM share_passwords WHERE id = ${id} AND sharing_id = ${sharing_id} RETURNING id`;
-  return rows.length > 0;
 }
 
 export interface PassParts {
@@ -70,9 +31,7 @@ export async function issuePass(
   password: string,
 ): Promise<string> {
   const isRight = guard.attempt(request, `link ${id}`, password);
-  const rows = await sql<{ id: number; password_hash: string }[]>`
-    SELECT id, password_hash FROM share_passwords WHERE sharing_id = ${id} ORDER BY id`;
-  for (const row of rows)
+  for (const row of await listHashes(sql, id))
     if (await isRight(row.password_hash)) {
       const pass = { link: id, password: row.id, until: clock.now() + limits.dayMs };
       return Buffer.from(secrets.seal(pass)).toString("base64url");

@@ -116,9 +116,8 @@ export interface SharedInsight {
   description: string;
   /** The kind of results; none with an error. */
   type?: string;
-  /** Names and types of a table's columns. */
-  columns?: readonly string[];
-  types?: readonly string[];
+  /** A table's, with their types. */
+  columns?: readonly (readonly [name: string, type: string])[];
   /** Only those that its chart needs; empty with an error. */
   results: unknown[];
   /** The numbers of its whole time, where its results do not add up to them. */
@@ -165,9 +164,7 @@ function insightTexts(insight: Omit<SharedInsight, "insight_id">) {
  * versions on the same stores parse it whole.
  */
 function formatBoard({ timezone, insights }: WrittenBoard): string {
-  const lines = [...insights].map(
-    ([insight_id, parts]) => `${lineHead}${insight_id},${Buffer.concat(parts).toString()}`,
-  );
+  const lines = [...insights].map(([id, parts]) => `${lineHead}${id},${Buffer.concat(parts).toString()}`);
   return `{"timezone":${JSON.stringify(timezone)},"insights":[\n${lines.join(",\n")}\n]}`;
 }
 

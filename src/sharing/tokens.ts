@@ -11,7 +11,8 @@ import type { Uses } from "../storage/services.ts";
 import { putNewest } from "../work/maps.ts";
 import { sharingLimits } from "./limits.ts";
 import type { Sharing } from "./model.ts";
-import { type LinkGuard, listPasswords, requirePass } from "./passwords.ts";
+import { listPasswords } from "./password_store.ts";
+import { type LinkGuard, requirePass } from "./passwords.ts";
 import {
   findLinks,
   type SharedLink,

@@ -69,9 +69,7 @@ test("a pass opens its own link only, and a random password is made where none i
 });
 
 test("passwords are bounded, stored as hashes, and their attempts limited as those of accounts", async () => {
-  const { path, token } = await share({});
-  expect((await api("POST", `${path}passwords/`, {})).status).toBe(400);
-  await api("PATCH", path, { password_required: true });
+  const { path, token } = await share({ password_required: true });
   expect((await api("POST", `${path}passwords/`, { raw_password: "short" })).status).toBe(400);
   for (let i = 0; i < 5; i++) expect((await api("POST", `${path}passwords/`, {})).status).toBe(201);
   expect((await api("POST", `${path}passwords/`, {})).status).toBe(400);

@@ -259,7 +259,6 @@ test("what a link cannot do is refused by name", async () => {
     [{ enabled: true, password_required: "maybe" }, "password_required"],
     [{ settings: { whitelabel: true } }, "settings"],
     [{ enabled: "perhaps" }, "enabled"],
-    [{ enabled: true, share_passwords: [{ password: "x" }] }, "share_passwords"],
     [{ enabled: true, password: "x" }, "password"],
     [{ enabled: true, expires_at: "soon" }, "expires_at"],
   ] as const) {

@@ -68,6 +68,7 @@ const things: Record<string, Thing> = {
     body: () => ({ name: "Made", query: { kind: "TrendsQuery", series: [{ event: "$pageview" }] } }),
   },
   dashboards: { body: () => ({ name: "Made" }) },
+  passwords: { body: () => ({}) },
   annotations: { body: () => ({ content: "Made", scope: "organization" }) },
   persons: {
     body: () => ({}),

@@ -1,4 +1,4 @@
-// The password of a shared page, asked of whoever opens its link. The pass that is got for it is kept by the page alone.
+// The password of a shared page, asked of whoever opens its link. The page alone keeps the pass that it gets for it.
 
 import { useState } from "preact/hooks";
 import { readReply, toMessage } from "../session/api.ts";
