@@ -42,7 +42,7 @@ import { PeerAddresses } from "./http/peer.ts";
 import { changeRefusals, openProblems } from "./http/problem.ts";
 import { ingestionWarningRoutes } from "./ingestion_warnings/operations.ts";
 import { insightRoutes } from "./insights/operations.ts";
-import { openBoardReader, openSharedProperties } from "./insights/shared.ts";
+import { openBoardReader } from "./insights/shared.ts";
 import { openInsightShow } from "./insights/show.ts";
 import { organizationRoutes } from "./organizations/operations.ts";
 import {
@@ -226,8 +226,7 @@ function health({ stores: { sql, clickhouse }, capture, watch, pool, metrics, co
 function routes(parts: ServerParts) {
   const { stores, keys, recent, capture, memory, peers, exports, subscriptions } = parts;
   const { engine, addresses, secrets, consoleRoom, metrics, config, log } = parts;
-  const { sql, clickhouse } = stores;
-  const clock = systemClock;
+  const [{ sql, clickhouse }, clock] = [stores, systemClock];
   const { trustedProxies, siteUrl, managementRateLimit: requestsPerMinute } = config;
   const sessions = sessionCookieFor(siteUrl);
   const gate = openGate({ sql, clock, log, recent, sessions, memory, requestsPerMinute });
@@ -254,7 +253,6 @@ function routes(parts: ServerParts) {
   const library = () => scripts.find("array.js")?.plain();
   const insights = { sql, queries: engine, clock };
   const sharing = { ...parts.sharing, guard: openLinkGuard({ clock, readAddress }) };
-  const boards = { insights: openInsightShow(insights), sharedProperties: openSharedProperties(insights) };
   const sharedParts = { recording: openSharedRecordings({ sql, clickhouse, clock }), page: sendShared };
   const app = openApplication();
   if (siteUrl !== undefined) app.onRequest(({ request }) => reachedAt(request, siteUrl));
@@ -285,7 +283,7 @@ function routes(parts: ServerParts) {
     .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
     .use(queryRoutes({ gate, engine }))
     .use(insightRoutes({ gate, sharing, ...insights }))
-    .use(dashboardRoutes({ gate, sql, sharing, ...boards }))
+    .use(dashboardRoutes({ gate, sql, sharing, ...openInsightShow(insights) }))
     .use(subscriptionRoutes({ gate, sql, clock, addresses }))
     .use(linkRoutes({ sql, links: subscriptions.links, pictures: subscriptions.pictures }))
     .use(annotationRoutes({ gate, sql, clock }))

@@ -9,6 +9,7 @@ import type { BoardReader, SharedContent, SharedInsight } from "../sharing/resul
 import type { SharedLink } from "../sharing/store.ts";
 import { mapInSlices } from "../work/slices.ts";
 import { type InsightParts, publicDetail, runWithTotals } from "./show.ts";
+import { listProperties } from "./shown_properties.ts";
 import { getDashboardContent, getInsight, getShownInsights, type InsightRow } from "./store.ts";
 
 export function shareableInsights({ sql, queries }: InsightParts): Shareable<"insights"> {
@@ -31,29 +32,6 @@ export function shareableInsights({ sql, queries }: InsightParts): Shareable<"in
     listProperties: async (project_id, target) =>
       await listProperties(queries, [present(await getInsight(sql, project_id, Number(target)))]),
   };
-}
-
-/** Returns a function that lists the properties that SQL on a dashboard would show. */
-export function openSharedProperties({ sql, queries }: Pick<InsightParts, "sql" | "queries">) {
-  return async (project_id: number, id: number): Promise<string[]> => {
-    const content = await getDashboardContent(sql, project_id, id);
-    return await listProperties(queries, content ? await getShownInsights(sql, project_id, content) : []);
-  };
-}
-
-/** The properties that SQL of these insights would show, each once. */
-async function listProperties(
-  queries: QueryEngine,
-  rows: readonly Pick<InsightRow, "project_id" | "query">[],
-): Promise<string[]> {
-  const names = new Set<string>();
-  for (const { project_id, query } of rows) {
-    const shown = await queries.shownColumns(project_id, query).catch((thrown: unknown) => {
-      if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
-    });
-    for (const name of shown?.properties ?? []) names.add(name);
-  }
-  return [...names];
 }
 
 export function openBoardReader({ sql, queries, clock }: InsightParts): BoardReader {

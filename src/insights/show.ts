@@ -8,6 +8,7 @@ import { needsTotals, toTotalsQuery } from "../query/results/figures.ts";
 import type { Uses } from "../storage/services.ts";
 import { insightLimits } from "./limits.ts";
 import type { Insight } from "./model.ts";
+import { openSharedProperties } from "./shown_properties.ts";
 import * as store from "./store.ts";
 
 export interface InsightParts extends Uses<"sql" | "clock"> {
@@ -68,14 +69,15 @@ export async function withResults(
   return insightsWithResults;
 }
 
-/** Returns a function that shows insights to other rooms: existing ones by id, with their results for a caller. */
+/** Returns what dashboards show of insights: existing ones by id, with their results for a caller. */
 export function openInsightShow({ sql, ...parts }: InsightParts) {
-  return async (project_id: number, ids: readonly number[], caller?: QueryCaller) => {
+  const insights = async (project_id: number, ids: readonly number[], caller?: QueryCaller) => {
     const rows = await store.getInsights(sql, project_id, ids);
     const plain = rows.map((row) => store.presentInsight(row));
     const presented = caller ? await withResults(parts, project_id, plain, caller) : plain;
     return new Map(presented.map((insight) => [insight.id, insight]));
   };
+  return { insights, sharedProperties: openSharedProperties({ sql, ...parts }) };
 }
 
 export type InsightResultReader = ReturnType<typeof openInsightReader>;

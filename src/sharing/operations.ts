@@ -89,6 +89,23 @@ export function sharingOperations<const Things extends string>(
       replies: shownOne,
       answer: async ({ project, found: target }) => await presentShared(project.id, target, { renew: true }),
     }),
+    ...passwordOperations({ parts, things, noun, kind, writing, findKnown }),
+  ];
+}
+
+interface PasswordOperations<Things extends string> extends Pick<
+  Shareable<Things>,
+  "things" | "noun" | "kind"
+> {
+  parts: SharingParts;
+  writing: readonly [Scope, ...Scope[]];
+  findKnown: (request: { project: { id: number }; params: object }) => Promise<string>;
+}
+
+function passwordOperations<const Things extends string>(options: PasswordOperations<Things>) {
+  const { parts, things, noun, kind, writing, findKnown } = options;
+  const path = `/${things}/:id/sharing/` as const;
+  return [
     projectOperation(`POST ${path}passwords/`, writing, {
       summary: `Make a password for the link to ${noun}`,
       find: findKnown,

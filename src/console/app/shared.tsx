@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { QueryDrawing, ResultType } from "../../query/result.ts";
 import type { DrawnLine } from "../../query/results/figures.ts";
 import { type Layouts, toShapes } from "./dashboards/layout.ts";
+import { TextTile } from "./dashboards/text_tile.tsx";
 import { ResultView } from "./explore/result_view.tsx";
 import { readResults } from "./explore/results.ts";
 import { readRefusal, Refusal, sendRequest } from "./session/api.ts";
@@ -21,8 +22,7 @@ interface SharedInsight {
   name: string;
   description: string;
   type?: ResultType;
-  columns?: string[];
-  types?: string[];
+  columns?: [name: string, type: string][];
   results: unknown[];
   totals?: DrawnLine[];
   look?: QueryDrawing;
@@ -95,7 +95,7 @@ function Board({ board: { kind, description, timezone, computed_at, tiles } }: {
           return (
             <section key={id} class={isWide || isAlone ? "card wide" : "card"}>
               {"text" in tile ? (
-                <p class="text-tile">{tile.text}</p>
+                <TextTile text={tile.text} />
               ) : (
                 <Insight tile={tile} isAlone={isAlone} height={isTall || isAlone ? high : low} />
               )}
@@ -108,7 +108,7 @@ function Board({ board: { kind, description, timezone, computed_at, tiles } }: {
 }
 
 function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: boolean; height: number }) {
-  const { type: result_type, results, columns = [], types = [], totals, look = {}, error } = tile;
+  const { type: result_type, results, columns = [], totals, look = {}, error } = tile;
   return (
     <>
       {!isAlone && <h2>{tile.name}</h2>}
@@ -119,7 +119,9 @@ function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: bool
         <ResultView
           {...readResults({ result_type, results })}
           drawing={look}
-          {...{ columns, types, totals }}
+          columns={columns.map(([name]) => name)}
+          types={columns.map(([, type]) => type)}
+          totals={totals}
           small={!isAlone}
           height={height}
         />

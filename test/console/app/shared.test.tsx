@@ -33,14 +33,14 @@ async function drawn(answers: Answers) {
   return await drawPage(<SharedPage />, { answers, path });
 }
 
-test("tiles stand in the order of the dashboard, texts as they were written, an error as itself", async () => {
+test("tiles stand in the order of the dashboard, texts with their marks, an error as itself", async () => {
   const failing = { ...insight, id: 3, layouts: {}, name: "Broken", results: [], error: "It took too long." };
   const page = await drawn({ [`GET ${path}`]: { ...board, tiles: [text, failing, insight] } });
   const tiles = [...page.document.querySelectorAll("section")];
   expect(tiles.map((one) => one.className)).toEqual(["card wide", "card", "card"]);
   expect(tiles[0]!.textContent).toStartWith("Rowsof a query");
   expect(tiles.slice(1).map((one) => one.textContent)).toEqual([
-    "**as it was written**",
+    "as it was written",
     "Brokenof a queryIt took too long.",
   ]);
   expect(page.document.title).toBe("Sales · Sluice");

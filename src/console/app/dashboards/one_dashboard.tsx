@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ranges } from "../explore/choices.ts";
 import { AddCondition, OwnFilters } from "../filters/condition_fields.tsx";
 import { insightName, type InsightRow } from "../insights/insight_row.tsx";
+import type { ListReply } from "../session/api.ts";
 import { navigate, type Route } from "../session/route.ts";
 import { useAllowed, useHref, useSession } from "../session/session.ts";
 import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
@@ -15,6 +16,7 @@ import { Button, Card, Outcome, PageHead, PageLink, PageWhenLoaded } from "../ui
 import { Sharing } from "../ui/sharing.tsx";
 import { type Layouts, type Shape, toLayouts, toShapes, withChanged, withMoved } from "./layout.ts";
 import { readScope, type Scope, scopeAddress } from "./scope.ts";
+import { TextTile } from "./text_tile.tsx";
 import { TextForm, textName, TileResult, type TileText } from "./tiles.tsx";
 
 export interface DashboardRow {
@@ -23,7 +25,7 @@ export interface DashboardRow {
   description: string | null;
   pinned: boolean;
   created_at: string;
-  tiles?: Tile[];
+  tiles?: readonly Tile[];
 }
 
 interface Tile {
@@ -76,16 +78,14 @@ export function OneDashboard({ id, route }: { id: number; route: Route }) {
       <Outcome action={action} />
       {dashboard.description && <p>{dashboard.description}</p>}
       {arranging && <NameForm {...{ path, dashboard, loaded }} />}
+      {arranging && <AddInsight dashboard={dashboard} added={loaded.reload} />}
       {arranging && (
         <Card title="Text beside the insights">
           <TextForm path={path} body="" changed={loaded.reload} />
         </Card>
       )}
       {!dashboard.tiles?.length ? (
-        <p class="notice">
-          No insights yet. Open an <PageLink to={["insights"]}>insight</PageLink> and put it on this
-          dashboard.
-        </p>
+        <p class="notice">No insights yet. “Arrange” adds them, texts and the overview of the site.</p>
       ) : (
         <ScopeForm key={scopeAddress(scope)} dashboard={dashboard.id} scope={scope} />
       )}
@@ -99,6 +99,45 @@ export function OneDashboard({ id, route }: { id: number; route: Route }) {
     <PageWhenLoaded loaded={loaded} title="Dashboard">
       {board}
     </PageWhenLoaded>
+  );
+}
+
+const overview = "overview";
+
+/** Adds a saved insight, or the figures of the overview as a new one. */
+function AddInsight({
+  dashboard: { id, tiles = noTiles },
+  added,
+}: {
+  dashboard: DashboardRow;
+  added: () => void;
+}) {
+  const loaded = useGet<ListReply<InsightRow & { dashboards: number[] }>>("insights/", { limit: 500 });
+  const { fields, change, choice } = useFields({ what: "" });
+  const others = loaded.value?.results.filter((row) => !tiles.some(({ insight }) => insight?.id === row.id));
+  const done = () => {
+    change({ what: "" });
+    loaded.reload();
+    added();
+  };
+  const add = (send: Action["send"]) => {
+    const compareFilter = { compare: true };
+    const query = {
+      kind: "WebOverviewQuery",
+      dateRange: { date_from: "-7d" },
+      properties: [],
+      compareFilter,
+    };
+    if (fields.what === overview)
+      return send("POST", "insights/", { name: "Overview", query, dashboards: [id] }, "Added.", done);
+    const before = others?.find((row) => String(row.id) === fields.what)?.dashboards ?? [];
+    return send("PATCH", `insights/${fields.what}/`, { dashboards: [...before, id] }, "Added.", done);
+  };
+  const options = (others ?? []).map((row) => [String(row.id), insightName(row)] as const);
+  return (
+    <FormCard title="Add to this dashboard" send={add} button="Add" disabled={fields.what === ""}>
+      {choice("what", "Insight", [["", "Choose …"], [overview, "The overview of the site"], ...options])}
+    </FormCard>
   );
 }
 
@@ -197,7 +236,7 @@ function Tiles({ path, dashboard, loaded, scope, arranging }: TilesProps) {
                 />
               )}
               {text && arranging && <TextForm path={path} id={id} body={text.body} changed={loaded.reload} />}
-              {text && !arranging && <p class="text-tile">{text.body}</p>}
+              {text && !arranging && <TextTile text={text.body} />}
             </section>
           );
         })}

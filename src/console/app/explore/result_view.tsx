@@ -33,6 +33,8 @@ export interface ViewProps {
   /** The query of the results, where further queries may be sent; otherwise their numbers of the whole time. */
   query?: unknown;
   totals?: readonly DrawnLine[] | undefined;
+  /** The name of the file of its rows. */
+  name?: string;
   /** Shown where there are no results. */
   empty?: string;
 }
@@ -43,7 +45,7 @@ export function ResultView(props: ViewProps & TypedResults) {
   return (
     <>
       <Picture {...props} />
-      {!small && <DataButtons {...toTable(props, columns)} />}
+      {!small && <DataButtons {...toTable(props, columns)} {...(props.name && { name: props.name })} />}
     </>
   );
 }

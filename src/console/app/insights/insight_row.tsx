@@ -51,6 +51,7 @@ export function InsightResult({ insight, ...view }: ResultProps) {
           types={types ?? []}
           drawing={readDrawing(query)}
           query={query}
+          name={insightName(insight)}
           {...view}
         />
       </FigureSource>

@@ -95,12 +95,15 @@ function Counts({ of }: { of: Record<string, number> }) {
     <>
       {there.map(([reason, count]) => (
         <span key={reason} class="tag">
-          {reason}: {numberText(count)}
+          {reasonText(reason)}: {numberText(count)}
         </span>
       ))}
     </>
   );
 }
+
+/** `distinct_id_too_long` as "distinct id too long". */
+export const reasonText = (reason: string): string => reason.replaceAll("_", " ").trim();
 
 export function ImportCard({ history }: { history: readonly FiguresMessage[] }) {
   const progress = measureImport(history);

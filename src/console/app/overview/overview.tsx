@@ -1,15 +1,16 @@
 // The visitors of the site, and where they came from; each row is a filter. Figures and rows come from the API's
 // queries about sites.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { FigureSource } from "../actors/figures.tsx";
 import { comparisons } from "../explore/choices.ts";
 import { ResultView } from "../explore/result_view.tsx";
-import { type QueryReply, readResults } from "../explore/results.ts";
+import { type QueryReply, readResults, toTable } from "../explore/results.ts";
 import type { ListReply } from "../session/api.ts";
 import { navigate, type Route } from "../session/route.ts";
 import { useHref } from "../session/session.ts";
 import { useAnswer, usePolling, useRead } from "../session/use_loaded.ts";
+import { DataButtons } from "../ui/copying.tsx";
 import { numberText } from "../ui/format.ts";
 import { ChoiceField } from "../ui/forms.tsx";
 import { RangeField } from "../ui/inputs.tsx";
@@ -44,7 +45,7 @@ export function Overview({ route }: { route: Route }) {
     if (any.value === false) location.replace(hrefOf("start"));
   }, [any.value]);
   const site = readSite(route.query);
-  const [drawn, draw] = useState("visitors");
+  const { drawn } = site;
   const show = (next: Site) => navigate(hrefOf("overview", [], siteAddress(next)));
   return (
     <>
@@ -54,7 +55,7 @@ export function Overview({ route }: { route: Route }) {
           has && (
             <>
               <Scope site={site} show={show} />
-              <Figures site={site} drawn={drawn} draw={draw} />
+              <Figures site={site} drawn={drawn} draw={(key) => show({ ...site, drawn: key })} />
               <div class="cards">
                 <Curve site={site} drawn={drawn} />
                 {Object.entries(cards).map(([title, subjects], i, all) => (
@@ -63,6 +64,7 @@ export function Overview({ route }: { route: Route }) {
                     title={title}
                     subjects={subjects}
                     site={site}
+                    show={show}
                     wide={i === all.length - 1}
                   />
                 ))}
@@ -142,6 +144,7 @@ function Curve({ site, drawn }: { site: Site; drawn: string }) {
           {(reply) => (
             <FigureSource query={query}>
               <ResultView {...readResults(reply)} height={190} small />
+              <DataButtons {...toTable(readResults(reply))} name={title} />
             </FigureSource>
           )}
         </WhenLoaded>

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { useRead } from "../session/use_loaded.ts";
+import { DataButtons } from "../ui/copying.tsx";
 import { numberText } from "../ui/format.ts";
 import { Button, Card, PageLink, WhenLoaded } from "../ui/parts.tsx";
 import { Bars } from "../ui/table.tsx";
@@ -19,12 +20,17 @@ interface SiteCardProps {
   title: string;
   subjects: readonly Subject[];
   site: Site;
+  show: (site: Site) => void;
   wide: boolean;
 }
 
-export function SiteCard({ title, subjects, site, wide }: SiteCardProps) {
-  const [chosen, choose] = useState(subjects[0]!.by);
-  const subject = subjects.find(({ by }) => by === chosen)!;
+export function SiteCard({ title, subjects, site, show, wide }: SiteCardProps) {
+  const subject = subjects.find(({ by }) => site.tabs.includes(by)) ?? subjects[0]!;
+  const { by: chosen } = subject;
+  const choose = (chosenBy: string) => {
+    const others = site.tabs.filter((tab) => subjects.every(({ by }) => by !== tab));
+    show({ ...site, tabs: chosenBy === subjects[0]!.by ? others : [...others, chosenBy] });
+  };
   return (
     <Card wide={wide}>
       <div class="card-head">
@@ -97,6 +103,13 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
               }))}
             />
             {hasMore && limit === rowsShort && <Button onClick={() => setLimit(rowsLong)}>More</Button>}
+            {limit === rowsLong && (
+              <DataButtons
+                name={subject.title}
+                columns={[subject.title, "Visitors", "Views"]}
+                rows={rows.map(({ name, visitors, views }) => [name, visitors, views])}
+              />
+            )}
           </>
         )
       }

@@ -70,6 +70,10 @@ export interface Site {
   /** How far back the time lies that it is compared with; "" for directly before. */
   compareTo: string;
   filters: SiteFilter[];
+  /** The figure that is drawn over time. */
+  drawn: string;
+  /** The subjects of cards that show another than their first. */
+  tabs: string[];
 }
 
 export const siteRanges = ranges.filter(([value]) => value !== "-24h" && value !== "-14d");
@@ -87,15 +91,20 @@ export function readSite(query: URLSearchParams): Site {
       return subjects.has(by) ? [{ by, value: text.slice(at + 1) }] : [];
     });
   const [to = "", compareTo = ""] = ["to", "compare_to"].map((name) => query.get(name) ?? "");
-  return { range: query.get("range") ?? rangeDefault, to, compareTo, filters };
+  const figure = query.get("figure") ?? "";
+  const drawn = Object.hasOwn(curves, figure) ? figure : "visitors";
+  const tabs = query.getAll("tab").filter((by) => subjects.has(by));
+  return { range: query.get("range") ?? rangeDefault, to, compareTo, filters, drawn, tabs };
 }
 
-export function siteAddress({ range, to, compareTo, filters }: Site): string {
+export function siteAddress({ range, to, compareTo, filters, drawn, tabs }: Site): string {
   const query = new URLSearchParams();
   if (range !== rangeDefault) query.set("range", range);
   if (to !== "") query.set("to", to);
   if (compareTo !== "") query.set("compare_to", compareTo);
   for (const { by, value } of filters) query.append("filter", `${by}:${value}`);
+  if (drawn !== "visitors") query.set("figure", drawn);
+  for (const by of tabs) query.append("tab", by);
   return query.toString();
 }
 

@@ -65,12 +65,14 @@ export function ErrorText({ error }: { error: unknown }) {
   );
 }
 
-/** The error of a reply. One of a busy server, which is asked again by itself, has a button that asks it now. */
+/** The error of a reply, with a button that asks again: a busy server is asked by itself, too. */
 export function LoadError({ loaded: { error, reload } }: { loaded: Loaded<unknown> }) {
   return (
     <>
       <ErrorText error={error} />
-      {error instanceof Refusal && error.status === 503 && <Button onClick={reload}>Ask again now</Button>}
+      {error instanceof Refusal && (
+        <Button onClick={reload}>{error.status === 503 ? "Ask again now" : "Try again"}</Button>
+      )}
     </>
   );
 }

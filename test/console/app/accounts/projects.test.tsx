@@ -17,6 +17,7 @@ const unchanged = {
   week_start_day: 0,
   session_recording_opt_in: true,
   session_recording_load_hosts: [],
+  sharing_embed_hosts: [],
   cookieless_server_hash_mode: 1,
   event_retention_days: null,
   daily_event_quota: null,

@@ -77,5 +77,5 @@ test("reasons are listed where there are any, those that never happened are not"
   const last = message({ ignored: { missing_event: 1500, quota: 0 }, refused: {} });
   const page = await drawPage(<Fates last={last} />);
   expect(page.texts("dt")).toEqual(["Ignored", "Warned", "Requests refused"]);
-  expect(page.texts("dd")).toEqual(["missing_event: 1,500", "none", "none"]);
+  expect(page.texts("dd")).toEqual(["missing event: 1,500", "none", "none"]);
 });

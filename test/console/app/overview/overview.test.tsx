@@ -80,6 +80,11 @@ test("a day that has not ended is compared with the same part of the day before,
 test("a figure that is pressed is drawn, with its own math; time and bounces are not drawn", async () => {
   const page = await drawPage(<Overview route={readRoute("#/7/overview")} />, { answers });
   await page.press("Page views");
+  const next = location.hash;
+  expect(next).toEndWith("/overview?figure=views");
+  await closePage();
+  const drawn = await drawPage(<Overview route={readRoute(next)} />, { answers });
+  page.asked.push(...drawn.asked);
   const curves = page.asked.filter(({ body }) => kindsOf([{ body } as Asked])[0] === "TrendsQuery");
   expect(curves.map(({ body }) => body)).toMatchObject([
     { query: { series: [{ event: "$pageview", math: "dau" }] } },
@@ -113,9 +118,10 @@ test("a project without events is led to the start from the first page, and stay
 });
 
 test("the address of a site has its range and filters, and none where it is the usual one", () => {
+  const first = { drawn: "visitors", tabs: [] };
   const addressOf = (site: Site) => buildHref(7, "overview", [], siteAddress(site));
-  expect(addressOf({ range: "-7d", to: "", compareTo: "", filters: [] })).toBe("#/7/overview");
-  expect(addressOf({ range: "all", to: "", compareTo: "", filters: [{ by: "OS", value: "" }] })).toBe(
-    "#/7/overview?range=all&filter=OS%3A",
-  );
+  expect(addressOf({ range: "-7d", to: "", compareTo: "", filters: [], ...first })).toBe("#/7/overview");
+  expect(
+    addressOf({ range: "all", to: "", compareTo: "", filters: [{ by: "OS", value: "" }], ...first }),
+  ).toBe("#/7/overview?range=all&filter=OS%3A");
 });

@@ -15,7 +15,7 @@ import {
   withFilter,
 } from "../../../../src/console/app/overview/site_query.ts";
 
-const site: Site = { range: "-7d", to: "", compareTo: "", filters: [] };
+const site: Site = { range: "-7d", to: "", compareTo: "", filters: [], drawn: "visitors", tabs: [] };
 const from = (address: string) => readSite(new URLSearchParams(address));
 
 test("an address holds the range and the filters, and nothing where nothing is set", () => {
@@ -28,7 +28,10 @@ test("an address holds the range and the filters, and nothing where nothing is s
       { by: "Page", value: "/a:b?c=d&e" },
       { by: "InitialUTMSource", value: "" },
     ],
+    drawn: "views",
+    tabs: ["OS", "ExitPage"],
   };
+  expect(from("figure=constructor&tab=Nonsense")).toEqual(site);
   expect(from(siteAddress(set))).toEqual(set);
 });
 

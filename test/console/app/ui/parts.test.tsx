@@ -45,8 +45,8 @@ test("a reply is loading, then there, and stays there beside the error of the ne
   };
   expect(await shown({ loading: true })).toBe("Loading …");
   expect(await shown({ value: "tea", loading: true })).toBe("tea");
-  expect(await shown({ value: "tea", error: refusal })).toBe("Not that.tea");
-  expect(await shown({ error: refusal })).toBe("Not that.");
+  expect(await shown({ value: "tea", error: refusal })).toBe("Not that.Try againtea");
+  expect(await shown({ error: refusal })).toBe("Not that.Try again");
 });
 
 test("rows of the question before open nothing, what stands beside them does", async () => {

@@ -35,7 +35,10 @@ export function TableView({ rows, columns, types, display, height }: TableViewPr
         names.map((name, i) => {
           const isNumber = rows.every((row) => typeof row[i] === "number" || row[i] === null);
           const kind = isNumber ? "number" : types[i]?.includes("Date") ? "fixed" : "";
-          return column(name, (row) => <Cut text={shownCell(row[i])} lettersMax={cellLettersMax} />, kind);
+          const format = isNumber ? alignedFormat(rows.map((row) => row[i] as number | null)) : undefined;
+          const cellText = (value: unknown) =>
+            format && typeof value === "number" ? format.format(value) : shownCell(value);
+          return column(name, (row) => <Cut text={cellText(row[i])} lettersMax={cellLettersMax} />, kind);
         })
       }
     />
@@ -58,6 +61,20 @@ export function TableView({ rows, columns, types, display, height }: TableViewPr
       )}
     </>
   );
+}
+
+/** Numbers of a column have as many decimals, three at most, and separators from ten thousand on: a year has none. */
+function alignedFormat(values: readonly (number | null)[]): Intl.NumberFormat {
+  const decimals = values.map((value) => /\.(\d+)$/.exec(String(value ?? ""))?.[1]?.length ?? 0);
+  const fraction = Math.min(
+    3,
+    decimals.reduce((most, count) => Math.max(most, count), 0),
+  );
+  return new Intl.NumberFormat("en", {
+    useGrouping: "min2",
+    minimumFractionDigits: fraction,
+    maximumFractionDigits: fraction,
+  });
 }
 
 function RowsChart({ chart, isBar, height }: { chart: ChartRows; isBar: boolean; height: number }) {
