@@ -123,12 +123,14 @@ function passwordOperations<const Things extends string>(options: PasswordOperat
     }),
     projectOperation(`DELETE ${path}passwords/:password_id/`, writing, {
       summary: `Remove a password of the link to ${noun}`,
-      find: findKnown,
+      find: async (request) => {
+        const password_id = parseRowId((request.params as { password_id: string }).password_id);
+        return { target: await findKnown(request), password_id };
+      },
       replies: gone,
-      answer: async ({ project, found: target, params }) => {
+      answer: async ({ project, found: { target, password_id } }) => {
         const { id } = await presentSharing(parts, { project_id: project.id, kind, target });
-        const { password_id } = params as { password_id: string };
-        if (!(await removePassword(parts.sql, id, parseRowId(password_id)))) throw notFound();
+        if (!(await removePassword(parts.sql, id, password_id))) throw notFound();
         parts.links.forget(id);
       },
     }),

@@ -57,7 +57,8 @@ test("a link with a password shows nothing without it, and ends for those who ga
   expect(JSON.stringify(listed)).not.toContain("a word");
   expect((await api("DELETE", `${path}passwords/${String(made.body["id"])}/`)).status).toBe(204);
   await until(async () => (await open(token, pass)).status === 401);
-  expect((await api("DELETE", `${path}passwords/${String(made.body["id"])}/`)).status).toBe(404);
+  for (const id of [String(made.body["id"]), "1%00", "0", "9".repeat(30)])
+    expect([id, (await api("DELETE", `${path}passwords/${id}/`)).status]).toEqual([id, 404]);
 });
 
 test("a pass opens its own link only, and a random password is made where none is given", async () => {

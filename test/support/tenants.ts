@@ -68,7 +68,11 @@ const things: Record<string, Thing> = {
     body: () => ({ name: "Made", query: { kind: "TrendsQuery", series: [{ event: "$pageview" }] } }),
   },
   dashboards: { body: () => ({ name: "Made" }) },
-  passwords: { body: () => ({}) },
+  passwords: {
+    body: () => ({}),
+    // A link has a few.
+    beforehand: async ({ stores: { sql } }) => void (await sql`DELETE FROM share_passwords`),
+  },
   annotations: { body: () => ({ content: "Made", scope: "organization" }) },
   persons: {
     body: () => ({}),
