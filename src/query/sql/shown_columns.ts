@@ -221,7 +221,7 @@ class Reader {
     if (lists.moments.has(name)) {
       const [unit] = args;
       const isFine =
-        lists.byUnit.has(name) && !(unit?.node === "Constant" && lists.units.has(String(unit.value)));
+        lists.byUnit.has(name) && !(unit?.node === "Constant" && lists.coarseUnits.has(String(unit.value)));
       const value = shown(parts);
       if (parts.length !== 1 || isFine || (value === "time" && lists.ofRounded.has(name))) return hide(node);
       return value === "time" ? "moment" : value;

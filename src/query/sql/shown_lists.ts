@@ -26,7 +26,7 @@ export const nows = listed("now today yesterday");
 export const distances = listed("datediff date_diff age");
 /** Functions whose first argument is a unit of time, and the units that are coarse enough for a key. */
 export const byUnit = listed("datetrunc date_trunc");
-export const units = listed("minute hour day week month quarter year");
+export const coarseUnits = listed("minute hour day week month quarter year");
 export const intervals = listed(`
   tointervalminute tointervalhour tointervalday tointervalweek tointervalmonth tointervalquarter tointervalyear
 `);
