@@ -54,14 +54,9 @@ interface KindParts<Schema extends QuerySchema, Type extends ResultType, Checked
    * @param confirmed the properties that may be shown; all where it is undefined.
    * @throws Fault with the reason for which none is shown.
    */
-  shownColumns?: ShownColumnsReader<Checked> | null;
+  shownColumns?:
+    ((reader: TextReader, checked: Checked, confirmed?: ReadonlySet<string>) => Promise<ShownColumns>) | null;
 }
-
-type ShownColumnsReader<Checked> = (
-  reader: TextReader,
-  checked: Checked,
-  confirmed?: ReadonlySet<string>,
-) => Promise<ShownColumns>;
 
 /** A query that was checked, ready to run. */
 export interface ReadyQuery {

@@ -16,7 +16,6 @@ import { sharingLimits } from "./limits.ts";
 /** Kinds of things that a link may show. */
 export type SharedKind = "recording" | "insight" | "dashboard";
 
-/** How a thing is shared: whoever has the token may see it. */
 const properties = (description: string) =>
   Type.Array(exactText({ maxLength: sharingLimits.propertyCharsMax }), {
     maxItems: sharingLimits.propertiesMax,
@@ -31,7 +30,7 @@ const passwordFields = {
   created_by_email: Type.String(),
   is_active: flag({ description: "Always true." }),
 };
-export const sharePasswordModel = model("SharePassword", passwordFields);
+const sharePasswordModel = model("SharePassword", passwordFields);
 export type SharePassword = Static<typeof sharePasswordModel>;
 
 export const newPasswordModel = model("NewSharePassword", {
@@ -50,6 +49,7 @@ export const passwordBody = strictModel("SharePasswordRequest", {
 
 export const unlockBody = strictModel("LinkPassword", { password: exactText({ maxLength: 128 }) });
 
+/** How a thing is shared: whoever has the token, and a password where it asks for one, may see it. */
 export const sharingModel = model("SharingConfiguration", {
   created_at: readOnly(moment()),
   enabled: flag({ default: false }),

@@ -1,10 +1,9 @@
 // Passwords of links. Who gave one has a sealed pass for a day, which ends with its password.
 
 import type { Secrets } from "../access/secret.ts";
-import type { Clock } from "../core/clock.ts";
 import { Fault, UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { Uses } from "../storage/services.ts";
 import { listHashes } from "./password_store.ts";
 import type { SharedLink } from "./store.ts";
 
@@ -16,9 +15,7 @@ export interface LinkGuard {
   attempt(request: Request, link: string, password: string): (hash: string) => Promise<boolean>;
 }
 
-export interface PassParts {
-  sql: Postgres;
-  clock: Clock;
+interface PassParts extends Uses<"sql" | "clock"> {
   secrets: Secrets;
   guard: LinkGuard;
 }
