@@ -241,7 +241,7 @@ inBrowser(
 );
 
 inBrowser(
-  "a text is added beside insights, shown as it was written, moved, changed and removed",
+  "a text is added beside insights, shown with its marks and without its HTML, moved, changed and removed",
   async () => {
     const id = await boardOf("one");
     const page = await opened(`dashboards/${id}`);
@@ -258,7 +258,15 @@ inBrowser(
     expect((await moved).status()).toBe(200);
     await page.reload();
     await settled(page);
-    expect(await page.locator(".tiles section").first().innerText()).toBe(written);
+    const shown = page.locator(".tiles section").first();
+    expect(await shown.getByRole("heading").innerText()).toBe("Key metrics");
+    expect(await shown.locator("p").innerText()).toBe(
+      "<img src=x onerror=\"document.title='hit'\"> of today",
+    );
+    expect([await shown.locator("strong").innerText(), await shown.locator("img").count()]).toEqual([
+      "today",
+      0,
+    ]);
     expect(await page.title()).not.toBe("hit");
     expect(await allFindings(page)).toEqual([]);
 

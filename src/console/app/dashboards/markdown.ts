@@ -1,11 +1,11 @@
 // Texts in Markdown's common signs, read line by line: headings, lists, emphasis, code, links of the web and of mail.
 
 export type Inline = { text: string; as?: "code" | "strong" | "em"; href?: string };
-export type Block = { as: "h2" | "h3" | "p" | "ul" | "ol"; lines: Inline[][] };
+export type Block = { as: "h2" | "p" | "ul" | "ol"; lines: Inline[][] };
 
 const starts = [
-  ["h2", /^# +/],
-  ["h3", /^#{2,6} +/],
+  // All are of the level of the tiles' names, below the page's: levels have no gaps.
+  ["h2", /^#{1,6} +/],
   ["ul", /^ *[-*+] +/],
   ["ol", /^ *\d{1,9}[.)] +/],
 ] as const;
@@ -19,7 +19,7 @@ export function readMarkdown(text: string): Block[] {
     const last = blocks.at(-1);
     const words = readInline(line.replace(sign, "").trimEnd());
     if (line.trim() === "") isOpen = false;
-    else if (isOpen && last?.as === as && !as.startsWith("h")) last.lines.push(words);
+    else if (isOpen && last?.as === as && as !== "h2") last.lines.push(words);
     else blocks.push({ as, lines: [words] });
     isOpen = line.trim() !== "";
   }

@@ -13,7 +13,7 @@ test("headings, lists and paragraphs are blocks of their own", () => {
     ["p", 1],
     ["ul", 2],
     ["ol", 1],
-    ["h3", 1],
+    ["h2", 1],
   ]);
 });
 
