@@ -6,6 +6,7 @@ import { backupCommand, restoreCommand } from "./cli/backup.ts";
 import type { CliContext, Command } from "./cli/command.ts";
 import { demoCommand } from "./cli/demo.ts";
 import { doctorCommand } from "./cli/doctor.ts";
+import { fillCommand } from "./cli/fill.ts";
 import { importCommand } from "./cli/import.ts";
 import { journalCommand } from "./cli/journal.ts";
 import { keyCommand } from "./cli/key.ts";
@@ -30,6 +31,7 @@ const commands: Command[] = [
   backupCommand,
   restoreCommand,
   moveCommand,
+  fillCommand,
   doctorCommand,
 ];
 

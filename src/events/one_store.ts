@@ -2,8 +2,8 @@
 
 import { readIdMoment } from "../core/id.ts";
 import { type ProjectReads, withSettings } from "../storage/clickhouse/query_options.ts";
+import { groupKeyAt, readGroupIndex } from "../storage/events/event_columns.ts";
 import { type FrequentValue, frequentValues } from "../storage/events/frequent_values.ts";
-import { groupKeyAt, readGroupIndex } from "../storage/events/group_columns.ts";
 import { eventText, plainSlashes } from "./block_store.ts";
 import { eventLimits } from "./limits.ts";
 

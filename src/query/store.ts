@@ -15,7 +15,7 @@ import {
 } from "../storage/clickhouse/clickhouse.ts";
 import { queryOptions } from "../storage/clickhouse/query_options.ts";
 import { inWrittenOrder } from "../storage/clickhouse/read.ts";
-import { groupKeyAt } from "../storage/events/group_columns.ts";
+import { groupKeyAt } from "../storage/events/event_columns.ts";
 import {
   compilePropertyFilters,
   eventPropertyText,

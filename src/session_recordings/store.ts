@@ -3,7 +3,7 @@
 import { Fault } from "../core/fault.ts";
 import { type ClickHouse, isTooBig } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, wholePageOptions } from "../storage/clickhouse/query_options.ts";
-import { propertyText } from "../storage/events/property_filter.ts";
+import { sessionOfEvent } from "../storage/events/property_filter.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import type { Recording } from "./model.ts";
 
@@ -131,11 +131,10 @@ export async function readFirstProperties(reads: ProjectReads, session_ids: read
       properties: string;
     }>(
       `SELECT session_id, properties FROM (
-         SELECT ifNull(${propertyText("'$session_id'")}, '') AS session_id, properties, timestamp, uuid
+         SELECT ${sessionOfEvent} AS session_id, properties, timestamp, uuid
          FROM stored_events
          WHERE project_id = {project_id:UInt32} AND toDate(timestamp) IN {days:Array(Date)}
            AND timestamp IN (SELECT toDateTime64(arrayJoin({starts:Array(String)}), 6, 'UTC'))
-           AND position(properties, '"$session_id"') > 0
        )
        WHERE session_id IN {session_ids:Array(String)}
        ORDER BY timestamp, uuid LIMIT 1 BY session_id`,

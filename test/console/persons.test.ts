@@ -134,6 +134,7 @@ inBrowser(
     await properties.getByRole("button", { name: "Fewer properties" }).waitFor();
 
     const events = page.locator(".events .event");
+    await events.nth(2).waitFor();
     expect((await events.locator("> span:first-child").allInnerTexts()).toSorted()).toEqual([
       "$autocapture click on “Buy now”",
       "$pageview shop.example/tea",

@@ -4,15 +4,18 @@ import { cpSync } from "node:fs";
 import { resolve } from "node:path";
 import { changeKind } from "../../src/capture/fields/changes.ts";
 import {
+  columnsAt,
   entryLength,
   envelope,
   field,
+  firstColumn,
   firstIdentity,
   firstTrait,
   grade,
   keySlot,
   noSlot,
   trait,
+  traitColumns,
   valueKind,
 } from "../../src/capture/fields/event_fields.ts";
 import { personMode } from "../../src/capture/fields/row.ts";
@@ -54,6 +57,7 @@ import {
   lcpSlot,
 } from "../../src/capture/wasm/session_layout.ts";
 import { limits } from "../../src/core/limits.ts";
+import { propertyColumns } from "../../src/storage/events/event_columns.ts";
 import { sessionBytesMax, sessionMicros, sessionNames } from "../../src/storage/events/sessions.ts";
 import { cleanUp } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
@@ -76,6 +80,9 @@ function lines(type: string, values: Record<string, number | bigint>, prefix = "
 function constantsText(): string {
   const own = {
     ENTRY_BYTES: entryLength * 4,
+    COLUMNS_AT: columnsAt,
+    PROPERTY_COLUMNS: propertyColumns.length,
+    TRAIT_COLUMNS: traitColumns,
     KEY_LENGTH_MAX: keyLengthMax,
     NAME_BYTES: nameBytes,
     UNREPEATED_MAX: unrepeatedMax,
@@ -146,6 +153,7 @@ function constantsText(): string {
       KEY_SLOT: keySlot,
       ENVELOPE_BATCH: envelope.batch,
       FIRST_TRAIT: firstTrait,
+      FIRST_COLUMN: firstColumn,
       FIRST_IDENTITY: firstIdentity,
     }),
     ...lines("u64", { SHAPE_UNKNOWN: shapeUnknown }),

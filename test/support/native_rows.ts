@@ -48,6 +48,10 @@ function readColumn(read: Reader, type: string, count: number): unknown[] {
     read.take(8);
     return readNames(read, count);
   }
+  if (type === "Nullable(String)") {
+    const nulls = [...read.take(count)];
+    return nulls.map((isNull) => (isNull === 1 && read.text() === "" ? null : read.text()));
+  }
   const item = /^Array\((.+)\)$/.exec(type)?.[1];
   if (!item) throw new Error(`unknown type ${type}`);
   const named = item === "LowCardinality(String)";

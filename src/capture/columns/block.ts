@@ -18,6 +18,7 @@ import { captureLimits } from "../limits.ts";
 import { layout } from "../wasm/layout.ts";
 import type { ColumnBatch } from "../wasm/scan_arena.ts";
 import { hasNoIdentity, IdentityColumns } from "./identity_columns.ts";
+import { PropertyColumns } from "./property_columns.ts";
 
 /** The engine's memory for an INSERT, in its bytes: as read, squashed to one block, sorted, and compressed. */
 const insertTimesBytes = 4;
@@ -76,6 +77,7 @@ export class Block implements LaneBlock<Row> {
   readonly #historical = new ByteColumn();
   /** Made for the first row that needs them, so that other events cost nothing. */
   #identity: IdentityColumns | undefined;
+  readonly #propertyColumns = new PropertyColumns();
 
   get changes(): number {
     return this.#identity?.changes ?? 0;
@@ -93,10 +95,11 @@ export class Block implements LaneBlock<Row> {
     this.#createdAt.i64(row.created_at);
     this.#historical.u8(row.historical_migration ? 1 : 0);
     const identityBytes = hasNoIdentity(row) ? 0 : this.#identityColumns().append(this.rows, row);
+    const columnBytes = this.#propertyColumns.append(this.rows, row.properties);
     this.rows++;
     const idBytes = row.distinct_id.to - row.distinct_id.from;
     const textBytes = row.properties.to - row.properties.from + idBytes + this.#namesBytes() - before;
-    return textBytes + identityBytes + captureLimits.rowBytesGuess;
+    return textBytes + identityBytes + columnBytes + captureLimits.rowBytesGuess;
   }
 
   /** Appends plain rows that are columns already; returns about how many bytes they have. */
@@ -117,9 +120,10 @@ export class Block implements LaneBlock<Row> {
     const identityBytes = columns.identity
       ? this.#identityColumns().appendColumns(this.rows, columns, columns.identity)
       : 0;
+    const columnBytes = this.#propertyColumns.appendColumns(this.rows, columns);
     this.rows += rows;
     const textBytes = columns.propertiesBytes + columns.idsBytes + this.#namesBytes() - before;
-    return textBytes + identityBytes + rows * captureLimits.rowBytesGuess;
+    return textBytes + identityBytes + columnBytes + rows * captureLimits.rowBytesGuess;
   }
 
   #identityColumns(): IdentityColumns {
@@ -136,7 +140,7 @@ export class Block implements LaneBlock<Row> {
    * which days of events are derived come first, since they are read again without the others.
    */
   encode(out: ByteColumn, batch: bigint, firstRow: number): void {
-    writeBlockHead(out, 10 + (this.#identity?.columns ?? 0), this.rows);
+    writeBlockHead(out, 10 + this.#propertyColumns.count + (this.#identity?.columns ?? 0), this.rows);
     const write = (name: string, type: string, column: ByteColumn) => {
       writeColumnHead(out, name, type);
       out.raw(column.bytes, 0, column.length);
@@ -151,6 +155,7 @@ export class Block implements LaneBlock<Row> {
     write("created_at", microsType, this.#createdAt);
     write("historical_migration", "Bool", this.#historical);
     this.#identity?.encode(out, this.rows);
+    this.#propertyColumns.encode(out, this.rows);
     writeRowKeys(out, this.rows, batch, firstRow);
   }
 
@@ -161,6 +166,7 @@ export class Block implements LaneBlock<Row> {
     for (const column of [this.#timestamp, this.#createdAt, this.#historical]) column.length = 0;
     this.#event.clear();
     this.#identity?.clear();
+    this.#propertyColumns.clear();
   }
 }
 

@@ -1,7 +1,7 @@
 // Members of a body that are indexed, and the numbers under which the scan records them.
-
 import { toBytes } from "../../core/bytes.ts";
 import type { JsonWalker } from "../../core/json/json_walker.ts";
+import { propertyColumns } from "../../storage/events/event_columns.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
 import { appendText } from "./raw_value.ts";
 
@@ -48,8 +48,10 @@ export const field = {
 } as const;
 /** Bits of `altered`: it holds what cannot be stored; one of its objects may name a key twice. */
 export const alteration = { characters: 1, repeatedKey: 2 } as const;
-/** The numbers of an entry: a multiple of four, as the fast scan clears sixteen bytes at a time. */
-export const entryLength = 48;
+/** From here on: where the values of propertyColumns begin, a number each; 0 for none. */
+export const columnsAt = 48;
+/** A multiple of four, as the fast scan clears sixteen bytes at a time. */
+export const entryLength = columnsAt + propertyColumns.length;
 
 /** Start of an entry in the index's numbers. The brand distinguishes it from an entry's number, counted from 0. */
 export type EntryOffset = number & { readonly entryOffset: true };
@@ -64,7 +66,7 @@ export interface Indexed {
   readonly entries: Int32Array;
 }
 
-/** The fields of persons and groups: [firstIdentity, entryLength) of an entry; those in `properties` come last. */
+/** The fields of persons and groups: [firstIdentity, columnsAt) of an entry; those in `properties` come last. */
 export const firstIdentity = field.own_set;
 export const firstPropertyIdentity = field.$set;
 
@@ -78,19 +80,16 @@ export const trait = {
   $cookieless_mode: 5,
 } as const;
 
-/** The meaning of a trait's two bits. */
-export const grade = {
-  /** Not there, or null. */
-  absent: 0,
-  /** A text that is not empty (for a group's key also a number), an object, or true. */
-  sound: 1,
-  /** An empty text, or false. */
-  empty: 2,
-  wrong: 3,
-} as const;
+/**
+ * The meaning of a trait's two bits. absent: not there, or null; sound: a text that is not empty (for a group's key
+ * also a number), an object, or true; empty: an empty text, or false.
+ */
+export const grade = { absent: 0, sound: 1, empty: 2, wrong: 3 } as const;
 
-/** Slots from here on are traits. */
-export const firstTrait = 64;
+/** Slots from here on are traits; so many of them are propertyColumns as well, under the same number. */
+export const [firstTrait, traitColumns] = [64, 2];
+/** Slots from here on are the other propertyColumns. */
+export const firstColumn = 96;
 
 /** Kinds of values that a member may require. */
 export const valueKind = { text: 0, object: 1, flag: 2, text_or_number: 3 } as const;
@@ -165,6 +164,7 @@ export const itemKeys = knownKeys({
   $import_rank: field.rank,
 });
 export const propertyKeys = knownKeys({
+  ...Object.fromEntries(propertyColumns.map((name, column) => [name, firstColumn + column])),
   distinct_id: field.properties_distinct_id,
   token: keySlot,
   ...Object.fromEntries(Object.entries(field).filter(([, slot]) => slot >= firstPropertyIdentity)),

@@ -10,9 +10,11 @@ import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import type { Repaired } from "../decode/repair.ts";
 import {
   alteration,
+  columnsAt,
   entryLength,
   envelope,
   field,
+  firstColumn,
   firstIdentity,
   firstPropertyIdentity,
   firstTrait,
@@ -20,6 +22,7 @@ import {
   keySlot,
   noSlot,
   toOffset,
+  traitColumns,
   valueKindOf,
 } from "../fields/event_fields.ts";
 import { Outcomes, type Reason } from "../fields/outcome.ts";
@@ -275,8 +278,9 @@ export class EventIndex {
     const entry = this.count * entryLength;
     this.#entries[entry + field.properties_distinct_id + 1] = 0;
     this.#entries[entry + field.traits] = 0;
+    this.#entries.fill(0, entry + columnsAt, entry + entryLength);
     if (this.#entries[entry + field.identity] === 1) {
-      this.#entries.fill(0, entry + firstPropertyIdentity, entry + entryLength);
+      this.#entries.fill(0, entry + firstPropertyIdentity, entry + columnsAt);
     }
   }
 
@@ -298,8 +302,15 @@ export class EventIndex {
     if (slot === noSlot) return;
     const first = this.#bytes[from]!;
     if (slot === keySlot && first === 0x22) this.#innerKey = [from, to];
-    else if (slot >= firstTrait) this.#recordTrait(slot - firstTrait, first, to - from);
-    else if (slot >= 0) this.#recordField(slot, from, to);
+    else if (slot >= firstColumn) this.#recordColumn(slot - firstColumn, from);
+    else if (slot >= firstTrait) {
+      this.#recordTrait(slot - firstTrait, first, to - from);
+      if (slot < firstTrait + traitColumns) this.#recordColumn(slot - firstTrait, from);
+    } else if (slot >= 0) this.#recordField(slot, from, to);
+  }
+
+  #recordColumn(column: number, from: number): void {
+    this.entries[this.count * entryLength + columnsAt + column] = from;
   }
 
   #recordField(slot: number, from: number, to: number): void {

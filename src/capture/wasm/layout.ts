@@ -3,6 +3,7 @@
 
 import { limits } from "../../core/limits.ts";
 import { wordsIn } from "../../core/words.ts";
+import { propertyColumns } from "../../storage/events/event_columns.ts";
 import { captureLimits } from "../limits.ts";
 
 /** The longest name that is indexed, in bytes. */
@@ -50,7 +51,7 @@ const textBytes = (texts: number): number =>
 /** Single numbers: results of the last scan, judgement and columns. */
 const cells = wordsIn(`
   COUNT EXPECTS SLOW LACKING WARNED YEARS NAMES_USED OUT_IDS_LENGTH OUT_PROPERTIES_LENGTH KEYS_USED IDENTITY_ANY
-  OUT_CHANGES OUT_GROUPS OUT_VALUES_LENGTH OUT_GROUP_KEYS_LENGTH
+  OUT_CHANGES OUT_GROUPS OUT_VALUES_LENGTH OUT_GROUP_KEYS_LENGTH UNREAD_COLUMNS
 `);
 const cellSizes = Object.fromEntries(cells.map((name) => [name, 4])) as Record<
   (typeof cells)[number],
@@ -112,6 +113,9 @@ const sizes = {
   OUT_GROUP_ENDS: rows * 4,
   OUT_GROUP_TYPES: rows * limits.groupTypesMax,
   OUT_GROUP_KEYS: textBytes(rows * limits.groupTypesMax),
+  OUT_NULLS: rows * propertyColumns.length,
+  OUT_COLUMN_ENDS: propertyColumns.length * 4,
+  OUT_COLUMN_TEXTS: textBytes(rows * propertyColumns.length),
 } as const;
 
 /** The address of each. */
@@ -121,7 +125,7 @@ export const layout = assignAddresses(sizes, "BODY");
 export const paddingBytes = 64;
 
 /** Space for the index of a body's events: so many times the body's bytes, which is what the shortest ones need. */
-export const indexMultiple = 7;
+export const indexMultiple = 10;
 
 /** Offset of the index of events in a memory for bodies of up to so many bytes: after the body. */
 export function entriesAt(bodyBytesMax: number): number {

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { limits } from "../../core/limits.ts";
+import { propertyColumns } from "../../storage/events/event_columns.ts";
 import type { Names } from "../../storage/native/native.ts";
 import type { GroupTypes } from "../fields/changes.ts";
 import {
@@ -42,6 +43,11 @@ export interface ColumnBatch {
   created: number;
   /** Their changes of persons and groups; undefined when there are none. */
   identity: IdentityBatch | undefined;
+  /** Bits of the propertyColumns that have values, at OUT_NULLS and OUT_COLUMN_TEXTS; where the texts of each end. */
+  valued: number;
+  columnEnds: Uint32Array;
+  /** Bits of those with a value that only the engine can read. */
+  unread: number;
 }
 
 export type IdentityBatch = ReturnType<typeof identityIn>;
@@ -57,7 +63,7 @@ interface ClassifyContext {
 }
 
 type FastExports = Record<
-  "scan" | "open" | "ends" | "repeats" | "judge" | "writeColumns" | "writeIdentity",
+  "scan" | "open" | "ends" | "repeats" | "judge" | "writeColumns" | "writeIdentity" | "writePropertyColumns",
   (...numbers: number[]) => number
 >;
 
@@ -107,8 +113,9 @@ export class ScanArena {
     this.entries = new Int32Array(memory.buffer, entries, indexBytes >> 2);
     const offsets = new Uint32Array(memory.buffer, layout.NAME_LIST, 512);
     const names = { source: this.body, offsets, count: 0 };
-    const counts = { rows: 0, idsBytes: 0, propertiesBytes: 0, created: 0 };
-    this.#columns = { ...counts, bytes: this.#bytes, names, identity: undefined };
+    const counts = { rows: 0, idsBytes: 0, propertiesBytes: 0, created: 0, valued: 0, unread: 0 };
+    const columnEnds = new Uint32Array(memory.buffer, layout.OUT_COLUMN_ENDS, propertyColumns.length);
+    this.#columns = { ...counts, bytes: this.#bytes, names, identity: undefined, columnEnds };
     this.#identity = identityIn(this.#bytes, this.body);
     this.#bytes.set(valueKindOf, layout.TRAIT_KINDS);
     writeKnownNames(this.#bytes, layout.NAMES, [
@@ -274,6 +281,8 @@ export class ScanArena {
     const hasIdentity =
       this.#words[layout.IDENTITY_ANY >> 2] !== 0 && this.#fast.writeIdentity(first, year, rank) !== 0;
     columns.identity = hasIdentity ? this.#readIdentity() : undefined;
+    columns.valued = this.#fast.writePropertyColumns(first, year);
+    columns.unread = this.#words[layout.UNREAD_COLUMNS >> 2]!;
     return columns;
   }
 
@@ -310,8 +319,8 @@ export function likelyIndexBytes(bodyBytes: number): number {
   return Math.min(limits.indexBytesMax, Math.ceil(bodyBytes / bodyBytesPerIndexByte));
 }
 
-/** A usual event has 552 bytes, its entry in the index 176. */
-const bodyBytesPerIndexByte = 3;
+/** A usual event has 552 bytes, its entry in the index 256. */
+const bodyBytesPerIndexByte = 2;
 
 /** Bytes of the index for a body of so many bytes: at least one entry, with single.ts's findings. */
 function indexBytesFor(bodyBytesMax: number): number {

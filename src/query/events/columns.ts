@@ -1,7 +1,7 @@
 // The columns that a list of events can have, and the value of each.
 
 import { formatStored } from "../../http/fields/field_time.ts";
-import { readGroupIndex } from "../../storage/events/group_columns.ts";
+import { readGroupIndex } from "../../storage/events/event_columns.ts";
 import { findRefusal } from "../../storage/events/session_property.ts";
 import { parseJson } from "../parts/made_columns.ts";
 

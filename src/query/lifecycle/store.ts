@@ -1,7 +1,7 @@
 // The statement of a lifecycle: persons by interval and status.
 
 import { isBefore } from "../../core/dates.ts";
-import { groupTypeAt } from "../../storage/events/group_columns.ts";
+import { groupTypeAt } from "../../storage/events/event_columns.ts";
 import { addIntervals, type DateSpan } from "../date_range.ts";
 import { personCounts } from "../parts/behind_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";

@@ -1,6 +1,6 @@
 // The part of a statement that reads the values of its breakdown.
 
-import { groupKeyAt, groupTypeAt } from "../../storage/events/group_columns.ts";
+import { groupKeyAt, groupTypeAt } from "../../storage/events/event_columns.ts";
 import { eventPropertyText, propertyText, sessionOfEvent } from "../../storage/events/property_filter.ts";
 import { sessionExpressions } from "../../storage/events/session_property.ts";
 import { type Draft, finiteNumber } from "../store.ts";

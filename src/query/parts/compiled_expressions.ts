@@ -2,6 +2,8 @@
 
 import { refuseInput } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
+import { quoteName } from "../../storage/clickhouse/statement.ts";
+import { propertyColumns } from "../../storage/events/event_columns.ts";
 import { queryLimits } from "../limits.ts";
 import { condition } from "../sql/compile/compare.ts";
 import { compileOverEvents } from "../sql/compile/compile.ts";
@@ -21,9 +23,10 @@ export interface QueryExpression {
 }
 
 /** Columns of stored events that statements of queries read. */
-const exposed = wordsIn(
-  "uuid project_id event distinct_id properties timestamp created_at group_types group_keys",
-);
+const exposed = [
+  ...wordsIn("uuid project_id event distinct_id properties timestamp created_at group_types group_keys"),
+  ...propertyColumns.map(quoteName),
+];
 
 /**
  * The context for a query with these expressions.

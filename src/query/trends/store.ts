@@ -1,7 +1,9 @@
 // The statements of trends: one series over time, as numbers by bucket and breakdown value.
 
 import { Fault } from "../../core/fault.ts";
-import { propertyText, sessionOfEvent } from "../../storage/events/property_filter.ts";
+import { quoteName } from "../../storage/clickhouse/statement.ts";
+import { propertyColumns } from "../../storage/events/event_columns.ts";
+import { sessionOfEvent } from "../../storage/events/property_filter.ts";
 import { queryLimits } from "../limits.ts";
 import { type Breakdown, divideRange } from "../parts/breakdown.ts";
 import {
@@ -193,6 +195,7 @@ function selectRows(draft: Draft, { series, filters, span }: TrendScope, breakdo
   const columnNames = [
     "timestamp",
     "properties",
+    ...propertyColumns.map(quoteName),
     "group_types",
     "group_keys",
     ...(draft.expressions?.columns ?? []),
@@ -234,7 +237,7 @@ function aggregate(draft: Draft, { math, node }: Series): string {
     const pairs = `groupUniqArrayIf((${sessionOfEvent}, ${number}), ${sessionOfEvent} != '')`;
     return `arrayReduce('${name}', arrayMap(pair -> pair.2, ${pairs}))`;
   }
-  if (math === "unique_session") return `uniqExact(nullIf(${propertyText("'$session_id'")}, ''))`;
+  if (math === "unique_session") return `uniqExact(nullIf(${sessionOfEvent}, ''))`;
   if (math === "hogql") return draft.expressions!.number(hogql ?? "");
   if (math === "unique" && property) return `uniqExact(${draft.property(property)})`;
   if (/^(?:dau|weekly_active|monthly_active|unique_group|unique)$/.test(math))

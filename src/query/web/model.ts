@@ -2,12 +2,12 @@
 
 import Type, { type Static } from "typebox";
 import { choice, flag, integer, strictModel, text } from "../../http/fields/field.ts";
-import { propertyText } from "../../storage/events/property_filter.ts";
+import { eventPropertyText, propertyText } from "../../storage/events/property_filter.ts";
 import { sessionExpressions } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
 import * as part from "../parts/model.ts";
 
-const ofEvent = (property: string) => ({ event: propertyText(`'${property}'`) });
+const ofEvent = (property: string) => ({ event: eventPropertyText(property, `'${property}'`) });
 const ofSession = (property: string) => ({ session: `nullIf(${sessionExpressions[property]!}, '')` });
 
 const shared = {

@@ -7,8 +7,8 @@ import {
   compilePropertyFilters,
   type PropertyCondition,
   type PropertyFilter,
-  propertyText,
   readsPersons,
+  sessionOfEvent,
   toPositive,
 } from "../../storage/events/property_filter.ts";
 import { sessionExpressions } from "../../storage/events/session_property.ts";
@@ -91,8 +91,7 @@ const { sessionSecondsMax } = sessionRecordingLimits;
 
 /** Events of a session lie within a day of its recording's start. */
 function eventSet(draft: Draft, { event, filters }: EventFilter): string {
-  const session = `ifNull(${propertyText("'$session_id'")}, '')`;
-  const clauses = [ofProject, `position(properties, '"$session_id"') > 0`, `${session} != ''`];
+  const clauses = [ofProject, `${sessionOfEvent} != ''`];
   if (draft.from !== undefined)
     clauses.push(`timestamp >= ${moment("from")} - INTERVAL ${sessionSecondsMax} SECOND`);
   if (draft.to !== undefined)
@@ -106,7 +105,7 @@ function eventSet(draft: Draft, { event, filters }: EventFilter): string {
     clauses.push(compilePropertyFilters(filters, draft.params, makeName(draft), draft.moment));
   // `stored_events` avoids the join with persons.
   const table = readsPersons(filters) ? "events" : "stored_events";
-  return `(SELECT sipHash64(${session}) FROM ${table} WHERE ${clauses.join(" AND ")})`;
+  return `(SELECT sipHash64(${sessionOfEvent}) FROM ${table} WHERE ${clauses.join(" AND ")})`;
 }
 
 function personSet(draft: Draft, filter: PropertyCondition): string {

@@ -2,7 +2,12 @@
 
 import { toIso } from "../../http/fields/field_time.ts";
 import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
-import { compilePropertyFilters, propertyText, readsPersons } from "../../storage/events/property_filter.ts";
+import {
+  compilePropertyFilters,
+  propertyText,
+  readsPersons,
+  sessionOfEvent,
+} from "../../storage/events/property_filter.ts";
 import { sessionRecordingLimits } from "../limits.ts";
 import type { RecordingRow } from "../store.ts";
 import type { RecordingConditions } from "./conditions.ts";
@@ -29,11 +34,11 @@ export async function listMatchingEvents(
   const rows = await reads.query<{ uuid: string; at: string; window_id: string }>(
     `SELECT toString(uuid) AS uuid, toString(timestamp) AS at, ifNull(${propertyText("'$window_id'")}, '') AS window_id
      FROM ${isOfPersons ? "events" : "stored_events"}
-     WHERE project_id = {project_id:UInt32} AND position(properties, '"$session_id"') > 0
+     WHERE project_id = {project_id:UInt32}
        AND timestamp BETWEEN ${start} - INTERVAL ${sessionSecondsMax} SECOND AND ${start} + INTERVAL ${
          2 * sessionSecondsMax
        } SECOND
-       AND ${propertyText("'$session_id'")} = {session_id:String}
+       AND ${sessionOfEvent} = {session_id:String}
        AND (${anyOf.length > 0 ? anyOf.join(" OR ") : "1"}) AND ${compile(ofEvents, "p_")}
      ORDER BY timestamp, uuid LIMIT ${matchingEventsMax}`,
     params,

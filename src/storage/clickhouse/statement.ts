@@ -13,7 +13,7 @@ export interface Tables {
   /** The table that holds the rows of this one, on all servers: for DELETE, ALTER, ATTACH, DETACH. */
   local(name: string): string;
   /** A system table of all servers that hold the rows, with the names of tables that statements know. */
-  system(name: "disks" | "mutations" | "parts"): string;
+  system(name: "disks" | "mutations" | "parts" | "parts_columns"): string;
 }
 
 export const ownTables: Tables = { onAll: "", local: quoteName, system: (name) => `system.${name}` };

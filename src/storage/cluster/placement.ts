@@ -86,6 +86,7 @@ export function clusterTables(cluster: Cluster): Tables {
   const table = `* REPLACE (replaceRegexpOne(table, '${localEnding}$', '') AS table)`;
   const system = {
     parts: `(SELECT ${table} FROM cluster(${all}, system.parts))`,
+    parts_columns: `(SELECT ${table} FROM cluster(${all}, system.parts_columns))`,
     mutations: `(SELECT ${table} FROM clusterAllReplicas(${all}, system.mutations))`,
     // The fullest server bounds what can be rewritten.
     disks: `(SELECT min(free) AS free_space FROM (SELECT hostName() AS host, max(free_space) AS free

@@ -4,7 +4,7 @@ import { refuseInput } from "../../core/fault.ts";
 import { isDictionary } from "../../core/json/dictionary.ts";
 import { wordsIn } from "../../core/words.ts";
 import { storageLimits } from "../limits.ts";
-import { groupIndexes } from "./group_columns.ts";
+import { groupIndexes } from "./event_columns.ts";
 import { checkValues, operators, type PropertyOperator, type PropertyValue } from "./property_value.ts";
 import { findRefusal, sessionExpressions } from "./session_property.ts";
 

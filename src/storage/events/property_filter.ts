@@ -2,7 +2,8 @@
 
 import { ago, type TimeUnit } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
-import { groupKeyAt, groupTypeAt, readGroupIndex } from "./group_columns.ts";
+import { quoteName } from "../clickhouse/statement.ts";
+import { groupKeyAt, groupTypeAt, propertyColumns, readGroupIndex } from "./event_columns.ts";
 import { ownColumnTexts, type PropertyCondition, type PropertyFilter } from "./property_check.ts";
 import { type PropertyOperator, type PropertyValue, relativeDate } from "./property_value.ts";
 import { sessionExpressions } from "./session_property.ts";
@@ -200,14 +201,15 @@ export function soundObject(json: string): string {
 }
 
 /** The session of an event; empty without one. A negated filter also matches events without a session. */
-export const sessionOfEvent = `ifNull(${propertyText("'$session_id'")}, '')`;
+export const sessionOfEvent = "ifNull(`$session_id`, '')";
 
 /**
- * An event's property as text. `$group_0` to `$group_4` are the keys of its groups, which clients send by their types;
- * without such a group, the client's own property of that name.
+ * An event's property as text, as propertyText(): its column, where it has one. `$group_0` to `$group_4` are the keys
+ * of its groups, which clients send by their types; without such a group, the client's own property of that name.
  * @param name the property's name. @param key an expression: the parameter with it.
  */
 export function eventPropertyText(name: string, key: string): string {
+  if (propertyColumns.includes(name)) return quoteName(name);
   const index = readGroupIndex(name);
   return index === undefined
     ? propertyText(key)

@@ -33,9 +33,14 @@ export class ByteColumn {
   }
 
   zeros(count: number): void {
+    this.repeat(0, count);
+  }
+
+  /** A byte, `count` times; nothing where that is not above 0. */
+  repeat(byte: number, count: number): void {
     if (count <= 0) return;
     this.reserve(count);
-    this.bytes.fill(0, this.length, this.length + count);
+    this.bytes.fill(byte, this.length, this.length + count);
     this.length += count;
   }
 

@@ -94,6 +94,8 @@ export function cutColumn(read: BlockReader, type: string, rows: number, from: n
   if (type === "String") return read.strings(rows, from, to);
   if (type === "LowCardinality(String)")
     return rows === 0 ? read.slice(0) : joined(read.slice(8), cutLowCardinality(read, rows, from, to));
+  if (type === "Nullable(String)")
+    return joined(read.slice(rows).slice(from, to), read.strings(rows, from, to));
   const item = /^Array\((.+)\)$/.exec(type)?.[1];
   if (item) return cutArrays(read, item, rows, from, to);
   throw new Error(`unknown column type ${type}`);

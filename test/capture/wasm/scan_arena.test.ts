@@ -61,12 +61,12 @@ test("a body longer than a slice is as it was after its beginning is read, and a
   expect([arena.foundCount * (event.length + 1), arena.isCommaNext]).toEqual([end - begin, true]);
 });
 
-test("an index takes a third of a long body, nothing of a short one, and never more than its bound", () => {
+test("an index takes half of a long body, nothing of a short one, and never more than its bound", () => {
   const { arenaBodyBytesMin } = captureLimits;
   expect(likelyIndexBytes(arenaBodyBytesMin - 1)).toBe(0);
-  expect(likelyIndexBytes(arenaBodyBytesMin)).toBe(Math.ceil(arenaBodyBytesMin / 3));
-  expect(likelyIndexBytes(3 * limits.indexBytesMax)).toBe(limits.indexBytesMax);
-  expect(likelyIndexBytes(3 * limits.indexBytesMax + 1)).toBe(limits.indexBytesMax);
+  expect(likelyIndexBytes(arenaBodyBytesMin)).toBe(Math.ceil(arenaBodyBytesMin / 2));
+  expect(likelyIndexBytes(2 * limits.indexBytesMax)).toBe(limits.indexBytesMax);
+  expect(likelyIndexBytes(2 * limits.indexBytesMax + 1)).toBe(limits.indexBytesMax);
 });
 
 test("every known name is found by its length and second letter, with its slot, and no other name is there", () => {

@@ -145,12 +145,12 @@ test("more sessions than a fold has room for, and long texts, are folded in seve
 });
 
 test("an event of the longest kind is folded, and one that has no room is left to the engine", async () => {
-  const properties = (url: string) => `{"$session_id":"s","$current_url":"${url}"}`;
-  const of = (uuid: number, url: string): SessionEvent => ({
+  const properties = (referrer: string) => `{"$session_id":"s","$referrer":"${referrer}"}`;
+  const of = (uuid: number, referrer: string): SessionEvent => ({
     uuid,
     event: "e",
     distinct_id: "d",
-    properties: properties(url),
+    properties: properties(referrer),
     timestamp: uuid,
     created_at: 1_700_000_000_000_000,
   });

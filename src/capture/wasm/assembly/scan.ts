@@ -78,8 +78,13 @@ function grade(kind: u8, first: u8, size: u32): u32 {
 
 @inline
 export function recordMember(entry: u32, slot: i32, first: u8, from: u32, to: u32): void {
+  if (slot >= FIRST_COLUMN) {
+    store<u32>(entry + ((COLUMNS_AT + <u32>(slot - FIRST_COLUMN)) << 2), from - BODY);
+    return;
+  }
   if (slot >= FIRST_TRAIT) {
     const which = <u32>(slot - FIRST_TRAIT);
+    if (which < TRAIT_COLUMNS) store<u32>(entry + ((COLUMNS_AT + which) << 2), from - BODY);
     const traits = entry + (FIELD_TRAITS << 2);
     const others = load<u32>(traits) & ~((<u32>3) << (which << 1));
     store<u32>(traits, others | (grade(byte(TRAIT_KINDS + which), first, to - from) << (which << 1)));

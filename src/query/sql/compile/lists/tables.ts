@@ -2,15 +2,15 @@
 // by its condition; the SQL of a column is over the source.
 
 import { wordsIn } from "../../../../core/words.ts";
-import { groupIndexes, groupKeyAt, groupTypeAt } from "../../../../storage/events/group_columns.ts";
-import { propertyText } from "../../../../storage/events/property_filter.ts";
+import { groupIndexes, groupKeyAt, groupTypeAt } from "../../../../storage/events/event_columns.ts";
+import { eventPropertyText } from "../../../../storage/events/property_filter.ts";
 import { ingestion_warnings, session_recordings, sessions } from "./session_tables.ts";
 import { sqlColumns, type SqlTable, type TableColumn, withoutDictionary } from "./table.ts";
 
 const ofProject = "project_id = {project_id:UInt32}";
 
 const readAsText = (property: string): TableColumn => ({
-  sql: `ifNull(${propertyText(`'${property}'`)}, '')`,
+  sql: `ifNull(${eventPropertyText(property, `'${property}'`)}, '')`,
   type: "string",
 });
 
