@@ -13,4 +13,7 @@ export const definitionQueryLimits = {
   staleDays: 30,
   /** Names of events in one project; capture records no more. */
   eventsMax: limits.eventNamesMax,
+  /** Definitions of a project that people may describe: lists read the ids of all that match. */
+  notesPerProjectMax: 1000,
+  descriptionCharsMax: 4000,
 } as const;

@@ -1,8 +1,12 @@
 // Names of events and properties in replies.
 
 import Type from "typebox";
-import { model, nullable } from "../http/fields/field.ts";
+import { limits } from "../core/limits.ts";
+import { flag, line, model, nullable, strictModel, text } from "../http/fields/field.ts";
 import { isoWithFraction } from "../http/fields/field_time.ts";
+import { userModel } from "../http/fields/user.ts";
+import { definitionQueryLimits } from "./limits.ts";
+import type { Note } from "./note_store.ts";
 import type { StoredEventName, StoredPropertyName } from "./store.ts";
 
 const moment = Type.String({ format: "date-time" });
@@ -12,10 +16,21 @@ const never = { description: "Definitions cannot be changed here; always the sam
 /** Fields of every definition whose values do not change. */
 const fixedFields = {
   query_usage_30_day: nullable(Type.Integer(), unknown),
-  description: nullable(Type.String(), never),
-  tags: Type.Array(Type.String(), never),
-  verified: Type.Boolean(never),
-  hidden: Type.Boolean(never),
+};
+
+/** Fields that people change. */
+const noted = {
+  description: nullable(text({ maxLength: definitionQueryLimits.descriptionCharsMax, blank: true })),
+  tags: Type.Array(line({ maxLength: 255 }), { maxItems: limits.tagsMax }),
+  verified: flag(),
+  hidden: flag({ description: "Left out with `exclude_hidden`." }),
+};
+const noteFields = {
+  ...noted,
+  updated_at: moment,
+  updated_by: nullable(userModel),
+  verified_at: nullable(moment),
+  verified_by: nullable(userModel),
 };
 
 export const eventDefinitionModel = model("EventDefinition", {
@@ -30,6 +45,7 @@ export const eventDefinitionModel = model("EventDefinition", {
       "a client sends twice counts once.",
   }),
   ...fixedFields,
+  ...noteFields,
   is_action: Type.Boolean(never),
   action_id: nullable(Type.Integer(), never),
   is_calculating: Type.Boolean(never),
@@ -55,11 +71,25 @@ export const propertyDefinitionModel = model("PropertyDefinition", {
   }),
   created_at: moment,
   ...fixedFields,
+  ...noteFields,
 });
 
-const fixed = { query_usage_30_day: null, description: null, tags: [], verified: false, hidden: false };
+export const eventDefinitionBody = strictModel("EventDefinitionUpdate", noted, eventDefinitionModel);
+export const propertyDefinitionBody = strictModel(
+  "PropertyDefinitionUpdate",
+  { ...noted, property_type: propertyDefinitionModel.properties.property_type },
+  propertyDefinitionModel,
+);
 
-export function eventReply({ id, name, created_at, last_seen_at, volume }: StoredEventName) {
+const unsaid = { description: null, tags: [], verified: false, hidden: false };
+const nobody = { updated_by: null, verified_at: null, verified_by: null };
+
+const showNote = (note: Note | undefined, created: string) => {
+  const { id: _, ...said } = note ?? { id: "", ...unsaid, updated_at: created, ...nobody };
+  return { query_usage_30_day: null, ...said };
+};
+
+export function eventReply({ id, name, created_at, last_seen_at, volume }: StoredEventName, note?: Note) {
   const created = isoWithFraction(created_at);
   const last = last_seen_at === "" ? null : isoWithFraction(last_seen_at);
   return {
@@ -69,7 +99,7 @@ export function eventReply({ id, name, created_at, last_seen_at, volume }: Store
     last_seen_at: last,
     last_updated_at: last ?? created,
     volume_30_day: Number(volume),
-    ...fixed,
+    ...showNote(note, created),
     is_action: false,
     action_id: null,
     is_calculating: false,
@@ -83,7 +113,9 @@ export function propertyReply(
   { id, name, kind, group_type, property_type, created_at, is_seen }: StoredPropertyName,
   indexes: ReadonlyMap<string, number>,
   isRequested: boolean,
+  note?: Note,
 ) {
+  const created = isoWithFraction(created_at);
   return {
     id,
     name,
@@ -92,7 +124,9 @@ export function propertyReply(
     property_type: (property_type || null) as (typeof detectedTypes)[number] | null,
     is_numerical: property_type === "Numeric",
     is_seen_on_filtered_events: isRequested ? Boolean(is_seen) : null,
-    created_at: isoWithFraction(created_at),
-    ...fixed,
+    created_at: created,
+    ...showNote(note, created),
   };
 }
+
+export const seenTogetherModel = Type.Record(Type.String(), Type.Boolean());

@@ -4,8 +4,10 @@ import { wordsIn } from "../core/words.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
 import { checkChoice, checkText } from "../http/fields/field_rule.ts";
 import { jsonListIn, namesParameter } from "../http/fields/list_parameters.ts";
-import { parameter } from "../http/fields/query.ts";
+import { flagParameter, parameter, type QueryValues } from "../http/fields/query.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { definitionQueryLimits } from "./limits.ts";
+import { findNoted } from "./note_store.ts";
 import type { EventOrder } from "./store.ts";
 
 /** The words of a search. @throws Fault for too many. */
@@ -58,4 +60,20 @@ export function orderingParameter() {
     "The sort order, with commas between several names, each with `-` before it for the highest first: " +
     `${orderings.join(", ")}.`;
   return { ...parameter(description, read), repeats: true };
+}
+
+export const noteQuery = {
+  exclude_hidden: flagParameter("true: without those that are hidden."),
+  verified: flagParameter("true: only those that are verified."),
+  tags: listedNamesParameter("Only those with one of the tags in this JSON list."),
+};
+
+/** Which definitions a list has, as far as what people say about them decides. */
+export async function readNoteFilter(
+  sql: Postgres,
+  project_id: number,
+  { exclude_hidden, verified, tags }: QueryValues<typeof noteQuery>,
+) {
+  const ids = await findNoted(sql, project_id, { verified, tags: tags ?? [] });
+  return { ids, hiddenIds: await findNoted(sql, project_id, { hidden: exclude_hidden }) };
 }

@@ -38,6 +38,9 @@ const hasWords = "arrayAll(word -> positionCaseInsensitiveUTF8(name, word) > 0, 
 
 export interface EventNameFilter {
   id?: string;
+  /** Only these, and without those. */
+  ids?: readonly string[] | undefined;
+  hiddenIds?: readonly string[] | undefined;
   words?: readonly string[];
   names?: readonly string[] | undefined;
   excluded?: readonly string[];
@@ -45,6 +48,18 @@ export interface EventNameFilter {
   isPostHogs?: boolean | undefined;
   excludeStale?: boolean | undefined;
 }
+
+const idConditions = ({ id, ids, hiddenIds = [] }: EventNameFilter, built: string) => [
+  id !== undefined && `${built} = {id:UUID}`,
+  ids && `has({ids:Array(UUID)}, ${built})`,
+  hiddenIds.length > 0 && `NOT has({hidden:Array(UUID)}, ${built})`,
+];
+
+const idParams = ({ id, ids, hiddenIds = [] }: EventNameFilter) => ({
+  ...(id !== undefined && { id }),
+  ...(ids && { ids }),
+  ...(hiddenIds.length > 0 && { hidden: hiddenIds }),
+});
 
 export interface StoredEventName {
   id: string;
@@ -100,7 +115,7 @@ export async function listEventNames(
         "NOT has({excluded:Array(String)}, name)",
         filter.names && "name IN {names:Array(String)}",
         filter.isPostHogs !== undefined && `${filter.isPostHogs ? "" : "NOT "}startsWith(name, '$')`,
-        filter.id !== undefined && `${buildId("{project_id:UInt32}", "0", "''", "name")} = {id:UUID}`,
+        ...idConditions(filter, buildId("{project_id:UInt32}", "0", "''", "name")),
       ])}
       GROUP BY name
     ) AS d
@@ -118,7 +133,7 @@ export async function listEventNames(
     excluded: filter.excluded ?? [],
     days: definitionQueryLimits.volumeDays,
     staleDays: definitionQueryLimits.staleDays,
-    ...(filter.id !== undefined && { id: filter.id }),
+    ...idParams(filter),
   };
   const sorted = order.map(({ by, isDescending }) => `${orderColumns[by]}${isDescending ? " DESC" : ""}`);
   const { count, rows } = await readPage<StoredEventName>(reads, found, params, page, {
@@ -217,7 +232,7 @@ export async function listPropertyNames(
     excluded: [...hiddenProperties, ...(filter.excluded ?? [])],
     core: filter.excludeCore ? coreProperties : [],
     event_names: event_names ?? [],
-    ...(filter.id !== undefined && { id: filter.id }),
+    ...idParams(filter),
   };
   return await readPage(reads, found, params, page, {
     columns: `${buildId("{project_id:UInt32}", "kind", "group_type", "name")} AS id, name, kind, group_type,
@@ -228,7 +243,7 @@ export async function listPropertyNames(
 
 /** Properties of groups whose type was deleted are not listed, like the groups. */
 function propertyConditions(filter: PropertyNameFilter): string {
-  const { id, type, group_type_index: place, names, isFeatureFlag, excludeCore } = filter;
+  const { type, group_type_index: place, names, isFeatureFlag, excludeCore } = filter;
   const ofType = place === undefined ? "" : " AND place = {place:UInt8}";
   const types = `SELECT group_type FROM group_types WHERE project_id = {project_id:UInt32}${ofType}`;
   return joinConditions([
@@ -239,6 +254,16 @@ function propertyConditions(filter: PropertyNameFilter): string {
     names && "name IN {names:Array(String)}",
     isFeatureFlag !== undefined && `${isFeatureFlag ? "" : "NOT "}startsWith(name, '$feature/')`,
     excludeCore && "NOT startsWith(name, '$') AND NOT has({core:Array(String)}, name)",
-    id !== undefined && `${buildId("{project_id:UInt32}", "kind", "group_type", "name")} = {id:UUID}`,
+    ...idConditions(filter, buildId("{project_id:UInt32}", "kind", "group_type", "name")),
   ]);
+}
+
+/** Those of the events that had the property. */
+export async function listEventsWith(reads: ProjectReads, property: string, events: readonly string[]) {
+  const rows = await reads.query<{ event: string }>(
+    `SELECT DISTINCT event FROM event_properties
+     WHERE project_id = {project_id:UInt32} AND property = {property:String} AND event IN {events:Array(String)}`,
+    { property, events },
+  );
+  return new Set(rows.map(({ event }) => event));
 }

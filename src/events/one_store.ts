@@ -81,8 +81,13 @@ export function listEventValues(
   filter: { key: string; search: string | undefined; events: readonly string[]; now: number },
 ): Promise<FrequentValue[]> {
   const { key, search, events, now } = filter;
-  const values = `SELECT ${rawProperty(key)} AS value FROM stored_events
+  // PostHog's word for the names of the project's own events.
+  const isName = key === "custom_event";
+  const raw = isName ? "toJSONString(event)" : rawProperty(key);
+  const values = `SELECT arrayJoin(if(startsWith(${raw} AS own, '['), JSONExtractArrayRaw(own), [own])) AS value
+    FROM stored_events
     WHERE project_id = {project_id:UInt32} AND timestamp >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+      ${isName ? "AND NOT startsWith(event, '$')" : ""}
       ${events.length === 0 ? "" : "AND event IN {events:Array(String)}"}`;
   const from = BigInt(now - eventLimits.valuesDays * 86_400_000);
   return frequentValues(reads, { values, params: { key, from, events }, search });

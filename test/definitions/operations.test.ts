@@ -165,9 +165,11 @@ test("what cannot be answered is refused by name", async () => {
   expect((await read(`property_definitions/${crypto.randomUUID()}/`)).status).toBe(404);
   const { body } = await read("event_definitions/?limit=1");
   const [{ id }] = body["results"] as [{ id: string }];
-  for (const method of ["PATCH", "DELETE"]) {
-    expect((await ask(server, method, `/api/projects/1/event_definitions/${id}/`, {})).status).toBe(405);
-  }
+  expect((await ask(server, "DELETE", `/api/projects/1/event_definitions/${id}/`)).status).toBe(405);
+  const { status, body: fault } = await ask(server, "PATCH", `/api/projects/1/event_definitions/${id}/`, {
+    owner: 1,
+  });
+  expect([status, fault["attr"]]).toEqual([400, "owner"]);
 });
 
 test("ten thousand names are listed, and those of the most events first", async () => {

@@ -156,3 +156,69 @@ test("PostHog's own properties are left out where the request says so", async ()
   expect(names.filter((name) => String(name).startsWith("$"))).toEqual([]);
   expect(names).toContain("plan");
 });
+
+const change = async (kind: string, name: string, fields: object) => {
+  const [row] = await list(
+    `${kind}?${kind.startsWith("event") ? "names" : "properties"}=${encodeURIComponent(name)}`,
+  );
+  return await ask(app, "PATCH", `${home}${kind}${row!["id"]}/`, fields);
+};
+
+// test_update_event_definition, test_update_property_definition, test_event_definition_no_duplicate_tags.
+test.each([
+  ["event_definitions/", "purchase"],
+  ["property_definitions/", "plan"],
+])("%s are described and tagged", async (kind, name) => {
+  const description = "This is a description.";
+  const { status, body } = await change(kind, name, {
+    description,
+    tags: ["official", "Internal", "official"],
+  });
+  expect([status, body["description"], body["tags"]]).toEqual([200, description, ["official", "internal"]]);
+  expect(body["updated_by"]).toMatchObject({ id: 1 });
+  expect(await listNames(`${kind}?tags=["internal"]`)).toEqual([name]);
+  const both = await change(kind, name, { hidden: true, verified: true });
+  expect([both.status, both.body["attr"]]).toEqual([400, "hidden"]);
+  expect((await change(kind, name, {})).body).toMatchObject({ hidden: false, verified: false, description });
+});
+
+// test_verify_then_unverify, test_verify_then_verify_again_no_change, test_cannot_update_verified_meta_properties_directly.
+test("who verifies an event, and when, stays while it is verified", async () => {
+  const verify = async (fields: object) => (await change("event_definitions/", "rated_app", fields)).body;
+  const first = await verify({ verified: true });
+  expect([first["verified"], (first["verified_by"] as { id: number }).id]).toEqual([true, 1]);
+  expect((await verify({ verified: true }))["verified_at"]).toBe(first["verified_at"]);
+  expect(await listNames("event_definitions/?verified=true")).toEqual(["rated_app"]);
+  const nobody = { verified: false, verified_by: null, verified_at: null };
+  expect(await verify({ verified: false })).toMatchObject(nobody);
+  expect(await verify({ verified_by: 1, verified_at: ago(0) })).toMatchObject(nobody);
+});
+
+// test_exclude_hidden_events.
+test("what is hidden is left out where the request says so", async () => {
+  expect((await change("event_definitions/", "installed_app", { hidden: true })).body["hidden"]).toBe(true);
+  expect(await listNames("event_definitions/?exclude_hidden=true")).not.toContain("installed_app");
+  expect(await listNames("event_definitions/?exclude_hidden=false")).toContain("installed_app");
+});
+
+test("a property's type is that of its values", async () => {
+  const { status, body } = await change("property_definitions/", "plan", { property_type: "Numeric" });
+  expect([status, body["attr"]]).toEqual([400, "property_type"]);
+  expect((await change("property_definitions/", "plan", { property_type: "String" })).status).toBe(200);
+});
+
+// test_property_search_with_event_filter: seen_together.
+test("events say whether they had a property", async () => {
+  const path = `${home}property_definitions/seen_together/?property_name=plan&event_names=`;
+  const { body } = await ask(app, "GET", `${path}["installed_app","purchase"]`);
+  expect(body).toEqual({ installed_app: true, purchase: false });
+});
+
+// test_custom_event_values, test_event_property_values.
+test("values are the names of the project's own events, and the items of lists", async () => {
+  const event = { event: "listed", distinct_id: "abc", properties: { list: ["item1", "item2"] } };
+  expect((await ask(app, "POST", "/capture/", { api_key: projectKey, ...event }, "")).status).toBe(200);
+  expect((await listNames("events/values/?key=list")).toSorted()).toEqual(["item1", "item2"]);
+  const names = await listNames("events/values/?key=custom_event");
+  expect(names.toSorted()).toEqual(["entered_free_trial", "installed_app", "listed", "purchase"]);
+});

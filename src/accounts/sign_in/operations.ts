@@ -18,7 +18,7 @@ import { changeUser, findReachedProject, findSigningUser, getOwnUser } from "./u
 
 const forPeople = toOperations("sign_in");
 const ofUser = toOperations("users");
-const denial = "Users are only shown to themselves, and changed by themselves, as `@me`.";
+const denial = "As a non-staff user you're only allowed to access the `@me` user instance.";
 
 /** @throws Fault permission_denied for any user but the key's. */
 function requireOwn({ access, params: { uuid } }: { access: Access; params: { uuid: string } }): void {

@@ -1,0 +1,99 @@
+// What people say about definitions, in Postgres: descriptions, tags, verified, hidden.
+
+import { Fault } from "../core/fault.ts";
+import { cleanTags } from "../core/words.ts";
+import { shownRow } from "../http/fields/field_time.ts";
+import type { User } from "../http/fields/user.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { userJson } from "../storage/postgres/rows.ts";
+import { definitionQueryLimits } from "./limits.ts";
+
+interface NoteRow {
+  id: string;
+  description: string | null;
+  tags: string[];
+  verified: boolean;
+  hidden: boolean;
+  updated_at: Date;
+  updated_by: User | null;
+  verified_at: Date | null;
+  verified_by: User | null;
+}
+
+export type Note =
+  Awaited<ReturnType<typeof readNotes>> extends ReadonlyMap<string, infer Value> ? Value : never;
+
+/** The notes of these definitions, by id. */
+export async function readNotes(sql: Postgres, project_id: number, ids: readonly string[]) {
+  if (ids.length === 0) return new Map<string, ReturnType<typeof shownRow<NoteRow>>>();
+  const rows = await sql<NoteRow[]>`
+    SELECT n.id, n.description, n.tags, n.verified, n.hidden, n.updated_at, n.verified_at,
+      ${userJson(sql, "u")} AS updated_by, ${userJson(sql, "v")} AS verified_by
+    FROM definition_notes n LEFT JOIN users u ON u.id = n.updated_by LEFT JOIN users v ON v.id = n.verified_by
+    WHERE n.project_id = ${project_id} AND n.id = ANY(${[...ids]}::uuid[])`;
+  return new Map(rows.map((row) => [row.id, shownRow(row)]));
+}
+
+interface NoteFilter {
+  verified?: boolean | undefined;
+  hidden?: boolean | undefined;
+  tags?: readonly string[];
+}
+
+/** The ids of the definitions that are verified, hidden, or have one of the tags; undefined when nothing is asked. */
+export async function findNoted(
+  sql: Postgres,
+  project_id: number,
+  { verified, hidden, tags = [] }: NoteFilter,
+) {
+  if (!verified && !hidden && tags.length === 0) return undefined;
+  const rows = await sql<{ id: string }[]>`
+    SELECT id FROM definition_notes WHERE project_id = ${project_id}
+      ${verified ? sql`AND verified` : sql``} ${hidden ? sql`AND hidden` : sql``}
+      ${tags.length > 0 ? sql`AND tags && ${cleanTags(tags)}::text[]` : sql``}`;
+  return rows.map(({ id }) => id);
+}
+
+export interface NoteChanges {
+  description?: string | null;
+  tags?: string[];
+  verified?: boolean;
+  hidden?: boolean;
+}
+
+/**
+ * Changes what is said about a definition. Who verifies it, and when, stays while it is verified.
+ * @throws Fault invalid_input for what is hidden and verified, and past notesPerProjectMax.
+ */
+export async function writeNote(
+  sql: Postgres,
+  { project_id, id, user_id, noun }: { project_id: number; id: string; user_id: number; noun: string },
+  { tags, ...plain }: NoteChanges,
+): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`
+      INSERT INTO definition_notes (project_id, id)
+      SELECT ${project_id}, ${id} WHERE (
+        SELECT count(*) FROM definition_notes WHERE project_id = ${project_id}
+      ) < ${definitionQueryLimits.notesPerProjectMax}
+      ON CONFLICT DO NOTHING`;
+    const set = {
+      ...plain,
+      ...(tags && { tags: cleanTags(tags) }),
+      updated_at: tx`now()`,
+      updated_by: user_id,
+    };
+    const [row] = await tx<{ verified: boolean; hidden: boolean }[]>`
+      UPDATE definition_notes SET ${tx(set as never)} WHERE project_id = ${project_id} AND id = ${id}
+      RETURNING verified, hidden`;
+    if (!row) throw new Fault("invalid_input", tooMany);
+    if (row.verified && row.hidden)
+      throw new Fault("invalid_input", `${noun} cannot be both hidden and verified`, { attr: "hidden" });
+    await tx`
+      UPDATE definition_notes SET verified_at = CASE WHEN verified THEN coalesce(verified_at, now()) END,
+        verified_by = CASE WHEN NOT verified THEN NULL WHEN verified_at IS NULL THEN ${user_id} ELSE verified_by END
+      WHERE project_id = ${project_id} AND id = ${id}`;
+  });
+}
+
+const tooMany = `A project can describe at most ${definitionQueryLimits.notesPerProjectMax} events and properties.`;
