@@ -91,7 +91,9 @@ export const memberModel = field.model("OrganizationMember", {
 export const memberKeysModel = field.model("OrganizationMemberKeys", {
   has_keys: Type.Boolean(),
   has_keys_active_last_week: Type.Boolean(),
-  keys: Type.Array(Type.Object({ name: Type.String(), last_used_at: field.nullable(field.moment()) })),
+  keys: Type.Array(
+    field.model("OrganizationMemberKey", { name: Type.String(), last_used_at: field.nullable(field.moment()) }),
+  ),
 });
 
 export const memberBody = field.strictWritable(memberModel);

@@ -17,8 +17,8 @@ const body = strictModel("TagsUpdate", {
   tags: Type.Array(line({ maxLength: 255 }), { maxItems: limits.tagsMax }),
 });
 const updated = model("TagsUpdated", {
-  updated: Type.Array(Type.Object({ id, tags: Type.Array(Type.String()) })),
-  skipped: Type.Array(Type.Object({ id, reason: Type.String() })),
+  updated: Type.Array(model("TaggedThing", { id, tags: Type.Array(Type.String()) })),
+  skipped: Type.Array(model("SkippedThing", { id, reason: Type.String() })),
 });
 
 /** The record of the operation that changes the tags of rows of a table. */
