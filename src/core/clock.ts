@@ -62,22 +62,6 @@ export class PolledSet {
   }
 }
 
-/** A unit of time by its letter: seconds, minutes, hours, days, weeks, months, quarters and years. */
-export type TimeUnit = "s" | "M" | "h" | "d" | "w" | "m" | "q" | "y";
-
-const secondsOf: Partial<Record<TimeUnit, number>> = { s: 1, M: 60, h: 3600, d: 86_400, w: 604_800 };
-const monthsOf: Partial<Record<TimeUnit, number>> = { m: 1, q: 3, y: 12 };
-
-/** So many units before `now`, in UTC; the 31st becomes the last day of a shorter month. */
-export function ago(now: number, count: number, unit: TimeUnit): Date {
-  const at = new Date(now - count * 1000 * (secondsOf[unit] ?? 0));
-  const day = at.getUTCDate();
-  at.setUTCMonth(at.getUTCMonth() - count * (monthsOf[unit] ?? 0), 1);
-  const last = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 0)).getUTCDate();
-  at.setUTCDate(Math.min(day, last));
-  return at;
-}
-
 /**
  * Resolves in the next turn of the event loop, before all that wait in yieldToEventLoop(): for short work that others
  * wait for, such as a group of rows on its way to the disk.

@@ -92,7 +92,10 @@ export const memberKeysModel = field.model("OrganizationMemberKeys", {
   has_keys: Type.Boolean(),
   has_keys_active_last_week: Type.Boolean(),
   keys: Type.Array(
-    field.model("OrganizationMemberKey", { name: Type.String(), last_used_at: field.nullable(field.moment()) }),
+    field.model("OrganizationMemberKey", {
+      name: Type.String(),
+      last_used_at: field.nullable(field.moment()),
+    }),
   ),
 });
 

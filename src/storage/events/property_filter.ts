@@ -1,6 +1,6 @@
 // Compiles filters on properties to conditions over the JSON text in `properties`. Keys and values are parameters.
 
-import { ago, type TimeUnit } from "../../core/clock.ts";
+import { asStored, clickhouseTime, parseDate } from "../../core/dates.ts";
 import { Fault } from "../../core/fault.ts";
 import { quoteName } from "../clickhouse/statement.ts";
 import { groupKeyAt, groupTypeAt, propertyColumns, readGroupIndex } from "./event_columns.ts";
@@ -273,15 +273,10 @@ function compileDate(compiler: Compiler, text: string, operator: PropertyOperato
 }
 
 function absolute({ options: { now } }: Compiler, value: string): string {
-  const [, digits, unit] = relativeDate.exec(value) ?? [];
-  if (digits === undefined) return value;
+  if (!relativeDate.test(value)) return value;
   if (now === undefined) throw new Fault("invalid_input", "Relative dates are not supported here.");
-  const at = ago(now, Number(digits), unit as TimeUnit);
-  // Beyond the range of a DateTime64 the engine writes a year with a sign, which it cannot read.
-  return new Date(Math.max(at.getTime(), earliest)).toISOString();
+  return `${clickhouseTime(asStored(parseDate(value, { now, timezone: "UTC" }, "exact")!))}Z`;
 }
-
-const earliest = Date.UTC(1900, 0, 1);
 
 /** `tag.class:name="value"name="value";tag…`, quotes in values escaped; older clients send a list instead. */
 const chain = "JSONExtractString(properties, '$elements_chain')";
