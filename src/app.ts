@@ -69,6 +69,7 @@ import { nameDatabase, readConnection } from "./storage/embedded/connection.ts";
 import { recordAddress } from "./storage/lock.ts";
 import { checkClickHouse } from "./storage/stores.ts";
 import { readWatermarks } from "./storage/watermark.ts";
+import { alertRoutes } from "./subscriptions/alerts/operations.ts";
 import { subscriptionRoutes } from "./subscriptions/operations.ts";
 import { linkRoutes } from "./subscriptions/route.ts";
 import { openBodyMemory } from "./work/bodies/memory_budget.ts";
@@ -248,8 +249,7 @@ function routes(parts: ServerParts) {
     failed: (error: unknown, request: Request) => problem({ error, code: "UNKNOWN", request }),
     observeSeconds: (value: number) => metrics.captureSeconds.observe(value),
   };
-  const send = openServerEvents(answering);
-  const scripts = openScripts();
+  const [send, scripts] = [openServerEvents(answering), openScripts()];
   const library = () => scripts.find("array.js")?.plain();
   const insights = { sql, queries: engine, clock };
   const sharing = { ...parts.sharing, guard: openLinkGuard({ clock, readAddress }) };
@@ -285,6 +285,7 @@ function routes(parts: ServerParts) {
     .use(insightRoutes({ gate, sharing, ...insights }))
     .use(dashboardRoutes({ gate, sql, sharing, ...openInsightShow(insights) }))
     .use(subscriptionRoutes({ gate, sql, clock, addresses }))
+    .use(alertRoutes({ gate, sql, clock, addresses }))
     .use(linkRoutes({ sql, links: subscriptions.links, pictures: subscriptions.pictures }))
     .use(annotationRoutes({ gate, sql, clock }))
     .use(sessionRoutes({ gate, clickhouse }))

@@ -74,7 +74,7 @@ const absentFamilies = byName({
   "Digests of web analytics do": "web_analytics",
   "A page of web vitals does": "web_vitals",
   "": `
-    access_controls alerts comments conversations datasets evaluations external_data_sources heatmaps
+    access_controls comments conversations datasets evaluations external_data_sources heatmaps
     hog_functions integrations notebooks quick_filters tasks uploaded_media warehouse_tables web_experiments
     workflows
   `,

@@ -6,7 +6,7 @@ import { wordsIn } from "../core/words.ts";
 import type { KeyHolder, ReachedOrganization, ReachedProject } from "./store.ts";
 
 const scopeObjects = wordsIn(`
-  action activity_log annotation batch_export cohort dashboard early_access_feature event_definition experiment
+  action activity_log alert annotation batch_export cohort dashboard early_access_feature event_definition experiment
   export feature_flag group insight organization organization_member person plugin project property_definition query
   session_recording session_recording_playlist sharing_configuration subscription survey user webhook
 `);

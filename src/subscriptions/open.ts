@@ -1,4 +1,4 @@
-// Opens the parts of subscriptions: channels, pictures, links and the worker of deliveries.
+// Opens the parts of subscriptions: channels, pictures, links and the workers of deliveries and alerts.
 
 import type { Addresses } from "../access/address.ts";
 import type { Secrets } from "../access/secret.ts";
@@ -9,6 +9,7 @@ import type { Uses } from "../storage/services.ts";
 import { openRecent } from "../work/maps.ts";
 import { Semaphore } from "../work/semaphore.ts";
 import { openThrottle } from "../work/throttle.ts";
+import { openAlertWork } from "./alerts/work.ts";
 import { openMail } from "./channels/smtp.ts";
 import { openWeb } from "./channels/web.ts";
 import { openDeliveryWork } from "./deliveries/work.ts";
@@ -40,19 +41,30 @@ export function openSubscriptions(options: SubscriptionOptions) {
   );
   const pictures = openPictures(semaphore);
   const links = openLinks(secrets, clock, siteUrl);
-  const reader = sharedReader(options.reader, semaphore, clock);
+  const bounded = boundReader(options.reader, semaphore);
+  const reader = sharedReader(bounded, clock);
   const web = openWeb(addresses);
   const throttle = openThrottle(subscriptionLimits.emailGapMs);
   const parts = { sql, clock, log, reader, pictures, links, mail, web, throttle };
-  const work = openDeliveryWork(parts, options.metrics);
+  const deliveries = openDeliveryWork(parts, options.metrics);
+  // A check judges a result of its own.
+  const alerts = openAlertWork({ ...parts, reader: bounded }, options.metrics);
   return {
-    start: () => work.start(),
-    poll: () => work.poll(),
-    settle: () => work.settle(),
+    start: () => {
+      deliveries.start();
+      alerts.start();
+    },
+    /** Checks what is due, then delivers. */
+    poll: async () => {
+      await alerts.poll();
+      await alerts.settle();
+      await deliveries.poll();
+    },
+    settle: () => deliveries.settle(),
     links,
     pictures,
     close: async () => {
-      await work.close();
+      await Promise.all([alerts.close(), deliveries.close()]);
       mail.close();
       pictures.close();
     },
@@ -60,9 +72,18 @@ export function openSubscriptions(options: SubscriptionOptions) {
 }
 
 /** `semaphore`: bounds how many reads run at the same time. */
-function sharedReader(reader: ReportReader, semaphore: Semaphore, clock: Clock): ReportReader {
-  const { deliveryReadAgeMs: ageMsMax, deliveryReadsKeptMax: sizeMax } = subscriptionLimits;
+function boundReader(reader: ReportReader, semaphore: Semaphore): ReportReader {
   const busy = () => new Error("too many insights are being read");
+  const run = <Answer>(owner: number, read: () => Promise<Answer>) => semaphore.run({ owner, busy }, read);
+  return {
+    insight: (owner, id) => run(owner, () => reader.insight(owner, id)),
+    dashboard: (owner, ...rest) => run(owner, () => reader.dashboard(owner, ...rest)),
+  };
+}
+
+/** Uses a result for all deliveries of the next seconds. */
+function sharedReader(reader: ReportReader, clock: Clock): ReportReader {
+  const { deliveryReadAgeMs: ageMsMax, deliveryReadsKeptMax: sizeMax } = subscriptionLimits;
   type Read<Rest extends readonly unknown[], Answer> = (
     project_id: number,
     id: number,
@@ -70,10 +91,7 @@ function sharedReader(reader: ReportReader, semaphore: Semaphore, clock: Clock):
   ) => Promise<Answer>;
   const share = <Rest extends readonly unknown[], Answer>(read: Read<Rest, Answer>): Read<Rest, Answer> => {
     const recent = openRecent<string, Answer>(clock, { ageMsMax, sizeMax });
-    return (owner, id, ...rest) =>
-      recent(JSON.stringify([owner, id, rest]), () =>
-        semaphore.run({ owner, busy }, () => read(owner, id, ...rest)),
-      );
+    return (owner, id, ...rest) => recent(JSON.stringify([owner, id, rest]), () => read(owner, id, ...rest));
   };
   return { insight: share(reader.insight), dashboard: share(reader.dashboard) };
 }

@@ -18,7 +18,7 @@ import * as model from "./model.ts";
 import { nextDate, type Schedule } from "./schedule.ts";
 import * as store from "./store.ts";
 
-interface SubscriptionParts extends Uses<"sql" | "clock"> {
+export interface SubscriptionParts extends Uses<"sql" | "clock"> {
   addresses: Addresses;
 }
 
@@ -124,15 +124,22 @@ async function checkInput(
   if (missing) throw missingReference(missing, changes[missing] ?? "");
   if (changes.dashboard_export_insights !== undefined || changes.dashboard !== undefined)
     await checkChosen(sql, whole);
-  if (changes.target_type !== undefined || changes.target_value !== undefined) {
-    const wrong = model.wrongTarget(whole.target_type, whole.target_value);
-    if (wrong !== undefined) refuseInput(wrong, "target_value");
-    const url = whole.target_type === "email" ? undefined : model.parseWebUrl(whole.target_value);
-    const refusal = url && (await addresses.findResolvedRefusal(url.hostname));
-    if (refusal !== undefined) refuseInput(refusal, "target_value");
-  }
+  if (changes.target_type !== undefined || changes.target_value !== undefined)
+    await checkTarget(addresses, whole);
   if (changes.bysetpos === 0)
     refuseInput("Ensure this value is between 1 and 366, or between -366 and -1.", "bysetpos");
+}
+
+/** @throws Fault for a value that is no target of its type, or an address that may not be reached. */
+export async function checkTarget(
+  addresses: Addresses,
+  { target_type, target_value }: { target_type: model.TargetType; target_value: string },
+): Promise<void> {
+  const wrong = model.wrongTarget(target_type, target_value);
+  if (wrong !== undefined) refuseInput(wrong, "target_value");
+  const url = target_type === "email" ? undefined : model.parseWebUrl(target_value);
+  const refusal = url && (await addresses.findResolvedRefusal(url.hostname));
+  if (refusal !== undefined) refuseInput(refusal, "target_value");
 }
 
 /** @throws Fault for insights that the dashboard does not show. */

@@ -8,6 +8,7 @@ import type { Clock } from "../core/clock.ts";
 import { withoutLast } from "../core/trim.ts";
 import { present } from "../http/fields/field_fault.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { leaveAlert } from "./alerts/check_store.ts";
 import { emailHtml } from "./channels/email.ts";
 import { findReport } from "./deliveries/store.ts";
 import { subscriptionLimits } from "./limits.ts";
@@ -15,10 +16,11 @@ import { chartSvg } from "./report/chart.ts";
 import type { Pictures } from "./report/png.ts";
 import { removeAddress } from "./store.ts";
 
+/** `subscription`: the number of one, or the id of an alert. */
 type ReportLink =
   | { opens: "report"; delivery: number }
   | { opens: "chart"; delivery: number; section: number }
-  | { opens: "unsubscribe"; subscription: number; address: string };
+  | { opens: "unsubscribe"; subscription: number | string; address: string };
 
 export type Links = ReturnType<typeof openLinks>;
 
@@ -98,7 +100,9 @@ export function linkRoutes({ sql, links, pictures }: { sql: Postgres; links: Lin
       "/subscriptions/unsubscribe/:token",
       async ({ params }) => {
         const link = present(links.read("unsubscribe", params.token), gone);
-        await removeAddress(sql, link.subscription, link.address);
+        const { subscription, address } = link;
+        if (typeof subscription === "number") await removeAddress(sql, subscription, address);
+        else await leaveAlert(sql, subscription, address);
         return page(messagePage(`This report is no longer sent to ${link.address}.`, ""));
       },
       hidden,

@@ -59,6 +59,8 @@ async function makeOnes(): Promise<Record<string, string>> {
   const insight = await made(`${home}/insights/`, { query: { kind: "TrendsQuery", series: [{}] } });
   const dashboard = await made(`${home}/dashboards/`, { name: "d" });
   await made(`${home}/annotations/`, { content: "a" });
+  const threshold = { configuration: { type: "absolute" } };
+  await made(`${home}/alerts/`, { insight: Number(insight), threshold, enabled: false });
   const subscription = await made(`${home}/subscriptions/`, {
     insight: Number(insight),
     target_type: "webhook",
@@ -86,6 +88,7 @@ async function copyRows({ sql }: Stores): Promise<void> {
     ["insights", "'id', 100000 + n, 'short_id', 'c' || lpad(n::text, 7, '0')"],
     ["dashboards", "'id', 100000 + n"],
     ["annotations", "'id', 100000 + n"],
+    ["alerts", "'id', gen_random_uuid()"],
     ["subscriptions", "'id', 100000 + n"],
     [
       "subscription_deliveries",
@@ -208,6 +211,7 @@ test("every list says limit and offset as whole numbers with bounds and a defaul
     "actions/",
     "activity/",
     "activity_log/",
+    "alerts/",
     "annotations/",
     "batch_exports/",
     "batch_exports/{id}/backfills/",

@@ -9,6 +9,7 @@ import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
+import { alertRoutes } from "../../src/subscriptions/alerts/operations.ts";
 import { type OpenedSubscriptions, openSubscriptions } from "../../src/subscriptions/open.ts";
 import { subscriptionRoutes } from "../../src/subscriptions/operations.ts";
 import type { DashboardView, ReportReader } from "../../src/subscriptions/report/report.ts";
@@ -50,7 +51,8 @@ export async function openSubscriptionDesk(allowPrivate = false): Promise<Subscr
   const resolve = (name: string) =>
     Promise.resolve(name.startsWith("inside.") ? ["10.0.0.1"] : ["93.184.216.34"]);
   const addresses = openAddresses({ allowPrivate, resolve });
-  const room = subscriptionRoutes({ gate, sql, clock, addresses });
+  const parts = { gate, sql, clock, addresses };
+  const room = subscriptionRoutes(parts).use(alertRoutes(parts));
   const app = new Elysia().onError(openProblems({ log: silentLog, routes: () => room.routes })).use(room);
   const home = `/api/projects/${accounts.project_id}/subscriptions/`;
   const ask = async (method: string, path: string, body?: unknown, key = accounts.personal_api_key) => {

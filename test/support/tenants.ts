@@ -110,6 +110,15 @@ const things: Record<string, Thing> = {
       start_date: "2024-01-01T09:00:00Z",
     }),
   },
+  alerts: {
+    body: ({ owner }) => ({
+      insight: owner.insight,
+      threshold: { configuration: { type: "absolute", bounds: { lower: 1 } } },
+    }),
+    beforehand: async ({ stores: { sql }, owner }) => {
+      await sql`UPDATE insights SET query = ${sql.json(pageviews)} WHERE id = ${owner.insight}`;
+    },
+  },
   personal_api_keys: {
     body: () => ({ label: "made", scopes: ["project:read"] }),
     // A user may only have ten.

@@ -92,7 +92,9 @@ async function readContent(parts: AttemptParts, delivery: ClaimedDelivery) {
     delivery.report ?? (await withinMs(makeReport(parts.reader, delivery), subscriptionLimits.reportMsMax));
   const report = storableJson(rawReport);
   const wrong = report.sections.map(({ error }) => error);
-  if (wrong.length > 0 && wrong.every((error) => error !== null)) throw new Error(wrong[0] ?? "");
+  // An alert tells of its error.
+  const isUseless = !delivery.alert_id && wrong.length > 0 && wrong.every((error) => error !== null);
+  if (isUseless) throw new Error(wrong[0] ?? "");
   const pngs = await Promise.all(
     report.sections.map(async ({ chart, name }) => {
       const svg = chartSvg(chart);
@@ -117,7 +119,9 @@ async function send(parts: AttemptParts, delivery: ClaimedDelivery, content: Con
   const { id, uuid, subscription_id, project_id, insight_id: insight, dashboard_id: dashboard } = delivery;
   const chartUrl = (section: number): string | undefined =>
     pngs[section] && parts.links.url({ opens: "chart", delivery: id, section });
-  const ids = { delivery_id: id, delivery_uuid: uuid, subscription_id, project_id, insight, dashboard };
+  const { alert_id, alert_state: state } = delivery;
+  const kind = alert_id ? { type: "alert.notification", alert_id, state } : { subscription_id };
+  const ids = { ...kind, delivery_id: id, delivery_uuid: uuid, project_id, insight, dashboard };
   const view_url = parts.links.url({ opens: "report", delivery: id });
   const facts = { ...ids, due_at: toIso(delivery.due_at), test: delivery.test, view_url };
   const body =
@@ -131,7 +135,8 @@ async function sendEmail(parts: AttemptParts, delivery: ClaimedDelivery, content
   const { links, mail } = parts;
   const { report, pngs } = content;
   const view = links.url({ opens: "report", delivery: delivery.id });
-  const { subscription_id: subscription, uuid, test } = delivery;
+  const { uuid, test } = delivery;
+  const subscription = delivery.alert_id ?? delivery.subscription_id!;
   const unsubscribe = links.url({ opens: "unsubscribe", subscription, address: to });
   const pictures = pngs.flatMap((png, i) => (png ? [{ cid: `chart${i}@sluice`, png }] : []));
   const urls = { view, unsubscribe, chart: (i: number) => (pngs[i] ? `cid:chart${i}@sluice` : undefined) };

@@ -1,4 +1,5 @@
-// The SQL of deliveries. Every write is conditional on its claim: a process whose claim expired changes nothing.
+// The SQL of deliveries, of subscriptions and of alerts. Every write is conditional on its claim: a process whose claim
+// expired changes nothing.
 
 import { newUuid } from "../../core/id.ts";
 import type { LeasedRows } from "../../storage/postgres/lease_queue.ts";
@@ -70,7 +71,10 @@ export interface ClaimedDelivery extends ReportRequest {
   attempts: number;
   report: Report | null;
   recipients: Recipients;
-  subscription_id: number;
+  /** null: it tells what an alert's check found. */
+  subscription_id: number | null;
+  alert_id: string | null;
+  alert_state: string | null;
   target_type: TargetType;
   target_value: string;
   deleted: boolean;
@@ -83,17 +87,21 @@ export function leasedDeliveries(sql: Postgres, now: number): LeasedRows {
     claim: "claim",
     until: "claimed_until",
     ids: sql`integer[]`,
-    joins: sql`JOIN subscriptions s ON s.id = q.subscription_id`,
-    project: sql`s.project_id`,
+    joins: sql`
+      LEFT JOIN subscriptions s ON s.id = q.subscription_id
+      LEFT JOIN alert_checks k ON k.id = q.alert_check_id LEFT JOIN alerts a ON a.id = k.alert_id`,
+    project: sql`coalesce(s.project_id, a.project_id)`,
     weight: sql`1`,
     due: sql`q.next_attempt_at <= ${new Date(now)}`,
     order: sql`next_attempt_at, id`,
     kept: sql`true`,
     set: sql`, attempts = q.attempts + 1`,
     shown: sql`
-      q.id, q.uuid, q.due_at, q.test, q.attempts, q.report, q.recipients, q.subscription_id, s.project_id,
-      s.dashboard_id, s.insight_id, s.dashboard_export_insights, s.target_type, s.target_value, s.title,
-      s.invite_message, s.deleted,
+      q.id, q.uuid, q.due_at, q.test, q.attempts, q.report, q.recipients, q.subscription_id,
+      a.id AS alert_id, k.state AS alert_state, coalesce(s.project_id, a.project_id) AS project_id,
+      s.dashboard_id, coalesce(s.insight_id, a.insight_id) AS insight_id, s.dashboard_export_insights,
+      coalesce(s.target_type, q.target_type) AS target_type, coalesce(s.target_value, q.target_value) AS target_value,
+      s.title, s.invite_message, coalesce(s.deleted, false) AS deleted,
       s.frequency, s.interval, s.byweekday, s.bysetpos, ${ownZone(sql)},
       (SELECT p.report FROM subscription_deliveries p
        WHERE p.subscription_id = q.subscription_id AND NOT p.test AND p.status = 'delivered' AND p.id <> q.id

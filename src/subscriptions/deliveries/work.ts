@@ -68,8 +68,9 @@ async function runAttempt(
   counts.seconds.observe((clock.elapsed() - started) / 1000);
   if (disabled) counts.disabled.add();
   if (end.status !== "failed" && !disabled) return;
-  const { subscription_id, project_id } = delivery;
-  log.warn("a subscription was not delivered", { subscription_id, project_id, disabled, reason: end.error });
+  const { subscription_id, alert_id, project_id } = delivery;
+  const about = alert_id ? { alert_id } : { subscription_id };
+  log.warn("a subscription was not delivered", { ...about, project_id, disabled, reason: end.error });
 }
 
 function withoutErrorTexts(end: store.DeliveryResult): store.DeliveryResult {

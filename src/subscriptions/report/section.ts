@@ -313,7 +313,7 @@ function barChart(labels: string[], values: number[], unit: "" | "%"): Chart {
 }
 
 /** Percent, rounded to a tenth. */
-function toPercent(part: number, whole: number): number {
+export function toPercent(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.round((part / whole) * 1000) / 10;
 }
 

@@ -1,0 +1,134 @@
+// The figure of an insight that an alert judges, and the one before it: of intervals that are over, unless it asks for
+// the one that is not.
+
+import {
+  type FunnelStep,
+  type FunnelTrend,
+  type RetentionCohort,
+  toFunnels,
+  type TrendLine,
+} from "../../query/result.ts";
+import { nameColumns, toChartRows } from "../../query/results/chart_rows.ts";
+import {
+  countReturned,
+  sumLine,
+  toTimes,
+  trimCohorts,
+  unfinishedAt,
+  wallClockAt,
+} from "../../query/results/figures.ts";
+import { type InsightView, toPercent } from "../report/section.ts";
+import type { Alert } from "./model.ts";
+
+export interface AlertFigure {
+  label: string;
+  value: number;
+  /** Of the interval before; null where there is none, or the figure has no intervals. */
+  before: number | null;
+  unit: "" | "%";
+  /** The interval. */
+  span?: string | undefined;
+}
+
+/** The insight has no figure to judge: the check failed. */
+export class NoFigure extends Error {}
+
+/** @param now ms since 1970. @throws NoFigure */
+export function readAlertFigures(view: InsightView, config: Alert["config"], now: number): AlertFigure[] {
+  const { type, results = [], error, timezone = "UTC", computed_at, drawing } = view;
+  if (error || type === null) throw new NoFigure(error || "Its query failed.");
+  const { series_index: index = 0, check_ongoing_interval: isOngoing } = config ?? {};
+  // Of a result that was kept for a while, what was the last interval then was not over.
+  const wallClock = wallClockAt(computed_at ? Math.min(now, Date.parse(computed_at)) : now, timezone);
+  const pick = (data: readonly (number | null)[], days: readonly (string | number)[]) =>
+    pickInterval(data, days, wallClock, isOngoing ?? false);
+  switch (type) {
+    case "series":
+      return pickLines(results as TrendLine[], index).map((line) => {
+        const total = line.data.length === 0 ? sumLine(line, drawing?.display ?? "") : line.aggregated_value;
+        const figure = { label: line.label, unit: "" as const };
+        return total === undefined
+          ? { ...figure, ...pick(line.data, line.days) }
+          : { ...figure, value: total, before: null };
+      });
+    case "steps":
+      return readSteps(results as FunnelStep[], config);
+    case "conversions":
+      return (results as FunnelTrend[]).map(({ data, days, breakdown_value }) => {
+        return { label: breakdown_value?.join(", ") ?? "conversion", unit: "%", ...pick(data, days) };
+      });
+    case "grid": {
+      const { began, back } = countReturned(trimCohorts(results as RetentionCohort[]), 1, wallClock);
+      return [{ label: "came back", value: toPercent(back, began), before: null, unit: "%" }];
+    }
+    case "table":
+      return [readRows(results as unknown[][], view, index, pick)];
+    default:
+      throw new NoFigure("It has no figure that an alert can judge.");
+  }
+}
+
+/** Lines of the series; of a breakdown each of its values. */
+function pickLines(lines: readonly TrendLine[], index: number): TrendLine[] {
+  const current = lines.filter(({ compare_label }) => compare_label !== "previous");
+  const isSplit = current.some(({ breakdown_value }) => breakdown_value !== undefined);
+  const found = current.filter(
+    (line, i) => (isSplit ? (line.action?.order ?? line.order ?? 0) : i) === index,
+  );
+  if (found.length === 0) throw new NoFigure(`It has no series ${index}, or that has no values.`);
+  return found;
+}
+
+function pickInterval(
+  data: readonly (number | null)[],
+  days: readonly (string | number)[],
+  now: number,
+  isOngoing: boolean,
+) {
+  const times = toTimes(days);
+  const begun = times.findLastIndex((time) => time <= now);
+  const at = !isOngoing && unfinishedAt(times, now) === begun ? begun - 1 : begun;
+  const value = data[at];
+  if (value === undefined || value === null) throw new NoFigure("None of its intervals is over.");
+  return { value, before: data[at - 1] ?? null, span: String(days[at]) };
+}
+
+/** Conversion of each funnel, in percent. */
+function readSteps(results: FunnelStep[], config: Alert["config"]): AlertFigure[] {
+  return toFunnels(results).map((steps) => {
+    const at = config?.funnel_step ?? steps.length - 1;
+    const [reached, base] = [
+      steps[at],
+      config?.metric === "conversion_from_previous" ? steps[at - 1] : steps[0],
+    ];
+    if (!reached || !base) throw new NoFigure(`The funnel has no step ${at}.`);
+    const group = reached.breakdown_value?.join(", ");
+    const value = toPercent(reached.count, base.count);
+    return { label: group ? `${group}: conversion` : "conversion", value, before: null, unit: "%" };
+  });
+}
+
+type Pick = (data: readonly (number | null)[], days: readonly string[]) => ReturnType<typeof pickInterval>;
+
+/** A column of rows over time, else a number of the first row. */
+function readRows(
+  rows: unknown[][],
+  { columns = [], types = [] }: InsightView,
+  index: number,
+  pick: Pick,
+): AlertFigure {
+  const names = nameColumns(rows, columns);
+  const chart = toChartRows(names, types, rows);
+  if (chart?.isTime) {
+    const series = chart.series[index];
+    if (!series) throw new NoFigure(`It has no column ${index} of numbers.`);
+    return { label: series.label, unit: "", ...pick(series.values, chart.names) };
+  }
+  const numbers = (rows[0] ?? []).flatMap((cell, i) => {
+    const value = typeof cell === "string" && cell.trim() !== "" ? Number(cell) : cell;
+    return typeof value === "number" && Number.isFinite(value) ? [{ label: names[i]!, value }] : [];
+  });
+  const figure = numbers[index];
+  if (!figure) throw new NoFigure(`Its first row has no number ${index}.`);
+  return { ...figure, before: null, unit: "" };
+}

@@ -1,0 +1,25 @@
+// Bounds of alerts, with their units and reasons.
+
+export const alertLimits = {
+  /** Each is a query an hour at most. */
+  alertsPerProjectMax: 500,
+  nameCharsMax: 255,
+  /** Members who are told. */
+  usersMax: 50,
+  /** Checks that are kept: twelve days of hourly ones. */
+  checksKeptMax: 300,
+  /** Checks in a reply for one alert. */
+  checksShownMax: 100,
+  /** Consecutive checks without a figure after which it is told. */
+  failuresToldAt: 3,
+  /** How soon a check without a figure is repeated until it is told, in ms. */
+  failureRetryMs: 600_000,
+  /** Alerts that are checked at the same time in one process: reads are bounded with those of deliveries. */
+  checksAtOnceMax: 4,
+  /** The time between two polls for due alerts, in ms. */
+  pollMs: 5000,
+  /** How long a claim lasts unless it is renewed, in ms. */
+  claimMs: 60_000,
+  /** Index of a series. */
+  seriesIndexMax: 1000,
+};

@@ -1,0 +1,100 @@
+import { expect, test } from "bun:test";
+import { readAlertFigures } from "../../../src/subscriptions/alerts/figure.ts";
+import type { Alert } from "../../../src/subscriptions/alerts/model.ts";
+import type { InsightView } from "../../../src/subscriptions/report/section.ts";
+
+const now = Date.parse("2024-01-03T10:00:00Z");
+const days = ["2024-01-01", "2024-01-02", "2024-01-03"];
+
+function read(view: Partial<InsightView>, config: Partial<NonNullable<Alert["config"]>> = {}, at = now) {
+  try {
+    const figures = readAlertFigures(
+      { id: 1, name: "n", type: "series", ...view },
+      { type: "TrendsAlertConfig", ...config },
+      at,
+    );
+    return figures.map(({ label, value, before, unit }) => [label, value, before, unit]);
+  } catch (thrown) {
+    return (thrown as Error).message;
+  }
+}
+
+const line = (label: string, data: number[], more: object = {}) => ({
+  label,
+  data,
+  days,
+  labels: days,
+  count: 0,
+  action: { order: 0 },
+  ...more,
+});
+
+test("of lines it is the last interval that is over, and the one before", () => {
+  const results = [line("a", [1, 2, 3]), line("b", [4, 5, 6], { action: { order: 1 } })];
+  expect(read({ results })).toEqual([["a", 2, 1, ""]]);
+  expect(read({ results }, { series_index: 1, check_ongoing_interval: true })).toEqual([["b", 6, 5, ""]]);
+  expect(read({ results }, {}, Date.parse("2024-01-09T00:00:00Z"))).toEqual([["a", 3, 2, ""]]);
+  expect(read({ results, timezone: "America/New_York" }, {}, Date.parse("2024-01-03T03:00:00Z"))).toEqual([
+    ["a", 1, null, ""],
+  ]);
+  expect(read({ results }, { series_index: 2 })).toBe("It has no series 2, or that has no values.");
+});
+
+test("a result that was kept is judged as of when it was computed", () => {
+  const results = [line("a", [1, 2, 3])];
+  expect(read({ results, computed_at: "2024-01-02T23:59:59Z" })).toEqual([["a", 1, null, ""]]);
+});
+
+test("of a breakdown it is each value, and the time before is left out", () => {
+  const results = [
+    line("x", [1, 2, 3], { breakdown_value: "x", compare_label: "current" }),
+    line("x", [7, 7, 7], { breakdown_value: "x", compare_label: "previous" }),
+    line("y", [4, 5, 6], { breakdown_value: "y", compare_label: "current" }),
+  ];
+  expect(read({ results })).toEqual([
+    ["x", 2, 1, ""],
+    ["y", 5, 4, ""],
+  ]);
+});
+
+test("a single number has none before", () => {
+  const results = [line("a", [], { days: [], aggregated_value: 42 })];
+  expect(read({ results })).toEqual([["a", 42, null, ""]]);
+});
+
+test("of a funnel it is the conversion to a step, in percent", () => {
+  const steps = [200, 50, 10].map((count, order) => ({ count, order, name: `s${order}` }));
+  const view = { type: "steps" as const, results: steps };
+  expect(read(view)).toEqual([["conversion", 5, null, "%"]]);
+  expect(read(view, { type: "FunnelsAlertConfig", funnel_step: 1 })).toEqual([["conversion", 25, null, "%"]]);
+  const before = { metric: "conversion_from_previous" as const, funnel_step: 2 };
+  expect(read(view, before)).toEqual([["conversion", 20, null, "%"]]);
+  expect(read(view, { funnel_step: 3 })).toBe("The funnel has no step 3.");
+  const over = [{ data: [50, 40, 10], days, labels: days, count: 3 }];
+  expect(read({ type: "conversions", results: over })).toEqual([["conversion", 40, 50, "%"]]);
+});
+
+test("of retention it is the share that came back after one interval that is over", () => {
+  const cell = (count: number, i: number) => ({ count, label: `Day ${i}` });
+  const results = [
+    { label: "Day 0", date: "2024-01-01T00:00:00", values: [10, 4, 1].map(cell) },
+    { label: "Day 1", date: "2024-01-02T00:00:00", values: [10, 0, 0].map(cell) },
+    { label: "Day 2", date: "2024-01-03T00:00:00", values: [10, 0, 0].map(cell) },
+  ];
+  expect(read({ type: "grid", results })).toEqual([["came back", 40, null, "%"]]);
+});
+
+test("of SQL it is a column over time, else a number of the first row", () => {
+  const rows = days.map((day, i) => [day, i + 1, i + 10]).toReversed();
+  const view = { type: "table" as const, columns: ["day", "n", "m"], types: ["Date", "UInt64", "UInt64"] };
+  expect(read({ ...view, results: rows }, { series_index: 1 })).toEqual([["m", 11, 10, ""]]);
+  expect(
+    read({ type: "table", columns: ["name", "n"], types: ["String", "UInt64"], results: [["a", "17"]] }),
+  ).toEqual([["n", 17, null, ""]]);
+  expect(read({ type: "table", results: [] })).toBe("Its first row has no number 0.");
+});
+
+test("without a figure it says why", () => {
+  expect(read({ type: null, error: "Too much." })).toBe("Too much.");
+  expect(read({ type: "flow", results: [] })).toBe("It has no figure that an alert can judge.");
+});
