@@ -99,6 +99,8 @@ async function seed(): Promise<Record<string, string>> {
     start_date: new Date(at + 86_400_000).toISOString(),
     title: hostile,
   });
+  const threshold = { configuration: { type: "absolute", bounds: { upper: 0 } } };
+  await make("alerts/", { insight: insight["id"], name: hostile, threshold });
   await ask(server, "POST", "/api/personal_api_keys/", {
     label: hostile.slice(0, 40),
     scopes: ["query:read"],
@@ -128,6 +130,7 @@ async function seed(): Promise<Record<string, string>> {
     exports: "exports",
     export: `exports/${String(made["id"])}`,
     subscriptions: "subscriptions",
+    alerts: `alerts?insight=${String(insight["id"])}`,
     subscription: `subscriptions/${String(subscription["id"])}`,
     keys: "keys",
     projects: "projects",

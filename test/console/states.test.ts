@@ -41,6 +41,7 @@ const pages = [
   "recordings",
   "exports",
   "subscriptions",
+  "alerts",
   "start",
   "keys",
   "projects",

@@ -56,6 +56,7 @@ export const icons: Readonly<Record<string, string>> = {
   recordings: "M3 5h18v14H3zM10 9l5 3-5 3z",
   exports: "M12 3v12M7 10l5 5 5-5M4 21h16",
   subscriptions: "M3 5h18v14H3zM3 6l9 7 9-7",
+  alerts: "M6 17V11a6 6 0 0 1 12 0v6l2 2H4zM10 22h4",
   start: "M6 4l13 8-13 8z",
   keys: "M8 12a4 4 0 1 0 0 .01M12 12h10M18 12v4M22 12v3",
   projects: "M3 6h7l2 3h9v10H3z",
@@ -99,6 +100,7 @@ const groups: Readonly<Record<string, readonly PageEntry[]>> = {
       async () => (await import("./subscriptions/subscriptions.tsx")).Subscriptions,
       1,
     ),
+    lazy("Alerts", "alert:read", async () => (await import("./subscriptions/alerts.tsx")).Alerts, 1),
   ],
   Settings: [
     { name: "start", title: "Start", scope: "project:read", page: FirstRun },

@@ -5,7 +5,7 @@ import { toAddress } from "../explore/query.ts";
 import { toFormQuery } from "../explore/saved_query.ts";
 import { useMaySave } from "../explore/saving.tsx";
 import type { ListReply } from "../session/api.ts";
-import { useOpen } from "../session/session.ts";
+import { useAllowed, useOpen } from "../session/session.ts";
 import { type Action, useAction, useGet } from "../session/use_loaded.ts";
 import { readSavedSql } from "../sql/sql_query.ts";
 import { ChoiceField, Form, FormCard, RemoveButton } from "../ui/forms.tsx";
@@ -19,6 +19,7 @@ export function OneInsight({ id }: { id: string }) {
   const path = `insights/${encodeURIComponent(id)}/`;
   const loaded = useGet<InsightRow>(path);
   const maySave = useMaySave();
+  const mayAlert = useAllowed("alert:read");
   const action = useAction();
   const part = { path, changed: loaded.reload };
   const favor = ({ favorited }: InsightRow) => {
@@ -41,6 +42,11 @@ export function OneInsight({ id }: { id: string }) {
               </Button>
             )}
             {maySave && <Duplicate insight={insight} action={action} />}
+            {mayAlert && (
+              <PageLink class="button" to={["alerts", [], { insight: String(insight.id) }]}>
+                Alerts
+              </PageLink>
+            )}
             <RemoveButton path={path} sure="Delete this insight?" action={action} back="insights" />
           </PageHead>
           <Outcome action={action} />

@@ -216,8 +216,8 @@ function NewSubscription({ created }: { created: () => void }) {
   );
 }
 
-/** The insights and dashboards that the key may read. */
-function useSendable(): [string, string][] {
+/** The insights and dashboards that the key may read, or those of one kind. */
+export function useSendable(...only: string[]): [string, string][] {
   const loaded = useRead(async (api, signal) => {
     const list = async (kind: string): Promise<[string, string][]> => {
       const { results } = await api.get<
@@ -228,7 +228,8 @@ function useSendable(): [string, string][] {
         `${capitalized(kind)}: ${name || derived_name || id}`,
       ]);
     };
-    const lists = await Promise.allSettled([list("insight"), list("dashboard")]);
+    const kinds = only.length > 0 ? only : ["insight", "dashboard"];
+    const lists = await Promise.allSettled(kinds.map(list));
     return lists.flatMap((item) => (item.status === "fulfilled" ? item.value : []));
   }, []);
   return loaded.value ?? [];

@@ -186,9 +186,16 @@ export function Time({ at }: { at: string | null | undefined }) {
 }
 
 export function Status({ text }: { text: string }) {
-  const good = ["Completed", "delivered", "running", "live", "ready"].includes(text);
-  const bad = ["Failed", "FailedRetryable", "FailedBilling", "failed", "TimedOut", "Terminated"].includes(
-    text,
-  );
+  const good = ["Completed", "delivered", "running", "live", "ready", "Not firing"].includes(text);
+  const bad = [
+    "Failed",
+    "FailedRetryable",
+    "FailedBilling",
+    "failed",
+    "TimedOut",
+    "Terminated",
+    "Firing",
+    "Errored",
+  ].includes(text);
   return <span class={`status ${good ? "good" : bad ? "bad" : ""}`}>{text}</span>;
 }

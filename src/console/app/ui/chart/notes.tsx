@@ -6,8 +6,8 @@ import { useCallback, useContext, useEffect, useMemo, useState } from "preact/ho
 import { daySeconds, wallClockAt } from "../../../../query/results/figures.ts";
 import type { ListReply } from "../../session/api.ts";
 import { allows, SessionContext, useAllowed, useZone } from "../../session/session.ts";
-import { useRead } from "../../session/use_loaded.ts";
-import { type ChartOwner, type EditedNote, type Note, NotePanel, readText } from "./note_form.tsx";
+import { useLoaded, useRead } from "../../session/use_loaded.ts";
+import { type ChartOwner, type EditedNote, type Note, readText } from "./note.ts";
 
 interface ProjectNotes {
   notes: readonly Note[];
@@ -90,6 +90,7 @@ type MarksProps = NotesProps & ProjectNotes & { area: PlotArea; mayWrite: boolea
 function Marks({ times, names, area, at, notes, load, reload, mayWrite }: MarksProps) {
   const [place, zone] = [useContext(ChartPlace), useZone()];
   const [edited, edit] = useState<EditedNote>();
+  const { value: NotePanel } = useLoaded(async () => edited && (await loadPanel()), [edited === undefined]);
   useEffect(load, [load]);
   const marks = groupNotes(
     notes.filter((note) => isShown(note, place)),
@@ -138,7 +139,7 @@ function Marks({ times, names, area, at, notes, load, reload, mayWrite }: MarksP
           </li>
         ))}
       </ul>
-      {edited && (
+      {edited && NotePanel && (
         <NotePanel
           key={`${edited.at} ${edited.note?.id}`}
           {...{ edited, edit, times, mayWrite, place, done }}
@@ -148,6 +149,9 @@ function Marks({ times, names, area, at, notes, load, reload, mayWrite }: MarksP
     </div>
   );
 }
+
+/** Loaded when it is opened: the first script stays small. */
+const loadPanel = async () => (await import("./note_form.tsx")).NotePanel;
 
 function findNearest(times: readonly number[], time: number): number {
   const distances = times.map((other) => Math.abs(other - time));

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { type Note, toMoment } from "../../../../../src/console/app/ui/chart/note_form.tsx";
+import type { Note } from "../../../../../src/console/app/ui/chart/note.ts";
+import { toMoment } from "../../../../../src/console/app/ui/chart/note_form.tsx";
 import { groupNotes } from "../../../../../src/console/app/ui/chart/notes.tsx";
 import { toTimes } from "../../../../../src/query/results/figures.ts";
 
