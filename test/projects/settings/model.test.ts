@@ -106,6 +106,7 @@ test("a setting that promises what is not done is refused with the reason, and n
     anonymize_ips: true,
     autocapture_opt_out: true,
     capture_console_log_opt_in: false,
+    default_modifiers: { personsOnEventsMode: "disabled" },
     human_friendly_comparison_periods: true,
     is_demo: true,
     modifiers: { personsOnEventsMode: "disabled" },
