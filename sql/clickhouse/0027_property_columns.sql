@@ -5,21 +5,13 @@
 -- merged, or read. The expression is propertyText() of src/storage/events/property_filter.ts.
 ALTER TABLE event_rows
     ADD COLUMN IF NOT EXISTS `$current_url` Nullable(String) DEFAULT if(isNull(JSONExtract(properties, '$current_url', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$current_url', 'Nullable(String)')), JSONExtract(properties, '$current_url', 'Nullable(String)')) CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS `$screen_name` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$screen_name', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$screen_name', 'Nullable(String)')), JSONExtract(properties, '$screen_name', 'Nullable(String)')) CODEC(ZSTD(1)),
     ADD COLUMN IF NOT EXISTS `$session_id` Nullable(String) DEFAULT if(isNull(JSONExtract(properties, '$session_id', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$session_id', 'Nullable(String)')), JSONExtract(properties, '$session_id', 'Nullable(String)')) CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS `$pathname` Nullable(String) DEFAULT if(isNull(JSONExtract(properties, '$pathname', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$pathname', 'Nullable(String)')), JSONExtract(properties, '$pathname', 'Nullable(String)')) CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS `$host` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$host', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$host', 'Nullable(String)')), JSONExtract(properties, '$host', 'Nullable(String)')) CODEC(ZSTD(1)),
+    ADD COLUMN IF NOT EXISTS `$pathname` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$pathname', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$pathname', 'Nullable(String)')), JSONExtract(properties, '$pathname', 'Nullable(String)')) CODEC(ZSTD(1)),
     ADD COLUMN IF NOT EXISTS `$referring_domain` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$referring_domain', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$referring_domain', 'Nullable(String)')), JSONExtract(properties, '$referring_domain', 'Nullable(String)')) CODEC(ZSTD(1)),
     ADD COLUMN IF NOT EXISTS `$browser` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$browser', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$browser', 'Nullable(String)')), JSONExtract(properties, '$browser', 'Nullable(String)')) CODEC(ZSTD(1)),
     ADD COLUMN IF NOT EXISTS `$os` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$os', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$os', 'Nullable(String)')), JSONExtract(properties, '$os', 'Nullable(String)')) CODEC(ZSTD(1)),
     ADD COLUMN IF NOT EXISTS `$device_type` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$device_type', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$device_type', 'Nullable(String)')), JSONExtract(properties, '$device_type', 'Nullable(String)')) CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS `$geoip_country_code` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$geoip_country_code', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$geoip_country_code', 'Nullable(String)')), JSONExtract(properties, '$geoip_country_code', 'Nullable(String)')) CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS `utm_source` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, 'utm_source', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), 'utm_source', 'Nullable(String)')), JSONExtract(properties, 'utm_source', 'Nullable(String)')) CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS `utm_medium` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, 'utm_medium', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), 'utm_medium', 'Nullable(String)')), JSONExtract(properties, 'utm_medium', 'Nullable(String)')) CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS `utm_campaign` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, 'utm_campaign', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), 'utm_campaign', 'Nullable(String)')), JSONExtract(properties, 'utm_campaign', 'Nullable(String)')) CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS `utm_term` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, 'utm_term', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), 'utm_term', 'Nullable(String)')), JSONExtract(properties, 'utm_term', 'Nullable(String)')) CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS `utm_content` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, 'utm_content', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), 'utm_content', 'Nullable(String)')), JSONExtract(properties, 'utm_content', 'Nullable(String)')) CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS `$lib` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$lib', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$lib', 'Nullable(String)')), JSONExtract(properties, '$lib', 'Nullable(String)')) CODEC(ZSTD(1));
+    ADD COLUMN IF NOT EXISTS `$geoip_country_code` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$geoip_country_code', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$geoip_country_code', 'Nullable(String)')), JSONExtract(properties, '$geoip_country_code', 'Nullable(String)')) CODEC(ZSTD(1));
 
 -- As before, with the columns.
 CREATE OR REPLACE VIEW stored_events AS
@@ -35,21 +27,13 @@ SELECT
     gt AS group_types,
     gk AS group_keys,
     CAST(e.`$current_url`, 'Nullable(String)') AS `$current_url`,
-    CAST(e.`$screen_name`, 'Nullable(String)') AS `$screen_name`,
     CAST(e.`$session_id`, 'Nullable(String)') AS `$session_id`,
     CAST(e.`$pathname`, 'Nullable(String)') AS `$pathname`,
-    CAST(e.`$host`, 'Nullable(String)') AS `$host`,
     CAST(e.`$referring_domain`, 'Nullable(String)') AS `$referring_domain`,
     CAST(e.`$browser`, 'Nullable(String)') AS `$browser`,
     CAST(e.`$os`, 'Nullable(String)') AS `$os`,
     CAST(e.`$device_type`, 'Nullable(String)') AS `$device_type`,
-    CAST(e.`$geoip_country_code`, 'Nullable(String)') AS `$geoip_country_code`,
-    CAST(e.`utm_source`, 'Nullable(String)') AS `utm_source`,
-    CAST(e.`utm_medium`, 'Nullable(String)') AS `utm_medium`,
-    CAST(e.`utm_campaign`, 'Nullable(String)') AS `utm_campaign`,
-    CAST(e.`utm_term`, 'Nullable(String)') AS `utm_term`,
-    CAST(e.`utm_content`, 'Nullable(String)') AS `utm_content`,
-    CAST(e.`$lib`, 'Nullable(String)') AS `$lib`
+    CAST(e.`$geoip_country_code`, 'Nullable(String)') AS `$geoip_country_code`
 FROM event_rows AS e FINAL
 -- Duplicates have the same day, so each partition can be made final by itself.
 SETTINGS do_not_merge_across_partitions_select_final = 1;
@@ -76,21 +60,13 @@ SELECT
     e.gt AS group_types,
     e.gk AS group_keys,
     CAST(e.`$current_url`, 'Nullable(String)') AS `$current_url`,
-    CAST(e.`$screen_name`, 'Nullable(String)') AS `$screen_name`,
     CAST(e.`$session_id`, 'Nullable(String)') AS `$session_id`,
     CAST(e.`$pathname`, 'Nullable(String)') AS `$pathname`,
-    CAST(e.`$host`, 'Nullable(String)') AS `$host`,
     CAST(e.`$referring_domain`, 'Nullable(String)') AS `$referring_domain`,
     CAST(e.`$browser`, 'Nullable(String)') AS `$browser`,
     CAST(e.`$os`, 'Nullable(String)') AS `$os`,
     CAST(e.`$device_type`, 'Nullable(String)') AS `$device_type`,
-    CAST(e.`$geoip_country_code`, 'Nullable(String)') AS `$geoip_country_code`,
-    CAST(e.`utm_source`, 'Nullable(String)') AS `utm_source`,
-    CAST(e.`utm_medium`, 'Nullable(String)') AS `utm_medium`,
-    CAST(e.`utm_campaign`, 'Nullable(String)') AS `utm_campaign`,
-    CAST(e.`utm_term`, 'Nullable(String)') AS `utm_term`,
-    CAST(e.`utm_content`, 'Nullable(String)') AS `utm_content`,
-    CAST(e.`$lib`, 'Nullable(String)') AS `$lib`
+    CAST(e.`$geoip_country_code`, 'Nullable(String)') AS `$geoip_country_code`
 FROM event_rows AS e FINAL
 LEFT ANY JOIN
 (

@@ -61,7 +61,7 @@ export const limits = {
   /** Bytes copied in one turn of the event loop: about a millisecond into untouched memory. */
   copyBytesMax: 1024 * 1024,
   /**
-   * The index of a body's events, in bytes; memory is used as it fills. Enough for 131,000 events, or 72 MB of 550
+   * The index of a body's events, in bytes; memory is used as it fills. Enough for 149,000 events, or 82 MB of 550
    * bytes each. A body with more is scanned twice, and appended in parts once all of it is known to be valid.
    */
   indexBytesMax: 32 * 1024 * 1024,

@@ -1,6 +1,7 @@
 // Recordings from the wire to the management API, on a server as it is started.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { wordsIn } from "../../src/core/words.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
 import { type Account, addAccount, addStranger, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -300,7 +301,8 @@ test("a session without pieces may be requested, not changed or deleted, and is 
   const sharing = await ask(server, "GET", `${base}/none/sharing/`);
   expect([sharing.status, Object.keys(sharing.body)]).toEqual([
     200,
-    ["created_at", "enabled", "access_token"],
+    wordsIn(`created_at enabled password_required share_passwords expires_at access_token shown_properties
+      properties_to_confirm`),
   ]);
   expect(sharing.body["enabled"]).toBe(false);
   expect(Date.parse(String(sharing.body["created_at"]))).not.toBeNaN();

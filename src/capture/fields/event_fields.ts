@@ -87,7 +87,7 @@ export const trait = {
 export const grade = { absent: 0, sound: 1, empty: 2, wrong: 3 } as const;
 
 /** Slots from here on are traits; so many of them are propertyColumns as well, under the same number. */
-export const [firstTrait, traitColumns] = [64, 2];
+export const [firstTrait, traitColumns] = [64, 1];
 /** Slots from here on are the other propertyColumns. */
 export const firstColumn = 96;
 

@@ -125,7 +125,7 @@ export const layout = assignAddresses(sizes, "BODY");
 export const paddingBytes = 64;
 
 /** Space for the index of a body's events: so many times the body's bytes, which is what the shortest ones need. */
-export const indexMultiple = 10;
+export const indexMultiple = 9;
 
 /** Offset of the index of events in a memory for bodies of up to so many bytes: after the body. */
 export function entriesAt(bodyBytesMax: number): number {

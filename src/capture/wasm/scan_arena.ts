@@ -319,7 +319,7 @@ export function likelyIndexBytes(bodyBytes: number): number {
   return Math.min(limits.indexBytesMax, Math.ceil(bodyBytes / bodyBytesPerIndexByte));
 }
 
-/** A usual event has 552 bytes, its entry in the index 256. */
+/** A usual event has 552 bytes, its entry in the index 224. */
 const bodyBytesPerIndexByte = 2;
 
 /** Bytes of the index for a body of so many bytes: at least one entry, with single.ts's findings. */

@@ -83,7 +83,7 @@ test("a column holds exactly what the engine reads from the text, whatever the v
     const texts = [
       `{"$browser":${value}}`,
       `{"a":1, "$pathname" : ${value} , "$browser":"x"}`,
-      `{"\\u0024lib":${value},"b":{"$lib":"inner"}}`,
+      `{"\\u0024os":${value},"b":{"$os":"inner"}}`,
       "{}",
       '{"$browser":"after","$session_id":"s"}',
     ];
@@ -96,9 +96,11 @@ test("a column holds exactly what the engine reads from the text, whatever the v
 test("a block lacks the column of a value that only the engine reads, and no other", () => {
   const columnsOf = (text: string) =>
     Object.keys(readRows(encode(["{}", text, "{}"], 1))[0]!).filter((name) => propertyColumns.includes(name));
-  expect(columnsOf('{"$os":"x","$lib":3,"$host":null,"$browser":true}')).toEqual([...propertyColumns]);
-  const without = propertyColumns.filter((name) => name !== "$os" && name !== "utm_term");
-  expect(columnsOf('{"$os":1.5,"utm_term":["x"],"$lib":"web"}')).toEqual(without);
+  expect(columnsOf('{"$os":"x","$device_type":3,"$pathname":null,"$browser":true}')).toEqual([
+    ...propertyColumns,
+  ]);
+  const without = propertyColumns.filter((name) => name !== "$os" && name !== "$device_type");
+  expect(columnsOf('{"$os":1.5,"$device_type":["x"],"$browser":"web"}')).toEqual(without);
 });
 
 test("any objects of these properties are read alike from text and columns", async () => {

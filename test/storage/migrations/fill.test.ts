@@ -23,8 +23,8 @@ const addColumns = /ALTER TABLE event_rows\n[^;]*/.exec(readFileSync(file, "utf8
 async function insert(year: number, rows: number): Promise<void> {
   await stores.clickhouse.command(
     `INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at)
-     SELECT generateUUIDv4(), 1, 'e', 'd', concat('{"$browser":"b', toString(number % 3), '","$lib":', toString(number),
-       '.5,"utm_source":null}'), toDateTime64({at:String}, 6, 'UTC') + number, now64(6) FROM numbers({rows:UInt32})`,
+     SELECT generateUUIDv4(), 1, 'e', 'd', concat('{"$browser":"b', toString(number % 3), '","$os":', toString(number),
+       '.5,"$pathname":null}'), toDateTime64({at:String}, 6, 'UTC') + number, now64(6) FROM numbers({rows:UInt32})`,
     { at: `${year}-05-01 00:00:00`, rows },
   );
 }
