@@ -10,8 +10,9 @@ import type { Breakdown } from "./parts/breakdown.ts";
 import { parseTrees, type QueryExpression, withExpressions } from "./parts/compiled_expressions.ts";
 import type { Entity, PersonsBehind } from "./parts/figure.ts";
 import type { ResultShapes, ResultType } from "./result.ts";
-import type { TextReader } from "./sql/run.ts";
-import type { ShownColumns } from "./sql/shown_columns.ts";
+import { parseText, sqlFault, type TextReader } from "./sql/run.ts";
+import { readShownExpression, type ShownColumns } from "./sql/shown_columns.ts";
+import { isCalledLikeId } from "./sql/shown_lists.ts";
 import type { QueryAnswer, QueryContext } from "./store.ts";
 
 export type QuerySchema = Parameters<typeof checkFields>[0];
@@ -112,8 +113,9 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
         },
         shownColumns: async (reader, confirmed) => {
           if (shownColumns) return await shownColumns(reader, checked, confirmed);
-          if (shownColumns === null || resolved.result !== "table") return null;
-          throw new Fault("invalid_input", listOfRows, { attr });
+          if (shownColumns !== null && resolved.result === "table")
+            throw new Fault("invalid_input", listOfRows, { attr });
+          return await readShownValues(reader, checked, confirmed);
         },
         ...(persons && {
           persons: {
@@ -134,14 +136,42 @@ function filtersWithin({ filters, entities = [] }: CheckedQuery): PropertyFilter
 
 /** The expressions of SQL in its filters, math and breakdown. */
 function listExpressions(checked: CheckedQuery): QueryExpression[] {
-  const { entities, maths = [], breakdown } = checked;
-  if (!entities) return [];
-  const parts = breakdown?.parts.filter(({ type }) => type === "hogql") ?? [];
+  if (!checked.entities) return [];
   return [
     ...expressionsIn(filtersWithin(checked)).map(({ key: text, attr }) => ({ text, attr })),
-    ...maths,
-    ...parts.map(({ property: text, attr }) => ({ text, attr })),
+    ...(checked.maths ?? []),
+    ...listBreakdowns(checked),
   ];
+}
+
+function listBreakdowns({ breakdown }: CheckedQuery): QueryExpression[] {
+  const parts = breakdown?.parts.filter(({ type }) => type === "hogql") ?? [];
+  return parts.map(({ property: text, attr }) => ({ text, attr, isShown: true }));
+}
+
+/**
+ * What a link shows of a query that is no SQL: null where no values or figure of an expression are in the result.
+ * @throws Fault for one that reads what no link shows, and for a breakdown by what is called like an id.
+ */
+async function readShownValues(reader: TextReader, checked: CheckedQuery, confirmed?: ReadonlySet<string>) {
+  for (const { property, type, attr } of checked.breakdown?.parts ?? [])
+    if (type === "event" && isCalledLikeId([property]))
+      throw new Fault(
+        "invalid_input",
+        `"${property}" is called like an id or an address, which no link shows.`,
+        { attr },
+      );
+  const properties = new Set<string>();
+  for (const { text, attr, isAggregate, isShown } of [...(checked.maths ?? []), ...listBreakdowns(checked)]) {
+    if (!isAggregate && !isShown) continue;
+    const tree = await parseText(reader, text, "expression", attr);
+    try {
+      for (const name of readShownExpression(tree, confirmed)) properties.add(name);
+    } catch (thrown) {
+      throw sqlFault(thrown, attr, text);
+    }
+  }
+  return properties.size > 0 ? { names: [], areFigures: [], properties } : null;
 }
 
 /** @throws Fault for what has no fields. */

@@ -47,11 +47,11 @@ export function openSharedResults(options: ResultOptions) {
   const read = openComputedBoards(options);
   const { foundAgeMsMax: ageMsMax, foundMax: sizeMax } = sharingLimits;
   // Results that are cached for longer are counted by the memory.
-  const recent = openRecent<number, ShownBoard | undefined>(clock, { ageMsMax, sizeMax });
+  const recent = openRecent<string, ShownBoard | undefined>(clock, { ageMsMax, sizeMax });
   return {
     /** Undefined when the shared thing is deleted. All requests within foundAgeMsMax get the same answer. */
     show: (link: SharedLink) =>
-      recent(link.id, async () => {
+      recent(JSON.stringify([link.id, link.shown_properties]), async () => {
         const content = await reader.current(link);
         const computed = content && (await read(link, content));
         return computed && content && { ...computed, content };

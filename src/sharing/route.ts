@@ -76,8 +76,10 @@ export function sharedRoutes({ links, secrets, guard, recording, page, ...option
         if (shell) return await shell;
         const link = present(await links.open(params.token, request));
         rate.count(String(link.id));
-        if (link.kind === "recording") return await recording(link);
-        return await shownBoard(link, request);
+        const shown = await (link.kind === "recording" ? recording(link) : shownBoard(link, request));
+        // It may have ended, or got a password, while its results were computed.
+        present(await links.open(params.token, request));
+        return shown;
       },
       hidden,
     )

@@ -113,3 +113,44 @@ test("more properties than a link may show are refused", async () => {
   expect((await api("PATCH", path, { shown_properties: names })).status).toBe(400);
   expect((await api("PATCH", path, { shown_properties: ["x".repeat(401)] })).status).toBe(400);
 });
+
+test("other kinds show no values of SQL that were not confirmed, nor what is called like an id", async () => {
+  const series = [{ kind: "EventsNode", event: "paid" }];
+  const trend = (breakdownFilter: object) => ({ kind: "TrendsQuery", series, breakdownFilter });
+  const queries: [query: object, reason: string][] = [
+    [trend({ breakdown_type: "hogql", breakdown: "distinct_id" }), '"distinct_id" is not shown'],
+    [
+      trend({ breakdown_type: "hogql", breakdown: "lower(properties.plan)" }),
+      '"properties.plan" was not confirmed',
+    ],
+    [trend({ breakdown: "email" }), "is called like an id"],
+    [
+      {
+        kind: "TrendsQuery",
+        series: [{ ...series[0], math: "hogql", math_hogql: "max(toInt(properties.phone))" }],
+      },
+      "is called like an id",
+    ],
+    [
+      {
+        kind: "PathsQuery",
+        pathsFilter: { includeEventTypes: ["hogql"], pathsHogQLExpression: "toString(person_id)" },
+      },
+      '"person_id" is not shown',
+    ],
+  ];
+  for (const [query, reason] of queries) {
+    const { body: saved } = await api("POST", "insights/", { name: "other", query });
+    const path = `insights/${String(saved["id"])}/sharing/`;
+    const refused = await api("PATCH", path, { enabled: true });
+    expect([refused.status, refused.body["attr"]]).toEqual([400, "enabled"]);
+    expect(String(refused.body["detail"])).toContain(reason);
+  }
+  const { body: saved } = await api("POST", "insights/", {
+    name: "plans",
+    query: trend({ breakdown: "plan" }),
+  });
+  expect((await api("PATCH", `insights/${String(saved["id"])}/sharing/`, { enabled: true })).status).toBe(
+    200,
+  );
+});

@@ -59,6 +59,8 @@ export class PropertyColumns {
     source: Uint8Array,
     { value, end }: { value: number; end: number },
   ): boolean {
+    // A key that comes twice, which the scan should have met.
+    if (this.#columns[column]!.nulls.length > rowNumber) return false;
     const first = source[value];
     if (first === 0x6e) return true;
     const isText = first === 0x22;

@@ -20,6 +20,8 @@ export interface QueryExpression {
   attr: string;
   /** Whether it is one number of many events, not a value of each. */
   isAggregate?: boolean;
+  /** Whether its values are in the result. */
+  isShown?: boolean;
 }
 
 /** Columns of stored events that statements of queries read. */

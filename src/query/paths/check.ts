@@ -20,7 +20,7 @@ export function checkPaths(query: PathsQuery, attr: string) {
   const nameSql = expression || rules.length > 0 ? stepName(filter, expression || "event", rules) : undefined;
   // The expression is read alone first: what is wrong in it is not a fault of the text around it.
   const maths = [
-    ...(expression ? [{ text: expression, attr: `${at}__pathsHogQLExpression` }] : []),
+    ...(expression ? [{ text: expression, attr: `${at}__pathsHogQLExpression`, isShown: true }] : []),
     ...(nameSql === undefined ? [] : [{ text: nameSql, attr: `${at}__localPathCleaningFilters` }]),
   ];
   return { ...checkFilters(query, attr), maths, nameSql };

@@ -1,12 +1,12 @@
-// Which columns of a query in SQL a link may show: figures of listed aggregates, and keys of groups that are rounded
-// moments or properties confirmed by name. What is not listed is hidden, and so is all that is computed from it.
+// Which columns of a query in SQL a link may show: of one SELECT, figures of listed aggregates, and keys of groups that
+// are rounded moments or properties confirmed by name. What is not listed is hidden, and so is all that reads it, in
+// conditions as well, but for counts of it.
 
 import { wordsIn } from "../../core/words.ts";
 import { isAggregated } from "./compile/lists/aggregates.ts";
-import { sqlTables } from "./compile/lists/tables.ts";
 import { SqlProblem } from "./compile/value.ts";
 import * as lists from "./shown_lists.ts";
-import type { AnySelect, CallNode, CommonTable, ExpressionNode, SelectQuery, SelectTree } from "./tree.ts";
+import type { AnySelect, CallNode, ExpressionNode, SelectQuery, SelectTree } from "./tree.ts";
 
 /** What a value is made of, each more than those before it. */
 const kinds = ["constant", "figure", "moment", "property", "measure", "time"] as const;
@@ -31,14 +31,27 @@ export interface ShownColumns {
 export function readShownColumns(tree: SelectTree, confirmed?: ReadonlySet<string>): ShownColumns {
   if (tree.node === "Placeholder") throw new SqlProblem("A link shows a SELECT.", tree);
   const reader = new Reader(confirmed);
-  const { columns, rows } = reader.select(tree, new Map());
-  const hidden = rows ?? columns.map(findHidden).find(Boolean);
+  const columns = reader.select(tree);
+  const hidden = columns.map(findHidden).find(Boolean);
   if (hidden) throw hidden;
   return {
     names: columns.map(({ name }) => name),
     areFigures: columns.map(({ shown }) => shown === "figure"),
     properties: reader.properties,
   };
+}
+
+/**
+ * The properties that an expression of events names, which another kind of query shows values or a figure of.
+ * @throws SqlProblem with the reason for which it is not shown.
+ */
+export function readShownExpression(
+  tree: ExpressionNode,
+  confirmed?: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const reader = new Reader(confirmed);
+  reader.expression(tree);
+  return reader.properties;
 }
 
 /** Kinds that are no column of a link. */
@@ -54,89 +67,68 @@ interface Column {
   node: ExpressionNode;
 }
 
-interface Rows {
-  columns: Column[];
-  /** Why its rows are not groups of keys that may be shown. */
-  rows: SqlProblem | undefined;
-}
-
-type CommonTables = ReadonlyMap<string, { node: CommonTable; tables: CommonTables }>;
-
-interface Source extends Pick<Rows, "rows"> {
-  /** The table's name, and the value of a path below it; undefined where it has no such column. */
-  table?: string | undefined;
-  column(path: readonly string[], node: ExpressionNode): Shown | undefined;
-}
-
-interface Scope extends Source {
-  tables: CommonTables;
-  aliases: Map<string, Shown>;
-}
-
-const isSelect = (node: ExpressionNode | { node: string }): node is AnySelect =>
-  node.node === "SelectQuery" || node.node === "SelectSetQuery";
-
-/** Values that are followed: a WITH may name another twice, and so on. */
-const stepsMax = 20_000;
-
 class Reader {
   readonly properties = new Set<string>();
   readonly #confirmed: ReadonlySet<string> | undefined;
-  #steps = 0;
+  #table: "events" | "sessions" | undefined;
+  /** How the query calls its table. */
+  #tableName = "";
+  readonly #aliases = new Map<string, Shown>();
 
   constructor(confirmed: ReadonlySet<string> | undefined) {
     this.#confirmed = confirmed;
   }
 
-  select(node: AnySelect, outer: CommonTables): Rows {
+  /** @throws SqlProblem with the reason for which the query is not shown. */
+  select(node: AnySelect): Column[] {
     if (node.node === "SelectSetQuery") throw new SqlProblem("A link shows one SELECT, without UNION.", node);
     refuseUnfollowed(node);
-    const tables = withCommonTables(node, outer);
-    const scope: Scope = { ...this.#from(node, tables), tables, aliases: new Map() };
+    this.#from(node.select_from);
     const columns = node.select.map((item): Column => {
       const inner = item.node === "Alias" ? item.expr : item;
-      const shown = this.#value(inner, scope);
-      if (item.node === "Alias") scope.aliases.set(item.alias, shown);
+      const shown = this.#value(inner);
+      if (item.node === "Alias") this.#aliases.set(item.alias, shown);
       return { name: item.node === "Alias" ? item.alias : readNames(inner)?.at(-1), shown, node: inner };
     });
     const groups = node.group_by?.length ? node.group_by : undefined;
     const isGrouped = groups !== undefined || node.distinct || node.group_by_mode === "all";
-    if (!isGrouped)
-      return { columns, rows: isAggregated([node.select, node.having]) ? undefined : scope.rows };
+    if (!isGrouped && node.select_from && !isAggregated([node.select, node.having]))
+      throw new SqlProblem(
+        "A link shows no list of events or sessions: group them, or count.",
+        node.select_from,
+      );
     const keys = groups?.map((item) => {
       const column = item.node === "Constant" ? columns[Number(item.value) - 1] : undefined;
-      return column ?? { shown: this.#value(item, scope), node: item };
+      return column ?? { shown: this.#value(item), node: item };
     });
-    return { columns, rows: (keys ?? columns).map(findHidden).find(Boolean) };
+    const hidden = keys?.map(findHidden).find(Boolean);
+    if (hidden) throw hidden;
+    const { select: _, select_from: _from, group_by: _keys, ...conditions } = node;
+    this.#refuseHidden(conditions);
+    return columns;
   }
 
-  #from({ select_from: from }: SelectQuery, tables: CommonTables): Source {
-    if (!from) return { column: () => undefined, rows: undefined };
+  /** A value of each event, or a figure of them, outside of a SELECT. @throws SqlProblem when it is hidden. */
+  expression(node: ExpressionNode): void {
+    refuseUnfollowed(node);
+    this.#table = "events";
+    const hidden = findHidden({ shown: this.#value(node), node });
+    if (hidden) throw hidden;
+  }
+
+  #from(from: SelectQuery["select_from"]): void {
+    if (!from) return;
     const { table, alias } = from;
     if (from.next_join || from.table_args || !table)
       throw new SqlProblem("A link shows a query of one table, without a JOIN.", from);
     const name = table.node === "Field" ? table.chain.join(".") : "";
-    const common = tables.get(name);
-    const inner = common?.node.expr ?? table;
-    if (isSelect(inner)) {
-      const { columns, rows } = this.select(inner, common?.tables ?? tables);
-      const column = ([name, ...rest]: readonly string[], node: ExpressionNode) => {
-        const found = columns.find((item) => item.name === name);
-        if (found) return rest.length > 0 ? hide(node) : found.shown;
-        // The engine may know one without an alias by its text.
-        return columns.every((item) => item.name !== undefined) ? undefined : hide(node);
-      };
-      return { table: alias ?? common?.node.name, column, rows };
-    }
-    if (common || (name !== "events" && name !== "sessions"))
-      throw new SqlProblem("A link shows queries of the tables events and sessions.", table);
-    const rows = new SqlProblem("A link shows no list of events or sessions: group them, or count.", from);
-    const { columns, joins = {} } = sqlTables[name]!;
-    const column: Scope["column"] = (path, node) =>
-      Object.hasOwn(columns, path[0]!) || Object.hasOwn(joins, path[0]!)
-        ? this.#column(name, path, node)
-        : undefined;
-    return { table: alias ?? name, column, rows };
+    if (name !== "events" && name !== "sessions")
+      throw new SqlProblem(
+        "A link shows queries of the tables events and sessions, without SELECTs inside.",
+        table,
+      );
+    this.#table = name;
+    this.#tableName = alias ?? name;
   }
 
   #column(table: string, [first = "", ...rest]: readonly string[], node: ExpressionNode): Shown {
@@ -158,79 +150,105 @@ class Reader {
     return new SqlProblem(`"${name}" was not confirmed for this link.`, node);
   }
 
-  #value(node: ExpressionNode, scope: Scope): Shown {
-    if (this.#steps++ > stepsMax) throw new SqlProblem("This query is too long for a link.", node);
-    const inner = (item: ExpressionNode): Shown => this.#value(item, scope);
+  #value(node: ExpressionNode): Shown {
+    const combine = (items: readonly ExpressionNode[]): Shown =>
+      withoutTime(widest(items.map((item) => this.#value(item))), node);
     switch (node.node) {
       case "Constant":
         return typeof node.value === "number" || node.value_type === "number" ? "figure" : "constant";
       case "Field":
       case "ArrayAccess": {
         const path = readNames(node);
-        return path ? this.#field(path, node, scope) : hide(node);
+        return path ? this.#field(path, node) : hide(node);
       }
       case "ArithmeticOperation": {
         const sides = [node.left, node.right];
         const moment = sides.find((item) => !isInterval(item));
-        if (sides.some(isInterval)) return moment ? inner(moment) : hide(node);
-        return widest(sides.map(inner));
+        if (sides.some(isInterval)) return moment ? this.#value(moment) : hide(node);
+        return combine(sides);
       }
       case "CompareOperation": {
         const { right } = node;
-        const others = right.node === "Tuple" || right.node === "Array" ? right.exprs : [right];
-        return widest([node.left, ...others].map(inner));
+        return combine([
+          node.left,
+          ...(right.node === "Tuple" || right.node === "Array" ? right.exprs : [right]),
+        ]);
       }
       case "And":
       case "Or":
-        return widest(node.exprs.map(inner));
+        return combine(node.exprs);
       case "Not":
-        return inner(node.expr);
+        return this.#value(node.expr);
       case "Call":
-        return this.#call(node, scope);
+        return this.#call(node);
       default:
         return hide(node);
     }
   }
 
-  #field([first = "", ...rest]: readonly string[], node: ExpressionNode, scope: Scope): Shown {
-    if (rest.length > 0 && first === scope.table) return scope.column(rest, node) ?? hide(node);
-    const alias = scope.aliases.get(first);
+  #field([first = "", ...rest]: readonly string[], node: ExpressionNode): Shown {
+    if (this.#table && rest.length > 0 && first === this.#tableName)
+      return this.#column(this.#table, rest, node);
+    const alias = this.#aliases.get(first);
     if (alias) return rest.length > 0 ? hide(node) : alias;
-    const column = scope.column([first, ...rest], node);
-    if (column) return column;
-    const common = scope.tables.get(first);
-    if (common?.node.cte_type !== "column" || rest.length > 0) return hide(node);
-    return this.#value(common.node.expr, { ...scope, tables: common.tables });
+    return this.#table ? this.#column(this.#table, [first, ...rest], node) : hide(node);
   }
 
-  #call(node: CallNode, scope: Scope): Shown {
+  #call(node: CallNode): Shown {
     const name = node.name.toLowerCase();
     const base = name.replace(/if$/, "");
     const { args } = node;
-    if (lists.counts.has(name) || lists.counts.has(base)) return "figure";
-    const shown = (items: readonly ExpressionNode[]) => widest(items.map((item) => this.#value(item, scope)));
+    if (lists.counts.has(name) || lists.counts.has(base)) {
+      this.#refuseHiddenCount(node, !lists.counts.has(name));
+      return "figure";
+    }
     if (lists.figures.has(name) || lists.figures.has(base)) {
-      const value = args[0] ? this.#value(args[0], scope) : hide(node);
-      if (value instanceof SqlProblem || node.params?.some((item) => item.node !== "Constant"))
-        return value instanceof SqlProblem ? value : hide(node);
-      const isMoment = value === "time" || value === "moment";
-      if (!isMoment) return "figure";
+      const value = args[0] ? this.#value(args[0]) : hide(node);
+      if (value instanceof SqlProblem) return value;
+      if (node.params?.some((item) => item.node !== "Constant")) return hide(node);
+      this.#refuseHidden([args.slice(1), node.filter_expr, node.order_by]);
+      if (value !== "time" && value !== "moment") return "figure";
       return base === "min" || base === "max" ? "time" : hide(node);
     }
-    const parts = args.filter((item) => item.node !== "Constant" && !isInterval(item));
+    const values = args.filter((item) => item.node !== "Constant" && !isInterval(item));
+    const value = widest(values.map((item) => this.#value(item)));
     if (lists.moments.has(name)) {
       const [unit] = args;
       const isFine =
         lists.byUnit.has(name) && !(unit?.node === "Constant" && lists.coarseUnits.has(String(unit.value)));
-      const value = shown(parts);
-      if (parts.length !== 1 || isFine || (value === "time" && lists.ofRounded.has(name))) return hide(node);
+      if (value instanceof SqlProblem) return value;
+      if (values.length !== 1 || isFine || value === "measure" || value === "figure") return hide(node);
       return value === "time" ? "moment" : value;
     }
     if (lists.nows.has(name)) return "moment";
-    if (lists.distances.has(name)) return shown(parts) === "time" ? "measure" : shown(parts);
-    if (lists.functions.has(name)) return shown(args);
+    if (lists.functions.has(name)) return lists.sameMoment.has(name) ? value : withoutTime(value, node);
     return new SqlProblem(`${node.name}() is not among the figures and functions that a link shows.`, node);
   }
+
+  /** A hidden column may be counted as it is; within anything else it could be read bit by bit. */
+  #refuseHiddenCount({ args, params, filter_expr, order_by }: CallNode, hasCondition: boolean): void {
+    const counted = hasCondition ? args.slice(0, -1) : args;
+    const others = counted.filter((item) => item.node !== "Field" && readNames(item) === undefined);
+    this.#refuseHidden([others, hasCondition ? args.at(-1) : [], params, filter_expr, order_by]);
+  }
+
+  /** @throws SqlProblem for what reads anything hidden, however deep. */
+  #refuseHidden(value: unknown): void {
+    if (Array.isArray(value)) return value.forEach((item) => this.#refuseHidden(item));
+    if (typeof value !== "object" || value === null) return;
+    const node = value as ExpressionNode;
+    if (node.node === "Call" && lists.counts.has(node.name.toLowerCase().replace(/if$/, "")))
+      return this.#refuseHiddenCount(node, !lists.counts.has(node.name.toLowerCase()));
+    const path = readNames(node);
+    const shown = path ? this.#field(path, node) : node.node === "Field" ? hide(node) : undefined;
+    if (shown instanceof SqlProblem) throw shown;
+    if (!path) Object.values(value).forEach((item) => this.#refuseHidden(item));
+  }
+}
+
+/** A moment as it is, within a calculation, is hidden: what rounds it afterwards may round nothing. */
+function withoutTime(shown: Shown, node: ExpressionNode): Shown {
+  return shown === "time" ? hide(node) : shown;
 }
 
 /** The widest kind of a value that is computed from these; hidden if one of them is. */
@@ -251,12 +269,6 @@ function findHidden({ shown, node }: Omit<Column, "name">): SqlProblem | undefin
   return reason === undefined ? undefined : new SqlProblem(reason, node);
 }
 
-function withCommonTables(node: SelectQuery, outer: CommonTables): CommonTables {
-  const tables = new Map(outer);
-  for (const item of node.ctes ?? []) tables.set(item.name, { node: item, tables: new Map(tables) });
-  return tables;
-}
-
 /** `a.b`, `a['b']`; undefined for anything else, and a star. */
 function readNames(node: ExpressionNode): readonly string[] | undefined {
   if (node.node === "Field") return node.chain.includes("*") ? undefined : node.chain;
@@ -275,22 +287,25 @@ function isInterval(node: ExpressionNode): boolean {
 }
 
 const rowMakers: ReadonlySet<string> = new Set(wordsIn("arrayjoin untuple"));
+const selects: ReadonlySet<string> = new Set(wordsIn("SelectQuery SelectSetQuery"));
 
 /**
- * What gives a name or a row within an expression, and is not followed.
+ * What gives a name or a row within an expression, or is a SELECT of its own, and is not followed.
  * @throws SqlProblem
  */
-function refuseUnfollowed(select: SelectQuery): void {
-  if (select.array_join_list?.length) throw new SqlProblem("A link shows no ARRAY JOIN.", select);
+function refuseUnfollowed(tree: SelectQuery | ExpressionNode): void {
   const walk = (value: unknown): void => {
     if (Array.isArray(value)) return value.forEach(walk);
     if (typeof value !== "object" || value === null) return;
     const node = value as ExpressionNode;
-    if (isSelect(node)) return;
+    if (selects.has(node.node)) throw new SqlProblem("A link shows one SELECT, without others inside.", node);
     if (node.node === "Alias") throw new SqlProblem("For a link, a name stands behind a whole column.", node);
     if (node.node === "Call" && rowMakers.has(node.name.toLowerCase())) throw hide(node);
     Object.values(value).forEach(walk);
   };
-  const { select: items, select_from: _, ...rest } = select;
-  walk([...items.map((item) => (item.node === "Alias" ? item.expr : item)), rest]);
+  if (tree.node !== "SelectQuery") return walk(tree);
+  if (tree.array_join_list?.length) throw new SqlProblem("A link shows no ARRAY JOIN.", tree);
+  if (tree.ctes?.length) throw new SqlProblem("A link shows one SELECT, without WITH.", tree);
+  const { select: items, select_from: _, ...rest } = tree;
+  walk([...items.map((item) => (item.node === "Alias" ? item.expr : item)), Object.values(rest)]);
 }

@@ -18,12 +18,11 @@ export const moments = listed(`
   todate tostartofminute tostartoffiveminutes tostartoftenminutes tostartoffifteenminutes tostartofhour tostartofday
   tostartofweek tomonday tostartofmonth tostartofquarter tostartofyear tostartofisoyear tostartofinterval datetrunc
   date_trunc toyear toquarter tomonth toweek toisoweek toyearweek toyyyymm toyyyymmdd todayofyear todayofmonth
-  todayofweek tohour year quarter month day hour dayofweek dayofmonth dayofyear monthname formatdatetime
+  todayofweek tohour year quarter month day hour dayofweek dayofmonth dayofyear monthname
 `);
-/** Those of them that show as much of a moment as there is. */
-export const ofRounded = listed("formatdatetime");
 export const nows = listed("now today yesterday");
-export const distances = listed("datediff date_diff age");
+/** Functions that leave a moment what it is. */
+export const sameMoment = listed("totimezone todatetime");
 /** Functions whose first argument is a unit of time, and the units that are coarse enough for a key. */
 export const byUnit = listed("datetrunc date_trunc");
 export const coarseUnits = listed("minute hour day week month quarter year");
@@ -35,7 +34,7 @@ export const functions = listed(`
   round floor ceil ceiling abs intdiv divide multiply plus minus modulo greatest least if multiif ifnull coalesce nullif
   isnull isnotnull toint tofloat tointorzero tofloatorzero todecimal totimezone todatetime equals notequals less greater
   lessorequals greaterorequals and or not lower upper trim concat substring tostring domain domainwithoutwww path
-  cutquerystring empty notempty
+  cutquerystring empty notempty formatdatetime
 `);
 
 /** Columns with a moment, of events and of sessions. */

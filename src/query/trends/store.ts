@@ -192,10 +192,14 @@ function selectRows(draft: Draft, { series, filters, span }: TrendScope, breakdo
   const isMatching = math === "first_matching_event_for_user";
   const candidateText = draft.entityCondition(isMatching ? all : { event: series.event, filters: [] });
   const firstText = isMatching ? "1" : draft.filterCondition(all.filters);
+  // Each column is kept for every person: only those that the query names.
+  const said = JSON.stringify([all, breakdown]);
+  const isSaid = (name: string) =>
+    said.includes(name) || (name === "$session_id" && said.includes("session"));
   const columnNames = [
     "timestamp",
     "properties",
-    ...propertyColumns.map(quoteName),
+    ...propertyColumns.filter(isSaid).map(quoteName),
     "group_types",
     "group_keys",
     ...(draft.expressions?.columns ?? []),

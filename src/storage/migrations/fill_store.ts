@@ -35,9 +35,12 @@ export async function startFill({ command, tables }: ClickHouse, partition: stri
 /** How many parts the engine still has to fill, and why it failed the last time; "" where it did not. */
 export async function readFill(clickhouse: ClickHouse): Promise<{ parts: number; failure: string }> {
   const [row] = await clickhouse.query<{ parts: string; failure: string }>(
-    `SELECT sum(parts_to_do) AS parts, max(latest_fail_reason) AS failure
-     FROM ${clickhouse.tables.system("mutations")}
-     WHERE ${ofEvents} AND NOT is_done AND command LIKE '%MATERIALIZE COLUMN%'`,
+    // Each command of a statement is a row.
+    `SELECT sum(left) AS parts, max(reason) AS failure FROM (
+       SELECT max(parts_to_do) AS left, max(latest_fail_reason) AS reason
+       FROM ${clickhouse.tables.system("mutations")}
+       WHERE ${ofEvents} AND NOT is_done AND command LIKE '%MATERIALIZE COLUMN%'
+       GROUP BY mutation_id)`,
   );
   return { parts: Number(row?.parts ?? 0), failure: row?.failure ?? "" };
 }

@@ -101,6 +101,9 @@ test("a block lacks the column of a value that only the engine reads, and no oth
   ]);
   const without = propertyColumns.filter((name) => name !== "$os" && name !== "$device_type");
   expect(columnsOf('{"$os":1.5,"$device_type":["x"],"$browser":"web"}')).toEqual(without);
+  // Scans let no key pass twice; if one did, the block would still be sound.
+  const withoutBrowser = propertyColumns.filter((name) => name !== "$browser");
+  expect(columnsOf('{"$browser":"a","$browser":"b"}')).toEqual(withoutBrowser);
 });
 
 test("any objects of these properties are read alike from text and columns", async () => {

@@ -2,7 +2,7 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { SqlProblem } from "../../../src/query/sql/compile/compile.ts";
-import { readShownColumns } from "../../../src/query/sql/shown_columns.ts";
+import { readShownColumns, readShownExpression } from "../../../src/query/sql/shown_columns.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { openTestParser } from "../../support/sql_parser.ts";
 
@@ -23,9 +23,9 @@ async function read(text: string, isAsking = false) {
 
 const shown = [
   "select count() from events",
-  "select count(), uniq(person_id), count(distinct distinct_id), countIf(properties.email = 'a') from events",
+  "select count(), count(*), uniq(person_id), count(distinct distinct_id), countIf(properties.plan = 'a') from events",
   "select toStartOfWeek(timestamp) as week, sum(toFloat(properties.amount)) as revenue from events group by week",
-  "select toStartOfWeek(timestamp) as week, uniq(person_id) from events where distinct_id != 'a' group by 1 order by 1",
+  "select toStartOfWeek(timestamp) as week, uniq(person_id) from events where properties.plan != 'a' group by 1 order by 1",
   "select toStartOfInterval(timestamp, interval 5 minute) as t, count() from events group by all",
   "select date_trunc('hour', timestamp) as t, avg(properties.amount) from events group by t having count() > 1",
   "select event, properties.plan, round(100 * countIf(event = 'a') / count(), 1) from events group by event, properties.plan",
@@ -35,12 +35,8 @@ const shown = [
   "select session.$channel_type as channel, avg(session.$session_duration) from events group by channel",
   "select toDate($start_timestamp) as day, avg($pageview_count), max($session_duration) from sessions group by day",
   "select distinct toDate(timestamp), properties.plan from events",
-  "select day, visitors / 2 from (select toDate(timestamp) as day, uniq(person_id) as visitors from events group by day)",
-  "select n, count() from (select person_id, count() as n from events group by person_id) group by n",
-  "select toDate(first) as day, count() from (select min(timestamp) as first from events group by person_id) group by day",
-  "select avg(dateDiff('hour', first, last)) from (select min(timestamp) as first, max(timestamp) as last from events group by distinct_id)",
-  "with toDate(timestamp) as day select day, count() from events group by day",
-  "with daily as (select toDate(timestamp) as day, count() as n from events group by day) select avg(n), max(n) from daily",
+  "select toDate(min(timestamp)) as first, count() from events having count(distinct person_id) > 5",
+  "select toYear(toTimeZone(timestamp, 'UTC') + interval 1 day) as year, count() from events group by year",
   "select case when properties.plan = 'a' then 'A' else 'B' end as plan, count() from events group by plan",
 ];
 
@@ -63,15 +59,18 @@ const hidden: [text: string, reason: string][] = [
   // Lists.
   ["select toDate(timestamp), properties.plan from events", "no list of events"],
   ["select * from events", "no list of events"],
-  ["select count(), * from (select distinct_id from events)", "computed so"],
+  ["select count(), * from (select distinct_id from events)", "without SELECTs inside"],
   ["select columns('id') from events", "no list of events"],
   ["select toDate(timestamp), count() over () from events group by 1", "computed so"],
   // Rows by a hidden key.
   ["select count() from events group by distinct_id", '"distinct_id"'],
   ["select distinct_id as plan, 1 + count() as n from events group by plan", '"distinct_id"'],
-  ["select n from (select distinct_id as d, count() as n from events group by d)", '"distinct_id"'],
-  ["select n from (select distinct_id, count() as n from events group by all)", '"distinct_id"'],
-  ["select n from (select distinct count() as n, person_id from events group by person_id)", '"person_id"'],
+  ["select n from (select distinct_id as d, count() as n from events group by d)", "without SELECTs inside"],
+  ["select n from (select distinct_id, count() as n from events group by all)", "without SELECTs inside"],
+  [
+    "select n from (select distinct count() as n, person_id from events group by person_id)",
+    "without SELECTs inside",
+  ],
   ["select count() from events group by toDate(timestamp), lower(distinct_id)", '"distinct_id"'],
   ["select count() from events group by timestamp", "rounded"],
   [
@@ -107,8 +106,8 @@ const hidden: [text: string, reason: string][] = [
   ["select (count(), any(distinct_id)) from events", "computed so"],
   ["select [any(distinct_id)] from events", "computed so"],
   ["select case when count() > 1 then any(distinct_id) else '' end from events", "any()"],
-  ["select (select any(distinct_id) from events)", "computed so"],
-  ["select count() + (select max(toInt(distinct_id)) from events) from events", "computed so"],
+  ["select (select any(distinct_id) from events)", "without others inside"],
+  ["select count() + (select max(toInt(distinct_id)) from events) from events", "without others inside"],
   ["select 'bob@example.com', count() from events", "no texts of the query"],
   ["select {variables.x}, count() from events", "computed so"],
   // Moments that are not rounded, and those of a person.
@@ -116,7 +115,7 @@ const hidden: [text: string, reason: string][] = [
   ["select toStartOfSecond(timestamp) as t, count() from events group by t", "toStartOfSecond()"],
   [
     "select toStartOfInterval(timestamp, interval 1 second) as t, count() from events group by t",
-    "computed so",
+    "toIntervalSecond()",
   ],
   ["select date_trunc('second', timestamp) as t, count() from events group by t", "computed so"],
   ["select date_trunc(properties.plan, timestamp) as t, count() from events group by t", "computed so"],
@@ -148,23 +147,23 @@ const hidden: [text: string, reason: string][] = [
     '"distinct_id"',
   ],
   ["select count(distinct_id as plan), plan from events group by plan", "behind a whole column"],
-  ["select plan from (select distinct_id as plan from events group by plan)", '"distinct_id"'],
+  ["select plan from (select distinct_id as plan from events group by plan)", "without SELECTs inside"],
   [
     "select properties.plan, count() from (select distinct_id as properties from events) group by 1",
-    '"properties.plan"',
+    "without SELECTs inside",
   ],
-  ["with distinct_id as day select day, count() from events group by day", '"distinct_id"'],
+  ["with distinct_id as day select day, count() from events group by day", "without WITH"],
   [
     "with x as (select distinct_id as plan from events) select plan, count() from x group by plan",
-    '"distinct_id"',
+    "without WITH",
   ],
   [
     "with events as (select distinct_id as event from events) select event, count() from events group by event",
-    '"distinct_id"',
+    "without WITH",
   ],
   [
     "with toDate(now()) as `any(distinct_id)` select `any(distinct_id)` from (select any(distinct_id) from events)",
-    "any(distinct_id)",
+    "without WITH",
   ],
   ["select id, count() from events as distinct_id group by id", '"id"'],
   // Rows that count a value.
@@ -175,6 +174,54 @@ const hidden: [text: string, reason: string][] = [
   ["select count() from persons", "tables events and sessions"],
   ["select type, count() from ingestion_warnings group by type", "tables events and sessions"],
   ["select start_url, count() from session_recordings group by 1", "tables events and sessions"],
+  // Conditions and counts that read what is hidden, bit by bit.
+  ["select countIf(properties.email = 'a') from events", "is called like"],
+  ["select countIf(properties.salary > 100000) from events", '"properties.salary" was not confirmed'],
+  ["select count() from events where distinct_id = 'bob'", '"distinct_id"'],
+  [
+    "select count() from events where not (properties.plan = 'a' and startsWith(distinct_id, 'b'))",
+    '"distinct_id"',
+  ],
+  ["select count() from events prewhere person_id = 'a'", '"person_id"'],
+  ["select event, count() from events group by event having max(distinct_id) > 'm'", '"distinct_id"'],
+  ["select event, count() from events group by event having countIf(distinct_id > 'm') > 3", '"distinct_id"'],
+  ["select event, count() from events group by event order by max(distinct_id)", '"distinct_id"'],
+  ["select event, count() from events group by event order by event limit 1 by distinct_id", '"distinct_id"'],
+  ["select count(if(distinct_id > 'm', 1, null)) from events", '"distinct_id"'],
+  ["select uniq(substring(distinct_id, 1, 1)) from events", '"distinct_id"'],
+  ["select uniqIf(person_id, distinct_id > 'm') from events", '"distinct_id"'],
+  ["select sumIf(properties.amount, distinct_id = 'bob') from events", '"distinct_id"'],
+  ["select count() filter (where distinct_id = 'bob') from events", '"distinct_id"'],
+  ["select maxIf(1, bitTest(ascii(substring(distinct_id, 1, 1)), 0)) from events", '"distinct_id"'],
+  // SELECTs inside, whose columns may hide others of their names.
+  [
+    "select distinct_id, count() from (select *, toStartOfHour(timestamp) as distinct_id from events) group by distinct_id",
+    "without SELECTs inside",
+  ],
+  [
+    "select n, count() from (select count() as n from events group by person_id) group by n",
+    "without SELECTs",
+  ],
+  [
+    "select count() from events where distinct_id in (select distinct_id from events)",
+    "without others inside",
+  ],
+  ["with toDate(timestamp) as day select day, count() from events group by day", "without WITH"],
+  // Moments that are calculated with before they are rounded.
+  [
+    "select toStartOfMinute(toDateTime((toInt(timestamp) - 1700000000) * 60)) as t, count() from events group by t",
+    "computed so",
+  ],
+  [
+    "select toDate(concat('2026-01-0', substring(toString(timestamp), 18, 1))) as t, count() from events group by t",
+    "computed so",
+  ],
+  [
+    "select toYear(if(1 = 1, toDateTime($session_duration * 60), $start_timestamp)) as t, count() from sessions group by t",
+    "computed so",
+  ],
+  ["select max(dateDiff('millisecond', toDateTime('2026-01-01'), timestamp)) from events", "dateDiff()"],
+  ["select formatDateTime(timestamp, '%S') as t, count() from events group by t", "computed so"],
   // Columns of sets.
   [
     "select toDate(timestamp) as a, count() from events group by a union all select distinct_id, count() from events group by 1",
@@ -197,15 +244,29 @@ test("before anything is confirmed, the properties that a query needs are listed
 });
 
 test("a column is called by its alias or field, never by the query's text", async () => {
-  const text = "select event, count() as n, countIf(distinct_id = 'bob') from events group by event";
+  const text = "select event, count() as n, countIf(event = 'bob') from events group by event";
   expect(await read(text)).toMatchObject({
     names: ["event", "n", undefined],
     areFigures: [false, true, true],
   });
 });
 
-test("a WITH that names another again and again is bounded", async () => {
-  const names = Array.from({ length: 40 }, (_, i) => `a${i}`);
-  const ctes = names.map((name, i) => (i === 0 ? `1 + 1 as a0` : `a${i - 1} + a${i - 1} as ${name}`));
-  expect(await read(`with ${ctes.join(", ")} select a39, count() from events`)).toContain("too long");
+test("expressions of other kinds show what a query in SQL may show", async () => {
+  const readExpression = async (text: string) => {
+    const tree = await parser.parse(text, "expression", 1);
+    try {
+      return [...readShownExpression(tree, confirmed)];
+    } catch (thrown) {
+      return (thrown as Error).message;
+    }
+  };
+  expect(await readExpression("properties.plan")).toEqual(["properties.plan"]);
+  expect(await readExpression("sum(toFloat(properties.amount)) / uniq(person_id)")).toEqual([
+    "properties.amount",
+  ]);
+  expect(await readExpression("toDate(timestamp)")).toEqual([]);
+  expect(await readExpression("distinct_id")).toContain('"distinct_id"');
+  expect(await readExpression("max(toInt(properties.phone))")).toContain("is called like");
+  expect(await readExpression("concat(properties.plan, toString(person_id))")).toContain('"person_id"');
+  expect(await readExpression("(select any(distinct_id) from events)")).toContain("computed so");
 });
