@@ -86,12 +86,17 @@ async function shownIn(card: Locator): Promise<Named[]> {
   });
 }
 
+/** Numbers of tables have separators from ten thousand on: a year has none. */
+const rowsNumber = new Intl.NumberFormat("en", { useGrouping: "min2", maximumFractionDigits: 3 });
+
 /** What an answer that was computed apart must show, in the shape of figuresOf(). */
 export function expectedFigures({ is, shown = is, query, cells }: Body): Named[] {
   const answer = shown();
   const isOfRows = /"(?:ActorsQuery|EventsQuery|SessionsQuery|HogQLQuery)"/.test(JSON.stringify(query));
-  const text = (value: unknown) =>
-    typeof value === "number" && !isOfRows ? numberText(value) : String(value ?? "");
+  const text = (value: unknown) => {
+    if (typeof value !== "number") return String(value ?? "");
+    return isOfRows ? rowsNumber.format(value) : numberText(value);
+  };
   if (!Array.isArray(answer)) {
     return Object.entries(answer as object).map(([name, value]) => [
       name.replace(/^(\d)_(.*) → (\d)_/, "$1. $2 → $3. ").replaceAll(",", " · "),
