@@ -23,8 +23,8 @@ const makeQuery = (clock: Clock) => ({
   item_id: textParameter("Only changes of the thing with this id."),
   item_ids: namesParameter("Only changes of the things with these ids.", 100, { maxLength: 200 }),
   activity: textParameter("Only this activity, e.g. `deleted`."),
-  start_date: momentParameter("Only changes since then.", clock, { end: "end_date" }),
-  end_date: momentParameter("Only changes until then.", clock, { start: "start_date" }),
+  start_date: momentParameter("Only changes since then.", clock),
+  end_date: momentParameter("Only changes until then.", clock, { side: "end", moments: "end" }),
   include_organization_scoped: flagParameter("No effect: the organization has a log of its own."),
   ...numberedPageParameters("Changes"),
 });

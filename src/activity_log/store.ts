@@ -46,7 +46,7 @@ export async function listActivities(
       ${item_id === undefined ? sql`` : sql`AND a.item_id = ${item_id}`}
       ${names === undefined ? sql`` : sql`AND a.item_id = ANY(${[...names]}::text[])`}
       ${start_date === undefined ? sql`` : sql`AND a.created_at >= ${`${start_date}Z`}::text::timestamptz`}
-      ${end_date === undefined ? sql`` : sql`AND a.created_at <= ${`${end_date}Z`}::text::timestamptz`}
+      ${end_date === undefined ? sql`` : sql`AND a.created_at < ${`${end_date}Z`}::text::timestamptz`}
       ${activity === undefined ? sql`` : sql`AND a.activity = ${activity}`}`;
   return await countedPage(sql, {
     columns: sql`

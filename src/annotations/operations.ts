@@ -20,6 +20,9 @@ interface AnnotationParts {
   clock: Clock;
 }
 
+/** Before its result: a day's end, or just after a moment. */
+const untilThen = { side: "end", moments: "end" } as const;
+
 const shownOne = reply("The annotation.", model.annotationModel);
 
 export function annotationRoutes({ gate, ...parts }: AnnotationParts & { gate: Gate }) {
@@ -37,8 +40,8 @@ function listOperations({ sql, clock }: AnnotationParts) {
           "insight",
           "recording",
         ]),
-        date_from: parameter.momentParameter("Only of moments since then.", clock, { end: "date_to" }),
-        date_to: parameter.momentParameter("Only of moments until then.", clock, { start: "date_from" }),
+        date_from: parameter.momentParameter("Only of moments since then.", clock),
+        date_to: parameter.momentParameter("Only of moments until then.", clock, untilThen),
         is_emoji: parameter.flagParameter("true: only emojis; false: only others."),
         dashboard_item: parameter.referenceParameter("Only those of this insight."),
         apply_all: parameter.flagParameter("true: only those of no single insight; false: only others."),
@@ -51,7 +54,7 @@ function listOperations({ sql, clock }: AnnotationParts) {
       replies: { 200: reply("The annotations.", listSchema(model.annotationModel)) },
       answer: async ({ project, query, url }) => {
         const { date_from: from, date_to: to } = query;
-        if (from && to && from > to)
+        if (from && to && from >= to)
           refuseInput("Invalid date range: date_from must be before date_to", "date_from");
         return pageReply(
           url,

@@ -12,15 +12,17 @@ type AnnotationRow = Stored<Annotation, "created_at" | "updated_at"> & { project
 function columns(sql: Postgres) {
   return sql`
     a.id, a.project_id, a.content, ${exactMoment(sql, "a", "date_marker")}, a.creation_type,
-    a.insight_id AS dashboard_item, a.dashboard_id, i.short_id AS insight_short_id, i.name AS insight_name,
+    i.id AS dashboard_item, d.id AS dashboard_id, i.short_id AS insight_short_id, i.name AS insight_name,
     i.derived_name AS insight_derived_name, d.name AS dashboard_name, ${userJson(sql, "u")} AS created_by,
     a.created_at, a.updated_at, a.deleted, a.scope, a.is_emoji`;
 }
 
+/** What an organization's note is about is another project's, and not shown. */
 function source(sql: Postgres, project_id: number) {
   return sql`
     FROM annotations a LEFT JOIN users u ON u.id = a.created_by
-    LEFT JOIN insights i ON i.id = a.insight_id LEFT JOIN dashboards d ON d.id = a.dashboard_id
+    LEFT JOIN insights i ON i.id = a.insight_id AND i.project_id = ${project_id}
+    LEFT JOIN dashboards d ON d.id = a.dashboard_id AND d.project_id = ${project_id}
     WHERE (a.project_id = ${project_id} OR (a.scope = 'organization' AND a.project_id IN (
       SELECT p.id FROM projects p JOIN projects own ON own.organization_id = p.organization_id
       WHERE own.id = ${project_id})))`;
@@ -55,9 +57,9 @@ export async function listAnnotations(
       AND (${scope}::text IS NULL OR a.scope = ${scope === "insight" ? "dashboard_item" : scope})
       AND (${is_emoji}::boolean IS NULL OR a.is_emoji = ${is_emoji})
       AND (${apply_all}::boolean IS NULL OR (a.scope <> 'dashboard_item') = ${apply_all})
-      AND (${dashboard_item}::integer IS NULL OR a.insight_id = ${dashboard_item})
+      AND (${dashboard_item}::integer IS NULL OR i.id = ${dashboard_item})
       AND (${since!}::text IS NULL OR a.date_marker >= ${since!}::text::timestamptz)
-      AND (${until!}::text IS NULL OR a.date_marker <= ${until!}::text::timestamptz)`;
+      AND (${until!}::text IS NULL OR a.date_marker < ${until!}::text::timestamptz)`;
   const { order: name = "-date_marker" } = filter;
   const key = sql(`a.${name.replace("-", "")}`);
   const order = name.startsWith("-") ? sql`${key} DESC NULLS LAST, a.id DESC` : sql`${key}, a.id`;
@@ -91,7 +93,7 @@ export async function createAnnotation(
 
 /**
  * Changes an annotation. One that is not the organization's any more belongs to the project of the request, so that it
- * does not vanish from it.
+ * does not vanish from it; what it was about elsewhere is left there.
  */
 export async function updateAnnotation(
   sql: Postgres,
@@ -99,9 +101,11 @@ export async function updateAnnotation(
   changes: AnnotationUpdate,
 ) {
   const { dashboard_item, recording_id: _, ...others } = changes;
-  const moved = changes.scope !== undefined && changes.scope !== "organization" && { project_id };
+  const own = (column: string) => sql`CASE WHEN project_id = ${project_id} THEN ${sql(column)} END`;
+  const moved = { project_id, insight_id: own("insight_id"), dashboard_id: own("dashboard_id") };
+  const isMoved = changes.scope !== undefined && changes.scope !== "organization";
   const item = dashboard_item !== undefined && { insight_id: dashboard_item };
-  const set = { ...others, ...item, ...moved, updated_at: sql`now()` };
+  const set = { ...(isMoved && moved), ...others, ...item, updated_at: sql`now()` };
   if (Object.keys(changes).length > 0)
     await sql`UPDATE annotations SET ${sql(set as never)} WHERE id = ${id}`;
   return await findAnnotation(sql, project_id, id);

@@ -164,6 +164,30 @@ test("filters choose, pages turn, and what is not declared is refused", async ()
     expect([wrong, (await ask(app, "GET", `${home}/activity_log/?${wrong}`)).status]).toEqual([wrong, 400]);
 });
 
+test("a day that bounds the log is whole, without the next one's midnight, and a moment is itself within", async () => {
+  const { organization_id } = app.bootstrapped!;
+  const now = new Date();
+  const dayOf = (days: number) => new Date(now.getTime() - days * 86_400_000).toISOString().slice(0, 10);
+  const [day, next] = [dayOf(9), dayOf(8)];
+  const moments = [
+    `${dayOf(10)}T23:59:59.999Z`,
+    `${day}T00:00:00Z`,
+    `${day}T23:59:59.999Z`,
+    `${next}T00:00:00Z`,
+  ];
+  for (const [i, moment] of moments.entries())
+    await stores.sql`
+      INSERT INTO activity_log (organization_id, user_id, key_id, request_id, activity, scope, item_id, fields, created_at)
+      VALUES (${organization_id}, 1, 'k', 'r', 'bound', 'Bound', ${String(i)}, '{}', ${moment}::text::timestamptz)`;
+  const list = async (query: string) =>
+    (await listed(`${organization}/activity_log/?activity=bound&${query}`))
+      .map(({ item_id }) => item_id)
+      .toSorted();
+  expect(await list(`start_date=${day}&end_date=${day}`)).toEqual(["1", "2"]);
+  expect(await list(`end_date=${day}`)).toEqual(["0", "1", "2"]);
+  expect(await list(`start_date=${day}T00:00:00Z&end_date=${day}T00:00:00Z`)).toEqual(["1"]);
+});
+
 test("only so many rows are kept, and for so long", async () => {
   const { organization_id } = app.bootstrapped!;
   await stores.sql`

@@ -104,6 +104,47 @@ test("a list is narrowed by scope, text, moments and emoji, the latest moment fi
     expect([query, ...(await wrong(query))]).toEqual([query, 400]);
 });
 
+test("a day that bounds a list is whole, without the next one's midnight, and a moment is itself within", async () => {
+  const moments = ["04T23:59:59.999999", "05T00:00:00", "05T23:59:59.999999", "06T00:00:00"];
+  for (const moment of moments) await make({ content: `bound ${moment}`, date_marker: `2022-03-${moment}Z` });
+  const list = async (query: string) =>
+    (await listContents(`search=bound&order=date_marker&${query}`)).map((text) => String(text).slice(6));
+  expect(await list("date_from=2022-03-05&date_to=2022-03-05")).toEqual(moments.slice(1, 3));
+  expect(await list("date_to=2022-03-05")).toEqual(moments.slice(0, 3));
+  expect(await list("date_from=2022-03-05")).toEqual(moments.slice(1));
+  const midnight = "2022-03-05T00:00:00Z";
+  expect(await list(`date_from=${midnight}&date_to=${midnight}`)).toEqual(moments.slice(1, 2));
+});
+
+test("an organization's annotation shows nothing of the project that it came from", async () => {
+  const { sql } = await storesOf(app);
+  const { organization_id } = app.bootstrapped!;
+  const { id } = await createProject(sql, { organization_id, name: "Third" });
+  const third = `/api/projects/${id}`;
+  const query = { kind: "TrendsQuery", series: [{ event: "$pageview" }] };
+  const { body: insight } = await ask(app, "POST", `${home}/insights/`, { name: "Secret", query });
+  const { body: board } = await ask(app, "POST", `${home}/dashboards/`, { name: "Hidden" });
+  const about = { dashboard_item: insight["id"], dashboard_id: board["id"] };
+  const made = await make({ content: "about it", scope: "organization", ...about });
+  const none = { dashboard_item: null, dashboard_id: null };
+  const noNames = {
+    insight_short_id: null,
+    insight_name: null,
+    insight_derived_name: null,
+    dashboard_name: null,
+  };
+  const path = `annotations/${String(made["id"])}/`;
+  expect((await ask(app, "GET", `${third}/${path}`)).body).toEqual({ ...made, ...none, ...noNames });
+  expect(await listContents(`dashboard_item=${String(insight["id"])}`, third)).toEqual([]);
+  await ask(app, "PATCH", `${home}/${path}`, { scope: "project" });
+  expect((await ask(app, "GET", `${home}/${path}`)).body).toMatchObject(about);
+  await ask(app, "PATCH", `${home}/${path}`, { scope: "organization" });
+  await ask(app, "PATCH", `${third}/${path}`, { scope: "project" });
+  const stored = await sql`
+    SELECT project_id, insight_id AS dashboard_item, dashboard_id FROM annotations WHERE id = ${made["id"] as number}`;
+  expect([...stored]).toEqual([{ project_id: id, ...none }]);
+});
+
 test("the organization's are shown in its other projects, and one that is narrowed there moves there", async () => {
   const { sql } = await storesOf(app);
   const { organization_id } = app.bootstrapped!;

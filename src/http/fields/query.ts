@@ -151,16 +151,18 @@ export function parameter<Value>(
   return { description, schema, read };
 }
 
+type MomentSides = { start?: string; end?: string; side?: DateSide; moments?: DateSide };
+
 /**
  * A moment, a day, or how long ago, as readMoment reads it.
  * @param start the parameter whose end this one is: where both name one day, they mean the whole day.
  * @param end the parameter whose start this one is, likewise.
- * @param side what days mean, also without the other one.
+ * @param side what days mean, also without the other one. @param moments what a time of day means.
  */
 export function momentParameter(
   description: string,
   clock: Clock,
-  { start, end, side = "exact" }: { start?: string; end?: string; side?: DateSide } = {},
+  { start, end, side = "exact", moments = "exact" }: MomentSides = {},
 ): Parameter<string | undefined> {
   const schema: QuerySchema = { anyOf: [{ type: "string", format: "date-time" }, { type: "string" }] };
   const read: Parameter<string | undefined>["read"] = (query, name, project = utc) => {
@@ -169,7 +171,7 @@ export function momentParameter(
     if (text === "" || (text === "all" && start === undefined)) return undefined;
     const zone = { timezone: readStoredZone(project.timezone), weekStart: project.week_start };
     const today = { now: clock.now(), ...zone };
-    const moment = readMoment(query, name, today, text?.includes(":") ? "exact" : side);
+    const moment = readMoment(query, name, today, text?.includes(":") ? moments : side);
     const isDay = text?.trim().length === 10 && query.get(start ?? end ?? "") === text;
     // The bounds are exclusive.
     const bound = isDay ? (start ? endOfDay(moment!) : moment!.subtract({ microseconds: 1 })) : moment;
