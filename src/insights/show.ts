@@ -32,7 +32,7 @@ function toShownResult(answer: Awaited<ReturnType<QueryEngine["answer"]>>): stor
 }
 
 function failedBy(thrown: unknown): store.ShownResult {
-  if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
+  if (!isRefusal(thrown)) throw thrown;
   return failed(thrown.detail);
 }
 
@@ -127,8 +127,12 @@ export async function runWithTotals(
 
 /** A chart whose numbers are refused is shown without them. */
 function withoutTotals(thrown: unknown): undefined {
-  if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
+  if (!isRefusal(thrown)) throw thrown;
 }
+
+/** Whether a retry would end the same: otherwise the store is unreachable or busy. */
+const isRefusal = (thrown: unknown): thrown is Fault =>
+  thrown instanceof Fault && thrown.code !== "unavailable";
 
 /** An insight's name, and the result of its query or, as a sentence to show, why there is none. */
 async function read(queries: QueryEngine, { id, short_id, project_id, query, ...row }: store.InsightRow) {
@@ -139,7 +143,7 @@ async function read(queries: QueryEngine, { id, short_id, project_id, query, ...
   } catch (thrown) {
     // Other errors may contain a store's message, which is not shown.
     const error = thrown instanceof Fault ? publicDetail(thrown) : "The event store cannot be reached.";
-    return { id, name, type: null, results: [], error };
+    return { id, name, type: null, results: [], error, isAway: !isRefusal(thrown) };
   }
 }
 

@@ -109,7 +109,10 @@ test("an unavailable store is an error without its message", async () => {
   const engine = openQueryEngine({ parser: noSqlParser, ...stores, clock: systemClock });
   const queries = { ...engine, run: () => Promise.reject(away) };
   const alone = openInsightReader({ sql: stores.sql, queries });
-  expect((await alone.insight(project_id, id))?.error).toBe("The event store cannot be reached.");
+  expect(await alone.insight(project_id, id)).toMatchObject({
+    error: "The event store cannot be reached.",
+    isAway: true,
+  });
 });
 
 test("what a page has no time for shows its last result, or that it was not computed", async () => {

@@ -174,5 +174,5 @@ export function countReturned(cohorts: readonly RetentionCohort[], column: numbe
   const { isUnfinished } = markUnfinished(cohorts, now);
   const rows = cohorts.filter(({ values }, row) => values.length > column && !isUnfinished(row, column));
   const count = (at: number) => rows.reduce((sum, { values }) => sum + (values[at]?.count ?? 0), 0);
-  return { began: count(0), back: count(column) };
+  return { began: count(0), back: count(column), rows: rows.length };
 }

@@ -5,7 +5,7 @@ import { newUuid } from "../../core/id.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { LeasedRows } from "../../storage/postgres/lease_queue.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { countedPage } from "../../storage/postgres/rows.ts";
 import type { Report } from "../report/model.ts";
 import { alertLimits } from "./limits.ts";
@@ -23,12 +23,13 @@ export interface ClaimedAlert extends Pick<
   firing: boolean;
   failures: number;
   last_value: number | null;
+  due_at: Date;
   /** Whether its maker may still make alerts in the project. */
   is_allowed: boolean;
 }
 
 export function leasedAlerts(sql: Postgres, now: number): LeasedRows {
-  const at = new Date(now);
+  const [at, ahead] = [new Date(now), new Date(now + alertLimits.aheadMsMax)];
   return {
     table: "alerts",
     claim: "claim",
@@ -37,13 +38,16 @@ export function leasedAlerts(sql: Postgres, now: number): LeasedRows {
     joins: sql`JOIN projects p ON p.id = q.project_id`,
     project: sql`q.project_id`,
     weight: sql`1`,
-    due: sql`q.enabled AND coalesce(q.next_check_at <= ${at}, true) AND coalesce(q.snoozed_until <= ${at}, true)`,
+    due: sql`
+      q.enabled AND coalesce(q.next_check_at <= ${at} OR q.next_check_at > ${ahead}, true)
+      AND coalesce(q.snoozed_until <= ${at}, true)`,
     order: sql`next_check_at NULLS FIRST, id`,
     kept: sql`true`,
     set: sql``,
     shown: sql`
       q.id, q.project_id, q.insight_id, q.name, q.threshold, q.condition, q.config, q.calculation_interval,
       q.skip_weekend, q.firing, q.failures, q.last_value, p.timezone,
+      coalesce(q.next_check_at, q.last_checked_at, q.created_at) AS due_at,
       EXISTS (SELECT FROM organization_memberships m
               WHERE m.user_id = q.created_by AND m.organization_id = p.organization_id AND m.level >= 1) AS is_allowed`,
   };
@@ -78,16 +82,8 @@ export async function endCheck(
       UPDATE alerts SET ${tx({ ...set, ...last } as never)} WHERE id = ${id} AND claim = ${claim} RETURNING id`;
     if (rows.length === 0) return false;
     const check = newUuid();
-    const row = {
-      id: check,
-      alert_id: id,
-      created_at: now,
-      calculated_value,
-      value,
-      previous_value,
-      state,
-      error,
-    };
+    const figures = { calculated_value, value, previous_value };
+    const row = { id: check, alert_id: id, created_at: now, ...figures, state, error };
     await tx`INSERT INTO alert_checks ${tx(row as never)}`;
     if (report)
       await tx`
@@ -101,12 +97,17 @@ export async function endCheck(
           WHERE u.id = ANY(a.subscribed_users)
           UNION ALL SELECT a.target_type, a.target_value) AS t (target_type, target_value)
         WHERE a.id = ${id} AND t.target_value IS NOT NULL`;
-    await tx`
-      DELETE FROM alert_checks WHERE alert_id = ${id} AND id <= (
-        SELECT id FROM alert_checks WHERE alert_id = ${id} ORDER BY id DESC
-        OFFSET ${alertLimits.checksKeptMax} LIMIT 1)`;
+    await pruneChecks(tx, id);
     return true;
   });
+}
+
+/** Deletes all but the latest checksKeptMax checks. */
+export async function pruneChecks(sql: PostgresTransaction, alert_id: string): Promise<void> {
+  await sql`
+    DELETE FROM alert_checks WHERE alert_id = ${alert_id} AND id <= (
+      SELECT id FROM alert_checks WHERE alert_id = ${alert_id} ORDER BY id DESC
+      OFFSET ${alertLimits.checksKeptMax} LIMIT 1)`;
 }
 
 type CheckRow = Stored<NonNullable<Alert["checks"]>[number], "created_at">;

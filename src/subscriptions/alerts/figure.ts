@@ -33,7 +33,10 @@ export interface AlertFigure {
 /** The insight has no figure to judge: the check failed. */
 export class NoFigure extends Error {}
 
-/** @param now ms since 1970. @throws NoFigure */
+/** Its first interval is still running: there is nothing to judge yet. */
+export class NoneOver extends Error {}
+
+/** @param now ms since 1970. @throws NoFigure, NoneOver */
 export function readAlertFigures(view: InsightView, config: Alert["config"], now: number): AlertFigure[] {
   const { type, results = [], error, timezone = "UTC", computed_at, drawing } = view;
   if (error || type === null) throw new NoFigure(error || "Its query failed.");
@@ -58,7 +61,9 @@ export function readAlertFigures(view: InsightView, config: Alert["config"], now
         return { label: breakdown_value?.join(", ") ?? "conversion", unit: "%", ...pick(data, days) };
       });
     case "grid": {
-      const { began, back } = countReturned(trimCohorts(results as RetentionCohort[]), 1, wallClock);
+      const cohorts = trimCohorts(results as RetentionCohort[]);
+      const { began, back, rows } = countReturned(cohorts, 1, wallClock);
+      if (cohorts.length > 0 && rows === 0) throw new NoneOver();
       return [{ label: "came back", value: toPercent(back, began), before: null, unit: "%" }];
     }
     case "table":
@@ -88,8 +93,9 @@ function pickInterval(
   const times = toTimes(days);
   const begun = times.findLastIndex((time) => time <= now);
   const at = !isOngoing && unfinishedAt(times, now) === begun ? begun - 1 : begun;
+  if (at < begun && at < 0) throw new NoneOver();
   const value = data[at];
-  if (value === undefined || value === null) throw new NoFigure("None of its intervals is over.");
+  if (value === undefined || value === null) throw new NoFigure("Its last interval has no value.");
   return { value, before: data[at - 1] ?? null, span: String(days[at]) };
 }
 

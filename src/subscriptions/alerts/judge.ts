@@ -9,19 +9,17 @@ export interface Judgement {
   figure: AlertFigure;
   /** What was judged: the figure, or its change. Null where there is nothing before, or that was 0. */
   measured: number | null;
-  /** Undefined within the bounds. */
-  breach: string | undefined;
+  /** Undefined within the bounds; null where that cannot be told, as there is nothing before. */
+  breach: string | null | undefined;
 }
 
 type Rule = Pick<Alert, "condition" | "threshold">;
 
-/** Judges figures one by one: the first beyond the threshold, else the first. */
-export function judgeFigures(
-  { condition = {}, threshold }: Rule,
-  figures: readonly AlertFigure[],
-): Judgement {
-  const judged = figures.map((figure) => judgeFigure({ condition, threshold }, figure));
-  return judged.find(({ breach }) => breach !== undefined) ?? judged[0]!;
+/** Judges figures one by one: the first beyond the threshold, else one that cannot be judged, else the first. */
+export function judgeFigures(rule: Rule, figures: readonly AlertFigure[]): Judgement {
+  const judged = figures.map((figure) => judgeFigure(rule, figure));
+  const find = (kind: string) => judged.find(({ breach }) => typeof breach === kind);
+  return find("string") ?? find("object") ?? judged[0]!;
 }
 
 function judgeFigure({ condition = {}, threshold }: Rule, figure: AlertFigure): Judgement {
@@ -31,23 +29,28 @@ function judgeFigure({ condition = {}, threshold }: Rule, figure: AlertFigure): 
   const isShare = configuration.type === "percentage";
   const measured =
     type === "absolute_value" ? figure.value : measureChange(figure, type === "relative_increase", isShare);
-  if (measured === null) return { figure, measured, breach: undefined };
+  if (measured === null) return { figure, measured, breach: null };
   const isAbove = upper !== null && measured > upper;
   const found = isAbove ? upper : lower !== null && measured < lower ? lower : undefined;
   const unit = type === "absolute_value" ? figure.unit : isShare ? "%" : "";
   const show = (value: number) => numberText(isShare ? value * 100 : value, unit);
-  const verb = type === "relative_increase" ? "rose" : "fell";
-  const change = `${verb} by ${Number.isFinite(measured) ? show(measured) : "any share, from 0"}`;
-  const [bound, beyond] = [show(found ?? 0), isAbove ? "more" : "less"];
-  const text =
+  const describe = (bound: number) =>
     type === "absolute_value"
-      ? `${show(measured)}, ${isAbove ? "above" : "below"} ${bound}`
-      : `${change}, ${beyond} than ${bound}`;
-  return {
-    figure,
-    measured: Number.isFinite(measured) ? measured : null,
-    breach: found === undefined ? undefined : text,
-  };
+      ? `${show(measured)}, ${isAbove ? "above" : "below"} ${show(bound)}`
+      : describeChange(measured, bound, type === "relative_increase", show);
+  const breach = found === undefined ? undefined : describe(found);
+  return { figure, measured: Number.isFinite(measured) ? measured : null, breach };
+}
+
+/** Says which way the figure went; changes and bounds below 0 are of the other way than the condition's. */
+function describeChange(change: number, bound: number, isIncrease: boolean, show: (size: number) => string) {
+  const isRise = change < 0 !== isIncrease;
+  const size = Number.isFinite(change) ? show(Math.abs(change)) : "any share, from 0";
+  const edge = show(Math.abs(bound));
+  const than = `${Math.abs(change) > Math.abs(bound) ? "more" : "less"} than ${edge}`;
+  const isOtherWay = bound !== 0 && change < 0 !== bound < 0;
+  const rule = isOtherWay ? `not a ${isRise ? "fall" : "rise"} of ${edge} or more` : than;
+  return `${isRise ? "rose" : "fell"} by ${size}, ${rule}`;
 }
 
 function measureChange({ value, before }: AlertFigure, isIncrease: boolean, isShare: boolean): number | null {
@@ -72,10 +75,12 @@ export function nextCheck(
   const local = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone);
   if (interval === "hourly") {
     const begun = local.round({ smallestUnit: "hour", roundingMode: "floor" });
-    const next = begun.add({ hours: 1 });
-    const at =
-      skip_weekend && next.dayOfWeek > 5 ? next.startOfDay().add({ days: 8 - next.dayOfWeek }) : next;
-    return new Date(at.add({ minutes: minuteOfHour }).epochMilliseconds);
+    let next = begun.add({ hours: 1, minutes: minuteOfHour });
+    // Where clocks repeat half an hour, that has passed.
+    while (next.epochMilliseconds <= now) next = next.add({ hours: 1 });
+    const days = 8 - next.dayOfWeek;
+    const at = skip_weekend && days < 3 ? next.startOfDay().add({ days, minutes: minuteOfHour }) : next;
+    return new Date(at.epochMilliseconds);
   }
   const today = local.toPlainDate();
   const days = {

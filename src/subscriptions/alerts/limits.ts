@@ -14,6 +14,10 @@ export const alertLimits = {
   failuresToldAt: 3,
   /** How soon a check without a figure is repeated until it is told, in ms. */
   failureRetryMs: 600_000,
+  /** How long a due check waits for a store that is away or busy before it counts as failed, in ms. */
+  awayMsMax: 1_800_000,
+  /** A check that is planned further ahead is due, in ms: a clock ran ahead. No interval is longer. */
+  aheadMsMax: 32 * 86_400_000,
   /** Alerts that are checked at the same time in one process: reads are bounded with those of deliveries. */
   checksAtOnceMax: 4,
   /** The time between two polls for due alerts, in ms. */

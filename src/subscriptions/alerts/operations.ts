@@ -74,10 +74,8 @@ function oneOperations(parts: SubscriptionParts) {
       find: (request) => store.requireAlert(sql, request),
       replies: { 200: shownOne },
       answer: async ({ found }) => {
-        const { rows } = await listChecks(sql, found.id, {
-          limit: alertLimits.checksShownMax,
-          offset: 0,
-        });
+        const page = { limit: alertLimits.checksShownMax, offset: 0 };
+        const { rows } = await listChecks(sql, found.id, page);
         return { ...store.showAlert(found), checks: rows };
       },
     }),

@@ -6,6 +6,7 @@ import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import { checkFits, type Page } from "../../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { countedPage, userJson } from "../../storage/postgres/rows.ts";
+import { pruneChecks } from "./check_store.ts";
 import { alertLimits } from "./limits.ts";
 import type { Alert, AlertInput } from "./model.ts";
 
@@ -83,8 +84,15 @@ export type AlertFields = Partial<Omit<AlertInput, "insight" | "subscribed_users
   snoozed_until?: Date | null | undefined;
 };
 
-/** Fields whose change makes another alert of it. */
-const judgedFields = ["insight_id", "threshold", "condition", "config"] as const;
+/** What makes another alert of it when it changes; null is the same as left out. */
+function toJudged({ insight_id, threshold, condition, config }: AlertFields): unknown {
+  const judged = [insight_id, threshold?.configuration, condition, config];
+  return JSON.parse(JSON.stringify(judged, (_, item: unknown) => item ?? undefined));
+}
+
+function readSent(fields: AlertFields): AlertFields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
 
 /** Writes the fields as columns. */
 function toColumns(
@@ -93,8 +101,7 @@ function toColumns(
 ) {
   const json = Object.entries({ threshold, condition, config }).filter(([, value]) => value !== undefined);
   const texts = json.map(([name, value]) => [name, value === null ? null : sql.json(value as never)]);
-  const plain = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return { ...Object.fromEntries(plain), ...Object.fromEntries(texts) } as Record<string, unknown>;
+  return { ...readSent(fields), ...Object.fromEntries(texts) } as Record<string, unknown>;
 }
 
 /** Creates an alert, which is due at once; undefined when the project has alertsPerProjectMax of them. */
@@ -120,22 +127,29 @@ export async function updateAlert(
   changes: AlertFields,
 ) {
   return await sql.begin(async (tx) => {
-    await tx`SELECT id FROM alerts WHERE id = ${id} FOR UPDATE`;
-    const anew = judgedFields.some((name) => changes[name] !== undefined);
-    const isDue = anew || changes.calculation_interval !== undefined || changes.enabled === true;
+    const [before = {}] = await tx<AlertFields[]>`
+      SELECT insight_id, threshold, condition, config, calculation_interval, enabled, snoozed_until
+      FROM alerts WHERE id = ${id} FOR UPDATE`;
+    const after = { ...before, ...readSent(changes) };
+    const anew = !Bun.deepEquals(toJudged(before), toJudged(after));
+    const isOther = after.calculation_interval !== before.calculation_interval;
+    const isDue = anew || isOther || (after.enabled && !before.enabled);
+    const isSnooze = after.snoozed_until?.getTime() !== before.snoozed_until?.getTime();
     const set = {
       ...toColumns(tx, changes),
-      ...((anew || changes.snoozed_until !== undefined) && { firing: false, failures: 0 }),
+      ...((anew || isSnooze) && { firing: false, failures: 0 }),
       ...(anew && { last_value: null }),
       ...(isDue && { next_check_at: null }),
       claim: null,
       claimed_until: null,
     };
     await tx`UPDATE alerts SET ${tx(set as never)} WHERE id = ${id}`;
-    if (changes.snoozed_until !== undefined)
+    if (isSnooze) {
       await tx`
         INSERT INTO alert_checks (id, alert_id, created_at, state)
-        VALUES (${newUuid()}, ${id}, ${now}, ${changes.snoozed_until ? "Snoozed" : "Not firing"})`;
+        VALUES (${newUuid()}, ${id}, ${now}, ${after.snoozed_until ? "Snoozed" : "Not firing"})`;
+      await pruneChecks(tx, id);
+    }
     return await requireAlert(tx, { project: { id: project_id }, params: { id } });
   });
 }

@@ -1,6 +1,7 @@
 // The worker of alerts: due ones are checked, and what crossed its threshold, or came back, becomes a delivery.
 
 import { foreignText, storableJson } from "../../core/foreign_text.ts";
+import { type Log, toReason } from "../../core/log.ts";
 import type { Metrics } from "../../http/metrics/metrics.ts";
 import { type Lease, LeaseQueue } from "../../storage/postgres/lease_queue.ts";
 import type { Uses } from "../../storage/services.ts";
@@ -10,7 +11,7 @@ import { dayText, numberText } from "../report/numbers.ts";
 import type { ReportReader } from "../report/report.ts";
 import { buildSection, type InsightView } from "../report/section.ts";
 import { type CheckEnd, type ClaimedAlert, endCheck, leasedAlerts } from "./check_store.ts";
-import { NoFigure, readAlertFigures } from "./figure.ts";
+import { NoFigure, NoneOver, readAlertFigures } from "./figure.ts";
 import { judgeFigures, type Judgement, nextCheck } from "./judge.ts";
 import { alertLimits } from "./limits.ts";
 
@@ -45,7 +46,9 @@ export function openAlertWork(parts: AlertParts, { registry }: Metrics) {
 async function checkAlert({ sql, clock, log, reader }: AlertParts, alert: ClaimedAlert, lease: Lease) {
   const now = clock.now();
   const view = alert.is_allowed ? await reader.insight(alert.project_id, alert.insight_id) : undefined;
-  const end = view ? judgeAlert(alert, view, now) : endAlert(alert, now);
+  // The lease has it repeated: a store that is away for a while is no failure.
+  if (view?.isAway && now - alert.due_at.getTime() < alertLimits.awayMsMax) throw new Error(view.error ?? "");
+  const end = view ? judgeAlert(alert, view, now, log) : endAlert(alert, now);
   const stored = await lease.end((bare) =>
     endCheck(
       sql,
@@ -65,43 +68,37 @@ const nothing = { calculated_value: null, value: null, previous_value: null, rep
 function endAlert(alert: ClaimedAlert, now: number): CheckEnd {
   const error = alert.is_allowed ? "The insight was deleted." : "Whoever made it is no longer a member.";
   const { firing, failures } = alert;
-  return {
-    ...nothing,
-    state: "Errored",
-    error,
-    firing,
-    failures,
-    enabled: false,
-    next_check_at: new Date(now),
-  };
+  const next_check_at = new Date(now);
+  return { ...nothing, state: "Errored", error, firing, failures, enabled: false, next_check_at };
 }
 
 /** Compares the insight's figure now with what the last check left. */
-export function judgeAlert(alert: ClaimedAlert, view: InsightView, now: number): CheckEnd {
+function judgeAlert(alert: ClaimedAlert, view: InsightView, now: number, log: Log): CheckEnd {
   const next_check_at = nextCheck(alert, alert.timezone, now);
+  const leaveState = (firing: boolean) => {
+    const state = firing ? ("Firing" as const) : ("Not firing" as const);
+    return { ...nothing, state, error: null, firing, failures: 0, enabled: true, next_check_at };
+  };
   try {
     const figures = readAlertFigures(view, alert.config, now);
     // A figure without intervals is compared with that of the last check.
     const [only] = figures;
-    if (only && figures.length === 1) only.before ??= alert.last_value;
+    if (only && figures.length === 1 && only.span === undefined) only.before ??= alert.last_value;
     const judgement = judgeFigures(alert, figures);
     const { figure, measured, breach } = judgement;
-    const firing = breach !== undefined;
+    const firing = breach === null ? alert.firing : breach !== undefined;
     return {
+      ...leaveState(firing),
       calculated_value: measured,
       value: figure.value,
       previous_value: figure.before,
-      state: firing ? "Firing" : "Not firing",
-      error: null,
-      firing,
-      failures: 0,
-      enabled: true,
-      next_check_at,
       report: firing === alert.firing ? undefined : writeReport(alert, view, now, judgement),
     };
   } catch (thrown) {
-    if (!(thrown instanceof NoFigure)) throw thrown;
-    return failCheck(alert, view, now, next_check_at, thrown.message);
+    if (thrown instanceof NoneOver) return leaveState(alert.firing);
+    if (thrown instanceof NoFigure) return failCheck(alert, view, now, next_check_at, thrown.message);
+    log.warn("an alert could not be judged", { alert_id: alert.id, reason: toReason(thrown) });
+    return failCheck(alert, view, now, next_check_at, "Its results could not be judged.");
   }
 }
 

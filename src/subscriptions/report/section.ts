@@ -44,6 +44,8 @@ export interface InsightView {
   computed_at?: string;
   /** Why there are no results. */
   error?: string | null | undefined;
+  /** The store did not answer, or was busy: a later read may succeed. */
+  isAway?: boolean;
 }
 
 /**

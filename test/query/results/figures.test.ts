@@ -78,8 +78,8 @@ test("who came back is counted in intervals that are over", () => {
     values: [100, 50, 10].slice(0, 3 - row).map((count, i) => ({ count, label: `Day ${i}` })),
   }));
   const now = wallClockAt(Date.parse("2026-03-03T12:00:00Z"), "Europe/Berlin");
-  expect(countReturned(cohorts, 1, now)).toEqual({ began: 100, back: 50 });
-  expect(countReturned(cohorts, 1, now + 86_400)).toEqual({ began: 200, back: 100 });
+  expect(countReturned(cohorts, 1, now)).toEqual({ began: 100, back: 50, rows: 1 });
+  expect(countReturned(cohorts, 1, now + 86_400)).toEqual({ began: 200, back: 100, rows: 2 });
   expect(markUnfinished(cohorts, now).isUnfinished(1, 1)).toBe(true);
   // Of each value of a breakdown, too; what lies behind the last interval is in no row.
   const beyond = cohorts.map((cohort) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readAlertFigures } from "../../../src/subscriptions/alerts/figure.ts";
+import { NoneOver, readAlertFigures } from "../../../src/subscriptions/alerts/figure.ts";
 import type { Alert } from "../../../src/subscriptions/alerts/model.ts";
 import type { InsightView } from "../../../src/subscriptions/report/section.ts";
 
@@ -38,6 +38,28 @@ test("of lines it is the last interval that is over, and the one before", () => 
     ["a", 1, null, ""],
   ]);
   expect(read({ results }, { series_index: 2 })).toBe("It has no series 2, or that has no values.");
+});
+
+test("where the first interval is still running there is none yet", () => {
+  const early = Date.parse("2024-01-01T10:00:00Z");
+  const first = { days: days.slice(0, 1), labels: days.slice(0, 1) };
+  const cohort = { label: "Day 0", date: "2024-01-01T00:00:00", values: [{ count: 10, label: "Day 0" }] };
+  const views: Partial<InsightView>[] = [
+    { results: [line("a", [1], first)] },
+    { results: [line("a", [1, 0, 0])] },
+    { type: "conversions", results: [{ data: [50], ...first, count: 3 }] },
+    { type: "grid", results: [cohort] },
+  ];
+  for (const view of views)
+    expect(() => readAlertFigures({ id: 1, name: "n", type: "series", ...view }, null, early)).toThrow(
+      NoneOver,
+    );
+  expect(read({ results: [line("a", [1], first)] }, { check_ongoing_interval: true }, early)).toEqual([
+    ["a", 1, null, ""],
+  ]);
+  expect(
+    read({ results: [line("a", [], { days: [] })], drawing: { display: "ActionsLineGraphCumulative" } }),
+  ).toBe("Its last interval has no value.");
 });
 
 test("a result that was kept is judged as of when it was computed", () => {

@@ -25,6 +25,7 @@ let home: string;
 /** Figures of the days until now, the last one of today. */
 let data: number[];
 let error: string | undefined;
+let more: Partial<InsightView>;
 let reads: number;
 /** Called while an insight is read. */
 let whileRead: (() => Promise<void>) | undefined;
@@ -43,6 +44,7 @@ function readSignUps(id: number): InsightView {
     interval: "day",
     results: error ? [] : results,
     error,
+    ...more,
   };
 }
 
@@ -75,6 +77,7 @@ beforeEach(async () => {
   web.posted.length = 0;
   data = [80, 90, 3];
   error = undefined;
+  more = {};
   reads = 0;
   whileRead = undefined;
 });
@@ -182,6 +185,110 @@ test("a refused question is neither alert nor recovery, and is told after three 
   expect([mail.received.length, (await readAlert(id))["state"]]).toEqual([2, "Firing"]);
   await turnDay(60);
   expect(subjects().slice(2)).toEqual(["Few sign-ups: 60, back within its bounds"]);
+});
+
+test("a store that is away is asked again and told nothing, unless that lasts", async () => {
+  const id = await makeAlert();
+  more = { type: null, error: "The event store cannot be reached.", isAway: true };
+  for (let minutes = 0; minutes < 30; minutes += 5) {
+    await work.turn();
+    desk.clock.at += 300_000;
+  }
+  expect([reads, (await readAlert(id))["checks"]]).toEqual([6, []]);
+  await work.turn();
+  expect((await readAlert(id))["checks"]).toMatchObject([{ error: "The event store cannot be reached." }]);
+  more = {};
+  data = [80, 12, 3];
+  desk.clock.at += 600_000;
+  await work.turn();
+  expect(subjects()).toEqual(["Few sign-ups: 12, below 50"]);
+});
+
+test("results that cannot be judged are a failed check", async () => {
+  const id = await makeAlert();
+  more = { results: [null] };
+  for (let i = 0; i < 3; i++) {
+    await work.turn();
+    desk.clock.at += 600_000;
+  }
+  expect(subjects()).toEqual(["Few sign-ups: could not be checked 3 times"]);
+  expect((await readAlert(id))["checks"]).toMatchObject([
+    { error: "Its results could not be judged." },
+    {},
+    {},
+  ]);
+});
+
+test("while the first interval runs, or a change has nothing before, an alert stays as it was", async () => {
+  const threshold = { configuration: { type: "absolute", bounds: { lower: 0 } } };
+  const id = await makeAlert({ condition: { type: "relative_increase" }, threshold });
+  data = [80, 12, 3];
+  await work.turn();
+  const told = ["Few sign-ups: fell by 68, more than 0"];
+  expect(subjects()).toEqual(told);
+  data = [3];
+  await turnDay(3);
+  expect([subjects(), (await readAlert(id))["state"]]).toEqual([told, "Firing"]);
+  data = [3];
+  for (let i = 0; i < 3; i++) {
+    desk.clock.at += dayMs;
+    await work.turn();
+  }
+  expect([subjects(), (await readAlert(id))["state"]]).toEqual([told, "Firing"]);
+  expect((await readAlert(id))["checks"]).toMatchObject([
+    { state: "Firing", value: null, error: null },
+    {},
+    {},
+    { value: 3, calculated_value: null, previous_value: null },
+    {},
+  ]);
+});
+
+test("an alert sent back as it was read stays as it is: nothing is told again", async () => {
+  const id = await makeAlert({ condition: undefined });
+  data = [80, 12, 3];
+  await work.turn();
+  const { checks: _, ...read } = await readAlert(id);
+  const bounds = { lower: 50, upper: null };
+  const whole = { ...read, threshold: { name: "low", configuration: { type: "absolute", bounds } } };
+  for (const [method, body] of [
+    ["PATCH", read],
+    ["PUT", whole],
+    ["PATCH", { name: "Few", enabled: true, calculation_interval: "daily", snoozed_until: null }],
+  ] as const)
+    expect((await desk.ask(method, `${home}${id}/`, body)).body).toMatchObject({
+      state: "Firing",
+      next_check_at: read["next_check_at"],
+    });
+  await turnDay(11);
+  expect([subjects().length, ((await readAlert(id))["checks"] as unknown[]).length]).toEqual([1, 2]);
+  const threshold = { configuration: { type: "absolute", bounds: { lower: 40 } } };
+  const { body } = await desk.ask("PATCH", `${home}${id}/`, { threshold });
+  expect(body).toMatchObject({ state: "Not firing", next_check_at: null });
+});
+
+test("a check that is planned further ahead than any interval is due", async () => {
+  const id = await makeAlert();
+  await desk.sql`UPDATE alerts SET next_check_at = ${new Date(desk.clock.at + 33 * dayMs)}`;
+  await work.turn();
+  expect([reads, (await readAlert(id))["next_check_at"]]).toEqual([1, "2024-01-16T01:00:00Z"]);
+});
+
+test("a number without intervals is compared with that of the last check, an interval with none but its own", async () => {
+  const threshold = { configuration: { type: "absolute", bounds: { upper: 5 } } };
+  await makeAlert({ condition: { type: "relative_increase" }, threshold });
+  data = [8, 3];
+  await work.turn();
+  data = [90];
+  await turnDay(90);
+  expect(subjects()).toEqual([]);
+  const line = { label: "n", data: [], days: [], labels: [], count: 0, action: { order: 0 } };
+  for (const value of [100, 200]) {
+    more = { results: [{ ...line, aggregated_value: value }] };
+    desk.clock.at += dayMs;
+    await work.turn();
+  }
+  expect(subjects()).toEqual(["Few sign-ups: rose by 10, more than 5"]);
 });
 
 test("a crossing is told once when the checker is killed before its end, and by two servers", async () => {
