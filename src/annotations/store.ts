@@ -17,7 +17,7 @@ function columns(sql: Postgres) {
     a.created_at, a.updated_at, a.deleted, a.scope, a.is_emoji`;
 }
 
-/** What an organization's note is about is another project's, and not shown. */
+/** An organization's note may be about a thing of another project, which is not shown. */
 function source(sql: Postgres, project_id: number) {
   return sql`
     FROM annotations a LEFT JOIN users u ON u.id = a.created_by

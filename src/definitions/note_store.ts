@@ -1,4 +1,4 @@
-// What people say about definitions, in Postgres: descriptions, tags, verified, hidden.
+// Notes of people about definitions, in Postgres: descriptions, tags, verified, hidden.
 
 import { Fault } from "../core/fault.ts";
 import { cleanTags } from "../core/words.ts";

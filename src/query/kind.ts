@@ -150,7 +150,7 @@ function listBreakdowns({ breakdown }: CheckedQuery): QueryExpression[] {
 }
 
 /**
- * What a link shows of a query that is no SQL: null where no values or figure of an expression are in the result.
+ * The properties that a link shows of a query that is no SQL; null where its expressions name none.
  * @throws Fault for one that reads what no link shows, and for a breakdown by what is called like an id.
  */
 async function readShownValues(reader: TextReader, checked: CheckedQuery, confirmed?: ReadonlySet<string>) {

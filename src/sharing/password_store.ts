@@ -37,7 +37,7 @@ export async function removePassword(sql: Postgres, sharing_id: number, id: numb
   return rows.length > 0;
 }
 
-/** What an attempt is compared with. */
+/** The hashes that an attempt is compared with. */
 export async function listHashes(sql: Postgres, sharing_id: number) {
   return await sql<{ id: number; password_hash: string }[]>`
     SELECT id, password_hash FROM share_passwords WHERE sharing_id = ${sharing_id} ORDER BY id`;

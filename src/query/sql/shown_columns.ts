@@ -8,7 +8,7 @@ import { SqlProblem } from "./compile/value.ts";
 import * as lists from "./shown_lists.ts";
 import type { AnySelect, CallNode, ExpressionNode, SelectQuery, SelectTree } from "./tree.ts";
 
-/** What a value is made of, each more than those before it. */
+/** Kinds of values, each of which shows more than those before it. */
 const kinds = ["constant", "figure", "moment", "property", "measure", "time"] as const;
 type Kind = (typeof kinds)[number];
 
@@ -290,7 +290,7 @@ const rowMakers: ReadonlySet<string> = new Set(wordsIn("arrayjoin untuple"));
 const selects: ReadonlySet<string> = new Set(wordsIn("SelectQuery SelectSetQuery"));
 
 /**
- * What gives a name or a row within an expression, or is a SELECT of its own, and is not followed.
+ * Refuses names and rows made within an expression, and SELECTs of their own: these are not followed.
  * @throws SqlProblem
  */
 function refuseUnfollowed(tree: SelectQuery | ExpressionNode): void {

@@ -1,4 +1,4 @@
-// What a link may show of a query in SQL, by its name in small letters.
+// Functions and columns that a link may show of a query in SQL, by its name in small letters.
 
 import { wordsIn } from "../../core/words.ts";
 

@@ -8,7 +8,7 @@ const digitsMax: u32 = 18;
 /** Room for the length of a text, in bytes. */
 const lengthBytes: u32 = 5;
 
-/** What stands for values that are no text: null, and what only the engine reads as it does (lists, fractions). */
+/** Results for null, and for values that only the engine reads as it does (lists, fractions). */
 const isNull: u32 = 0;
 const isUnread: u32 = 1;
 
