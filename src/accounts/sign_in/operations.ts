@@ -154,7 +154,7 @@ function accountOperations(signing: Signing) {
   ];
 }
 
-/** Makes a project current. @throws Fault does_not_exist where the key does not reach what is named. */
+/** Finds what makes a project current. @throws Fault does_not_exist where the key does not reach what is named. */
 async function findCurrent(
   sql: Postgres,
   access: Access,
