@@ -12,7 +12,6 @@ import type { Entity, PersonsBehind } from "./parts/figure.ts";
 import type { ResultShapes, ResultType } from "./result.ts";
 import { parseText, sqlFault, type TextReader } from "./sql/run.ts";
 import { readShownExpression, type ShownColumns } from "./sql/shown_columns.ts";
-import { isCalledLikeId } from "./sql/shown_lists.ts";
 import type { QueryAnswer, QueryContext } from "./store.ts";
 
 export type QuerySchema = Parameters<typeof checkFields>[0];
@@ -151,16 +150,9 @@ function listBreakdowns({ breakdown }: CheckedQuery): QueryExpression[] {
 
 /**
  * The properties that a link shows of a query that is no SQL; null where its expressions name none.
- * @throws Fault for one that reads what no link shows, and for a breakdown by what is called like an id.
+ * @throws Fault for one that reads what no link shows.
  */
 async function readShownValues(reader: TextReader, checked: CheckedQuery, confirmed?: ReadonlySet<string>) {
-  for (const { property, type, attr } of checked.breakdown?.parts ?? [])
-    if (type === "event" && isCalledLikeId([property]))
-      throw new Fault(
-        "invalid_input",
-        `"${property}" is called like an id or an address, which no link shows.`,
-        { attr },
-      );
   const properties = new Set<string>();
   for (const { text, attr, isAggregate, isShown } of [...(checked.maths ?? []), ...listBreakdowns(checked)]) {
     if (!isAggregate && !isShown) continue;

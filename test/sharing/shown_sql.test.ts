@@ -123,7 +123,7 @@ test("other kinds show no values of SQL that were not confirmed, nor what is cal
       trend({ breakdown_type: "hogql", breakdown: "lower(properties.plan)" }),
       '"properties.plan" was not confirmed',
     ],
-    [trend({ breakdown: "email" }), "is called like an id"],
+    [trend({ breakdown_type: "hogql", breakdown: "properties.email" }), "is called like an id"],
     [
       {
         kind: "TrendsQuery",

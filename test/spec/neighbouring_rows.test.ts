@@ -101,10 +101,11 @@ test("nor is one of a list of events, or of an insight behind a link", async () 
   expect([list.status, list.body["detail"]]).toEqual([200, undefined]);
   const query = {
     kind: "TrendsQuery",
-    series: [{ event: "mine", math: "hogql", math_hogql: `sum(${call("distinct_id")})` }],
+    series: [{ event: "mine", math: "hogql", math_hogql: "sum(intDiv(1, if(event = 'mine', 1, 0)))" }],
   };
   const { body } = await send("POST", "insights/", { query });
-  const link = await send("PATCH", `insights/${String(body["id"])}/sharing/`, { enabled: true });
+  const change = { enabled: true, shown_properties: ["event"] };
+  const link = await send("PATCH", `insights/${String(body["id"])}/sharing/`, change);
   const shown = await fetch(`${app.url}/shared/${String(link.body["access_token"])}/`);
   const { tiles } = (await shown.json()) as { tiles: { results: { count: number }[] }[] };
   expect([shown.status, tiles[0]?.results[0]?.count]).toEqual([200, 16]);

@@ -114,6 +114,8 @@ export async function faultsOfState(
   const faults: string[] = [];
   for (const width of at) {
     await page.setViewportSize({ width, height: 800 });
+    // Charts take their new width in the frame after the one that tells them of it.
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
     await page.emulateMedia({ colorScheme: "light" });
     for (const colorScheme of ["light", "dark"]) {
       if (colorScheme === "dark") await darken(page);
