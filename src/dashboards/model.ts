@@ -81,6 +81,7 @@ const textModel = field.model("DashboardText", {
   created_by: field.nullable(userModel),
   last_modified_by: field.nullable(userModel),
   last_modified_at: field.moment(),
+  team: Type.Integer({ description: "The project's." }),
 });
 
 export const tileModel = field.model("DashboardTile", {
@@ -166,7 +167,11 @@ const tileBody = field.strictModel(
     layouts: Type.Optional(layouts),
     color: Type.Optional(color()),
     show_description: Type.Optional(show_description()),
-    deleted: Type.Optional(field.flag({ description: "true: removes the tile, not its insight." })),
+    deleted: Type.Optional(
+      field.flag({
+        description: "true: removes the tile, not its insight; false: brings a removed one back.",
+      }),
+    ),
     filters_overrides: field.unsupported("Filters of a tile are not supported."),
     button_tile: field.unsupported("Buttons are not supported."),
   },

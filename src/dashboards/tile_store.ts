@@ -18,19 +18,18 @@ export async function listTiles(sql: Postgres, dashboard_id: number) {
   const rows = await sql<Row[]>`
     SELECT t.id, t.insight_id, t.layouts, t.color, t.show_description, t.text_body,
       ${userJson(sql, "u")} AS created_by, ${userJson(sql, "m")} AS last_modified_by,
-      t.text_modified_at AS last_modified_at
-    FROM dashboard_tiles t
+      t.text_modified_at AS last_modified_at, d.project_id AS team
+    FROM dashboard_tiles t JOIN dashboards d ON d.id = t.dashboard_id
     LEFT JOIN insights i ON i.id = t.insight_id
     LEFT JOIN users u ON u.id = t.text_created_by
     LEFT JOIN users m ON m.id = t.text_modified_by
     WHERE t.dashboard_id = ${dashboard_id} AND (t.insight_id IS NULL OR NOT i.deleted)
     ORDER BY (t.layouts->'sm'->>'y')::integer, (t.layouts->'sm'->>'x')::integer, t.id
     LIMIT ${dashboardLimits.tilesMax}`;
-  return rows.map(({ text_body: body, created_by, last_modified_by, last_modified_at, ...tile }) => ({
-    ...tile,
-    text:
-      body === null ? null : shownRow({ id: tile.id, body, created_by, last_modified_by, last_modified_at }),
-  }));
+  return rows.map(({ text_body: body, created_by, last_modified_by, last_modified_at, team, ...tile }) => {
+    const written = { created_by, last_modified_by, last_modified_at, team };
+    return { ...tile, text: body === null ? null : shownRow({ id: tile.id, body, ...written }) };
+  });
 }
 
 /** Marks insights as deleted that only this dashboard shows. */
@@ -57,11 +56,16 @@ export async function changeTiles(
   requested: readonly TileRequest[],
 ): Promise<number[]> {
   if (requested.length === 0) return [];
+  await restoreTiles(
+    sql,
+    dashboard_id,
+    requested.flatMap(({ id, deleted }) => (deleted === false && id !== undefined ? [id] : [])),
+  );
   const stored = await sql<StoredTile[]>`
     SELECT id, layouts, color, show_description, text_body FROM dashboard_tiles
     WHERE dashboard_id = ${dashboard_id}`;
   const { removed, changed, added } = tileChanges(stored, requested);
-  await sql`DELETE FROM dashboard_tiles WHERE dashboard_id = ${dashboard_id} AND id = ANY(${removed}::integer[])`;
+  await removeTiles(sql, dashboard_id, removed);
   await sql`
     UPDATE dashboard_tiles t
     SET layouts = n.layouts, color = n.color, show_description = n.show_description, text_body = n.text_body,
@@ -80,6 +84,39 @@ export async function changeTiles(
       AS n (layouts jsonb, color text, show_description boolean, text_body text, place integer)
     ORDER BY n.place RETURNING id`;
   return rows.map(({ id }) => id);
+}
+
+/** Removes tiles, and keeps the newest removed ones: they may come back. */
+async function removeTiles(sql: PostgresTransaction, dashboard_id: number, ids: readonly number[]) {
+  if (ids.length === 0) return;
+  await sql`
+    WITH gone AS (
+      DELETE FROM dashboard_tiles t WHERE dashboard_id = ${dashboard_id} AND id = ANY(${[...ids]}::integer[])
+      RETURNING t.*
+    )
+    INSERT INTO removed_dashboard_tiles (id, dashboard_id, tile) SELECT id, dashboard_id, to_jsonb(gone) FROM gone`;
+  await sql`
+    DELETE FROM removed_dashboard_tiles WHERE id IN (
+      SELECT id FROM removed_dashboard_tiles WHERE dashboard_id = ${dashboard_id}
+      ORDER BY removed_at DESC, id DESC OFFSET ${dashboardLimits.tilesMax})`;
+}
+
+/** Puts removed tiles back where they stood; not one whose insight or user is gone, or whose insight has another. */
+async function restoreTiles(sql: PostgresTransaction, dashboard_id: number, ids: readonly number[]) {
+  if (ids.length === 0) return;
+  await sql`
+    WITH back AS (
+      DELETE FROM removed_dashboard_tiles WHERE dashboard_id = ${dashboard_id} AND id = ANY(${[...ids]}::integer[])
+      RETURNING tile
+    )
+    INSERT INTO dashboard_tiles OVERRIDING SYSTEM VALUE
+    SELECT t.* FROM back, jsonb_populate_record(NULL::dashboard_tiles, back.tile) t
+    WHERE (t.insight_id IS NULL OR EXISTS (SELECT FROM insights i WHERE i.id = t.insight_id))
+      AND (SELECT count(*) FROM dashboard_tiles o WHERE o.dashboard_id = ${dashboard_id}) + ${ids.length}::integer
+        <= ${dashboardLimits.tilesMax}::integer
+      AND (t.text_created_by IS NULL OR EXISTS (SELECT FROM users u WHERE u.id = t.text_created_by))
+      AND (t.text_modified_by IS NULL OR EXISTS (SELECT FROM users u WHERE u.id = t.text_modified_by))
+    ON CONFLICT DO NOTHING`;
 }
 
 /** A tile as it is stored. One without a text shows an insight. */

@@ -118,7 +118,7 @@ function changeOperations({ send, ...parts }: GroupParts) {
       replies: { 201: reply("The group.", model.groupModel) },
       answer: async ({ project, body: { group_key, group_type_index, group_properties } }) => {
         const { group_type, text } = await findGroup(parts, project.id, group_type_index, group_key);
-        if (text) refuseInput("A group with this key already exists", "group_key");
+        if (text) refuseInput("A group with this key already exists", "detail");
         const group = { project_id: project.id, $group_type: group_type, $group_key: group_key };
         await change(group, group_properties ?? {}, "group_properties");
         parts.counts.forget(project.id);

@@ -6,12 +6,17 @@ import { covers, isScope } from "../access/scope.ts";
 import * as field from "../http/fields/field.ts";
 
 export const labelCharsMax = 40;
+const descriptionCharsMax = 1000;
 /** Organizations or projects that one key may be restricted to. */
 const keyScopesMax = 100;
 
 export const personalKeyModel = field.model("PersonalAPIKey", {
   id: field.readOnly(Type.String()),
   label: field.line({ maxLength: labelCharsMax, examples: ["nightly export"] }),
+  description: field.nullable(field.text({ maxLength: descriptionCharsMax, blank: true }), {
+    default: null,
+    description: "What it is for.",
+  }),
   mask_value: field.readOnly(Type.String({ description: "The key's first and last four characters." })),
   created_at: field.readOnly(field.moment()),
   last_used_at: field.readOnly(field.nullable(field.moment(), { description: "To the hour." })),
@@ -53,7 +58,7 @@ export type PersonalKeyUpdate = field.UpdateInput<typeof personalKeyBody>;
 type KeyAccess = Pick<PersonalKey, "scopes" | "scoped_teams" | "scoped_organizations">;
 
 export type PersonalKeyInput = Pick<PersonalKey, "label" | "scopes"> &
-  Partial<Pick<PersonalKey, "scoped_teams" | "scoped_organizations">>;
+  Partial<Pick<PersonalKey, "description" | "scoped_teams" | "scoped_organizations">>;
 
 /** Whether `inner` gives access to nothing that `outer` does not. */
 export function isWithin(inner: KeyAccess, outer: KeyAccess): boolean {

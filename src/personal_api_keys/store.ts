@@ -10,10 +10,11 @@ import type { PersonalKey, PersonalKeyInput, PersonalKeyUpdate } from "./model.t
 
 type KeyRow = Stored<PersonalKey, "created_at" | "last_used_at" | "last_rolled_at">;
 
-/** The columns of a reply, for key `k`. */
-function columns(sql: Postgres) {
+/** The columns of a reply, for key `k`. An empty description is none, as at PostHog. */
+function columns(sql: Postgres, description = sql`k.description`) {
   return sql`
-    k.id, k.label, k.mask_value, k.created_at, k.last_used_at, k.last_rolled_at, k.scopes, k.scoped_teams,
+    k.id, k.label, nullif(${description}, '') AS description,
+    k.mask_value, k.created_at, k.last_used_at, k.last_rolled_at, k.scopes, k.scoped_teams,
     k.scoped_organizations, k.user_id, false AS is_legacy_hashing, NULL AS value, NULL AS local_dev_value`;
 }
 
@@ -36,11 +37,11 @@ export async function issueKeyWithin(
   reach_key_id: string | null,
 ): Promise<(PersonalKey & { value: string }) | undefined> {
   const value = newPersonalKey();
-  const { label, scopes, scoped_teams = [], scoped_organizations = [] } = input;
+  const { label, description = null, scopes, scoped_teams = [], scoped_organizations = [] } = input;
   const [row] = await sql<KeyRow[]>`
     INSERT INTO personal_api_keys AS k
-      (id, user_id, label, secure_value, mask_value, scopes, scoped_teams, scoped_organizations, issuer_id)
-    SELECT ${randomBase62(22)}, ${user_id}, ${label}, ${hashKey(value)}, ${maskKey(value)},
+      (id, user_id, label, description, secure_value, mask_value, scopes, scoped_teams, scoped_organizations, issuer_id)
+    SELECT ${randomBase62(22)}, ${user_id}, ${label}, ${description}, ${hashKey(value)}, ${maskKey(value)},
       ${scopes}::text[], ${scoped_teams}::integer[], ${scoped_organizations}::uuid[], ${reach_key_id}
     WHERE CASE WHEN ${keysMax}::integer IS NULL THEN true ELSE has_key_place(${user_id}, ${keysMax}) END
     RETURNING ${columns(sql)}`;
@@ -61,8 +62,9 @@ export async function getKey(
   user_id: number,
   among: "personal_api_keys" | "credentials" = "personal_api_keys",
 ): Promise<PersonalKey | undefined> {
+  const description = sql`(SELECT p.description FROM personal_api_keys p WHERE p.id = k.id)`;
   const [row] = await sql<KeyRow[]>`
-    SELECT ${columns(sql)} FROM ${sql(among)} k WHERE k.id = ${id} AND k.user_id = ${user_id}`;
+    SELECT ${columns(sql, description)} FROM ${sql(among)} k WHERE k.id = ${id} AND k.user_id = ${user_id}`;
   return row && shownRow(row);
 }
 

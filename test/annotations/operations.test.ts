@@ -245,3 +245,11 @@ test("a key of one project changes nothing that others show, and a stranger sees
   expect((await ask(app, "GET", there, undefined, key)).body["results"]).toEqual([]);
   expect((await ask(app, "PATCH", `${there}${made["id"]}/`, { content: "y" }, key)).status).toBe(404);
 });
+
+// PostHog's test_annotation.py, test_creating_annotation: `team` is the path's, whatever is sent.
+test("an annotation belongs to the project of the path, also where another team is sent", async () => {
+  const made = await make({ content: "Campaign", team: 987_654, date_marker: "2020-01-01T00:00:00.000000Z" });
+  expect(made["content"]).toBe("Campaign");
+  const { body } = await ask(app, "GET", `${home}/annotations/${String(made["id"])}/`);
+  expect(body["content"]).toBe("Campaign");
+});

@@ -185,3 +185,27 @@ test("a project says that it makes no demo data, and lists its own changes", asy
   const { body: log } = await ask(app, "GET", "/api/projects/1/activity/", undefined, personalKey);
   expect((log["results"] as { scope: string }[]).map(({ scope }) => scope)).toEqual(["Project"]);
 });
+
+// test_retrieve_current_user, test_update_current_user: fields of an account.
+test("an account has a role and a wish to be anonymous; PostHog's console's settings are refused by name", async () => {
+  const own = "/api/users/@me/";
+  const { body } = await ask(app, "GET", own);
+  expect(body).toMatchObject({
+    anonymize_data: false,
+    pending_email: null,
+    pending_invites: [],
+    has_social_auth: false,
+    is_2fa_enabled: false,
+    is_impersonated: false,
+    is_staff: false,
+  });
+  const fields = { anonymize_data: true, role_at_organization: "engineering" };
+  const changed = await ask(app, "PATCH", own, { ...fields, uuid: 1, id: 1, organization: "x" });
+  expect([changed.status, changed.body["id"]]).toEqual([200, body["id"]]);
+  expect(changed.body).toMatchObject(fields);
+  expect((await ask(app, "PATCH", own, { role_at_organization: null })).body["role_at_organization"]).toBe(
+    "",
+  );
+  const refused = await ask(app, "PATCH", own, { notification_settings: { plugin_disabled: false } });
+  expect([refused.status, refused.body["attr"]]).toEqual([400, "notification_settings"]);
+});

@@ -33,6 +33,7 @@ const issue = async (fields: object = {}): Promise<Answer> =>
 // test_create_personal_api_key.
 test.each([
   ["label", "test"],
+  ["description", null],
   ["last_used_at", null],
   ["last_rolled_at", null],
   ["scopes", ["insight:read"]],
@@ -42,6 +43,20 @@ test.each([
   const { status, body } = await issue();
   expect([status, body[name]]).toEqual([201, expected]);
   expect(body["value"]).toStartWith("phx_");
+});
+
+// test_create_personal_api_key, …_normalizes_blank_description_to_null.
+test("a key has a description, and an empty one is none", async () => {
+  const { status, body } = await issue({ description: "nightly" });
+  expect([status, body["description"]]).toEqual([201, "nightly"]);
+  const own = `${path}${String(body["id"])}/`;
+  const described = async (description: string) =>
+    (await ask(app, "PATCH", own, { description })).body["description"];
+  expect(await described("weekly")).toBe("weekly");
+  expect((await ask(app, "GET", own)).body["description"]).toBe("weekly");
+  expect(await described("")).toBeNull();
+  expect((await ask(app, "GET", `${path}@current/`)).body["description"]).toBeNull();
+  expect((await ask(app, "POST", `${own}roll/`, {})).body["description"]).toBeNull();
 });
 
 // test_create_personal_api_key_label_required, …_scopes_required, test_only_allows_valid_scopes and others.

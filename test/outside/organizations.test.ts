@@ -88,7 +88,19 @@ test("somebody is invited by an address", async () => {
   expect([made.status, made.body["target_email"]]).toEqual([201, "test@example.com"]);
   for (const name of ["created_at", "created_by", "level", "first_name", "emailing_attempt_made"])
     expect([name, name in made.body]).toEqual([name, true]);
-  const again = await ask(app, "POST", `${organization}invites/`, { target_email: "test@example.com" });
+  expect(made.body).toMatchObject({ is_expired: false, message: null, private_project_access: [] });
+  // …_send_email_prop_false, …_private_project_access: what nothing here does is refused by name.
+  for (const fields of [{ send_email: true }, { message: "hi" }, { private_project_access: [{ id: 1 }] }]) {
+    const refused = await ask(app, "POST", `${organization}invites/`, {
+      target_email: "test@example.com",
+      ...fields,
+    });
+    expect([refused.status, refused.body["attr"]]).toEqual([400, Object.keys(fields)[0]]);
+  }
+  const again = await ask(app, "POST", `${organization}invites/`, {
+    target_email: "test@example.com",
+    send_email: false,
+  });
   expect(again.status).toBe(201);
   const listed = (await ask(app, "GET", `${organization}invites/`)).body["results"] as { id: string }[];
   expect(listed.map(({ id }) => id)).toEqual([again.body["id"] as string]);

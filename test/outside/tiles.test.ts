@@ -283,3 +283,43 @@ test("dashboards are found by words and tags", async () => {
   for (const search of ["search=zebra", "search=STRIPES", "tags=savanna", "search=savanna"])
     expect([search, (await list(search)).map((board) => board.id)]).toEqual([search, [id]]);
 });
+
+// test_dashboard_delete_tile.py: a tile that was removed comes back by `deleted: false`.
+test("a removed tile comes back as it was, text and insight", async () => {
+  const id = await makeBoard();
+  const insight = await makeInsight([id]);
+  await change(id, { tiles: [{ text: { body: "kept" }, color: "purple" }] });
+  const before = await listTiles(id);
+  const removed = before.map((tile) => ({ id: tile.id, deleted: true }));
+  expect((await change(id, { tiles: removed })).body["tiles"]).toEqual([]);
+  const back = await change(id, { tiles: before.map((tile) => ({ id: tile.id, deleted: false })) });
+  expect(back.status).toBe(200);
+  const tiles = back.body["tiles"] as Tile[];
+  expect(tiles.map((tile) => [tile.id, tile.color, tile.text?.body, tile.insight?.id])).toEqual(
+    before.map((tile) => [tile.id, tile.color, tile.text?.body, tile.insight?.id]),
+  );
+  expect(tiles.map((tile) => tile.insight?.id)).toContain(insight);
+});
+
+test("a tile comes back to its own dashboard alone, and not where its insight has another", async () => {
+  const [id, other] = [await makeBoard(), await makeBoard()];
+  const insight = await makeInsight([id]);
+  const [tile] = (await listTiles(id)) as [Tile];
+  await change(id, { tiles: [{ id: tile.id, deleted: true }] });
+  expect((await change(other, { tiles: [{ id: tile.id, deleted: false }] })).status).toBe(400);
+  await ask(app, "PATCH", `${home}insights/${insight}/`, { dashboards: [id] });
+  expect((await change(id, { tiles: [{ id: tile.id, deleted: false }] })).status).toBe(400);
+  expect((await listTiles(id)).map((shown) => shown.insight?.id)).toEqual([insight]);
+});
+
+// test_can_create_a_single_text_tile: whose text it is.
+test("a text names its project", async () => {
+  const { body } = await change(await makeBoard(), { tiles: [{ text: { body: "hello" } }] });
+  expect((body["tiles"] as { text: object }[])[0]?.text).toMatchObject({ body: "hello", team: 1 });
+});
+
+// test_adding_insights_is_not_nplus1_for_gets sends it.
+test("no_items_field changes nothing", async () => {
+  const { status } = await ask(app, "GET", `${home}dashboards/${await makeBoard()}/?no_items_field=true`);
+  expect(status).toBe(200);
+});

@@ -2,7 +2,17 @@
 
 import Type, { type Static } from "typebox";
 import { membershipLevels } from "../../access/people/levels.ts";
-import { line, model, moment, readOnly, strictModel, strictWritable, uuid } from "../../http/fields/field.ts";
+import {
+  line,
+  model,
+  moment,
+  nullable,
+  readOnly,
+  strictModel,
+  unsupported,
+  uuid,
+  writable,
+} from "../../http/fields/field.ts";
 import { userModel } from "../../http/fields/user.ts";
 import { personalKeyModel } from "../../personal_api_keys/model.ts";
 import { email, loggedInModel, password, sessionModel } from "../sign_in/model.ts";
@@ -22,6 +32,9 @@ export const inviteModel = model("OrganizationInvite", {
   created_by: readOnly(userModel),
   created_at: readOnly(moment()),
   expires_at: readOnly(moment({ description: "Three days later." })),
+  is_expired: readOnly(Type.Boolean({ description: "Always false: expired ones are not shown." })),
+  message: readOnly(nullable(Type.String(), { description: "Always null: nothing is sent." })),
+  private_project_access: readOnly(Type.Array(Type.Unknown(), { description: "Always empty." })),
   emailing_attempt_made: readOnly(Type.Boolean({ description: "Always false: send the link yourself." })),
 });
 
@@ -32,8 +45,17 @@ export const madeInviteModel = model("MadeOrganizationInvite", {
 
 export const madeInvitesModel = Type.Array(madeInviteModel);
 
-export const inviteBody = strictWritable(inviteModel);
-export type InviteInput = Static<typeof inviteBody>;
+export const inviteBody = strictModel(
+  "OrganizationInviteRequest",
+  {
+    ...writable(inviteModel).properties,
+    message: unsupported("Nothing is sent: send the link yourself."),
+    send_email: unsupported("Nothing is sent: send the link yourself.", [false]),
+    private_project_access: unsupported("Projects are open to all members of their organization."),
+  },
+  inviteModel,
+);
+export type InviteInput = Pick<Static<typeof inviteBody>, "target_email" | "first_name" | "level">;
 
 /** Invitations of one request, as at PostHog. */
 export const bulkMax = 20;

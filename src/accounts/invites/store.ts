@@ -17,7 +17,7 @@ type InviteRow = Stored<Invite, "created_at" | "expires_at">;
 function columns(sql: Postgres) {
   return sql`
     i.id, i.target_email, i.first_name, i.level, ${userJson(sql, "u")} AS created_by, i.created_at, i.expires_at,
-    false AS emailing_attempt_made`;
+    false AS is_expired, NULL AS message, '[]'::jsonb AS private_project_access, false AS emailing_attempt_made`;
 }
 
 /** Invitations that may be accepted, with their makers. */

@@ -4,12 +4,14 @@ import Type, { type Static } from "typebox";
 import { refusal } from "../../http/docs/refusals.ts";
 import {
   exactText,
+  flag,
   line,
   model,
   moment,
   nullable,
   reference,
   strictModel,
+  unsupported,
   uuid,
 } from "../../http/fields/field.ts";
 import { shortProject, userModel } from "../../http/fields/user.ts";
@@ -59,6 +61,9 @@ const currentOrganizationModel = model("OwnCurrentOrganization", {
   teams: Type.Array(ownProjectModel, { description: "Its projects that the key reaches." }),
 });
 
+const ofConsole = "It is a setting of PostHog's console, which this server does not have.";
+const absent = { description: "Always false." };
+
 export const ownUserModel = model("OwnUser", {
   ...userModel.properties,
   date_joined: moment(),
@@ -67,6 +72,14 @@ export const ownUserModel = model("OwnUser", {
   team: nullable(ownProjectModel, { description: "The current project, among those the key can access." }),
   organization: nullable(currentOrganizationModel, { description: "The organization of `team`." }),
   organizations: Type.Array(ownOrganizationModel, { description: "Those that the key reaches." }),
+  anonymize_data: flag({ description: "Stored for clients." }),
+  pending_email: nullable(Type.String(), { description: "Always null: another address counts at once." }),
+  pending_invites: Type.Array(Type.Unknown(), {
+    description: "Always empty: an invitation is known by its link.",
+  }),
+  has_social_auth: Type.Boolean(absent),
+  is_2fa_enabled: Type.Boolean(absent),
+  is_impersonated: Type.Boolean(absent),
 });
 
 export type OwnUser = Static<typeof ownUserModel>;
@@ -82,6 +95,12 @@ export const ownUserBody = strictModel(
       uuid({ description: "With its first project, unless one is named." }),
     ),
     password: Type.Optional(password(`A new one, of at least ${passwordCharsMin} characters.`)),
+    role_at_organization: Type.Optional(nullable(line({ maxLength: 64, blank: true }))),
+    anonymize_data: Type.Optional(flag()),
+    notification_settings: unsupported(ofConsole),
+    events_column_config: unsupported(ofConsole),
+    has_seen_product_intro_for: unsupported(ofConsole),
+    theme_mode: unsupported(ofConsole),
     current_password: Type.Optional(password("Needed for another address or password, once there is one.")),
   },
   ownUserModel,

@@ -10,7 +10,20 @@ import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { projectJson, userJson } from "../../storage/postgres/rows.ts";
 import type { OwnUser } from "./model.ts";
 
-type UserRow = Stored<Pick<OwnUser, "date_joined" | "team" | "organizations">, "date_joined"> & {
+/** What nobody here has. */
+const absentFields = {
+  is_staff: false,
+  pending_email: null,
+  pending_invites: [],
+  has_social_auth: false,
+  is_2fa_enabled: false,
+  is_impersonated: false,
+};
+
+type UserRow = Stored<
+  Pick<OwnUser, "anonymize_data" | "date_joined" | "team" | "organizations">,
+  "date_joined"
+> & {
   user: User;
   has_password: boolean;
   teams: NonNullable<OwnUser["organization"]>["teams"];
@@ -41,7 +54,8 @@ export async function getOwnUser(sql: Postgres, access: Access): Promise<OwnUser
   const current =
     project?.organization_id ?? (isLimited ? null : (await currentOrganization(sql, access))?.id);
   const [row] = await sql<UserRow[]>`
-    SELECT ${userJson(sql, "u")} AS user, u.created_at AS date_joined, u.password_hash IS NOT NULL AS has_password, (
+    SELECT ${userJson(sql, "u")} AS user, u.anonymize_data,
+      u.created_at AS date_joined, u.password_hash IS NOT NULL AS has_password, (
       SELECT ${projectJson(sql)} FROM projects p WHERE p.id = ${project?.id ?? null}::integer) AS team, (
       SELECT coalesce(json_agg(json_build_object('id', o.id, 'name', o.name, 'slug', o.slug,
         'logo_media_id', o.logo_media_id, 'membership_level', o.level, 'members_can_use_personal_api_keys', true,
@@ -52,10 +66,10 @@ export async function getOwnUser(sql: Postgres, access: Access): Promise<OwnUser
       WHERE p.organization_id = ${current ?? null}::uuid ${isLimited ? ofTeams(sql, access) : sql``}) AS teams
     FROM users u WHERE u.id = ${access.user.id}`;
   if (!row) return undefined;
-  const { user, organizations, team, teams, date_joined, has_password } = shownRow(row);
+  const { user, organizations, teams, ...fields } = shownRow(row);
   const found = organizations.find(({ id }) => id === current);
   const organization = found ? { ...found, teams } : null;
-  return { ...user, date_joined, is_staff: false, has_password, team, organization, organizations };
+  return { ...user, ...absentFields, ...fields, organization, organizations };
 }
 
 /**
@@ -88,6 +102,8 @@ export async function changeUser(
   sql: Postgres,
   id: number,
   changes: Partial<Record<"first_name" | "last_name" | "email" | "password_hash", string>> & {
+    role_at_organization?: string | null;
+    anonymize_data?: boolean;
     current_project_id?: number;
     current_organization_id?: string;
   },

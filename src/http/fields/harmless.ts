@@ -10,6 +10,7 @@ export const harmlessParameters: ReadonlyMap<string, { reason: string; only?: st
     basic: { reason: "Leaves results out of a list of insights, which never has them here." },
     client_query_id: { reason: "Names a query in PostHog's own log; a query's id is in its body." },
     format: { reason: "Answers are JSON; an operation that offers CSV declares it.", only: "json" },
+    no_items_field: { reason: "Leaves out a field of dashboards that no reply has." },
     personal_api_key: { reason: "The key itself, which was checked before." },
     refresh: { reason: "How old a result may be; results are computed when they are requested." },
   }),
@@ -21,10 +22,11 @@ export const harmlessParameters: ReadonlyMap<string, { reason: string; only?: st
  */
 export const harmlessFields: Record<string, Record<string, readonly string[]>> = {
   "PostHog shows it and nobody can set it: it may be sent back as it was read.": {
+    Annotation: ["organization_id", "team", "team_id"],
     Insight: ["last_viewed_at", "resolved_date_range"],
     Dashboard: ["last_viewed_at"],
     DashboardTile: ["dashboard_id", "error"],
-    DashboardText: ["dashboard_tiles", "team"],
+    DashboardText: ["dashboard_tiles"],
     Subscription: ["insight_short_id", "resource_name"],
   },
   "About drawing; no effect on results.": {
