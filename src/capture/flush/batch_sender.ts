@@ -1,6 +1,6 @@
 // Sends batches to ClickHouse in one INSERT. An embedded engine reads a file by name: the segment itself, if it holds
-// nothing else, or the spool. The spool is overwritten again and again, as pages that exist cost far less than new
-// ones, but not while the engine may still read it.
+// nothing else and no short blocks, or the spool. The spool is overwritten again and again, as pages that exist cost
+// far less than new ones, but not while the engine may still read it.
 
 import { limits } from "../../core/limits.ts";
 import type { ClickHouse, NativeBody } from "../../storage/clickhouse/clickhouse.ts";
@@ -11,6 +11,7 @@ import { insertBatches } from "../store.ts";
 import { readFirstColumns, thinOldRows } from "./first_columns.ts";
 import { areWholeFile, listFileRanges, type LoadedBatch, readBatches } from "./insert_plan.ts";
 import { flushLimits } from "./limits.ts";
+import { areShort, joinBlocks, readFrames } from "./short_blocks.ts";
 
 /** Sends blocks of a lane; by default, to be stored. */
 type Insert = (lane: LaneKind, body: NativeBody) => Promise<void>;
@@ -43,7 +44,10 @@ export class BatchSender {
   }
 
   async send(segment: Segment, batches: Batch[]): Promise<void> {
-    if (!this.#clickhouse.embedded) {
+    if (areShort(batches, segment.lane)) {
+      const blocks = joinBlocks(readFrames(this.#io, segment.path, batches));
+      await this.sendBlocks(segment.lane, blocks);
+    } else if (!this.#clickhouse.embedded) {
       await this.sendLoaded(segment.lane, await readBatches(this.#io, segment.path, batches));
     } else if (areWholeFile(this.#io, batches, segment)) {
       // After a failure the engine may still read the file.
@@ -85,9 +89,9 @@ export class BatchSender {
     if (joinedBytes > 0) await send(segments[0]!.lane);
   }
 
-  async sendBlocks(lane: LaneKind, blocks: Uint8Array[]): Promise<void> {
+  async sendBlocks(lane: LaneKind, blocks: Uint8Array[] | AsyncIterable<Uint8Array>): Promise<void> {
     if (this.#clickhouse.embedded) await this.#sendSpool(lane, this.#writeSpool(blocks));
-    else await this.#insert(lane, { bytes: blocks });
+    else await this.#insert(lane, { bytes: await Array.fromAsync(blocks, (block) => block.slice()) });
   }
 
   #sendSpool(lane: LaneKind, path: Promise<string>): Promise<void> {
@@ -104,10 +108,10 @@ export class BatchSender {
   }
 
   /** Replaces the spool's content with the blocks; resolves to its path. */
-  async #writeSpool(blocks: Uint8Array[]): Promise<string> {
+  async #writeSpool(blocks: Uint8Array[] | AsyncIterable<Uint8Array>): Promise<string> {
     const file = await this.#openSpool();
     let size = 0;
-    for (const block of blocks) {
+    for await (const block of blocks) {
       await writeWhole(file, block, size);
       size += block.length;
     }

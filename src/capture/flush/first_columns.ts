@@ -6,9 +6,10 @@ import { BlockReader } from "../../storage/native/block_reader.ts";
 import { numberedNamesAt, readIndex } from "../../storage/native/column_offsets.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
 import { columnsThrough, cutColumn } from "../../storage/native/native_cut.ts";
-import { type JournalIo, readWhole } from "../journal/journal_io.ts";
+import type { JournalIo } from "../journal/journal_io.ts";
 import type { Segment } from "../journal/segments/segment.ts";
 import { flushLimits } from "./limits.ts";
+import { listFrames, openWindow } from "./short_blocks.ts";
 
 /** The columns and types of eventDaysOfBlocks. */
 const heads = [
@@ -101,28 +102,17 @@ export async function* readFirstColumns(
   { path, batches }: Pick<Segment, "path" | "batches">,
   last: string,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const frames = batches.flatMap((batch) => batch.frames).toSorted((a, b) => a.offset - b.offset);
-  const end = frames.reduce((most, { offset, length }) => Math.max(most, offset + length), 0);
-  const file = await io.open(path, "r");
-  let [window, start] = [new Uint8Array(0), 0];
-  const read = async (offset: number, length: number): Promise<Uint8Array> => {
-    if (offset < start || offset + length > start + window.length) {
-      // Short blocks lie next to each other: many are read at once.
-      const size = Math.min(Math.max(length, flushLimits.firstColumnsBytes), end - offset);
-      [window, start] = [new Uint8Array(size), offset];
-      await readWhole(file, window, offset);
-    }
-    return window.subarray(offset - start, offset - start + length);
-  };
+  const frames = listFrames(batches);
+  const window = await openWindow(io, path, frames, flushLimits.firstColumnsBytes);
   try {
     for (const { offset, length, rows } of frames) {
       const likely = Math.min(length, headBytes + rows * rowBytes);
-      const block = columnsThrough(await read(offset, likely), last);
-      const found = block ?? columnsThrough(await read(offset, length), last);
+      const block = columnsThrough(await window.read(offset, likely), last);
+      const found = block ?? columnsThrough(await window.read(offset, length), last);
       if (!found) throw new Error("a block is cut short");
       yield found;
     }
   } finally {
-    await file.close();
+    await window.close();
   }
 }

@@ -1,7 +1,7 @@
 // The offsets of columns in a Native block, for readers of its bytes.
 
 import { BlockReader } from "./block_reader.ts";
-import { columnHeads, cutColumn } from "./native_cut.ts";
+import { columnHeads, skipColumn } from "./native_cut.ts";
 
 interface ColumnOffsets {
   from: number;
@@ -16,7 +16,7 @@ export function columnOffsets<Name extends string>(block: Uint8Array, columnName
   let columnsLeft = columnNames.length;
   for (const { name, type } of columnHeads(read, count)) {
     const from = read.at;
-    cutColumn(read, type, rows, 0, 0);
+    skipColumn(read, type, rows);
     offsets[name] = { from, to: read.at };
     if ((columnNames as readonly string[]).includes(name) && --columnsLeft === 0) break;
   }

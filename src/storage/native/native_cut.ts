@@ -6,7 +6,8 @@ import { ByteColumn, writeBlockHead, writeColumnHead } from "./native.ts";
 /** Writes the values of a fixed-width column in a cut: row number within the cut → the value's bytes. */
 export type ColumnFill = (out: ByteColumn, row: number) => void;
 
-const fixedWidths: Record<string, number> = {
+/** Bytes of a value of each type of fixed width. */
+export const fixedWidths: Record<string, number> = {
   UUID: 16,
   UInt8: 1,
   Int8: 1,
@@ -64,7 +65,7 @@ export function columnsThrough(block: Uint8Array, last: string): Uint8Array | un
     const [columns, rows] = [read.varuint(), read.varuint()];
     for (const { name, type } of columnHeads(read, columns)) {
       count++;
-      cutColumn(read, type, rows, 0, 0);
+      skipColumn(read, type, rows);
       if (name === last) break;
       if (count === columns) throw new Error(`a block without ${last}`);
     }
@@ -80,12 +81,14 @@ export function columnsThrough(block: Uint8Array, last: string): Uint8Array | un
 
 /** The head of each column; the caller reads the values before the next one. */
 export function* columnHeads(read: BlockReader, columns: number) {
-  for (let column = 0; column < columns; column++) {
-    const name = read.text();
-    // A comment may follow a type.
-    const [type = ""] = read.text().split("/*", 1);
-    yield { name, type };
-  }
+  for (let column = 0; column < columns; column++) yield readColumnHead(read);
+}
+
+export function readColumnHead(read: BlockReader) {
+  const name = read.text();
+  // A comment may follow a type.
+  const [type = ""] = read.text().split("/*", 1);
+  return { name, type };
 }
 
 export function cutColumn(read: BlockReader, type: string, rows: number, from: number, to: number) {
@@ -96,9 +99,35 @@ export function cutColumn(read: BlockReader, type: string, rows: number, from: n
     return rows === 0 ? read.slice(0) : joined(read.slice(8), cutLowCardinality(read, rows, from, to));
   if (type === "Nullable(String)")
     return joined(read.slice(rows).slice(from, to), read.strings(rows, from, to));
-  const item = /^Array\((.+)\)$/.exec(type)?.[1];
+  const item = readItemType(type);
   if (item) return cutArrays(read, item, rows, from, to);
   throw new Error(`unknown column type ${type}`);
+}
+
+/** Moves past the values of a column. @throws Error as cutBlock(). */
+export function skipColumn(read: BlockReader, type: string, rows: number): void {
+  const width = fixedWidths[type];
+  if (width !== undefined) return read.skip(rows * width);
+  if (type === "String" || type === "Nullable(String)") {
+    if (type !== "String") read.skip(rows);
+    return void read.strings(rows, 0, 0);
+  }
+  const item = readItemType(type);
+  const isNamed = (item ?? type) === "LowCardinality(String)";
+  if (item === undefined && !isNamed) throw new Error(`unknown column type ${type}`);
+  if (isNamed && (item !== undefined || rows > 0)) read.skip(8);
+  const items = item === undefined ? rows : (read.lowWords(rows).at(-1) ?? 0);
+  if (!isNamed) skipColumn(read, item!, items);
+  else if (items > 0) {
+    const indexBytes = 1 << (read.lowWord() & 255);
+    read.strings(read.lowWord(), 0, 0);
+    read.skip(read.lowWord() * indexBytes);
+  }
+}
+
+/** The type of an array's items; undefined for what is none. */
+export function readItemType(type: string): string | undefined {
+  return type.startsWith("Array(") ? type.slice("Array(".length, -1) : undefined;
 }
 
 function cutArrays(read: BlockReader, item: string, rows: number, from: number, to: number): Uint8Array {

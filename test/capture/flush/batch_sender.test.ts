@@ -3,13 +3,14 @@
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, truncateSync } from "node:fs";
 import { BatchSender } from "../../../src/capture/flush/batch_sender.ts";
+import { flushLimits } from "../../../src/capture/flush/limits.ts";
 import { systemIo } from "../../../src/capture/journal/journal_io.ts";
 import type { Segment } from "../../../src/capture/journal/segments/segment.ts";
 import type { ClickHouse, NativeBody } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { appendTo, type LaneName, laneNamed, openJournal } from "../../support/journal.ts";
-import { readBlocks } from "../../support/native_rows.ts";
+import { readBlocks, readRows } from "../../support/native_rows.ts";
 
 afterAll(cleanUp);
 
@@ -70,17 +71,27 @@ test("an engine elsewhere is sent the blocks, and no file is made", async () => 
   const { sender, sent, folder } = openSender(false);
   await sender.send(segment, segment.batches);
   expect(sent.map(({ lane, blocks, bytes }) => [lane, blocks, placesIn(bytes)])).toEqual([
-    ["live", 3, [0, 1, 2]],
+    ["live", 1, [0, 1, 2]],
   ]);
   expect(readdirSync(folder)).toEqual([]);
 });
 
 test("an engine here reads the segment's own file, where it holds nothing else", async () => {
-  const segment = await segmentOf("live", 2);
+  const segment = await segmentOf("live", 1);
   const { sender, sent, folder } = openSender(true);
   await sender.send(segment, segment.batches);
-  expect(sent.map(({ path, bytes }) => [path, placesIn(bytes)])).toEqual([[segment.path, [0, 1]]]);
+  expect(sent.map(({ path, bytes }) => [path, placesIn(bytes)])).toEqual([[segment.path, [0]]]);
   expect([segment.isBorrowed, readdirSync(folder)]).toEqual([undefined, []]);
+});
+
+test("short frames are joined to one block, and long ones stay as they are", async () => {
+  const segment = await segmentOf("live", 3);
+  const { sender, sent, spool } = openSender(true);
+  await sender.send(segment, segment.batches);
+  expect(sent.map(({ path, bytes }) => [path, readRows(bytes).length])).toEqual([[spool(0), 3]]);
+  const [batch] = segment.batches as [Segment["batches"][number]];
+  await sender.send(segment, [{ ...batch, rows: flushLimits.shortBlockRows * 3 }]);
+  expect(sent[1]!.bytes.toString("hex")).toBe(readFileSync(segment.path).toString("hex"));
 });
 
 test("after a failure an engine may still read the segment's file, which is not written over then", async () => {
