@@ -8,6 +8,8 @@ import { demoCommand } from "./cli/demo.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { fillCommand } from "./cli/fill.ts";
 import { importCommand } from "./cli/import.ts";
+import { completionCommand } from "./cli/info/completion.ts";
+import { serverCommand } from "./cli/info/server.ts";
 import { journalCommand } from "./cli/journal.ts";
 import { keyCommand } from "./cli/key.ts";
 import { migrateCommand } from "./cli/migrate.ts";
@@ -33,15 +35,18 @@ const commands: Command[] = [
   moveCommand,
   fillCommand,
   doctorCommand,
+  serverCommand,
 ];
+commands.push(completionCommand([...commands]));
 
 const help = `sluice: a product-analytics event server
 
 usage: bun run sluice <command> [options]
 
-${commands.map((command) => `  ${command.name.padEnd(9)} ${command.summary}`).join("\n")}
+${commands.map((command) => `  ${command.name.padEnd(10)} ${command.summary}`).join("\n")}
 
 bun run sluice <command> --help explains a command, --version prints the version.
+Exit codes: 0 done, 1 failed or found something wrong, 2 wrong use.
 Settings come from the environment; the README lists them.`;
 
 // Files of this process and its children, the stores among them, are their owner's alone.

@@ -52,3 +52,18 @@ export async function recordingsStoredWithin(sql: Postgres, clock: Clock, msMax:
     await sleep(storageLimits.watermarkAgainMs);
   }
 }
+
+export interface ListedServer {
+  /** Its journal's number. */
+  id: number;
+  seen_at: Date | null;
+  /** Events that arrived before are stored. */
+  stored_until: Date | null;
+  /** Host and folder. */
+  location: string | null;
+}
+
+export async function listServers(sql: Postgres): Promise<ListedServer[]> {
+  return await sql<ListedServer[]>`
+    SELECT id, seen_at, greatest(stored_watermark, watermark) AS stored_until, location FROM journals ORDER BY id`;
+}

@@ -76,8 +76,9 @@ type Follower = (snippet: Snippet) => Promise<void>;
 
 /** By the first line, in the README's order: later snippets live on what earlier ones leave. */
 const followers: Record<string, Follower> = {
-  "bun install && bun run start        # a server on http://127.0.0.1:8000": start,
-  'npx -y bun@1.4.5 install && export PATH="$PWD/node_modules/.bin:$PATH"': start,
+  "npx -y bun@1.4.5 install && npm start      # with only Node and npm: a server on http://127.0.0.1:8000":
+    start,
+  "bun install && bun run start               # the same with Bun 1.4.5": start,
   "export PROJECT_API_KEY=phc_… PERSONAL_API_KEY=phx_…      # as printed": async (snippet) => {
     const printed = await follow(snippet);
     const promised = [...snippet.text.matchAll(/^# (\{.*\})$/gm)].map(([, text]) => text!);

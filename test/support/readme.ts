@@ -74,7 +74,9 @@ const standIns: Record<string, string> = {
       bun@*) [ "$1" = "bun@$("$BUN" --version)" ] && shift && exec bun "$@" ;;
       *) command="$1" && shift && exec "$ROOT/node_modules/.bin/$command" "$@" ;;
     esac`,
+  // As npm does: the scripts' commands are looked for in node_modules, too.
   npm: `
+    [ "$1" = start ] && PATH="$ROOT/node_modules/.bin:$PATH" exec sh -c "$("$BUN" -p 'require("./package.json").scripts.start')"
     [ "$1" = install ] && shift && for name in "$@"; do [ -d "$ROOT/node_modules/$name" ] || exit 1; done`,
   // The client itself is made and used by test/http/docs/clients.test.ts.
   pip: `
