@@ -29,13 +29,12 @@ export function completionCommand(commands: readonly Command[]): Command {
   return own;
 }
 
-/** What may follow a command: the verbs of its usage, and the options of its help. */
+/** Words that may follow a command: the verbs of its usage, and the options of its help. */
 export function listWords({ name, help: text }: Command): string[] {
-  const verbs = [...text.matchAll(new RegExp(`bun run sluice ${name} ([a-z|]+)(?=\\s|$)`, "g"))];
+  const usages = text.split(`bun run sluice ${name} `).slice(1);
+  const verbs = usages.flatMap((usage) => /^[a-z|]+(?=\s|$)/.exec(usage)?.[0].split("|") ?? []);
   const options = [...text.matchAll(/(?<=^ {2,4}|[ [])--[a-z][a-z-]+/gm)];
-  return [
-    ...new Set([...verbs.flatMap(([, verb]) => verb!.split("|")), ...options.map(([option]) => option)]),
-  ];
+  return [...new Set([...verbs, ...options.map(([option]) => option)])];
 }
 
 const shells: Readonly<Record<string, (commands: readonly Command[]) => string>> = {
