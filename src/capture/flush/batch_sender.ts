@@ -91,6 +91,7 @@ export class BatchSender {
 
   async sendBlocks(lane: LaneKind, blocks: Uint8Array[] | AsyncIterable<Uint8Array>): Promise<void> {
     if (this.#clickhouse.embedded) await this.#sendSpool(lane, this.#writeSpool(blocks));
+    else if (Array.isArray(blocks)) await this.#insert(lane, { bytes: blocks });
     else await this.#insert(lane, { bytes: await Array.fromAsync(blocks, (block) => block.slice()) });
   }
 
