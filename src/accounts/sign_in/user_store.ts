@@ -10,7 +10,7 @@ import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { projectJson, userJson } from "../../storage/postgres/rows.ts";
 import type { OwnUser } from "./model.ts";
 
-/** What nobody here has. */
+/** Fields of PostHog's accounts that no account has here. */
 const absentFields = {
   is_staff: false,
   pending_email: null,

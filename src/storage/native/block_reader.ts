@@ -36,7 +36,7 @@ export class BlockReader {
   /** An unsigned 64-bit integer below 2^32. */
   lowWord(): number {
     const at = this.at;
-    this.skip(8);
+    this.advance(8);
     return this.#view.getUint32(at, true);
   }
 
@@ -51,11 +51,11 @@ export class BlockReader {
   }
 
   slice(size: number): Uint8Array {
-    this.skip(size);
+    this.advance(size);
     return this.between(this.at - size, this.at);
   }
 
-  skip(size: number): void {
+  advance(size: number): void {
     if (this.at + size > this.bytes.length) throw new CutShort();
     this.at += size;
   }

@@ -107,21 +107,21 @@ export function cutColumn(read: BlockReader, type: string, rows: number, from: n
 /** Moves past the values of a column. @throws Error as cutBlock(). */
 export function skipColumn(read: BlockReader, type: string, rows: number): void {
   const width = fixedWidths[type];
-  if (width !== undefined) return read.skip(rows * width);
+  if (width !== undefined) return read.advance(rows * width);
   if (type === "String" || type === "Nullable(String)") {
-    if (type !== "String") read.skip(rows);
+    if (type !== "String") read.advance(rows);
     return void read.strings(rows, 0, 0);
   }
   const item = readItemType(type);
   const isNamed = (item ?? type) === "LowCardinality(String)";
   if (item === undefined && !isNamed) throw new Error(`unknown column type ${type}`);
-  if (isNamed && (item !== undefined || rows > 0)) read.skip(8);
+  if (isNamed && (item !== undefined || rows > 0)) read.advance(8);
   const items = item === undefined ? rows : (read.lowWords(rows).at(-1) ?? 0);
   if (!isNamed) skipColumn(read, item!, items);
   else if (items > 0) {
     const indexBytes = 1 << (read.lowWord() & 255);
     read.strings(read.lowWord(), 0, 0);
-    read.skip(read.lowWord() * indexBytes);
+    read.advance(read.lowWord() * indexBytes);
   }
 }
 

@@ -71,7 +71,7 @@ class NameValues implements ColumnValues {
 
   append(read: BlockReader, rows: number): void {
     if (rows === 0) return;
-    read.skip(8);
+    read.advance(8);
     appendNames(this.#names, read);
   }
 
@@ -93,7 +93,7 @@ function appendNames(names: Dictionary, read: BlockReader): void {
     const length = read.varuint();
     offsets[i * 2] = read.at;
     offsets[i * 2 + 1] = length;
-    read.skip(length);
+    read.advance(length);
   }
   const rows = read.lowWord();
   const indexes = read.slice(rows * indexBytes);
@@ -112,7 +112,7 @@ class ArrayValues implements ColumnValues {
 
   append(read: BlockReader, rows: number): void {
     const isNamed = this.#items instanceof Dictionary;
-    if (isNamed) read.skip(8);
+    if (isNamed) read.advance(8);
     const ends = read.lowWords(rows);
     const items = ends.at(-1) ?? 0;
     this.#offsets.addMany(this.#rows, ends, rows);
@@ -162,7 +162,7 @@ interface JoinedColumn {
 }
 
 export class BlockJoiner {
-  /** Of the blocks before the last drainBlock() as well: their memory is used again. */
+  /** Columns of these blocks, and of those before the last drainBlock(), whose memory is used again. */
   #columns: JoinedColumn[] = [];
   readonly #out = new ByteColumn();
   rows = 0;
@@ -216,7 +216,7 @@ export class BlockJoiner {
     return this.#columns.push(column) - 1;
   }
 
-  /** The rows so far as one block, valid until the next call; undefined where there are none. There are none then. */
+  /** Returns the rows so far as one block, valid until the next call, and forgets them; undefined where there are none. */
   drainBlock(): Uint8Array | undefined {
     if (this.rows === 0) return undefined;
     this.#columns = this.#columns.filter(({ isUsed }) => isUsed);
