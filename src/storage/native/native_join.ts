@@ -216,7 +216,7 @@ export class BlockJoiner {
     return this.#columns.push(column) - 1;
   }
 
-  /** Returns the rows so far as one block, valid until the next call, and forgets them; undefined where there are none. */
+  /** Returns the rows as one block, valid until the next call, and forgets them; undefined where there are none. */
   drainBlock(): Uint8Array | undefined {
     if (this.rows === 0) return undefined;
     this.#columns = this.#columns.filter(({ isUsed }) => isUsed);
