@@ -35,7 +35,7 @@ import { guideRoutes } from "./guide/route.ts";
 import { type DescribedRoute, docsRoutes } from "./http/docs/docs.ts";
 import { clientAddressHeader } from "./http/forward.ts";
 import { findFree, listen, type Listening, listenInside, openApplication } from "./http/listen.ts";
-import { followSilence, healthRoutes } from "./http/metrics/health.ts";
+import { followBackups, followSilence, healthRoutes } from "./http/metrics/health.ts";
 import { followProcess, followServer } from "./http/metrics/process_metrics.ts";
 import { reachedAt } from "./http/pages/page.ts";
 import { PeerAddresses } from "./http/peer.ts";
@@ -212,6 +212,7 @@ function health({ stores: { sql, clickhouse }, capture, watch, pool, metrics, co
       return await checkClickHouse(clickhouse);
     },
   };
+  followBackups(metrics.registry, config.dataDir, systemClock);
   return healthRoutes({
     checks,
     captureChecks: config.captureAck === "stored" ? ["journal", "clickhouse"] : ["journal"],

@@ -1,6 +1,7 @@
 // `sluice backup`: copies the data of the embedded stores and the journal into a folder or a bucket, while the server
 // runs. `sluice restore`: fills an empty data folder from there.
 
+import { tmpdir } from "node:os";
 import type { Config } from "../config.ts";
 import { systemClock } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
@@ -9,13 +10,15 @@ import { type Arguments, optionalText, readArguments } from "./args.ts";
 import { backupLimits } from "./backup/limits.ts";
 import { restoreBackup } from "./backup/restore.ts";
 import type { Manifest } from "./backup/target.ts";
+import { openBackup, verifyBackup } from "./backup/verify_backup.ts";
 import { writeBackup } from "./backup/write_backup.ts";
-import type { Command } from "./command.ts";
+import type { CliContext, Command } from "./command.ts";
 
 export const backupCommand: Command = {
   name: "backup",
   summary: "copy everything of the embedded stores into a folder or a bucket, while the server runs",
   help: `usage: bun run sluice backup PLACE [--keep N]
+       bun run sluice backup verify PLACE [--open FOLDER]
 
 Writes a backup of DATA_DIR: Postgres, ClickHouse, pending and quarantined events, and DATA_DIR/secret.key: protect it
 like DATA_DIR. A server may run meanwhile; every event that was answered with 200 before the backup began is in it.
@@ -29,9 +32,17 @@ with sha256sum -c.
   --keep N  PLACE is for several backups: this one gets a folder sluice-TIME-DATABASE in it, and only
             the N newest of this database are kept
 
+verify reads the backup at PLACE whole and names all that is missing, damaged or none of its files. Exit code: 0 it is
+whole, 1 it is damaged or cannot be read, 2 wrong use.
+  --open FOLDER  then restores it below FOLDER, which needs the backup's size (twice from a bucket), counts its
+                 events, recordings and projects, and removes it again
+
   DATA_DIR=/var/lib/sluice bun run sluice backup s3://backups/sluice --keep 7`,
   run: async (args, { config, print }) => {
-    const words = readArguments(args, ["keep"]);
+    const words = readArguments(args, ["keep", "open"]);
+    if (words.positionals[0] === "verify" && words.positionals.length > 1)
+      return await verify(words, config, print);
+    if (words.values["open"] !== undefined) throw new UserError("only backup verify has --open", 2);
     const [target, kept] = [readTarget(words), readCount(words)];
     refuseRemote(config, "backup");
     const { dataDir, bucketAccess } = config;
@@ -69,6 +80,22 @@ backup.
     return 0;
   },
 };
+
+async function verify(words: Arguments, config: Config, print: CliContext["print"]): Promise<number> {
+  if (words.values["keep"] !== undefined) throw new UserError("backup verify has no --keep", 2);
+  const source = readTarget({ ...words, positionals: words.positionals.slice(1) });
+  const opened = optionalText(words, "open");
+  const { bucketAccess } = config;
+  const scratch = opened ?? tmpdir();
+  const report = (damage: string): void => print(`damaged: ${damage}`);
+  const { manifest, damaged } = await verifyBackup({ source, bucketAccess, scratch, report });
+  if (damaged > 0) throw new UserError(`${source} cannot be restored: ${damaged} of its files are damaged`);
+  print(`${source} is whole: ${totalsText(manifest)}, as of ${manifest.begun_at}`);
+  if (opened === undefined) return 0;
+  const counts = await openBackup({ source, bucketAccess, scratch, log: openBackupLog(config) });
+  print(`opened it: ${counts.events} events, ${counts.recordings} recordings, ${counts.projects} projects`);
+  return 0;
+}
 
 /** The only argument: a folder or an address. */
 function readTarget({ positionals: [target, ...more] }: Arguments): string {

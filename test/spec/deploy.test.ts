@@ -29,6 +29,41 @@ test.skipIf(!has("promtool", "--version"))("promtool finds nothing wrong with th
   expect(said("promtool", "check", "rules", "src/docs/deploy/alerts.yml")).toMatchObject({ code: 0 });
 });
 
+test.skipIf(!has("promtool", "--version"))("the rules of backups fire for old and for failed ones", () => {
+  const path = join(makeFolder(), "backups.yml");
+  const series = (outcome: string) => `sluice_backup_age_seconds{outcome="${outcome}"}`;
+  const ask = (ages: Readonly<Record<string, number>>, fired: readonly string[]) => ({
+    interval: "1m",
+    input_series: Object.entries(ages).map(([name, seconds]) => ({
+      series: series(name),
+      values: `${seconds}x5`,
+    })),
+    promql_expr_test: ["SluiceBackupOld", "SluiceBackupFailed"].map((alertname) => ({
+      expr: `ALERTS{alertname="${alertname}",alertstate="firing"}`,
+      eval_time: "2m",
+      exp_samples: fired.includes(alertname)
+        ? [
+            {
+              labels: `ALERTS{alertname="${alertname}",alertstate="firing",outcome="${alertname === "SluiceBackupOld" ? "done" : "failed"}"}`,
+              value: 1,
+            },
+          ]
+        : [],
+    })),
+  });
+  const tests = [
+    ask({ done: 3600 }, []),
+    ask({ done: 200_000 }, ["SluiceBackupOld"]),
+    ask({ done: 3600, failed: 60 }, ["SluiceBackupFailed"]),
+    ask({ done: 60, failed: 3600 }, []),
+    ask({ failed: 60 }, ["SluiceBackupFailed"]),
+    ask({}, []),
+  ];
+  const rule_files = [join(root, "src/docs/deploy/alerts.yml")];
+  writeFileSync(path, JSON.stringify({ rule_files, evaluation_interval: "1m", tests }));
+  expect(said("promtool", "test", "rules", path)).toMatchObject({ code: 0 });
+});
+
 /** The expressions of the dashboard's panels. */
 function expressionsIn(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];

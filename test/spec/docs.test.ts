@@ -144,7 +144,9 @@ const followers: Record<string, (snippet: Snippet) => Promise<void>> = {
     await rested(server);
     expect(await follow(snippet)).toContain("to backups/monday");
   },
-  "backup.md: (cd backups/monday; sha256sum": async (snippet) => void (await follow(snippet)),
+  "backup.md: bun run sluice backup verify backups/monday": async (snippet) => {
+    expect(await follow(snippet)).toMatch(/backups\/monday is whole: .*\nopened it: [1-9]\d* events, /);
+  },
   "backup.md: export AWS_ACCESS_KEY_ID=": async (snippet) => {
     const { url } = await startS3("backups");
     const text = snippet.text

@@ -100,3 +100,12 @@ export async function deriveSince(clickhouse: ClickHouse, since: number): Promis
     }
   }
 }
+
+/** What a restored backup has. */
+export async function countRestoredRows(clickhouse: ClickHouse) {
+  const [counts] = await clickhouse.query<Record<"events" | "recordings", string>>(
+    `SELECT (SELECT count() FROM event_rows) AS events,
+       (SELECT uniq(session_id) FROM snapshot_chunks) AS recordings`,
+  );
+  return { events: Number(counts!.events), recordings: Number(counts!.recordings) };
+}

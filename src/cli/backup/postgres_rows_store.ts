@@ -145,3 +145,8 @@ async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<str
 function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
+
+export async function countProjects(sql: Postgres): Promise<number> {
+  const [found] = await sql<{ projects: number }[]>`SELECT count(*)::int AS projects FROM projects`;
+  return found!.projects;
+}

@@ -11,6 +11,7 @@ import type { Clock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { toReason } from "../../core/log.ts";
 import { readVersion } from "../../core/version.ts";
+import { recordBackupOutcome } from "../../storage/backup_outcomes.ts";
 import { readPostgresId } from "../../storage/identity.ts";
 import { appliedMigrations } from "../../storage/migrate.ts";
 import { reserve } from "../../storage/postgres/postgres.ts";
@@ -40,9 +41,19 @@ export interface BackupOptions extends Uses<"clock" | "log"> {
  * @throws UserError with the remedy.
  */
 export async function writeBackup(options: BackupOptions) {
-  const { target, kept, clock, log, bucketAccess } = options;
   const dataDir = resolve(options.dataDir);
   checkEmbedded(dataDir);
+  try {
+    const written = await writeTo(dataDir, options);
+    recordBackupOutcome(dataDir, "done", options.clock.now());
+    return written;
+  } catch (thrown) {
+    recordBackupOutcome(dataDir, "failed", options.clock.now());
+    throw thrown;
+  }
+}
+
+async function writeTo(dataDir: string, { target, kept, clock, log, bucketAccess }: BackupOptions) {
   const collection = openCollection(dataDir, target, bucketAccess);
   await using stores = await attachStores({ dataDir, log, requireReachable: true });
   using connection = await reserve(stores.sql);

@@ -6,6 +6,7 @@ import { type Clock, withinMs } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, silentLog, toCode, toReason } from "../../core/log.ts";
+import { readBackupOutcomes } from "../../storage/backup_outcomes.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
 import { readSilences } from "../../storage/watermark.ts";
@@ -153,4 +154,13 @@ export function followSilence(registry: Registry, sql: Postgres, clock: Clock): 
     const silentCount = silences.filter(([, seconds]) => seconds > limits.serverSilentSecondsMax).length;
     return silentCount === 0 ? undefined : `servers of ${silentCount} journals do not report`;
   };
+}
+
+/** Shows how long ago the last backup of DATA_DIR was made, and the last one failed; nothing before the first. */
+export function followBackups(registry: Registry, dataDir: string, clock: Clock): void {
+  const help =
+    "Seconds since the last backup of DATA_DIR that was done, or failed; no line before the first.";
+  registry.gauges("sluice_backup_age_seconds", help, "outcome", () =>
+    readBackupOutcomes(dataDir).map(([outcome, at]) => [outcome, Math.max(0, (clock.now() - at) / 1000)]),
+  );
 }
