@@ -69,6 +69,8 @@ export function readConfig(environment: Environment, terminal = false) {
     read.wrong("CLICKHOUSE_CLUSTER: needs CLICKHOUSE_URL, the address of a server of the cluster");
   if (config.databaseUrl && !config.secretKey)
     read.wrong("SECRET_KEY: must be set when DATABASE_URL is, so that every process can read stored secrets");
+  if (config.siteUrl !== undefined && new URL(config.siteUrl).pathname !== "/")
+    read.wrong("SITE_URL: must have no path, since pages link to the root of their host (docs/proxies.md)");
   if (config.secretKeyBefore && !config.secretKey)
     read.wrong("SECRET_KEY_BEFORE: needs SECRET_KEY, the key that replaces it");
   for (const name of ["QUERY_SECONDS_MAX", "QUERY_THREADS_MAX"])

@@ -55,6 +55,13 @@ test("every wrong value has its line, in one refusal", () => {
   expect(lines.map((line) => line.split(":")[0]).toSorted()).toEqual(Object.keys(wrong).toSorted());
 });
 
+test("SITE_URL has no path: there is no base path, and links would lead elsewhere", () => {
+  const [line, ...others] = wrongLines({ SITE_URL: "https://example.com/sluice" });
+  expect([line, others]).toEqual([expect.stringContaining("SITE_URL: must have no path"), []]);
+  for (const SITE_URL of ["https://example.com", "https://example.com/"])
+    expect(wrongLines({ SITE_URL })).toEqual([]);
+});
+
 test("bounds are part of what they bound", () => {
   expect(
     wrongLines({ PORT: "0", WORKERS: "256", BODY_BYTES_MAX: "1024", QUERY_CPU_SECONDS_MAX: "3600" }),

@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 /** Pages in reading order. A test checks that every file of src/docs is here. */
 export const guidePages = wordsIn(`
   getting_started moving_in moving_from api operating backup
-  scaling security reliability log_lines releasing changelog
+  proxies scaling security reliability log_lines releasing changelog
 `);
 
 type Page = ReturnType<typeof toPage>;

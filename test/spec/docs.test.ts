@@ -110,6 +110,12 @@ const imports = (event: string) => async (snippet: Snippet) => {
   expect((await eventually(event)).length).toBe(1);
 };
 
+/** test/http/proxies.test.ts and proxy_restarts.test.ts start a proxy with each. */
+const startedElsewhere = ({ text }: Snippet) => {
+  expect(text).toContain(":8000");
+  return Promise.resolve();
+};
+
 /** By page and first line, in their order: later snippets live on what earlier ones leave. */
 const followers: Record<string, (snippet: Snippet) => Promise<void>> = {
   "moving_in.md: bun run sluice import events.jsonl.gz --api-key $PROJECT_API_KEY": imports("moved in"),
@@ -133,6 +139,11 @@ const followers: Record<string, (snippet: Snippet) => Promise<void>> = {
   },
   "operating.md: du -sh data/*": async (snippet) =>
     expect(await follow(snippet)).toContain("data/clickhouse"),
+  "proxies.md: upstream sluice {": startedElsewhere,
+  "proxies.md: analytics.example.com {": startedElsewhere,
+  "proxies.md: global": startedElsewhere,
+  "proxies.md: backend sluice": startedElsewhere,
+  "proxies.md: reverse_proxy 10.0.0.1:8000": startedElsewhere,
   // test/storage/clickhouse/grants.test.ts reads each line of this form, and starts a ClickHouse with them.
   "scaling.md: GRANT SELECT": async ({ text }) =>
     expect(text.split("\n").filter((line) => !/^GRANT .+ TO sluice;$/.test(line))).toEqual([]),

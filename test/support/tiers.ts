@@ -97,7 +97,9 @@ const long = {
 
 /** Programs without which tests are skipped. */
 const tools =
-  "chromium strace python3 node npm java mvn go cargo promtool systemd-analyze docker-compose".split(" ");
+  "chromium strace python3 node npm java mvn go cargo promtool systemd-analyze docker-compose nginx caddy haproxy curl openssl".split(
+    " ",
+  );
 
 /** Compose is a part of docker. */
 function isMissing(tool: string): boolean {
