@@ -1,7 +1,7 @@
 // The server's start and stop, as an operator meets them.
 
 import { expect, test } from "bun:test";
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import { gitCommit } from "../../src/core/version.ts";
@@ -335,6 +335,14 @@ test("a misspelt setting is logged at the start, other variables are not", async
     { name: "EVENT_RETENTION_DAY", setting: "EVENT_RETENTION_DAYS" },
   ]);
   await server.end("SIGTERM");
+});
+
+test("a server whose PATH has nothing but Bun starts its stores, as root too", async () => {
+  const folder = makeFolder();
+  symlinkSync(process.execPath, join(folder, "bun"));
+  const server = await startServer({ PATH: folder });
+  await until(async () => (await fetch(`${server.url}/_readiness`)).status === 200);
+  expect(await server.end("SIGTERM")).toBe(0);
 });
 
 const noCache = { BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };

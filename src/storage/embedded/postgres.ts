@@ -10,7 +10,7 @@ import { type ChildPlan, startChild } from "./child.ts";
 import type { EmbeddedOptions, EmbeddedStore } from "./clickhouse.ts";
 import { embeddedLimits } from "./limits.ts";
 import { ignoreForeignPid, killPostmaster, readPostmaster, stopStalePostmaster } from "./postmaster.ts";
-import { findUnprivilegedUser, type UnprivilegedUser } from "./unprivileged_user.ts";
+import { findUnprivilegedUser, postgresEnv, type UnprivilegedUser } from "./unprivileged_user.ts";
 
 const user = "sluice";
 
@@ -152,8 +152,6 @@ function refuseUnreadable(data: string): void {
     throw new UserError(`${data} cannot be read (${toReason(thrown)}): chown -R USER ${data}`);
   }
 }
-
-const postgresEnv: Record<string, string> = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 
 /** `folder`: DATA_DIR as an absolute path. */
 function planChild(folder: string, port: number, password: string, insist: boolean, log: Log): ChildPlan {

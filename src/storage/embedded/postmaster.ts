@@ -71,7 +71,7 @@ function runsOn(pid: number, data: string): boolean {
 
 function readCommand(pid: number): string {
   if (process.platform !== "linux")
-    return Bun.spawnSync(["ps", "-o", "command=", "-p", String(pid)]).stdout.toString();
+    return Bun.spawnSync(["/bin/ps", "-o", "command=", "-p", String(pid)]).stdout.toString();
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
   } catch {

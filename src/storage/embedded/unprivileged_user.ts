@@ -5,6 +5,13 @@ import { dirname, join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import type { Log } from "../../core/log.ts";
 
+/** What the commands below and Postgres run with: a server's own PATH may have nothing but Bun. */
+export const postgresEnv: Record<string, string> = {
+  PATH: "/usr/local/bin:/usr/bin:/bin",
+  LC_ALL: "C",
+  TZ: "UTC",
+};
+
 export interface UnprivilegedUser {
   /** A prefix that runs a command as this user. */
   command: string[];
@@ -71,9 +78,14 @@ function reaches(become: string[], binary: string, folder: string): boolean {
   const script = '[ -x "$1" ] && "$1" --version >/dev/null && cd "$2"';
   const tried = [...become, "sh", "-c", script, "sh", binary, folder];
   try {
-    return (
-      Bun.spawnSync(tried, { stdin: "ignore", stdout: "ignore", stderr: "ignore", cwd: "/" }).exitCode === 0
-    );
+    const options = {
+      stdin: "ignore",
+      stdout: "ignore",
+      stderr: "ignore",
+      cwd: "/",
+      env: postgresEnv,
+    } as const;
+    return Bun.spawnSync(tried, options).exitCode === 0;
   } catch {
     return false;
   }
