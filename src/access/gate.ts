@@ -15,7 +15,7 @@ import { chargeBody, receiveAhead, releaseAhead } from "../work/bodies/charged_r
 import type { MemoryBudget } from "../work/bodies/memory_budget.ts";
 import { type CachedKey, type KeyCache, uncachedKeys } from "./key_cache.ts";
 import { accessLimits } from "./limits.ts";
-import { insufficient, type Level, membershipLevels, requireLevel } from "./people/levels.ts";
+import { insufficient, type Level, membershipLevels, narrowToReader } from "./people/levels.ts";
 import { isFromConsole, type SessionCookie, sessionCookieFor } from "./people/session.ts";
 import { type Budget, openRateLimit } from "./rate.ts";
 import {
@@ -52,8 +52,8 @@ export const projectHomes = ["/api/projects/:project_id", "/api/environments/:pr
 export type Gate = ReturnType<typeof openGate>;
 
 /**
- * The requirement of a route on its key: a scope, all of several scopes, or none; with `level`, also more than a
- * member's level of its user.
+ * The requirement of a route on its key: a scope, all of several scopes, or none; and a level of its user, a member's
+ * by default.
  */
 type Needed = NeededScope | { scope: NeededScope; level: Level };
 export type NeededScope = Scope | null | readonly [Scope, ...Scope[]];
@@ -74,7 +74,8 @@ function isLevelled(needed: Needed): needed is Exclude<Needed, NeededScope> {
  * - `account_scope: "organization:read"`, for the organizations themselves, is as `scope`, but refuses keys that are
  * restricted to projects. `own()` gives the organization of `:organization_id`, or a 404 when the key does not reach
  * it. Each takes `{ scope, level }`, too, and refuses members below the level: in the project or organization of the
- * path, else in the user's current organization.
+ * path, else in the user's current organization. In a project or organization that its user only reads, a key has the
+ * scopes of a reader.
  * - `console: null`, for people who sign in, requires no key, but refuses all but the console's own script. The others
  * take a session in a key's place, where no key is presented. Each also gives `readmit()`, for long replies: it repeats
  * the checks with the key, its scopes and the project as they are now, by look-ups of at most
@@ -105,7 +106,7 @@ export function openGate(options: GateOptions) {
           const find = async () => findHolder(keys, await presented, named);
           const admitHolder = (lookup: Lookup): Given => {
             requireScopes(lookup.holder.key.scopes, required);
-            const admission = admit(lookup, params);
+            const admission = admit(narrowReader(lookup), params);
             requireLevelIn(lookup, level);
             return admission;
           };
@@ -239,20 +240,31 @@ async function unlessRefused<Given>(check: () => Promise<Given>): Promise<Given 
   }
 }
 
+/** The user's level in the project or organization; null for strangers, and where there is neither. */
+function levelIn({ project, organization }: Lookup): number | null {
+  return (project ?? organization)?.membership_level ?? null;
+}
+
 /** @throws Fault permission_denied for a member of the project or organization with less than the level. */
-function requireLevelIn({ project, organization }: Lookup, level: Level): void {
-  if (level === membershipLevels.member) return;
-  const memberLevel = (project ?? organization)?.membership_level ?? null;
-  if (memberLevel !== null)
-    requireLevel(memberLevel, level, insufficient[project ? "project" : "organization"]);
+function requireLevelIn(lookup: Lookup, level: Level): void {
+  if ((levelIn(lookup) ?? level) < level)
+    throw new Fault("permission_denied", insufficient[lookup.project ? "project" : "organization"]);
+}
+
+/** The look-up with the scopes of a reader where its user is one. It may be cached, so that it is not changed. */
+function narrowReader(lookup: Lookup): Lookup {
+  const { key, user } = lookup.holder;
+  if ((levelIn(lookup) ?? membershipLevels.member) >= membershipLevels.member) return lookup;
+  const scopes = narrowToReader(key.scopes);
+  return { ...lookup, holder: { key: { ...key, scopes, is_reader: true }, user } };
 }
 
 /**
- * The valid ids in a path: Postgres answers others with an error. Where a level is required and the path names no
- * organization, it is the level in the current one.
+ * The valid ids in a path: Postgres answers others with an error. Where more than a reader's level is required and the
+ * path names no organization, it is the level in the current one.
  */
 function namedIn(params: Record<string, string>, level: Level): Named {
-  const namesNothing = Object.keys(params).length === 0 && level > membershipLevels.member;
+  const namesNothing = Object.keys(params).length === 0 && level > membershipLevels.reader;
   const { project_id = "", organization_id = namesNothing ? "@current" : "" } = params;
   const number = projectNumber(project_id);
   const isCurrent = organization_id === "@current";

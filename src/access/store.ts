@@ -16,6 +16,8 @@ export interface KeyHolder {
     reach_key_id: string | null;
     /** Whether it is a browser's session, used in place of a key. */
     is_session: boolean;
+    /** Set by the gate where its user only reads the project or organization of the request. */
+    is_reader?: true;
   };
   user: {
     id: number;

@@ -17,6 +17,7 @@ import { tagsRecord } from "../http/fields/tags.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
+import { toCaller } from "../query/permits.ts";
 import { type Shareable, sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
 import { dashboardLimits } from "./limits.ts";
@@ -101,10 +102,9 @@ function oneOperations(parts: DashboardParts) {
       replies: { 200: shownOne },
       find: (request) => find(request),
       answer: async ({ access, project, found, query: { refresh = false } }) => {
-        const { scopes } = access.key;
-        if (refresh) requireScopes(scopes, ["insight:read"]);
+        if (refresh) requireScopes(access.key.scopes, ["insight:read"]);
         return await slicedJson(
-          await showDashboard(parts, project.id, found.id, refresh ? { scopes } : undefined),
+          await showDashboard(parts, project.id, found.id, refresh ? toCaller(access) : undefined),
           rowsBelow,
         );
       },

@@ -1,11 +1,10 @@
 // A dashboard with its tiles, as replies show it.
 
 import { present } from "../http/fields/field_fault.ts";
+import type { QueryCaller } from "../query/permits.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { getDashboard } from "./store.ts";
 import { listTiles } from "./tile_store.ts";
-
-type Caller = { scopes: readonly string[] };
 
 export interface DashboardParts {
   sql: Postgres;
@@ -13,7 +12,7 @@ export interface DashboardParts {
   insights: (
     project_id: number,
     ids: readonly number[],
-    caller?: Caller,
+    caller?: QueryCaller,
   ) => Promise<Map<number, { last_refresh: string | null; is_cached: boolean }>>;
   /** Lists the properties that SQL on a dashboard would show to whoever has its link. */
   sharedProperties: (project_id: number, id: number) => Promise<string[]>;
@@ -26,7 +25,7 @@ export async function showDashboard(
   { sql, insights }: Pick<DashboardParts, "sql" | "insights">,
   project_id: number,
   id: number,
-  caller?: Caller,
+  caller?: QueryCaller,
 ) {
   const dashboard = present(await getDashboard(sql, project_id, id, true));
   const tiles = await listTiles(sql, id);

@@ -197,7 +197,7 @@ export function mounted<const O extends readonly Operation[]>(gate: Gate, tag: s
     for (const prefix of records.length > 0 ? paths : []) {
       const plugin = new Elysia({ name: `${tag} of ${prefix}`, prefix, tags: [tag] }).use(gate);
       for (const record of records) {
-        const level = leastLevel(record.method, `${prefix}${record.path}`);
+        const level = leastLevel(record.method, `${prefix}${record.path}`, [record.scope ?? []].flat());
         const hook = { [option]: { scope: record.scope, level }, detail: describeOperation(record) };
         plugin.route(record.method, record.path, makeHandler(home as Home, record) as () => unknown, hook);
       }

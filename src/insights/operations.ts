@@ -1,6 +1,6 @@
 // Insights over HTTP: saved queries.
 
-import type { Access, Gate } from "../access/gate.ts";
+import type { Gate } from "../access/gate.ts";
 import { refuseInput } from "../core/fault.ts";
 import { notFound, parseInsightName, present } from "../http/fields/field_fault.ts";
 import { flagParameter, pageParameters, referenceParameter, refreshParameter } from "../http/fields/query.ts";
@@ -9,7 +9,7 @@ import { tagsRecord } from "../http/fields/tags.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
-import type { QueryCaller } from "../query/permits.ts";
+import { toCaller } from "../query/permits.ts";
 import { sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
 import { insightFilter } from "./filter.ts";
@@ -61,7 +61,8 @@ function listOperations(parts: InsightParts) {
         const reader = { project_id: project.id, user_id: access.user.id };
         const { count, rows } = await store.listInsights(sql, reader, filter, { limit, offset });
         if (!refresh) return pageReply(url, query, { count, rows });
-        const items = await withResults(parts, project.id, rows, toCaller(access, request), listSecondsMax);
+        const caller = { ...toCaller(access), abort: request.signal };
+        const items = await withResults(parts, project.id, rows, caller, listSecondsMax);
         return await slicedJson({ ...pageReply(url, query, { count, rows: items }) }, rowsDepth);
       },
     }),
@@ -132,7 +133,7 @@ function insightOperations(parts: InsightParts) {
       find: (request) => find(request),
       replies: insightReply,
       answer: async ({ access, found: row, query: { refresh = true, basic = false }, request }) => {
-        const caller = toCaller(access, request);
+        const caller = { ...toCaller(access), abort: request.signal };
         const isRun = refresh && !basic;
         const result = isRun ? await computeResult(queries, row.project_id, row.query, caller) : undefined;
         return await slicedJson(store.presentInsight(row, result));
@@ -158,13 +159,6 @@ function insightOperations(parts: InsightParts) {
     }),
   ];
 }
-
-/** SQL requires scopes of its own. */
-const toCaller = ({ key, user }: Access, { signal }: Request): QueryCaller => ({
-  scopes: key.scopes,
-  abort: signal,
-  person: user.id,
-});
 
 const description = "`id` is its number or its short id. A short id of digits alone is not issued.";
 

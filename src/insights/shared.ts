@@ -3,6 +3,7 @@
 import { Fault } from "../core/fault.ts";
 import { fieldFault, parseInsightName, present } from "../http/fields/field_fault.ts";
 import type { QueryEngine } from "../query/engine.ts";
+import { findUnshown } from "../query/sql/shown_columns.ts";
 import { sharingLimits } from "../sharing/limits.ts";
 import type { Shareable } from "../sharing/operations.ts";
 import type { BoardReader, SharedContent, SharedInsight } from "../sharing/results.ts";
@@ -81,8 +82,8 @@ async function answerInsight(
       { abort },
     );
     const { columns = [], types = [] } = table ?? {};
-    if (shown?.areFigures.some((isFigure, i) => isFigure && !isNumberType(types[i] ?? "")))
-      return { results: [], error: "A figure of this query is no number: a link does not show it." };
+    const error = findUnshown(shown, types);
+    if (error !== undefined) return { results: [], error };
     return {
       type,
       ...(table && {
@@ -99,10 +100,6 @@ async function answerInsight(
     return { results: [], error: publicDetail(thrown) };
   }
 }
-
-/** Numbers, and lists of them, as quantiles() returns. */
-const isNumberType = (type: string): boolean =>
-  /^(?:(?:Nullable|LowCardinality|Array)\()*(?:U?Int|Float|Decimal|Nothing)/.test(type);
 
 /** The members of results that pictures need. Others, such as filters and persons, are not sent. */
 const shownMembers: ReadonlySet<string> = new Set(

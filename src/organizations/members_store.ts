@@ -8,6 +8,7 @@ import type { Page } from "../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { containing, countedPage, userJson } from "../storage/postgres/rows.ts";
 import { type Member, type Membership, requireMayChange, requireMayRemove } from "./model.ts";
+import { stopWork } from "./stop_work_store.ts";
 import { writeReachEnd } from "./store.ts";
 
 interface MemberFilter {
@@ -82,6 +83,7 @@ export async function changeMember(sql: Postgres, change: MemberChange, level: n
     await tx`
       UPDATE organization_memberships SET level = ${level}, level_changed_at = now()
       WHERE organization_id = ${change.organization_id} AND user_id = ${change.user_id}`;
+    if (level < membershipLevels.member) await stopWork(tx, change.organization_id, change.user_id);
   });
 }
 

@@ -1,7 +1,7 @@
 // Organizations and their members in replies, the fields that can be set, slugs, and who may change or remove a member.
 
 import Type, { type Static } from "typebox";
-import { insufficient, membershipLevels, requireLevel } from "../access/people/levels.ts";
+import { insufficient, levelNames, membershipLevels, requireLevel } from "../access/people/levels.ts";
 import { Fault } from "../core/fault.ts";
 import { randomBase62 } from "../core/id.ts";
 import { withoutEnds } from "../core/trim.ts";
@@ -28,9 +28,7 @@ export const organizationModel = field.model("Organization", {
   logo_media_id: field.nullable(field.uuid(), { default: null }),
   created_at: field.readOnly(field.moment()),
   updated_at: field.readOnly(field.moment()),
-  membership_level: field.readOnly(
-    Type.Integer({ description: "The calling user's: 1 member, 8 admin, 15 owner." }),
-  ),
+  membership_level: field.readOnly(Type.Integer({ description: `The calling user's: ${levelNames}.` })),
   plugins_access_level: field.readOnly(
     Type.Integer({ description: "0 none, 3 configure, 6 install, 9 everything." }),
   ),
@@ -79,7 +77,7 @@ export const memberModel = field.model("OrganizationMember", {
   user: field.readOnly(userModel),
   level: Type.Enum(Object.values(membershipLevels), {
     type: "integer",
-    description: "1 member, 8 admin, 15 owner.",
+    description: `${levelNames}.`,
   }),
   joined_at: field.readOnly(field.moment()),
   updated_at: field.readOnly(field.moment()),

@@ -2,7 +2,8 @@
 // no more access than its own.
 
 import type { Access } from "../access/gate.ts";
-import { isScope } from "../access/scope.ts";
+import { readerScopes } from "../access/people/reader_scopes.ts";
+import { covers, isScope } from "../access/scope.ts";
 import { Fault, refuseInput } from "../core/fault.ts";
 import { notFound, present } from "../http/fields/field_fault.ts";
 import { pageParameters } from "../http/fields/query.ts";
@@ -37,6 +38,7 @@ function listOperations(sql: Postgres) {
       answer: async ({ access, body }) => {
         await checkReach(sql, access, body);
         if (!model.isWithin(body, access.key)) throw tooWide();
+        await refuseOfReader(sql, access, body.scopes);
         const issued = await store.issueKeyWithin(
           sql,
           access.user.id,
@@ -76,6 +78,7 @@ function changeOperations(sql: Postgres) {
       answer: async ({ access, found, body }) => {
         await checkReach(sql, access, body);
         if (!model.isWithin({ ...found, ...body }, access.key)) throw tooWide();
+        await refuseOfReader(sql, access, body.scopes);
         return present(await store.updateKey(sql, found.id, access, body));
       },
     }),
@@ -92,7 +95,10 @@ function changeOperations(sql: Postgres) {
       find,
       summary: "Replace a personal API key's value; the old one stops at once",
       replies: { 200: reply("The key, with its new value.", model.issuedKeyModel) },
-      answer: async ({ access, found }) => present(await store.rollKey(sql, found.id, access.user.id)),
+      answer: async ({ access, found }) => {
+        await refuseOfReader(sql, access, found.scopes);
+        return present(await store.rollKey(sql, found.id, access.user.id));
+      },
     }),
   ];
 }
@@ -125,6 +131,16 @@ async function checkReach(sql: Postgres, access: Access, input: model.PersonalKe
   const attr = "scoped_organizations";
   if (scoped_organizations.length > 0 && !(await store.isMemberOfAll(sql, access, scoped_organizations)))
     refuseInput("You must be a member of all organizations that you are scoping the key to.", attr);
+}
+
+/** @throws Fault permission_denied for scopes that no reader has, where the user is no more than a reader anywhere. */
+async function refuseOfReader(sql: Postgres, access: Access, scopes: readonly string[] = []): Promise<void> {
+  const wide = scopes.find((scope) => isScope(scope) && !covers(readerScopes, scope));
+  if (wide !== undefined && (await store.isOnlyReader(sql, access)))
+    throw new Fault(
+      "permission_denied",
+      `Readers make keys with these scopes only: ${readerScopes.join(", ")}.`,
+    );
 }
 
 function tooWide(): Fault {

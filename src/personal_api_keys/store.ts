@@ -1,5 +1,6 @@
 // The table of personal API keys, stored as hashes. A key's value is known only to the caller of issueKey or rollKey.
 
+import { membershipLevels } from "../access/people/levels.ts";
 import { type KeyHolder, withinReach } from "../access/store.ts";
 import { hashKey, maskKey, newPersonalKey, randomBase62 } from "../core/id.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
@@ -107,6 +108,13 @@ export async function isMemberOfAll(
     SELECT count(*)::integer AS count FROM organization_memberships m
     WHERE user_id = ${user.id} AND organization_id = ANY(${ids}::uuid[]) ${withinReach(sql, key)}`;
   return row?.count === new Set(ids).size;
+}
+
+/** Whether the holder belongs to organizations that the key reaches, and only reads in each. */
+export async function isOnlyReader(sql: Postgres, { key, user }: KeyHolder): Promise<boolean> {
+  const [row] = await sql<{ highest: number | null }[]>`
+    SELECT max(level) AS highest FROM organization_memberships m WHERE user_id = ${user.id} ${withinReach(sql, key)}`;
+  return (row?.highest ?? membershipLevels.member) < membershipLevels.member;
 }
 
 /** Whether all these projects exist, in organizations that the holder is a member of and the key reaches. */

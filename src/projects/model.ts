@@ -1,6 +1,7 @@
 // A project in replies, and its writable fields.
 
 import Type, { type Static } from "typebox";
+import { levelNames } from "../access/people/levels.ts";
 import { limits } from "../core/limits.ts";
 import * as field from "../http/fields/field.ts";
 import { storageLimits } from "../storage/limits.ts";
@@ -59,6 +60,9 @@ export const projectModel = field.model("Project", {
   }),
   ...keptSettings,
   ...factSettings,
+  effective_membership_level: Type.Optional(
+    field.readOnly(Type.Integer({ description: `The calling user's: ${levelNames}.` })),
+  ),
   created_at: field.readOnly(field.moment()),
   updated_at: field.readOnly(field.moment()),
 });

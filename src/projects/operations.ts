@@ -16,7 +16,7 @@ import { checkPropertyFilters, filtersOfQueries, patternsIn } from "../storage/e
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Uses } from "../storage/services.ts";
 import { projectLimits } from "./limits.ts";
-import { demoModel, projectBody, projectModel, type ProjectUpdate } from "./model.ts";
+import { demoModel, type Project, projectBody, projectModel, type ProjectUpdate } from "./model.ts";
 import { checkSettings } from "./settings/model.ts";
 import * as store from "./store.ts";
 
@@ -53,12 +53,13 @@ function listOperations(parts: ProjectParts) {
       find: ({ access, organization }) => findHome(sql, access, organization),
       body: projectBody,
       replies: { 201: reply("The project.", projectModel) },
-      answer: async ({ access, found: organization_id, body }) => {
+      answer: async ({ access, found: organization, body }) => {
         checkSettings(body);
         refuseStatefulMode(body);
         refuseLongerRetention(parts, body);
         await checkTestAccountFilters(parts.clickhouse, body.test_account_filters);
-        return await store.createProject(sql, { ...body, organization_id, maker_id: access.user.id });
+        const founding = { ...body, organization_id: organization.id, maker_id: access.user.id };
+        return showTo(organization, await store.createProject(sql, founding));
       },
     }),
   ];
@@ -70,14 +71,14 @@ function oneOperations(parts: ProjectParts) {
     oneOperation("GET /", "project:read", {
       summary: "Get a project",
       replies: shownOne,
-      answer: async ({ project: { id } }) => present(await store.getProject(sql, id), missing),
+      answer: async ({ project }) => showTo(project, await store.getProject(sql, project.id)),
     }),
     oneOperation("PATCH /", "project:write", {
       summary: "Change a project",
       put: "Change a project, as PATCH does",
       body: projectBody,
       replies: shownOne,
-      answer: async ({ project, body }) => present(await changeProject(parts, project, body), missing),
+      answer: async ({ project, body }) => showTo(project, await changeProject(parts, project, body)),
     }),
     oneOperation("DELETE /", "project:write", {
       summary: "Delete a project and all its data",
@@ -95,7 +96,7 @@ function oneOperations(parts: ProjectParts) {
       summary: "Replace a project's API key",
       description: "The old one stops within 30 seconds.",
       replies: shownOne,
-      answer: async ({ project }) => present(await store.resetProjectKey(sql, project.id), missing),
+      answer: async ({ project }) => showTo(project, await store.resetProjectKey(sql, project.id)),
     }),
   ];
 }
@@ -139,8 +140,14 @@ async function findHome(sql: Postgres, access: Access, named: AccessOrganization
   refuseRestrictedToProjects(access);
   const organization = named ?? (await currentOrganization(sql, access));
   if (!organization) throw new Fault("not_found", "Current organization not found.");
-  return organization.id;
+  return organization;
 }
+
+/** The project as a member of this level sees it. @throws Fault not_found. */
+function showTo({ membership_level }: { membership_level: number | null }, project: Project | undefined) {
+  return { ...present(project, missing), effective_membership_level: membership_level! };
+}
+
 const attr = "test_account_filters";
 
 /** @throws Fault for a filter that does not compile: every query that excludes test accounts would fail. */

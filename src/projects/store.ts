@@ -49,7 +49,8 @@ export async function listProjects(
     JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = ${user.id}
     WHERE true ${scoped_teams.length > 0 ? inTeams : sql``}
       ${scoped_organizations.length > 0 ? inOrganizations : sql``} ${withinReach(sql, key)}`;
-  const listing = { columns: columns(sql), from, order: sql`p.id`, page };
+  const shown = sql`${columns(sql)}, m.level AS effective_membership_level`;
+  const listing = { columns: shown, from, order: sql`p.id`, page };
   const check = page.limit > projectLimits.uncheckedRowsMax ? { check: checkFits } : {};
   return await countedPage(sql, { ...listing, ...check, show: toProject });
 }

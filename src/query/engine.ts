@@ -3,7 +3,7 @@
 
 import type { Clock } from "../core/clock.ts";
 import { toNow } from "../core/dates.ts";
-import { Fault } from "../core/fault.ts";
+import { Fault, refuseInput } from "../core/fault.ts";
 import { hashKey } from "../core/id.ts";
 import { trimToChars } from "../core/trim.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
@@ -19,6 +19,9 @@ import { queryLimits } from "./limits.ts";
 import { openQueryPermits, type QueryCaller, type RunningQuery } from "./permits.ts";
 import { type CachedResult, ResultCache, writtenResult } from "./results/result_cache.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
+import type { TextReader } from "./sql/run.ts";
+import { findUnshown, type ShownColumns } from "./sql/shown_columns.ts";
+import { isCalledLikeId } from "./sql/shown_lists.ts";
 import {
   openQueryRunners,
   openQueryStore,
@@ -86,11 +89,12 @@ export function openQueryEngine({
   };
 
   const compute = async (
-    { scope, query, filters }: PreparedQuery,
+    { scope, query, filters, shown }: PreparedQuery,
     run: RunningQuery,
   ): Promise<QueryResult> => {
     const { timezone, now } = scope;
     const answered = await withBounds(scope, run, (context) => query.answer(context, filters));
+    refuseUnshown(shown, answered);
     const { span, interval = null, ...answer } = answered;
     return {
       ...answer,
@@ -118,7 +122,10 @@ export function openQueryEngine({
   ): Promise<PreparedQuery> => {
     const project = await readScope(project_id, caller);
     const filters = query.filtersTestAccounts ? await testAccountFilters(sql, project_id) : [];
-    return { ...project, query, filters };
+    const shown = caller.isReader
+      ? await findShown(query, { parse, project_id }).catch(refuseReader)
+      : undefined;
+    return { ...project, query, filters, shown };
   };
 
   /** Counts the bytes of a query while `work` runs it. */
@@ -127,8 +134,9 @@ export function openQueryEngine({
     return await work().finally(releaseCount);
   };
 
-  const findResult = (key: string, { isDeleting }: PreparedQuery) => {
+  const findResult = (key: string, { isDeleting, shown }: PreparedQuery) => {
     const result = isDeleting ? undefined : cache.find(key);
+    if (result) refuseUnshown(shown, result);
     return result && { ...result, is_cached: true as const };
   };
 
@@ -233,6 +241,28 @@ interface PreparedQuery extends Pick<QueriedProject, "deletion" | "isDeleting"> 
   scope: QueryScope;
   query: KnownQuery;
   filters: PropertyFilter[];
+  /** For a reader, its columns, where a link would not show all. */
+  shown: ShownColumns | null | undefined;
+}
+
+/** The columns that a reader sees. @throws Fault where a link shows none, and for ids as the values of a breakdown. */
+async function findShown(query: KnownQuery, reader: TextReader) {
+  const property = query.brokenDownBy.find((name) => isCalledLikeId([name]));
+  if (property !== undefined)
+    refuseInput(`It is broken down by "${property}", which is called like an id.`, "query");
+  return await query.shownColumns(reader);
+}
+
+/** @throws Fault permission_denied with the reason, but `unavailable` as it is. */
+function refuseReader(thrown: unknown): never {
+  if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
+  throw new Fault("permission_denied", `A reader sees what a link would show. ${thrown.detail}`);
+}
+
+/** @throws Fault permission_denied for a figure that is no number. */
+function refuseUnshown(shown: PreparedQuery["shown"], { table }: Pick<QueryResult, "table">): void {
+  const detail = findUnshown(shown, table?.types);
+  if (detail !== undefined) refuseReader(new Fault("invalid_input", detail));
 }
 
 /** It includes the caller's scopes, the last deletion, and the filters of test accounts. */

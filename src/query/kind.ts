@@ -68,6 +68,8 @@ export interface ReadyQuery {
   /** Reads its texts of SQL without running it. @throws Fault for what is wrong in one, named by it. */
   read: (reader: TextReader) => Promise<void>;
   persons?: PersonsBehind<QueryContext, readonly PropertyFilter[]>;
+  /** The properties that it is broken down by. */
+  brokenDownBy: readonly string[];
   /** The columns that a link shows, as a kind has it; null for all. @throws Fault where it shows none. */
   shownColumns(reader: TextReader, confirmed?: ReadonlySet<string>): Promise<ShownColumns | null>;
 }
@@ -105,6 +107,9 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
         ...resolved,
         title: title(checked),
         filtersTestAccounts: checked.query.filterTestAccounts === true,
+        brokenDownBy: (checked.breakdown?.parts ?? []).flatMap(({ type, property }) =>
+          type === "hogql" ? [] : property,
+        ),
         answer: async (context, more) => await answer(...(await prepare(context, more))),
         read: async (reader) => {
           await parseTrees(reader, listExpressions(checked), attr);

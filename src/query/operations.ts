@@ -12,6 +12,7 @@ import { queryStatusReply } from "./background/model.ts";
 import { queryLimits } from "./limits.ts";
 import { queryBody, queryReply } from "./model.ts";
 import type { OpenedQueries } from "./open.ts";
+import { toCaller } from "./permits.ts";
 import { shownResults } from "./result.ts";
 import type { CachedResult } from "./results/result_cache.ts";
 import { refuseTable, tableFormatParameter, tableReply, wantedTable } from "./results/table_reply.ts";
@@ -42,7 +43,7 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
       answer: async ({ access, project, query: { format }, body, request, readmit }) => {
         const { query, refresh, client_query_id } = body;
         const { isForced, isAsync } = refreshMode(refresh, body.async === true);
-        const caller = { scopes: access.key.scopes, person: access.user.id };
+        const caller = toCaller(access);
         const mayBeCached = !isForced;
         const table = wantedTable(request, format);
         if (table) refuseTable(engine.check(query), isAsync);

@@ -1,5 +1,6 @@
 // Permits of queries: a few run at the same time, projects and their people in turn; one that is long makes room.
 
+import type { KeyHolder } from "../access/store.ts";
 import type { Clock } from "../core/clock.ts";
 import { unavailable } from "../core/fault.ts";
 import type { Work } from "../storage/work_watch.ts";
@@ -11,11 +12,18 @@ import { queryLimits } from "./limits.ts";
 /** The caller that waits for the answer; by default without a key. */
 export interface QueryCaller {
   scopes?: readonly string[];
+  /** Whether it sees only what a link would show: figures, and no events or persons one by one. */
+  isReader?: boolean;
   abort?: AbortSignal;
   /** The person who sends it: the people of a project take turns. */
   person?: Owner;
   /** How long it may wait to run, in ms; queryLimits.queriesWaitMsMax by default. */
   waitMsMax?: number;
+}
+
+/** The caller of a request. SQL requires scopes of its own. */
+export function toCaller({ key, user }: KeyHolder): QueryCaller {
+  return { scopes: key.scopes, isReader: key.is_reader === true, person: user.id };
 }
 
 /** Reasons to end a query that has begun: its caller leaves, or others wait. */

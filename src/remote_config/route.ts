@@ -3,6 +3,7 @@
 
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
+import { membershipLevels } from "../access/people/levels.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
 import { Fault } from "../core/fault.ts";
 import { newUuid } from "../core/id.ts";
@@ -120,18 +121,19 @@ function definitionRoutes(gate: Gate) {
       return answer();
     };
   const hidden = { detail: { hide: true } };
+  const ofReaders = { scope: "feature_flag:read", level: membershipLevels.reader } as const;
   for (const path of ["/flags/definitions/", "/api/feature_flag/local_evaluation/"])
     app.get(
       path,
       answerWith(() => noFlagDefinitions),
-      { scope: "feature_flag:read", ...hidden },
+      { scope: ofReaders, ...hidden },
     );
   for (const home of projectHomes) {
     const path = `${home}/feature_flags/:key/remote_config/` as const;
     app.get(
       path,
       answerWith(() => Response.json(noPayload)),
-      { project_scope: "feature_flag:read", ...hidden },
+      { project_scope: ofReaders, ...hidden },
     );
   }
   return app;

@@ -130,8 +130,8 @@ describe("a level", () => {
     expect(await levels()).toEqual({ [member.uuid]: 1, [admin.uuid]: 8, [owner.uuid]: 15 });
   });
 
-  test("is one of three", async () => {
-    for (const level of [0, 2, 16, "owner", null])
+  test("is one of four", async () => {
+    for (const level of [-1, 2, 16, "owner", null])
       expect((await change(owner, member, level)).status).toBe(400);
     expect((await ask(app, "PUT", `${home}${member.uuid}/`, {})).body["attr"]).toBe("level");
     const unknown = await ask(app, "PATCH", `${home}${member.uuid}/`, { role: "owner" });

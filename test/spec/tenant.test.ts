@@ -245,9 +245,9 @@ async function addMember(level: number) {
  * Whether the level decided: of the members of one organization, those below are refused, and the others only what is
  * a member's own, such as a user, a key or a query.
  */
-function isRightFor(reply: Reply, { method, path }: GuardedRoute, level: number): boolean {
+function isRightFor(reply: Reply, { method, path, required }: GuardedRoute, level: number): boolean {
   const isRefused = reply.status === 403 && isProblem(reply, "permission_denied");
-  if (level < leastLevel(method, path)) return isRefused && /sufficient/.test(reply.text);
+  if (level < leastLevel(method, path, required)) return isRefused && /sufficient/.test(reply.text);
   const isOwn = /^\/api\/(personal_api_keys|users)\/|\/query\/:id\/$/.test(path);
   const isOther = method === "DELETE" && path.endsWith("/members/:user__uuid/");
   if (isOther) return reply.status === (level < membershipLevels.admin ? 403 : 204);
@@ -255,10 +255,10 @@ function isRightFor(reply: Reply, { method, path }: GuardedRoute, level: number)
 }
 
 test("what takes more than a member is what changes who belongs, what is there, and the project's key", () => {
-  const above = tenants.routes.filter(({ method, path }) => leastLevel(method, path) > 1);
+  const above = tenants.routes.filter(({ method, path, required }) => leastLevel(method, path, required) > 1);
   const named = above
     .filter(({ method }) => method !== "PUT")
-    .map(({ name, method, path }) => `${leastLevel(method, path)} ${name}`);
+    .map(({ name, method, path, required }) => `${leastLevel(method, path, required)} ${name}`);
   expect(named.toSorted()).toEqual([
     "15 DELETE /api/organizations/:organization_id/",
     "8 DELETE /api/environments/:project_id/",

@@ -223,6 +223,8 @@ export interface GuardedRoute {
   path: string;
   /** null where any valid key will do. */
   scope: Scope | null;
+  /** All that it takes. */
+  required: Scope[];
 }
 
 export interface Tenants {
@@ -286,9 +288,9 @@ function sortRoutes(routes: readonly DescribedRoute[]): { guarded: GuardedRoute[
   const unguarded: string[] = [];
   for (const { method, path, hooks } of routes) {
     const name = `${method} ${path}`;
-    const required = hooks.detail?.security?.[0]?.["personal_api_key"];
+    const required = hooks.detail?.security?.[0]?.["personal_api_key"] as Scope[] | undefined;
     if (required === undefined) unguarded.push(name);
-    else guarded.push({ name, method, path, scope: (required[0] as Scope | undefined) ?? null });
+    else guarded.push({ name, method, path, scope: required[0] ?? null, required });
   }
   return { guarded, unguarded };
 }

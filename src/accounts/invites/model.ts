@@ -1,7 +1,7 @@
 // An invitation to an organization in replies, and what its link shows.
 
 import Type, { type Static } from "typebox";
-import { membershipLevels } from "../../access/people/levels.ts";
+import { levelNames, membershipLevels } from "../../access/people/levels.ts";
 import {
   line,
   model,
@@ -27,7 +27,7 @@ export const inviteModel = model("OrganizationInvite", {
   level: Type.Enum(Object.values(membershipLevels), {
     type: "integer",
     default: membershipLevels.member,
-    description: "1 member, 8 admin, 15 owner; at most the inviting user's level.",
+    description: `${levelNames}; at most the inviting user's level.`,
   }),
   created_by: readOnly(userModel),
   created_at: readOnly(moment()),

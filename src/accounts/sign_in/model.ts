@@ -1,6 +1,7 @@
 // Requests to sign in and to change one's own account; the user of a key, and a session, in replies.
 
 import Type, { type Static } from "typebox";
+import { levelNames } from "../../access/people/levels.ts";
 import { refusal } from "../../http/docs/refusals.ts";
 import {
   exactText,
@@ -49,7 +50,7 @@ const ownOrganizationModel = model("OwnOrganization", {
   name: Type.String(),
   slug: Type.String(),
   logo_media_id: nullable(uuid()),
-  membership_level: Type.Integer({ description: "The user's: 1 member, 8 admin, 15 owner." }),
+  membership_level: Type.Integer({ description: `The user's: ${levelNames}.` }),
   members_can_use_personal_api_keys: Type.Boolean({ description: "Always true." }),
   is_active: Type.Boolean({ description: "Always true." }),
   is_not_active_reason: nullable(Type.String(), { description: "Always null." }),

@@ -24,6 +24,19 @@ export interface ShownColumns {
   properties: ReadonlySet<string>;
 }
 
+/** Why a result with columns of these types is not shown; undefined where it is. */
+export function findUnshown(
+  shown: ShownColumns | null | undefined,
+  types: readonly string[] = [],
+): string | undefined {
+  const isText = shown?.areFigures.some((isFigure, i) => isFigure && !isNumberType(types[i] ?? ""));
+  return isText ? "A figure of this query is no number: a link does not show it." : undefined;
+}
+
+/** Numbers, and lists of them, as quantiles() returns. */
+const isNumberType = (type: string): boolean =>
+  /^(?:(?:Nullable|LowCardinality|Array)\()*(?:U?Int|Float|Decimal|Nothing)/.test(type);
+
 /**
  * @param confirmed the properties that may be shown; all that are not called like an id where it is undefined.
  * @throws SqlProblem with the reason for which the query is not shown.

@@ -55,8 +55,12 @@ const idWords = listed(`
   username login
 `);
 
+/** The properties of persons within events. */
+const personParts = listed("$set $set_once");
+
 /** Whether a word of a property's name says that its values stand for a person, a session or the like. */
 export function isCalledLikeId(path: readonly string[]): boolean {
+  if (personParts.has(path[0] ?? "")) return true;
   const words = path.join(" ").replaceAll(/([a-z\d])(?=[A-Z])/g, "$1 ");
   return words.split(/[^\p{L}\d]+/u).some((word) => idWords.has(word.toLowerCase()));
 }

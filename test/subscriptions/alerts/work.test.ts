@@ -325,10 +325,15 @@ test("a check whose alert is changed meanwhile stores nothing: the changed one i
   expect(checks).toBeArrayOfSize(1);
 });
 
-test("an alert ends with the rights of its maker", async () => {
+test.each(["left", "reader"])("an alert ends with the rights of its maker: %s", async (what) => {
   const id = await makeAlert();
   data = [80, 12, 3];
-  await desk.sql`UPDATE alerts SET created_by = ${await addUser(desk.sql, "left@example.com")}`;
+  const user_id = await addUser(desk.sql, `${what}@example.com`);
+  await desk.sql`UPDATE alerts SET created_by = ${user_id}`;
+  if (what === "reader")
+    await desk.sql`
+      INSERT INTO organization_memberships (organization_id, user_id, level)
+      SELECT organization_id, ${user_id}, 0 FROM projects LIMIT 1`;
   await work.turn();
   expect([reads, mail.received.length]).toEqual([0, 0]);
   expect(await readAlert(id)).toMatchObject({

@@ -1,0 +1,26 @@
+// What ends when a member becomes a reader: work that goes on without requests, and that readers may not begin.
+
+import type { PostgresTransaction } from "../storage/postgres/postgres.ts";
+
+/**
+ * Disables the subscriptions, pauses the exports and cancels the running exports that a reader has made as a member;
+ * alerts look for the level themselves.
+ */
+export async function stopWork(
+  tx: PostgresTransaction,
+  organization_id: string,
+  user_id: number,
+): Promise<void> {
+  const theirs = tx`
+    created_by = ${user_id} AND NOT deleted
+    AND project_id IN (SELECT id FROM projects WHERE organization_id = ${organization_id})`;
+  await tx`UPDATE subscriptions SET disabled_at = now() WHERE disabled_at IS NULL AND ${theirs}`;
+  await tx`
+    UPDATE batch_exports SET paused = true, last_paused_at = now(), last_updated_at = now(), due_at = NULL
+    WHERE NOT paused AND ${theirs}`;
+  for (const running of ["batch_export_backfills", "batch_export_runs"])
+    await tx`
+      UPDATE ${tx(running)} SET status = 'Cancelled', finished_at = now(), last_updated_at = now()
+      WHERE status IN ('Starting', 'Running', 'FailedRetryable')
+        AND batch_export_id IN (SELECT id FROM batch_exports WHERE ${theirs})`;
+}
