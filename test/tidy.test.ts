@@ -153,8 +153,9 @@ test("every source file can be reached from the door or is an entry of its own",
 
 test("pages and server are programs apart: neither imports the other", () => {
   const isPage = (path: string) => pages.includes(path);
-  // The shapes of replies, what is said about them, and the made-up shop stand in files that import nothing else.
+  // The shapes of replies, what is said about them, readers' scopes, the made-up shop: files that import nothing else.
   const shared = ["query/result", "query/results/chart_rows", "query/results/figures"]
+    .concat(["access/people/reader_scopes"])
     .concat(["demo/demo", "demo/recording", "demo/shop"])
     .map((name) => `src/${name}.ts`);
   const isShared = (path: string) => shared.includes(path);

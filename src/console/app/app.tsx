@@ -11,6 +11,7 @@ import { type Route, useRoute } from "./session/route.ts";
 import {
   allows,
   type ProjectRow,
+  scopesIn,
   type Session,
   SessionContext,
   useSession,
@@ -48,7 +49,7 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
       home,
       project,
       projects: found,
-      scopes,
+      ...scopesIn(project, scopes),
       refresh: projects.reload,
       signOut: () => signOut(false),
     };
@@ -86,7 +87,7 @@ function Frame({ route }: { route: Route }) {
   const { project } = session;
   /** Whether the address names a project that does not exist or is not shown. */
   const isStray = route.project !== "" && project !== unnamed && String(project.id) !== route.project;
-  const groups = pagesFor((scope) => allows(session.scopes, scope));
+  const groups = pagesFor(session);
   const allowed = groups.flatMap(({ entries }) => entries);
   const entry = pageAt(allowed, route);
   const main = useRef<HTMLElement>(null);

@@ -10,6 +10,7 @@ import { Overview } from "./overview/overview.tsx";
 import { Groups } from "./persons/groups.tsx";
 import { Persons } from "./persons/persons.tsx";
 import type { Route } from "./session/route.ts";
+import { allows, type Session } from "./session/session.ts";
 import { useLoaded } from "./session/use_loaded.ts";
 import { FirstRun } from "./start/first_run.tsx";
 import { PageWhenLoaded } from "./ui/parts.tsx";
@@ -39,6 +40,8 @@ interface PageEntry {
   /** Keys without it do not see the page. */
   scope: string;
   page: Page;
+  /** Whether readers have nothing to do there. */
+  isForMembers?: boolean;
   /** How many segments the address of a single item has after the page's name; 0 by default. */
   ids?: number;
 }
@@ -68,11 +71,17 @@ export const icons: Readonly<Record<string, string>> = {
 const groups: Readonly<Record<string, readonly PageEntry[]>> = {
   "": [
     { name: "overview", title: "Overview", scope: "query:read", page: Overview },
-    { name: "live", title: "Live", scope: "query:read", page: Live },
+    { name: "live", title: "Live", scope: "query:read", page: Live, isForMembers: true },
   ],
   Analyze: [
     { name: "explore", title: "Explore", scope: "query:read", page: Explore },
-    { name: "behind", title: "Persons behind a number", scope: "query:read", page: PersonsBehind },
+    {
+      name: "behind",
+      title: "Persons behind a number",
+      scope: "query:read",
+      page: PersonsBehind,
+      isForMembers: true,
+    },
     lazy("SQL", "query:read", async () => (await import("./sql/sql_page.tsx")).Sql),
     { name: "insights", title: "Insights", scope: "insight:read", page: Insights, ids: 1 },
     { name: "dashboards", title: "Dashboards", scope: "dashboard:read", page: Dashboards, ids: 1 },
@@ -103,18 +112,27 @@ const groups: Readonly<Record<string, readonly PageEntry[]>> = {
     lazy("Alerts", "alert:read", async () => (await import("./subscriptions/alerts.tsx")).Alerts, 1),
   ],
   Settings: [
-    { name: "start", title: "Start", scope: "project:read", page: FirstRun },
+    { name: "start", title: "Start", scope: "project:read", page: FirstRun, isForMembers: true },
     lazy("Keys", "*", async () => (await import("./accounts/keys.tsx")).Keys),
-    lazy("Projects", "project:read", async () => (await import("./accounts/projects.tsx")).Projects),
+    {
+      ...lazy("Projects", "project:read", async () => (await import("./accounts/projects.tsx")).Projects),
+      isForMembers: true,
+    },
     lazy("Members", "organization_member:read", async () => (await import("./accounts/members.tsx")).Members),
     lazy("Account", "*", async () => (await import("./accounts/own_account.tsx")).OwnAccount),
   ],
 };
 
 /** The pages that a key with these scopes sees, in groups; empty groups are left out. */
-export function pagesFor(isAllowed: (scope: string) => boolean) {
+export function pagesFor({
+  scopes,
+  ownScopes,
+  isReader,
+}: Pick<Session, "scopes" | "ownScopes" | "isReader">) {
+  const isShown = ({ scope, isForMembers }: PageEntry) =>
+    allows(scope === "*" ? ownScopes : scopes, scope) && !(isReader && isForMembers);
   return Object.entries(groups)
-    .map(([title, entries]) => ({ title, entries: entries.filter(({ scope }) => isAllowed(scope)) }))
+    .map(([title, entries]) => ({ title, entries: entries.filter(isShown) }))
     .filter(({ entries }) => entries.length > 0);
 }
 

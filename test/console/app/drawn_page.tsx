@@ -5,7 +5,12 @@ import { Window } from "happy-dom";
 import { type ComponentChildren, render } from "preact";
 import { act } from "preact/test-utils";
 import { openApi } from "../../../src/console/app/session/api.ts";
-import { type ProjectRow, type Session, SessionContext } from "../../../src/console/app/session/session.ts";
+import {
+  type ProjectRow,
+  scopesIn,
+  type Session,
+  SessionContext,
+} from "../../../src/console/app/session/session.ts";
 
 /** A request that a page sent. */
 export interface Asked {
@@ -130,7 +135,7 @@ export async function drawPage(children: ComponentChildren, given: Given = {}): 
     home,
     project: own,
     projects: [own],
-    scopes: given.scopes ?? ["*"],
+    ...scopesIn(own, given.scopes ?? ["*"]),
     refresh: () => asked.push({ method: "REFRESH", path: "", query: {}, body: undefined }),
     signOut: () => asked.push({ method: "SIGN OUT", path: "", query: {}, body: undefined }),
   };

@@ -2,20 +2,21 @@
 
 import { expect, test } from "bun:test";
 import { readRoute } from "../../../src/console/app/session/route.ts";
-import { allows } from "../../../src/console/app/session/session.ts";
+import { scopesIn } from "../../../src/console/app/session/session.ts";
 import { inDocument } from "./drawn_page.tsx";
 
 const { icons, pageAt, pagesFor } = await inDocument(() => import("../../../src/console/app/pages.tsx"));
 
-const shownTo = (...scopes: string[]) =>
-  pagesFor((scope) => allows(scopes, scope)).map(
-    ({ title, entries }) => [title, ...entries.map(({ name }) => name)] as const,
-  );
-const all = pagesFor(() => true).flatMap(({ entries }) => entries);
+const pagesOf = (effective_membership_level: number, ...scopes: string[]) =>
+  pagesFor(scopesIn({ effective_membership_level }, scopes));
+const namesOf = (groups: ReturnType<typeof pagesFor>) =>
+  groups.map(({ title, entries }) => [title, ...entries.map(({ name }) => name)] as const);
+const shownTo = (...scopes: string[]) => namesOf(pagesOf(1, ...scopes));
+const all = pagesOf(15, "*").flatMap(({ entries }) => entries);
 const nameAt = (hash: string, allowed = all) => pageAt(allowed, readRoute(hash))?.name;
 
 test("a key is shown the pages of its scopes, and no group without any", () => {
-  expect(shownTo("*").flat()).toHaveLength(all.length + pagesFor(() => true).length);
+  expect(shownTo("*").flat()).toHaveLength(all.length + pagesOf(15, "*").length);
   expect(shownTo("query:read")).toEqual([
     ["", "overview", "live"],
     ["Analyze", "explore", "behind", "sql"],
@@ -25,6 +26,19 @@ test("a key is shown the pages of its scopes, and no group without any", () => {
     ["Settings", "start", "projects"],
   ]);
   expect(shownTo()).toEqual([]);
+});
+
+test("a reader is shown the pages of figures, members and their own account", () => {
+  expect(namesOf(pagesOf(0, "*"))).toEqual([
+    ["", "overview"],
+    ["Analyze", "explore", "sql", "insights", "dashboards"],
+    ["People", "groups"],
+    ["Settings", "keys", "members", "account"],
+  ]);
+  expect(namesOf(pagesOf(0, "person:read", "query:read"))).toEqual([
+    ["", "overview"],
+    ["Analyze", "explore", "sql"],
+  ]);
 });
 
 test("every page has a name of its own, and the menu all but the persons behind a number", () => {
@@ -37,7 +51,7 @@ test("an address without a page is the first that the key is shown", () => {
   expect(
     nameAt(
       "#/7/",
-      pagesFor((scope) => scope === "group:read").flatMap(({ entries }) => entries),
+      pagesOf(1, "group:read").flatMap(({ entries }) => entries),
     ),
   ).toBe("groups");
   expect(nameAt("#/7/", [])).toBeUndefined();

@@ -1,6 +1,7 @@
 // Personal API keys: created, rolled, revoked. A value is shown once.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { readerScopes } from "../../../access/people/reader_scopes.ts";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
 import { useAction, useRead } from "../session/use_loaded.ts";
@@ -113,7 +114,7 @@ const usual = (
 ).split(" ");
 
 function NewKey({ show }: { show: (key: IssuedKey) => void }) {
-  const { project } = useSession();
+  const { project, isReader } = useSession();
   const { fields, change, text, check } = useFields({
     label: "",
     all: false,
@@ -133,12 +134,12 @@ function NewKey({ show }: { show: (key: IssuedKey) => void }) {
     <FormCard title="New key" send={(send) => send("POST", "/api/personal_api_keys/", body, done, created)}>
       {text("label", "Label", { required: true })}
       {check("isLimited", `Only for ${project.name}`)}
-      {check("all", "All scopes (*)")}
+      {!isReader && check("all", "All scopes (*)")}
       {!all && (
         <fieldset class="whole">
           <legend>Scopes</legend>
           <div class="checks">
-            {usual.map((scope) => (
+            {(isReader ? readerScopes : usual).map((scope) => (
               <CheckField
                 key={scope}
                 label={scope}

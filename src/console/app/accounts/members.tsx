@@ -34,6 +34,7 @@ interface IssuedInvite {
 }
 
 const levels: readonly (readonly [number, string])[] = [
+  [0, "reader"],
   [1, "member"],
   [8, "administrator"],
   [15, "owner"],

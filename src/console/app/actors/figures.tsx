@@ -123,7 +123,8 @@ export function useFigureHref() {
     title: string,
     value?: number,
   ): string | undefined => {
-    const persons = query && value !== 0 ? personsQueryIn(query) : undefined;
+    const isLinked = query && value !== 0 && session && !session.isReader;
+    const persons = isLinked ? personsQueryIn(query) : undefined;
     return persons && buildHref(session!.project.id, "behind", [], { title, of: JSON.stringify(persons) });
   };
 }

@@ -1,7 +1,7 @@
 // The fields of filters: whose property, its name, and its value.
 
 import { useId } from "preact/hooks";
-import { useAllowed } from "../session/session.ts";
+import { useAllowed, useSeesEvents } from "../session/session.ts";
 import { useRead } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
 import { ChoiceField, TextField } from "../ui/forms.tsx";
@@ -143,7 +143,9 @@ function listValues(owner: Owner) {
 function ValueFields({ of, condition: { type, key, values }, set, isKnown }: ValueProps) {
   const id = useId();
   const { path, scope, query } = listValues(type);
-  const isAllowed = useAllowed(scope) && isKnown;
+  const seesValues = useAllowed(scope);
+  const seesEvents = useSeesEvents();
+  const isAllowed = seesValues && isKnown && (scope !== "query:read" || seesEvents);
   const loaded = useRead(
     async (api, signal) => {
       if (!isAllowed) return [];

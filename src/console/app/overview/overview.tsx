@@ -8,7 +8,7 @@ import { ResultView } from "../explore/result_view.tsx";
 import { type QueryReply, readResults, toTable } from "../explore/results.ts";
 import type { ListReply } from "../session/api.ts";
 import { navigate, type Route } from "../session/route.ts";
-import { useHref } from "../session/session.ts";
+import { useHref, useSession } from "../session/session.ts";
 import { useAnswer, usePolling, useRead } from "../session/use_loaded.ts";
 import { DataButtons } from "../ui/copying.tsx";
 import { numberText } from "../ui/format.ts";
@@ -133,11 +133,14 @@ function Curve({ site, drawn }: { site: Site; drawn: string }) {
   const loaded = useAnswer<QueryReply>(query);
   const source = { kind: "InsightActorsQuery", source: query, series: 0 };
   const of = JSON.stringify({ source });
+  const { isReader } = useSession();
   return (
     <Card wide>
       <div class="card-head">
         <h2>{title}</h2>
-        <PageLink to={["behind", [], { title: `${title}, ${rangeName(site)}`, of }]}>The persons</PageLink>
+        {!isReader && (
+          <PageLink to={["behind", [], { title: `${title}, ${rangeName(site)}`, of }]}>The persons</PageLink>
+        )}
       </div>
       <div class="curve">
         <WhenLoaded loaded={loaded}>

@@ -5,7 +5,7 @@ import { EventList } from "../live/event_row.tsx";
 import type { ShownEvent } from "../live/stream.ts";
 import { Refusal } from "../session/api.ts";
 import type { Route } from "../session/route.ts";
-import { useAllowed } from "../session/session.ts";
+import { useSeesEvents } from "../session/session.ts";
 import { useGet, useList, useRead } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { Form } from "../ui/forms.tsx";
@@ -72,7 +72,7 @@ function OneGroup({ type, group }: { type: string; group: string }) {
     },
     [type, group],
   );
-  const seesEvents = useAllowed("query:read");
+  const seesEvents = useSeesEvents();
   return (
     <>
       <PageHead title={group} />

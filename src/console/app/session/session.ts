@@ -2,6 +2,7 @@
 
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
+import { readerScopes } from "../../../access/people/reader_scopes.ts";
 import type { Api } from "./api.ts";
 import { buildHref, navigate } from "./route.ts";
 
@@ -18,6 +19,7 @@ export interface ProjectRow {
   cookieless_server_hash_mode: number;
   event_retention_days: number | null;
   daily_event_quota: number | null;
+  effective_membership_level?: number;
 }
 
 export interface Session {
@@ -27,7 +29,12 @@ export interface Session {
   home: string;
   project: ProjectRow;
   projects: readonly ProjectRow[];
+  /** Those that the project allows. */
   scopes: readonly string[];
+  /** Those of the key or session, for what belongs to no project. */
+  ownScopes: readonly string[];
+  /** Whether the user only reads the project: figures, but no events or persons one by one. */
+  isReader: boolean;
   /** Loads the projects again, after one was created or changed. */
   refresh(): void;
   signOut(): void;
@@ -53,6 +60,21 @@ export function useSession(): Session {
 export function allows(scopes: readonly string[], required: string): boolean {
   if (scopes.includes("*") || scopes.includes(required)) return true;
   return required.endsWith(":read") && scopes.includes(`${required.slice(0, -5)}:write`);
+}
+
+/** What a key with these scopes may do in the project. */
+export function scopesIn(
+  { effective_membership_level: level = 1 }: Pick<ProjectRow, "effective_membership_level">,
+  scopes: readonly string[],
+) {
+  const isReader = level < 1;
+  const narrowed = isReader ? readerScopes.filter((scope) => allows(scopes, scope)) : scopes;
+  return { isReader, scopes: narrowed, ownScopes: scopes };
+}
+
+/** Whether events may be shown one by one, and the values of their properties. */
+export function useSeesEvents(): boolean {
+  return useAllowed("query:read") && !useSession().isReader;
 }
 
 export function useAllowed(required: string): boolean {

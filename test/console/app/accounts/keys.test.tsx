@@ -46,6 +46,17 @@ test("a new key has the scopes that are chosen, all of them or one project's", a
   ]);
 });
 
+test("a reader makes keys that read", async () => {
+  const page = await drawPage(<Keys />, { answers, project: { effective_membership_level: 0 } });
+  expect(page.text()).not.toMatch(/All scopes|:write|person:read/);
+  await page.fill("Label", "nightly");
+  await page.fill("insight:read", "on");
+  await page.submit("Create");
+  expect(page.asked.find(({ method }) => method === "POST")?.body).toMatchObject({
+    scopes: ["query:read", "project:read", "insight:read"],
+  });
+});
+
 test("the value of a rolled key is shown with the label, after a question", async () => {
   const page = await drawPage(<Keys />, { answers });
   await page.press("Roll");

@@ -42,7 +42,11 @@ test.each([
 
 test("nobody makes a member more than they are themselves", async () => {
   const page = await drawPage(<Members />, { answers: seenBy("adam") });
-  expect(page.texts('[aria-label="Level of mia@shop.example"] option')).toEqual(["member", "administrator"]);
+  expect(page.texts('[aria-label="Level of mia@shop.example"] option')).toEqual([
+    "reader",
+    "member",
+    "administrator",
+  ]);
   await page.fill("Level of mia@shop.example", "8");
   expect(page.asked.filter(({ method }) => method === "PATCH")).toEqual([
     { method: "PATCH", path: `${path}/members/uuid-mia/`, query: {}, body: { level: 8 } },
