@@ -15,6 +15,7 @@ import { MemoryBudget } from "../work/bodies/memory_budget.ts";
 import { chooseBounds, type QueryStore } from "./bounds.ts";
 import { checkQuery, type KnownQuery, storedQuery } from "./check.ts";
 import { zonedIso } from "./date_range.ts";
+import { answerDescribed, isDescribed } from "./hogql/described.ts";
 import { queryLimits } from "./limits.ts";
 import { openQueryPermits, type QueryCaller, type RunningQuery } from "./permits.ts";
 import { type CachedResult, ResultCache, writtenResult } from "./results/result_cache.ts";
@@ -111,8 +112,13 @@ export function openQueryEngine({
   const readScope = async (project_id: number, { scopes = [] }: QueryCaller) => {
     const project = await queriedProject(sql, project_id);
     if (project === undefined) throw new Fault("not_found", "Project not found.");
-    const { timezone, weekStart, ...deletions } = project;
-    return { scope: { project_id, timezone, weekStart, now: clock.now(), scopes }, ...deletions };
+    const { timezone, weekStart, groupTypes, ...deletions } = project;
+    return { scope: { project_id, timezone, weekStart, groupTypes, now: clock.now(), scopes }, ...deletions };
+  };
+
+  const openReader = async (project_id: number) => {
+    const { groupTypes } = (await queriedProject(sql, project_id)) ?? {};
+    return { parse, project_id, groupTypes };
   };
 
   const prepare = async (
@@ -175,7 +181,11 @@ export function openQueryEngine({
      * Reads the texts of SQL in a query without running it.
      * @throws Fault for what is wrong in one, named by it; `unavailable` when too many texts wait.
      */
-    read: (project_id: number, query: unknown) => checkQuery(query).read({ parse, project_id }),
+    read: async (project_id: number, query: unknown) =>
+      await checkQuery(query).read(await openReader(project_id)),
+    /** The reply to a query about the language; undefined for any other. @throws Fault for a wrong field of it. */
+    describe: async (project_id: number, query: unknown) =>
+      isDescribed(query) ? await answerDescribed(await openReader(project_id), query) : undefined,
     /** The columns of a query that a link shows, as a kind has it; null for all. @throws Fault where it shows none. */
     shownColumns: (project_id: number, query: unknown, confirmed?: ReadonlySet<string>) =>
       checkQuery(query).shownColumns({ parse, project_id }, confirmed),
@@ -234,7 +244,10 @@ export function countQuery(texts: MemoryBudget, project_id: number, query: unkno
 }
 
 /** The project, time zone and time of a query. */
-type QueryScope = Pick<QueryContext, "project_id" | "timezone" | "weekStart" | "now" | "scopes">;
+type QueryScope = Pick<
+  QueryContext,
+  "project_id" | "timezone" | "weekStart" | "groupTypes" | "now" | "scopes"
+>;
 
 /** A query that is about to be computed. */
 interface PreparedQuery extends Pick<QueriedProject, "deletion" | "isDeleting"> {
@@ -267,9 +280,9 @@ function refuseUnshown(shown: PreparedQuery["shown"], { table }: Pick<QueryResul
 
 /** It includes the caller's scopes, the last deletion, and the filters of test accounts. */
 function buildCacheKey({ scope, filters, deletion }: PreparedQuery, query: unknown): string {
-  const { project_id, timezone, weekStart, now, scopes } = scope;
-  const day = toNow({ now, timezone: readStoredZone(timezone) }).toPlainDate();
-  return hashKey(JSON.stringify([project_id, timezone, weekStart, day, deletion, filters, scopes, query]));
+  const { now, ...facts } = scope;
+  const day = toNow({ now, timezone: readStoredZone(facts.timezone) }).toPlainDate();
+  return hashKey(JSON.stringify([facts, day, deletion, filters, query]));
 }
 
 /** PostHog's bound for a name, in characters. */

@@ -3,6 +3,7 @@
 
 import Type from "typebox";
 import * as field from "../http/fields/field.ts";
+import { describedModels } from "./hogql/described.ts";
 import { queryKinds } from "./kinds.ts";
 import { queryLimits } from "./limits.ts";
 import { aboutSender, anything, drawing, maybe, unanswered, unreadFields } from "./parts/model.ts";
@@ -55,9 +56,14 @@ export const queryDescription =
   "InsightVizNode, a DataTableNode or a DataVisualizationNode.";
 
 /** A query of any kind; `kind` decides the schema it is checked against. */
-const queryModel = field.variants("Query", "kind", [...bare, ...Object.values(wrapperModels)], {
-  description: queryDescription,
-});
+const queryModel = field.variants(
+  "Query",
+  "kind",
+  [...bare, ...Object.values({ ...wrapperModels, ...describedModels })],
+  {
+    description: queryDescription,
+  },
+);
 
 const exampleQuery = {
   kind: "TrendsQuery",

@@ -33,7 +33,8 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
         "`async`, or a `refresh` of `async`, `lazy_async` or `force_async`, the query runs in the background and " +
         "is read by its id, which is `client_query_id` if given. SQL and lists of events are a table with " +
         "`format=csv` or `Accept: text/csv`, an object a line with `format=jsonl` or " +
-        "`Accept: application/x-ndjson`; `X-Has-More` shows whether there is more.",
+        "`Accept: application/x-ndjson`; `X-Has-More` shows whether there is more. A `DatabaseSchemaQuery` is " +
+        "answered by `tables` with their `fields`, a `HogQLMetadata` by `isValid` and `errors`, as at PostHog.",
       query: { format: tableFormatParameter },
       body: queryBody,
       replies: {
@@ -43,6 +44,8 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
       answer: async ({ access, project, query: { format }, body, request, readmit }) => {
         const { query, refresh, client_query_id } = body;
         const { isForced, isAsync } = refreshMode(refresh, body.async === true);
+        const described = await engine.describe(project.id, query);
+        if (described) return Response.json(described);
         const caller = toCaller(access);
         const mayBeCached = !isForced;
         const table = wantedTable(request, format);

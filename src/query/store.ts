@@ -158,6 +158,8 @@ export interface QueriedProject {
   timezone: string;
   /** The day on which its weeks begin, from 0 for Sunday on. */
   weekStart: number;
+  /** The index of each of its group types, by name. */
+  groupTypes: Readonly<Record<string, number>>;
   /** The last order to delete persons, and when the last recording was deleted within some minutes. */
   deletion: string;
   /** Whether such an order is still being carried out, or a cached result may have a recording that was deleted. */
@@ -168,6 +170,7 @@ export interface QueriedProject {
 export async function queriedProject(sql: Postgres, project_id: number): Promise<QueriedProject | undefined> {
   const [row] = await sql<QueriedProject[]>`
     SELECT timezone, coalesce((settings->>'week_start_day')::integer, 0) AS "weekStart",
+      (SELECT coalesce(jsonb_object_agg(name, place), '{}') FROM group_types WHERE project_id = p.id) AS "groupTypes",
       concat_ws(' ', (SELECT max(id) FROM person_deletion_orders WHERE project_id = p.id), r.latest) AS deletion,
       r.latest IS NOT NULL OR EXISTS (
         SELECT 1 FROM person_deletion_orders WHERE project_id = p.id AND finished_at IS NULL) AS "isDeleting"
@@ -216,6 +219,8 @@ export interface QueryContext {
   timezone: string;
   /** The day on which the project's weeks begin, from 0 for Sunday on. */
   weekStart?: number;
+  /** The index of each of the project's group types, by name. */
+  groupTypes?: Readonly<Record<string, number>> | undefined;
   /** Whether the engine may be sent this zone, too. */
   admitZone(zone: string): boolean;
   /** The time at which it is answered, in ms since 1970. */

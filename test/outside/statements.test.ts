@@ -144,6 +144,11 @@ test.each([
     "select distinct group_0.properties.name from events where event = 'view' and distinct_id = 'ann'",
     [["One"]],
   ],
+  [
+    "a group by its type's name",
+    "select distinct org.properties.name, e.org.key, e.org.properties.size > 4 from events e where event = 'view' and distinct_id = 'ann'",
+    [["One", "o1", 1]],
+  ],
   ["the groups", "select key, properties.size from groups", [["o1", 5]]],
   [
     "test_hogql_proper_ifnull",

@@ -68,11 +68,11 @@ export const hogqlKind = queryKind({
   /** The check does what a run does, except for the types of properties, which only the store knows. */
   read: async (reader, { attr, query, filters }) => {
     const at = `${attr}__query`;
-    const { project_id } = reader;
+    const { project_id, groupTypes } = reader;
     const tree = await parseText(reader, query.query, "select", at);
     await parseFilterTrees(reader, filters);
     try {
-      compileSelect(tree, { project_id, timezone: "UTC", now: 0, ...readTexts(query) });
+      compileSelect(tree, { project_id, groupTypes, timezone: "UTC", now: 0, ...readTexts(query) });
     } catch (thrown) {
       throw sqlFault(thrown, at, query.query);
     }
@@ -140,7 +140,7 @@ function readTexts({ query: text, values, variables }: HogQLQuery) {
 }
 
 /** PostHog sends variables by id; SQL names them by code name. */
-function readVariables(variables: HogQLQuery["variables"]): Record<string, unknown> {
+export function readVariables(variables: HogQLQuery["variables"]): Record<string, unknown> {
   const named = Object.entries(variables ?? {}).map(([id, variable]): [string, unknown] => {
     const fields = toMembers(variable);
     return [typeof fields["code_name"] === "string" ? fields["code_name"] : id, fields["value"] ?? null];

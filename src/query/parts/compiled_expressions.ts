@@ -43,9 +43,9 @@ export async function withExpressions(
   if (!first) return context;
   const trees = await parseTrees(context, expressionList, attr);
   const nodes = [...trees.keys()];
-  const { project_id, timezone, weekStart, now } = context;
+  const { project_id, timezone, weekStart, groupTypes, now } = context;
   const propertyType = await findPropertyTypes(context, nodes);
-  const sql = { project_id, timezone, weekStart, now, text: "", propertyType, names: "s" };
+  const sql = { project_id, timezone, weekStart, groupTypes, now, text: "", propertyType, names: "s" };
   const compiled = compileOverEvents(nodes, exposed, sql, (thrown, tree) => {
     const { text, attr: at } = trees.get(tree)!;
     throw sqlFault(thrown, at, text);

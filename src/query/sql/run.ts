@@ -56,13 +56,22 @@ export async function compileTree(
   tree: SelectTree,
   source: Pick<SqlContext, "text" | "values" | "variables" | "filters" | "names" | "tables">,
 ): Promise<CompiledSelect> {
-  const { project_id, timezone, weekStart, now } = context;
+  const { project_id, timezone, weekStart, groupTypes, now } = context;
   const filterTrees = await parseFilterTrees(context, source.filters?.properties ?? []);
   const trees = [tree, ...[...filterTrees.values()].map((item) => item.tree)];
   const propertyType = await findPropertyTypes(context, trees);
   // Each step takes some 20 ms for the longest texts: the event loop gets turns in between.
   await yieldToEventLoop();
-  return compileSelect(tree, { project_id, timezone, weekStart, now, ...source, propertyType, filterTrees });
+  return compileSelect(tree, {
+    project_id,
+    timezone,
+    weekStart,
+    groupTypes,
+    now,
+    ...source,
+    propertyType,
+    filterTrees,
+  });
 }
 
 /**
@@ -84,7 +93,7 @@ export async function admit(
   await checkStatement(context, statement, parameters).catch(throwSqlFailure);
 }
 
-export type TextReader = Pick<QueryContext, "parse" | "project_id">;
+export type TextReader = Pick<QueryContext, "parse" | "project_id" | "groupTypes">;
 
 /** The tree of a text. @throws Fault for what is wrong in it, named by `attr`. */
 export async function parseText<Kind extends TextKind>(

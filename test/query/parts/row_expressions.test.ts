@@ -94,6 +94,7 @@ const filters: [name: string, filter: object, keep: (event: Sent) => boolean][] 
   ["persons", sql("person.properties.plan = 'pro'"), ({ distinct_id }) => plans[distinct_id] === "pro"],
   ["no persons", sql("person.properties.plan != 'pro'"), ({ distinct_id }) => plans[distinct_id] !== "pro"],
   ["groups", sql("group_0.properties.size >= 100"), ({ company }) => company === "beta"],
+  ["groups by their type's name", sql("company.properties.size >= 100"), ({ company }) => company === "beta"],
   ["sessions", sql(`session.$session_duration = ${longest}`), (one) => duration(one) === longest],
   ["hours of the zone", sql("toHour(timestamp) < 12"), ({ at }) => local(at).hour < 12],
   [

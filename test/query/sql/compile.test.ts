@@ -78,6 +78,8 @@ const refusals: [query: string, message: RegExp, at: string | undefined][] = [
   ["select string_agg(distinct event, ',') from events", /"string_agg" takes no .*DISTINCT/, undefined],
   ["select json_agg(event) filter (where 1) from events", /"json_agg" takes no .*FILTER/, undefined],
   ["select equals(distinct 1, 2)", /"equals" takes no .*DISTINCT/, undefined],
+  ["select toInt64OrZero('1')", /"toInt64OrZero" is not supported\. Did you mean "tointorzero"\?/, undefined],
+  ["select acme.properties.x from events", /Unable to resolve field: "acme"\./, undefined],
   ["select cuont(distinct 1)", /Did you mean "count"\?/, undefined],
   ["select * from (select 1 union all select 2 limit 3 offset 2)", /LIMIT and OFFSET after a set/, "2"],
   ["select 1 union all select 2 limit 3 offset 2", /LIMIT and OFFSET after a set/, "2"],

@@ -23,6 +23,8 @@ export interface SqlContext {
   timezone: string;
   /** The day on which weeks begin; by default 0, Sunday. */
   weekStart?: number | undefined;
+  /** The index of each of the project's group types, which are names of an event's groups. */
+  groupTypes?: Readonly<Record<string, number>> | undefined;
   /** Milliseconds since 1970: `now()` means this moment everywhere in the statement. */
   now: number;
   /** The text of the query, for names of columns. */

@@ -56,7 +56,15 @@ export class TableRead implements TableLike {
   }
 
   has(name: string): boolean {
-    return Object.hasOwn(this.#table.columns, name) || Object.hasOwn(this.#table.joins ?? {}, name);
+    return Object.hasOwn(this.#table.columns, name) || this.#findJoin(name) !== undefined;
+  }
+
+  /** The join of that name; an event's group has also the name of its type. */
+  #findJoin(name: string): LazyJoin | undefined {
+    const { joins = {} } = this.#table;
+    if (Object.hasOwn(joins, name)) return joins[name];
+    const { groupTypes = {} } = this.#draft.context;
+    return Object.hasOwn(groupTypes, name) ? joins[`group_${groupTypes[name]!}`] : undefined;
   }
 
   names(): string[] {
@@ -69,7 +77,7 @@ export class TableRead implements TableLike {
 
   field(path: readonly PathKey[], at: FieldNode): Sql {
     const [name = "", ...keys] = path.map((pathKey, i) => (i === 0 ? String(pathKey) : pathKey));
-    const join = Object.hasOwn(this.#table.joins ?? {}, name) ? this.#table.joins?.[name] : undefined;
+    const join = this.#findJoin(String(name));
     if (join && keys.length > 0) {
       const { read } = this.#joinFor(String(name), join, keys);
       const column = read.field(keys, at);

@@ -86,7 +86,7 @@ export function suggestion(name: string, known: Iterable<string>): string {
   let compared = 0;
   for (const text of known) {
     if (++compared > namesComparedMax) break;
-    if (Math.abs(text.length - lowerName.length) >= least) continue;
+    if (text === name || Math.abs(text.length - lowerName.length) >= least) continue;
     const distance = editsBetween(lowerName, text.toLowerCase());
     if (distance < least) [best, least] = [text, distance];
   }

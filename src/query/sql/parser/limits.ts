@@ -14,6 +14,12 @@ export const parserLimits = {
    * calls 1500, on a slow machine 2100.
    */
   textCpuMsMax: 3000,
+  /**
+   * By how much more processor time a text takes while the child gets less than half a core: its caches are lost at
+   * each turn, and a host counts what it gives to others. At load 30 a text of
+   * 25 calls within each other took more than 3000 ms.
+   */
+  busySlowness: 3,
   /** How long it may take by the clock, in ms: beside thirty busy programs the child gets a 40th of a core. */
   textMsMax: 40_000,
   /** How often the child's processor time and memory are read while it parses, in ms. */

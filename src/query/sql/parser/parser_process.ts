@@ -95,7 +95,9 @@ export class ParserProcess {
       const now = readUsage(this.#child.pid);
       // If processor time cannot be read, the clock replaces it.
       const cpuMs = now && before ? now.cpuMs - before.cpuMs : passed;
-      const isHeavy = cpuMs > parserLimits.textCpuMsMax || (now?.bytes ?? 0) > parserLimits.childBytesMax;
+      const slowness = cpuMs < passed / 2 ? parserLimits.busySlowness : 1;
+      const isLong = cpuMs > parserLimits.textCpuMsMax * slowness;
+      const isHeavy = isLong || (now?.bytes ?? 0) > parserLimits.childBytesMax;
       if (!isHeavy && passed <= parserLimits.textMsMax) return;
       if (isHeavy) done.resolve({ failed: "time" });
       else done.reject(new Error("the parser got no processor time"));

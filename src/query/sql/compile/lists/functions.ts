@@ -215,4 +215,6 @@ number ?v*: grouping
 /** The function of a name, whatever its case. */
 export const sqlFunction = (name: string): SqlFunction | undefined => sqlFunctions.get(name.toLowerCase());
 
-export const functionNames = (): string[] => [...sqlFunctions.values()].map((item) => item.name);
+/** As they are called, in the engine's spelling where that has the same letters. */
+export const functionNames = (): string[] =>
+  [...sqlFunctions].map(([known, { name }]) => (name.toLowerCase() === known ? name : known));

@@ -64,6 +64,7 @@ export const session_recordings: SqlTable = {
   ),
   joins: {
     pdi: { table: "person_distinct_ids", left: "distinct_id", right: "distinct_id", rows: "one" },
+    session: { table: "sessions", left: "session_id", right: "session_id", rows: "one" },
   },
 };
 

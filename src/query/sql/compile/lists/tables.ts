@@ -47,6 +47,10 @@ const events: SqlTable = {
     ...sqlColumns("number", "team_id=project_id"),
     elements_chain_href: { sql: `${attributes("href")}[1]`, type: "string" },
     elements_chain_texts: { sql: `arrayDistinct(${attributes("text")})`, type: "array" },
+    elements_chain_elements: {
+      sql: `arrayDistinct(extractAll(${chain}, '(?:^|;)(a|button|form|input|select|textarea|label)(?:\\.|$|:)'))`,
+      type: "array",
+    },
     elements_chain_ids: { sql: attributes("attr_id"), type: "array" },
   },
   star: wordsIn(
