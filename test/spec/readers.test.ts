@@ -284,9 +284,40 @@ test("what a member has running stops when they become a reader, and what others
     theirs.key,
   );
   expect([await read(mine), backfill.status]).toEqual([[true, false], 201]);
+  const lastOf = (path: string) => path.split("/").at(-2)!;
+  for (const [subscription, batchExport] of [mine, others]) {
+    await postgres`
+      INSERT INTO subscription_deliveries (uuid, subscription_id, due_at, status, next_attempt_at, created_at)
+      VALUES (${crypto.randomUUID()}, ${lastOf(subscription!)}, now(), 'retrying', now() + interval '1 hour', now())`;
+    await postgres`
+      INSERT INTO batch_export_runs (id, batch_export_id, data_interval_end, status, next_attempt_at, created_at,
+        last_updated_at)
+      VALUES (${crypto.randomUUID()}, ${lastOf(batchExport!)}, now(), 'FailedRetryable', now() + interval '1 hour', now(),
+        now())`;
+  }
+  const open = async ([subscription, batchExport]: string[]) => [
+    (
+      await postgres`
+      SELECT FROM subscription_deliveries
+      WHERE subscription_id = ${lastOf(subscription!)} AND next_attempt_at IS NOT NULL`
+    ).length,
+    (
+      await postgres`
+      SELECT FROM batch_export_runs
+      WHERE batch_export_id = ${lastOf(batchExport!)} AND status = 'FailedRetryable'`
+    ).length,
+  ];
+  expect([await open(mine), await open(others)]).toEqual([
+    [1, 1],
+    [1, 1],
+  ]);
   expect((await setLevel(theirs.uuid, 0)).status).toBe(200);
   expect(await read(mine)).toEqual([false, true]);
   expect(await read(others)).toEqual([true, false]);
+  expect([await open(mine), await open(others)]).toEqual([
+    [0, 0],
+    [1, 1],
+  ]);
   const rows = await postgres<{ status: string }[]>`
     SELECT status FROM batch_export_backfills WHERE id = ${String(backfill.body["backfill_id"])}`;
   expect(rows[0]?.status).toBe("Cancelled");
