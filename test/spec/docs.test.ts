@@ -110,9 +110,9 @@ const imports = (event: string) => async (snippet: Snippet) => {
   expect((await eventually(event)).length).toBe(1);
 };
 
-/** test/http/proxies.test.ts and proxy_restarts.test.ts start a proxy with each. */
-const startedElsewhere = ({ text }: Snippet) => {
-  expect(text).toContain(":8000");
+/** test/http/proxies.test.ts and proxy_restarts.test.ts start a proxy with each, own_stores.test.ts runs the statements. */
+const followedElsewhere = ({ text }: Snippet) => {
+  expect(text).toMatch(/:8000|^BACKUP /);
   return Promise.resolve();
 };
 
@@ -139,11 +139,11 @@ const followers: Record<string, (snippet: Snippet) => Promise<void>> = {
   },
   "operating.md: du -sh data/*": async (snippet) =>
     expect(await follow(snippet)).toContain("data/clickhouse"),
-  "proxies.md: upstream sluice {": startedElsewhere,
-  "proxies.md: analytics.example.com {": startedElsewhere,
-  "proxies.md: global": startedElsewhere,
-  "proxies.md: backend sluice": startedElsewhere,
-  "proxies.md: reverse_proxy 10.0.0.1:8000": startedElsewhere,
+  "proxies.md: upstream sluice {": followedElsewhere,
+  "proxies.md: analytics.example.com {": followedElsewhere,
+  "proxies.md: global": followedElsewhere,
+  "proxies.md: backend sluice": followedElsewhere,
+  "proxies.md: reverse_proxy 10.0.0.1:8000": followedElsewhere,
   // test/storage/clickhouse/grants.test.ts reads each line of this form, and starts a ClickHouse with them.
   "scaling.md: GRANT SELECT": async ({ text }) =>
     expect(text.split("\n").filter((line) => !/^GRANT .+ TO sluice;$/.test(line))).toEqual([]),
@@ -166,6 +166,7 @@ const followers: Record<string, (snippet: Snippet) => Promise<void>> = {
       .replace("https://s3.example.com", url);
     expect(await follow({ ...snippet, text })).toContain("to s3://backups/sluice/sluice-");
   },
+  "backup.md: BACKUP DATABASE sluice TO": followedElsewhere,
   "backup.md: DATA_DIR=restored bun run sluice restore backups/monday": async (snippet) => {
     expect(await follow(snippet)).toMatch(/^restored .* to restored\n/);
     const restored = await startServer({}, join(machine.folder, "restored"));
