@@ -61,8 +61,8 @@ describe.skipIf(missing !== undefined).each(["nginx", "caddy", "haproxy"])("%s",
       expect((await asked).status).toBe(502);
       await until(async () => failed > 0);
     }
-    server = await startServer({ ...quick, PORT: new URL(server.url).port }, server.dataDir);
-    await relay.open();
+    server = await startServer(quick, server.dataDir);
+    await relay.open(server.url);
     await flushed;
     if (maker === "haproxy") expect([(await asked).status, failed]).toEqual([200, 0]);
     await client.shutdown();

@@ -19,11 +19,11 @@ export type Relay = Awaited<ReturnType<typeof startRelay>>;
 
 /** Passes bytes on to a server, and shows what connections the proxy in front of it makes. */
 export async function startRelay(target: string) {
-  const { hostname, port: targetPort } = new URL(target);
+  let to = new URL(target);
   const sockets = new Set<Socket>();
   let [requesting, checks] = [0, 0];
   const accept = (incoming: Socket) => {
-    const outgoing = connect(Number(targetPort), hostname);
+    const outgoing = connect(Number(to.port), to.hostname);
     for (const socket of [incoming, outgoing]) {
       sockets.add(socket);
       socket.on("error", () => {}).on("close", () => void sockets.delete(socket));
@@ -38,7 +38,8 @@ export async function startRelay(target: string) {
   };
   let server: Server | undefined;
   let port = 0;
-  const open = async () => {
+  const open = async (url: string) => {
+    to = new URL(url);
     const opened = createServer(accept);
     await new Promise<void>((resolve) => opened.listen(port, "127.0.0.1", resolve));
     port = (opened.address() as AddressInfo).port;
@@ -48,11 +49,11 @@ export async function startRelay(target: string) {
     server?.close();
     for (const socket of sockets) socket.destroy();
   };
-  await open();
+  await open(target);
   later(close);
   return {
     port,
-    /** Refuses connections, until it is opened again. */
+    /** Refuses connections, until it is opened again for a server. */
     close,
     open,
     /** How many connections have begun with a request, without those that ask for readiness. */
