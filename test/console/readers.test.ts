@@ -42,10 +42,13 @@ inBrowser(
     const faults: string[] = [];
     const offered: string[] = [];
     for (const address of [
+      "",
       "overview",
       "explore",
       "explore?kind=funnel&event=$pageview&event=paid",
       "explore?kind=retention",
+      "explore?kind=paths",
+      "explore?kind=lifecycle",
       "sql",
       "insights",
       `insights/${String(insight)}`,

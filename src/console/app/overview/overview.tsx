@@ -31,7 +31,8 @@ import {
 
 export function Overview({ route }: { route: Route }) {
   const hrefOf = useHref();
-  const isFirst = route.page === "";
+  // Readers send no events.
+  const isFirst = !useSession().isReader && route.page === "";
   const any = useRead(
     async (api, signal) => {
       if (!isFirst) return true;

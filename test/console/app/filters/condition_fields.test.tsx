@@ -69,6 +69,11 @@ test("names are not requested for one letter, nor with a key that may not see th
   await closePage();
   const blind = await drawPage(<Form first={[plan]} />, { answers, scopes: ["query:read"] });
   expect(valuesAsked(blind)).toEqual([]);
+  await closePage();
+  const ofSession = { ...plan, type: "session" as const, key: "$channel_type" };
+  const reader = { answers, project: { effective_membership_level: 0 } };
+  const reading = await drawPage(<Form first={[plan, ofSession]} />, reader);
+  expect(valuesAsked(reading)).toEqual([]);
 });
 
 test("an operator without a value has no field for one, and one that takes a single value leaves the first", async () => {
