@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { leastLevel, membershipLevels } from "../../src/access/people/levels.ts";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
+import { queryKinds } from "../../src/query/kinds.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { addAccount, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -192,6 +193,23 @@ test(
   },
   startMsMax,
 );
+
+/** Kinds whose results are figures, whoever they are counted of. */
+const figureKinds =
+  "TrendsQuery FunnelsQuery RetentionQuery LifecycleQuery StickinessQuery PathsQuery WebOverviewQuery WebStatsTableQuery";
+
+test("a new kind of query is not open to readers before somebody has said what it shows", async () => {
+  const known = [...figureKinds.split(" "), ...listing.map(({ kind }) => kind)];
+  expect(Object.keys(queryKinds).filter((kind) => !known.includes(kind))).toEqual([]);
+  const { key } = await addMember();
+  for (const query of [
+    { kind: "DatabaseSchemaQuery" },
+    { kind: "HogQLMetadata", language: "hogQL", query: "select distinct_id from events" },
+  ]) {
+    const { status, text } = await ask(tenants.app, "POST", `${home}/query/`, { query }, key);
+    expect([query, status, text.includes(secret)]).toEqual([query, 200, false]);
+  }
+});
 
 test("readers make keys that read, and no others; those that they have read only", async () => {
   const { person, key, uuid } = await addMember(membershipLevels.member);
