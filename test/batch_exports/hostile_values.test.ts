@@ -97,8 +97,7 @@ async function count(table: string): Promise<number> {
 }
 
 async function exported(made: Parameters<typeof makeExport>[2]): Promise<SeenRun & { id: string }> {
-  // Paused: a run of its own, at a full hour, would write the rows once more.
-  const id = await makeExport(stores, server, { ...made, paused: true });
+  const id = await makeExport(stores, server, made);
   await makeBackfill(stores, id, "hour", span);
   const [run] = await endedRuns(stores, id);
   return { ...run!, id };

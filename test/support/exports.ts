@@ -31,6 +31,8 @@ export async function makeExport(stores: Stores, sealing: Sealing, made: MadeExp
   const { sql } = stores;
   const id = crypto.randomUUID();
   const now = new Date();
+  // At a full hour a run of its own would write the rows of a backfill once more.
+  const tomorrow = new Date(now.getTime() + 86_400_000);
   const sealed = openSecrets(sealing).seal(made.secrets ?? {});
   await sql`
     INSERT INTO batch_exports (id, project_id, name, model, "interval", paused, native_query, filters,
@@ -39,7 +41,7 @@ export async function makeExport(stores: Stores, sealing: Sealing, made: MadeExp
     VALUES (${id}, ${made.project_id ?? 1}, 'tested', ${made.model ?? "events"}, ${made.interval ?? "hour"}, ${made.paused ?? false},
       ${made.native_query ?? null}, ${sql.json((made.filters ?? null) as never)}, ${made.type},
       ${sql.json(made.config as never)}, ${Buffer.from(sealed)}, ${now}, ${now},
-      ${made.scheduled_until ?? now}, ${made.timezone ?? "UTC"}, ${made.offset_day ?? 0}, ${made.offset_hour ?? 0})`;
+      ${made.scheduled_until ?? tomorrow}, ${made.timezone ?? "UTC"}, ${made.offset_day ?? 0}, ${made.offset_hour ?? 0})`;
   return id;
 }
 
