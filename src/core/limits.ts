@@ -104,6 +104,8 @@ export const limits = {
   groupKeyCharsMax: 400,
   /** Types of groups in one project, as in PostHog. */
   groupTypesMax: 5,
+  /** Columns of a list of groups, stored for clients. */
+  groupColumnsMax: 100,
   /** Merges read, decided or written in one statement and one turn of the event loop: one to three ms. */
   mergesAtOnceMax: 1000,
   /** JSON nesting of a management body: twice what any field accepts, so that a field's own refusal comes first. */

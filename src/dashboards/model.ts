@@ -20,7 +20,6 @@ export const fixedValues = {
   variables: {},
   persisted_filters: null,
   persisted_variables: null,
-  last_accessed_at: null,
   last_refresh: null,
 } as const;
 type Fixed = typeof fixedValues;
@@ -33,6 +32,9 @@ function fixedSchema(name: string, value: unknown): TSchema {
 const fixedFields = Object.fromEntries(
   Object.entries(fixedValues).map(([name, value]) => [name, field.readOnly(fixedSchema(name, value))]),
 ) as unknown as { [Name in keyof Fixed]: ReturnType<typeof field.readOnly<TUnsafe<Fixed[Name]>>> };
+
+const orderedBy = ["name", "created_at", "updated_at", "last_accessed_at", "pinned"] as const;
+export const dashboardOrders = orderedBy.flatMap((field) => [field, `-${field}`] as const);
 
 const properties = {
   id: field.readOnly(Type.Integer()),
@@ -47,6 +49,9 @@ const properties = {
   creation_mode: field.readOnly(field.choice(["default", "duplicate"])),
   is_shared: field.readOnly(Type.Boolean({ description: "Whether a link shows it." })),
   team_id: field.readOnly(Type.Integer({ description: "The project's." })),
+  last_accessed_at: field.readOnly(
+    field.nullable(field.moment(), { description: "When it was last read by itself, to the minute." }),
+  ),
   ...fixedFields,
 };
 

@@ -22,6 +22,7 @@ import { type Shareable, sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
 import { dashboardLimits } from "./limits.ts";
 import * as model from "./model.ts";
+import { recordRead } from "./read_store.ts";
 import { type DashboardParts, showDashboard } from "./show.ts";
 import { createDashboard, getDashboard, listDashboards, removeDashboard, updateDashboard } from "./store.ts";
 import { tileOperations } from "./tile_operations.ts";
@@ -66,6 +67,10 @@ function listOperations(parts: DashboardParts) {
         exclude_generated: flagParameter("No effect: PostHog makes such dashboards itself."),
         creation_mode: choiceParameter("Only those made so.", ["default", "duplicate"]),
         created_by: referencesParameter("Only those of these users.", dashboardLimits.filterItemsMax),
+        ordering: choiceParameter(
+          "Descending with a minus before it; by default pinned ones first, then by name.",
+          model.dashboardOrders,
+        ),
         ...pageParameters("Rows"),
       },
       replies: { 200: reply("The dashboards.", listSchema(model.dashboardRowModel)) },
@@ -103,6 +108,7 @@ function oneOperations(parts: DashboardParts) {
       find: (request) => find(request),
       answer: async ({ access, project, found, query: { refresh = false } }) => {
         if (refresh) requireScopes(access.key.scopes, ["insight:read"]);
+        await recordRead(sql, found.id);
         return await slicedJson(
           await showDashboard(parts, project.id, found.id, refresh ? toCaller(access) : undefined),
           rowsBelow,

@@ -9,19 +9,28 @@ import type { Postgres } from "../storage/postgres/postgres.ts";
 import { containing, countedPage, userJson } from "../storage/postgres/rows.ts";
 import { copyTiles, transferTile } from "./copy_store.ts";
 import { dashboardLimits } from "./limits.ts";
-import { type Dashboard, type DashboardInput, type DashboardUpdate, fixedValues } from "./model.ts";
+import {
+  type Dashboard,
+  type DashboardInput,
+  type dashboardOrders,
+  type DashboardUpdate,
+  fixedValues,
+} from "./model.ts";
 import { changeTiles, deleteInsights } from "./tile_store.ts";
 
 const { dashboardsPerProjectMax } = dashboardLimits;
 
-type DashboardRow = Stored<Omit<Dashboard, keyof typeof fixedValues>, "created_at" | "updated_at">;
+type DashboardRow = Stored<
+  Omit<Dashboard, keyof typeof fixedValues>,
+  "created_at" | "updated_at" | "last_accessed_at"
+>;
 
 const toDashboard = (row: DashboardRow) => ({ ...shownRow(row), ...fixedValues });
 
 function columns(sql: Postgres) {
   return sql`
     d.id, d.name, d.description, d.pinned, d.tags, d.deleted, d.created_at, d.updated_at,
-    d.creation_mode, d.project_id AS team_id, ${userJson(sql, "u")} AS created_by,
+    d.creation_mode, d.project_id AS team_id, d.last_accessed_at, ${userJson(sql, "u")} AS created_by,
     EXISTS (
       SELECT FROM sharing_configurations
       WHERE project_id = d.project_id AND kind = 'dashboard' AND target = d.id::text AND enabled) AS is_shared`;
@@ -44,6 +53,7 @@ export async function listDashboards(
     pinned?: boolean | undefined;
     creation_mode?: string | undefined;
     created_by?: number[] | undefined;
+    ordering?: (typeof dashboardOrders)[number] | undefined;
   },
   page: Page,
 ) {
@@ -58,7 +68,9 @@ export async function listDashboards(
     AND (${pinned}::boolean IS NULL OR d.pinned = ${pinned})
     AND (${mode}::text IS NULL OR d.creation_mode = ${mode})
     AND (${createdBy}::integer[] IS NULL OR d.created_by = ANY(${createdBy}))`;
-  const order = sql`d.pinned DESC, d.name, d.id`;
+  const [column, isDescending] = [filter.ordering?.replace("-", ""), filter.ordering?.startsWith("-")];
+  const direction = isDescending ? sql`DESC NULLS LAST` : sql`ASC NULLS FIRST`;
+  const order = column ? sql`d.${sql(column)} ${direction}, d.id` : sql`d.pinned DESC, d.name, d.id`;
   return await countedPage(sql, { columns: columns(sql), from, order, page, show: toDashboard });
 }
 

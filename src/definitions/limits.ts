@@ -16,4 +16,6 @@ export const definitionQueryLimits = {
   /** Definitions of a project that people may describe: lists read the ids of all that match. */
   notesPerProjectMax: 1000,
   descriptionCharsMax: 4000,
+  /** As long as the name of a property may be in PostHog. */
+  primaryPropertyCharsMax: 400,
 } as const;

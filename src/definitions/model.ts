@@ -2,7 +2,16 @@
 
 import Type from "typebox";
 import { limits } from "../core/limits.ts";
-import { flag, line, model, nullable, strictModel, text } from "../http/fields/field.ts";
+import {
+  exactText,
+  flag,
+  line,
+  model,
+  nullable,
+  reference,
+  strictModel,
+  text,
+} from "../http/fields/field.ts";
 import { isoWithFraction } from "../http/fields/field_time.ts";
 import { userModel } from "../http/fields/user.ts";
 import { definitionQueryLimits } from "./limits.ts";
@@ -25,8 +34,16 @@ const noted = {
   verified: flag(),
   hidden: flag({ description: "Left out with `exclude_hidden`." }),
 };
+const notedOf = {
+  ...noted,
+  owner: Type.Optional(nullable(reference({ description: "The id of a member." }))),
+};
+const primaryProperty = nullable(exactText({ maxLength: definitionQueryLimits.primaryPropertyCharsMax }), {
+  description: "The property that tells one event from another, for clients.",
+});
 const noteFields = {
   ...noted,
+  owner: nullable(userModel),
   updated_at: moment,
   updated_by: nullable(userModel),
   verified_at: nullable(moment),
@@ -46,6 +63,10 @@ export const eventDefinitionModel = model("EventDefinition", {
   }),
   ...fixedFields,
   ...noteFields,
+  primary_property: primaryProperty,
+  default_columns: Type.Array(Type.String(), never),
+  media_preview_urls: Type.Array(Type.String(), never),
+  enforcement_mode: Type.String(never),
   is_action: Type.Boolean(never),
   action_id: nullable(Type.Integer(), never),
   is_calculating: Type.Boolean(never),
@@ -74,24 +95,39 @@ export const propertyDefinitionModel = model("PropertyDefinition", {
   ...noteFields,
 });
 
-export const eventDefinitionBody = strictModel("EventDefinitionUpdate", noted, eventDefinitionModel);
+export const eventDefinitionBody = strictModel(
+  "EventDefinitionUpdate",
+  { ...notedOf, primary_property: Type.Optional(primaryProperty) },
+  eventDefinitionModel,
+);
+export const eventMetricsModel = model("EventDefinitionMetrics", { query_usage_30_day: Type.Integer() });
+export const primaryPropertiesModel = model("PrimaryProperties", {
+  primary_properties: Type.Record(Type.String(), Type.String()),
+});
 export const propertyDefinitionBody = strictModel(
   "PropertyDefinitionUpdate",
-  { ...noted, property_type: propertyDefinitionModel.properties.property_type },
+  { ...notedOf, property_type: propertyDefinitionModel.properties.property_type },
   propertyDefinitionModel,
 );
 
 const unsaid = { description: null, tags: [], verified: false, hidden: false };
-const nobody = { updated_by: null, verified_at: null, verified_by: null };
+const nobody = {
+  updated_by: null,
+  verified_at: null,
+  verified_by: null,
+  owner: null,
+  primary_property: null,
+};
 
 const showNote = (note: Note | undefined, created: string) => {
-  const { id: _, ...said } = note ?? { id: "", ...unsaid, updated_at: created, ...nobody };
-  return { query_usage_30_day: null, ...said };
+  const { id: _, primary_property, ...said } = note ?? { id: "", ...unsaid, updated_at: created, ...nobody };
+  return { said: { query_usage_30_day: null, ...said }, primary_property };
 };
 
 export function eventReply({ id, name, created_at, last_seen_at, volume }: StoredEventName, note?: Note) {
   const created = isoWithFraction(created_at);
   const last = last_seen_at === "" ? null : isoWithFraction(last_seen_at);
+  const { said, primary_property } = showNote(note, created);
   return {
     id,
     name,
@@ -99,7 +135,11 @@ export function eventReply({ id, name, created_at, last_seen_at, volume }: Store
     last_seen_at: last,
     last_updated_at: last ?? created,
     volume_30_day: Number(volume),
-    ...showNote(note, created),
+    ...said,
+    primary_property,
+    default_columns: [],
+    media_preview_urls: [],
+    enforcement_mode: "allow",
     is_action: false,
     action_id: null,
     is_calculating: false,
@@ -125,7 +165,7 @@ export function propertyReply(
     is_numerical: property_type === "Numeric",
     is_seen_on_filtered_events: isRequested ? Boolean(is_seen) : null,
     created_at: created,
-    ...showNote(note, created),
+    ...showNote(note, created).said,
   };
 }
 

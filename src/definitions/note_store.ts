@@ -1,15 +1,20 @@
 // Notes of people about definitions, in Postgres: descriptions, tags, verified, hidden.
 
 import { Fault } from "../core/fault.ts";
+import { limits } from "../core/limits.ts";
 import { cleanTags } from "../core/words.ts";
+import { missingReference } from "../http/fields/field_fault.ts";
 import { shownRow } from "../http/fields/field_time.ts";
 import type { User } from "../http/fields/user.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { userJson } from "../storage/postgres/rows.ts";
+import type { TagAction } from "../storage/postgres/tags.ts";
 import { definitionQueryLimits } from "./limits.ts";
 
 interface NoteRow {
   id: string;
+  owner: User | null;
+  primary_property: string | null;
   description: string | null;
   tags: string[];
   verified: boolean;
@@ -27,9 +32,10 @@ export type Note =
 export async function readNotes(sql: Postgres, project_id: number, ids: readonly string[]) {
   if (ids.length === 0) return new Map<string, ReturnType<typeof shownRow<NoteRow>>>();
   const rows = await sql<NoteRow[]>`
-    SELECT n.id, n.description, n.tags, n.verified, n.hidden, n.updated_at, n.verified_at,
-      ${userJson(sql, "u")} AS updated_by, ${userJson(sql, "v")} AS verified_by
+    SELECT n.id, n.description, n.tags, n.verified, n.hidden, n.updated_at, n.verified_at, n.primary_property,
+      ${userJson(sql, "u")} AS updated_by, ${userJson(sql, "v")} AS verified_by, ${userJson(sql, "o")} AS owner
     FROM definition_notes n LEFT JOIN users u ON u.id = n.updated_by LEFT JOIN users v ON v.id = n.verified_by
+      LEFT JOIN users o ON o.id = n.owner
     WHERE n.project_id = ${project_id} AND n.id = ANY(${[...ids]}::uuid[])`;
   return new Map(rows.map((row) => [row.id, shownRow(row)]));
 }
@@ -54,7 +60,37 @@ export async function findNoted(
   return rows.map(({ id }) => id);
 }
 
+/** Changes the tags of definitions, but of those that would have too many. Resolves to the changed ones. */
+export async function changeNoteTags(
+  sql: Postgres,
+  by: Omit<Noted, "id">,
+  ids: readonly string[],
+  { action, tags }: { action: TagAction; tags: readonly string[] },
+) {
+  const notes = await readNotes(sql, by.project_id, ids);
+  const named = cleanTags(tags);
+  const changed: { id: string; tags: string[] }[] = [];
+  for (const id of ids) {
+    const before = notes.get(id)?.tags ?? [];
+    const others = before.filter((tag) => !named.includes(tag));
+    const after = { add: [...new Set([...before, ...named])], remove: others, set: named }[action];
+    if (after.length > limits.tagsMax) continue;
+    await writeNote(sql, { ...by, id }, { tags: after });
+    changed.push({ id, tags: after });
+  }
+  return changed;
+}
+
+interface Noted {
+  project_id: number;
+  id: string;
+  user_id: number;
+  noun: string;
+}
+
 export interface NoteChanges {
+  owner?: number | null;
+  primary_property?: string | null;
   description?: string | null;
   tags?: string[];
   verified?: boolean;
@@ -67,10 +103,11 @@ export interface NoteChanges {
  */
 export async function writeNote(
   sql: Postgres,
-  { project_id, id, user_id, noun }: { project_id: number; id: string; user_id: number; noun: string },
+  { project_id, id, user_id, noun }: Noted,
   { tags, ...plain }: NoteChanges,
 ): Promise<void> {
   await sql.begin(async (tx) => {
+    if (plain.owner) await requireMember(tx, project_id, plain.owner);
     await tx`
       INSERT INTO definition_notes (project_id, id)
       SELECT ${project_id}, ${id} WHERE (
@@ -94,6 +131,14 @@ export async function writeNote(
         verified_by = CASE WHEN NOT verified THEN NULL WHEN verified_at IS NULL THEN ${user_id} ELSE verified_by END
       WHERE project_id = ${project_id} AND id = ${id}`;
   });
+}
+
+/** @throws Fault does_not_exist for no user of the project's organization. */
+async function requireMember(tx: PostgresTransaction, project_id: number, user_id: number): Promise<void> {
+  const found = await tx`
+    SELECT FROM organization_memberships m JOIN projects p ON p.organization_id = m.organization_id
+    WHERE p.id = ${project_id} AND m.user_id = ${user_id}`;
+  if (found.length === 0) throw missingReference("owner", user_id);
 }
 
 const tooMany = `A project can describe at most ${definitionQueryLimits.notesPerProjectMax} events and properties.`;

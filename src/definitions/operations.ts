@@ -3,14 +3,16 @@
 import { parseUuid, present } from "../http/fields/field_fault.ts";
 import * as parameter from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
+import { definitionTagsBody, definitionTagsModel, skippedReason } from "../http/fields/tags.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { toReads } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import * as model from "./model.ts";
-import { readNotes, writeNote } from "./note_store.ts";
+import { changeNoteTags, readNotes, writeNote } from "./note_store.ts";
 import * as own from "./parameters.ts";
+import { readPrimaryProperties } from "./primary_store.ts";
 import { propertyNameOperations } from "./property_operations.ts";
 import { type EventOrder, listEventNames, type StoredEventName } from "./store.ts";
 
@@ -36,17 +38,10 @@ const eventQuery = {
 };
 
 function eventOperations(sql: Postgres, clickhouse: ClickHouse) {
-  type Filter = Parameters<typeof listEventNames>[1];
-  const findOne = async (project: { id: number }, request: Request, filter: Filter) => {
-    const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
-    return present((await listEventNames(reads, filter, [], onlyOne)).rows[0]);
-  };
-  const show = async (project: { id: number }, row: StoredEventName) =>
-    model.eventReply(row, (await readNotes(sql, project.id, [row.id])).get(row.id));
   return [
     projectOperation("GET /event_definitions/", "event_definition:read", {
       summary: "List the names of events",
-      description: "By default the latest day first, then by name.",
+      description: "By default the latest day first, then by name; of a search the shortest names first.",
       query: eventQuery,
       replies: { 200: reply("The names.", listSchema(model.eventDefinitionModel)) },
       answer: async ({ project, query, request, url }) => {
@@ -60,12 +55,64 @@ function eventOperations(sql: Postgres, clickhouse: ClickHouse) {
           excludeStale: query.exclude_stale,
         };
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
-        const order = query.ordering ?? newestFirst;
+        const order = query.ordering ?? (search === undefined ? newestFirst : shortestFirst);
         const { count, rows } = await listEventNames(reads, filter, order, query);
         const notes = await readNotes(sql, project.id, ids(rows));
         const replies = rows.map((row) => model.eventReply(row, notes.get(row.id)));
         return pageReply(url, query, { count, rows: replies });
       },
+    }),
+    projectOperation("POST /event_definitions/bulk_update_tags/", "event_definition:write", {
+      summary: "Add, remove or set the tags of several events",
+      body: definitionTagsBody,
+      replies: { 200: reply("What was updated, and what was skipped.", definitionTagsModel) },
+      answer: async ({ access, project, body: { ids: named, action, tags }, request }) => {
+        const requested = [...new Set(named)];
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
+        const page = { limit: requested.length, offset: 0 };
+        const { rows } =
+          requested.length > 0 ? await listEventNames(reads, { ids: requested }, [], page) : { rows: [] };
+        const by = { project_id: project.id, user_id: access.user.id, noun: "An event" };
+        const updated = await changeNoteTags(sql, by, ids(rows), { action, tags });
+        const done = new Set(ids(updated));
+        const skipped = requested.filter((id) => !done.has(id)).map((id) => ({ id, reason: skippedReason }));
+        return { updated, skipped };
+      },
+    }),
+    projectOperation("GET /event_definitions/primary_properties/", "event_definition:read", {
+      summary: "List the primary properties of events",
+      query: { names: own.commaNamesParameter("Only of these events.") },
+      replies: { 200: reply("By the event's name.", model.primaryPropertiesModel) },
+      answer: async ({ project, request, query: { names } }) => {
+        const noted = await readPrimaryProperties(sql, project.id);
+        const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
+        const page = { limit: noted.size, offset: 0 };
+        const found =
+          noted.size > 0
+            ? await listEventNames(reads, { ids: [...noted.keys()], names }, [], page)
+            : { rows: [] };
+        const entries = found.rows.map(({ id, name }) => [name, noted.get(id)!] as const);
+        return { primary_properties: Object.fromEntries(entries) };
+      },
+    }),
+    ...oneEventOperations(sql, clickhouse),
+  ] as const;
+}
+
+function oneEventOperations(sql: Postgres, clickhouse: ClickHouse) {
+  type Filter = Parameters<typeof listEventNames>[1];
+  const findOne = async (project: { id: number }, request: Request, filter: Filter) => {
+    const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
+    return present((await listEventNames(reads, filter, [], onlyOne)).rows[0]);
+  };
+  const show = async (project: { id: number }, row: StoredEventName) =>
+    model.eventReply(row, (await readNotes(sql, project.id, [row.id])).get(row.id));
+  return [
+    projectOperation("GET /event_definitions/:id/metrics/", "event_definition:read", {
+      summary: "Say how often queries used an event: not known here",
+      find: ({ project, params, request }) => findOne(project, request, { id: parseUuid(params.id) }),
+      replies: { 200: reply("Always 0.", model.eventMetricsModel) },
+      answer: () => ({ query_usage_30_day: 0 }),
     }),
     projectOperation("GET /event_definitions/:id/", "event_definition:read", {
       summary: "Read the name of an event",
@@ -97,3 +144,4 @@ function eventOperations(sql: Postgres, clickhouse: ClickHouse) {
 const ids = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 const onlyOne = { limit: 1, offset: 0 };
 const newestFirst: readonly EventOrder[] = [{ by: "last_seen_at::date", isDescending: true }];
+const shortestFirst: readonly EventOrder[] = [{ by: "length", isDescending: false }];

@@ -73,12 +73,21 @@ export interface StoredEventName {
 
 /** The order of events: a column, and whether the highest comes first. */
 export interface EventOrder {
-  by: "name" | "created_at" | "last_seen_at" | "created_at::date" | "last_seen_at::date" | "volume_30_day";
+  by:
+    | "name"
+    | "length"
+    | "created_at"
+    | "last_seen_at"
+    | "created_at::date"
+    | "last_seen_at::date"
+    | "volume_30_day";
   isDescending: boolean;
 }
 
 const orderColumns: Readonly<Record<EventOrder["by"], string>> = {
   name: "name",
+  /** The shortest name that fits a search is most of what was searched for. */
+  length: "lengthUTF8(name)",
   created_at: "created_at",
   "created_at::date": "toDate32(created_at)",
   last_seen_at: "last_at",

@@ -2,7 +2,7 @@
 
 import { toBytes } from "../core/bytes.ts";
 import { refuseInput } from "../core/fault.ts";
-import { notFound, present } from "../http/fields/field_fault.ts";
+import { fieldFault, notFound, present } from "../http/fields/field_fault.ts";
 import { formatStored } from "../http/fields/field_time.ts";
 import { checkInteger } from "../http/fields/number_rule.ts";
 import * as parameter from "../http/fields/query.ts";
@@ -10,7 +10,12 @@ import { gone, listSchema, reply, valuesQuery } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { streamedPage } from "../http/pages/page.ts";
 import { primedTexts, slicedReply } from "../http/pages/sliced.ts";
-import { deleteGroupType, type GroupType, readGroupTypes } from "../persons/group_type_store.ts";
+import {
+  deleteGroupType,
+  type GroupType,
+  readGroupTypes,
+  renameGroupTypes,
+} from "../persons/group_type_store.ts";
 import { personLimits } from "../persons/limits.ts";
 import type { PersonParts } from "../persons/parts.ts";
 import { checkChange } from "../persons/properties/operations.ts";
@@ -181,15 +186,45 @@ function propertyOperations({ sql, clickhouse }: GroupParts) {
 }
 
 function typeOperations({ sql, clickhouse, counts }: GroupParts) {
+  const listTypes = async (project_id: number) =>
+    (await readGroupTypes(sql, project_id)).map(({ name, place, ...names }) => ({
+      group_type: name,
+      group_type_index: place,
+      ...names,
+      detail_dashboard: null,
+      created_at: null,
+    }));
+  const change = async (project_id: number, changes: Parameters<typeof renameGroupTypes>[2]) => {
+    if (!(await renameGroupTypes(sql, project_id, changes))) throw notFound("Group type not found");
+    return await listTypes(project_id);
+  };
   return [
     projectOperation("GET /groups_types/", "group:read", {
       summary: "List the types of groups, by their indexes",
       replies: { 200: reply("The types.", model.groupTypesModel) },
-      answer: async ({ project }) =>
-        (await readGroupTypes(sql, project.id)).map(({ name, place }) => ({
-          group_type: name,
-          group_type_index: place,
-        })),
+      answer: ({ project }) => listTypes(project.id),
+    }),
+    projectOperation("PATCH /groups_types/update_metadata/", "group:write", {
+      summary: "Change what types of groups are called",
+      description: '`{"types": […]}`, or the list itself, as PostHog has it.',
+      body: model.groupTypesBody,
+      replies: { 200: reply("The types.", model.groupTypesModel) },
+      answer: async ({ project, body: { types = [] } }) => {
+        const changes = types.map(({ group_type_index: place, name_singular, name_plural }) => {
+          if (place === undefined)
+            throw fieldFault("required", "This field is required.", ["group_type_index"]);
+          const singular = name_singular === undefined ? {} : { name_singular };
+          return { place, ...singular, ...(name_plural !== undefined && { name_plural }) };
+        });
+        return await change(project.id, changes);
+      },
+    }),
+    projectOperation("PUT /groups_types/set_default_columns/", "group:write", {
+      summary: "Set the columns that clients show of a type's groups",
+      body: model.groupColumnsBody,
+      replies: { 200: reply("The types.", model.groupTypesModel) },
+      answer: ({ project, body: { group_type_index: place, default_columns } }) =>
+        change(project.id, [{ place: place!, ...(default_columns && { default_columns }) }]),
     }),
     projectOperation("DELETE /groups_types/:group_type_index/", "group:write", {
       summary: "Delete a type of groups",
@@ -214,7 +249,8 @@ function makeGroupText(types: readonly GroupType[]): (group: store.Group) => str
   return ({ group_type, group_key, properties, created_at }) => {
     const head = JSON.stringify({ group_type_index: indexes.get(group_type), group_type, group_key });
     const created = JSON.stringify(formatStored(created_at));
-    return `${head.slice(0, -1)},"group_properties":${properties},"properties":${properties},"created_at":${created}}`;
+    const tail = `"notebook":null,"created_at":${created}}`;
+    return `${head.slice(0, -1)},"group_properties":${properties},"properties":${properties},${tail}`;
   };
 }
 

@@ -61,10 +61,11 @@ export function targetRoutes(
     // The runtime joins two Host headers by a comma, which no host has.
     if (request.headers.get("host")?.includes(",")) return problemFor(request, twoHosts);
     if (!request.url.includes("/api/")) return answer(request);
+    const asked = tableRequest(request) ?? request;
     // A question may wait and run for longer than a connection may be idle, and than the 255 s of the runtime's longest
     // timeout; rooms bound their own time.
     server.timeout(received, 0);
-    return Promise.resolve(answer(request)).finally(() => server.timeout(received, idleTimeout));
+    return Promise.resolve(answer(asked)).finally(() => server.timeout(received, idleTimeout));
   };
   const withId = withRequestId((request, server) => answerOneHost(request, server), trusts);
   const checked = (answerPlain: Answer<RoutedRequest>) =>
@@ -88,6 +89,15 @@ export function targetRoutes(
     if (!/[:*]/.test(path) && path !== "/") add(path.endsWith("/") ? path.slice(0, -1) : path, withId);
   // An empty segment elsewhere, or more segments than any address has.
   return { routes, fetch: withRequestId((request) => problemFor(request, unknown), trusts) };
+}
+
+/** PostHog's path of a list or a thing as a table: `persons.csv` is `persons/?format=csv`; undefined for others. */
+function tableRequest(request: Request): Request | undefined {
+  const [path = "", query = ""] = request.url.split("?", 2);
+  const [, thing] = request.method === "GET" ? (/^(.*[^/])\.csv\/?$/.exec(path) ?? []) : [];
+  if (thing === undefined) return undefined;
+  const host = thing.startsWith("/") ? "http://localhost" : "";
+  return copyPeer(new Request(`${host}${thing}/?${query}${query && "&"}format=csv`, request), request);
 }
 
 /** A copy of the request whose path has single slashes; undefined when SDKs request no such path. */

@@ -10,6 +10,7 @@ import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import { toCaller } from "../query/permits.ts";
+import { tableFormatParameter, tableReply, toTable, wantedTable } from "../query/results/table_reply.ts";
 import { sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
 import { insightFilter } from "./filter.ts";
@@ -129,11 +130,17 @@ function insightOperations(parts: InsightParts) {
         from_dashboard: referenceParameter(
           "PostHog applies this dashboard's filters; dashboards here have none.",
         ),
+        format: tableFormatParameter,
       },
       find: (request) => find(request),
       replies: insightReply,
-      answer: async ({ access, found: row, query: { refresh = true, basic = false }, request }) => {
+      answer: async ({ access, found: row, query: { refresh = true, basic = false, format }, request }) => {
         const caller = { ...toCaller(access), abort: request.signal };
+        const table = wantedTable(request, format);
+        if (table) {
+          const answer = await queries.answer(row.project_id, row.query, { ...caller, mayBeCached: true });
+          return await tableReply(toTable(answer), table, { name: `insight-${row.short_id}` });
+        }
         const isRun = refresh && !basic;
         const result = isRun ? await computeResult(queries, row.project_id, row.query, caller) : undefined;
         return await slicedJson(store.presentInsight(row, result));
@@ -160,7 +167,9 @@ function insightOperations(parts: InsightParts) {
   ];
 }
 
-const description = "`id` is its number or its short id. A short id of digits alone is not issued.";
+const description =
+  "`id` is its number or its short id. A short id of digits alone is not issued. Lines of trends and rows of tables " +
+  "are a table with `format=csv`, or at `/insights/:id.csv`.";
 
 const tooManyRefreshed =
   `With results, a page has at most ${refreshedRowsMax} insights. ` + `Use limit=${refreshedRowsMax}.`;

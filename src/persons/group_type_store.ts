@@ -30,6 +30,15 @@ export interface GroupType {
   place: number;
 }
 
+/** What people call a type of groups, and which columns a list of its groups has. */
+export interface NamedGroupType extends GroupType {
+  name_singular: string | null;
+  name_plural: string | null;
+  default_columns: string[] | null;
+}
+
+export type GroupTypeNames = Partial<Omit<NamedGroupType, keyof GroupType>>;
+
 /** An arbitrary number; no other lock uses it. */
 const lockKey = "7308332182925";
 
@@ -51,9 +60,27 @@ export async function listGroupTypes(sql: Postgres): Promise<ProjectGroupTypes[]
     ) p ON p.id = t.project_id`;
 }
 
-export async function readGroupTypes(sql: Postgres, project_id: number): Promise<GroupType[]> {
-  return await sql<GroupType[]>`
-    SELECT name, place FROM group_types WHERE project_id = ${project_id} ORDER BY place`;
+/** Changes what types are called, all or none. False when the project lacks one of the indexes. */
+export async function renameGroupTypes(
+  sql: Postgres,
+  project_id: number,
+  changes: readonly (GroupTypeNames & { place: number })[],
+): Promise<boolean> {
+  return await sql.begin(async (tx) => {
+    const places = changes.map(({ place }) => place);
+    const found = await tx`
+      SELECT FROM group_types WHERE project_id = ${project_id} AND place = ANY(${places}::integer[]) FOR UPDATE`;
+    if (found.length < new Set(places).size) return false;
+    for (const { place, ...names } of changes.filter((change) => Object.keys(change).length > 1))
+      await tx`UPDATE group_types SET ${tx(names as never)} WHERE project_id = ${project_id} AND place = ${place}`;
+    return true;
+  });
+}
+
+export async function readGroupTypes(sql: Postgres, project_id: number): Promise<NamedGroupType[]> {
+  return await sql<NamedGroupType[]>`
+    SELECT name, place, name_singular, name_plural, default_columns FROM group_types
+    WHERE project_id = ${project_id} ORDER BY place`;
 }
 
 /** Assigns each type the first free index, in order. Resolves to the types that got none. */

@@ -26,6 +26,10 @@ export const personModel = model("Person", {
   is_identified: Type.Boolean({ description: "True when ids were merged into it." }),
 });
 
+export const noCohortsModel = model("PersonCohorts", {
+  results: Type.Array(Type.Record(Type.String(), Type.Unknown())),
+});
+
 export const personChangeBody = strictModel(
   "PersonRequest",
   {
@@ -43,7 +47,9 @@ export const updatePropertyBody = strictModel("PersonUpdatePropertyRequest", {
 });
 
 export const deletePropertyBody = strictModel("PersonDeletePropertyRequest", {
-  $unset: exactText({ description: "The name of the property that is removed." }),
+  $unset: Type.Optional(
+    exactText({ description: "The name of the property that is removed; or as a parameter." }),
+  ),
 });
 
 export const successModel = model("Success", { success: Type.Boolean() });

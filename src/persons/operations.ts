@@ -75,6 +75,13 @@ function readingOperations(parts: CountedParts) {
         return await streamedPage(url, query, count, rows);
       },
     }),
+    projectOperation("GET /persons/cohorts/", "person:read", {
+      summary: "List no cohorts of a person",
+      description: "There are no cohorts here; the list exists for programs that read it of every person.",
+      query: { person_id: parameter.textParameter("Any.") },
+      replies: { 200: reply("An empty list.", model.noCohortsModel) },
+      answer: () => ({ results: [] }),
+    }),
     projectOperation("GET /persons/:uuid/distinct_ids/", "person:read", {
       summary: "List a person's distinct ids, the main one first",
       find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),

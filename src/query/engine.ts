@@ -158,7 +158,9 @@ export function openQueryEngine({
     return await withPermit(project_id, caller, async (run) => {
       onBegin?.();
       const began = clock.elapsed();
-      const result = await compute({ ...prepared, scope: { ...prepared.scope, now: clock.now() } }, run);
+      const computed = await compute({ ...prepared, scope: { ...prepared.scope, now: clock.now() } }, run);
+      const sent = Bun.hash(JSON.stringify(query)).toString(16);
+      const result = { ...computed, cache_key: `cache_${project_id}_${sent}` };
       const isWorthCaching = clock.elapsed() - began >= queryLimits.resultWorthMsMin;
       // A deletion that is requested meanwhile changes the key.
       if (isWorthCaching && !prepared.isDeleting) cache.retain(key, project_id, await writtenResult(result));

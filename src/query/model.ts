@@ -100,6 +100,8 @@ const untilModel = field.model("ResultUntil", {
   value: Type.Optional(field.nullable(Type.Number())),
 });
 
+const notKept = { description: "Always null: of PostHog's caches and settings of queries." };
+
 /** The reply to a query; for an EventsQuery it has its columns too. */
 export const queryReply = field.model("QueryResponse", {
   results: Type.Unknown({
@@ -118,6 +120,12 @@ export const queryReply = field.model("QueryResponse", {
   }),
   is_cached: Type.Boolean(),
   last_refresh: field.moment(),
+  cache_key: field.nullable(Type.String(), { description: "The same for queries that were sent alike." }),
+  cache_target_age: field.nullable(field.moment(), notKept),
+  next_allowed_client_refresh: field.nullable(field.moment(), notKept),
+  calculation_trigger: field.nullable(Type.String(), notKept),
+  query_status: field.nullable(field.model("NoQueryStatus", {}), notKept),
+  modifiers: field.nullable(field.model("NoModifiers", {}), notKept),
   error: field.nullable(Type.String(), {
     description: "Always null: a failure is answered with its status.",
   }),

@@ -81,6 +81,8 @@ export function resultReply(result: (QueryResult | CachedResult) & { is_cached?:
     resolved_date_range: { date_from, date_to },
     is_cached,
     last_refresh: computed_at,
+    cache_key: result.cache_key ?? null,
+    ...notKept,
     error: null,
     ...table,
     ...(table?.hogql !== undefined && {
@@ -89,6 +91,14 @@ export function resultReply(result: (QueryResult | CachedResult) & { is_cached?:
     }),
   };
 }
+
+const notKept = {
+  cache_target_age: null,
+  next_allowed_client_refresh: null,
+  calculation_trigger: null,
+  query_status: null,
+  modifiers: null,
+};
 
 /** PostHog's modes: whether a cached result is accepted, and whether the client waits. */
 const refreshModes = {

@@ -257,6 +257,8 @@ export interface QueryResult extends Pick<QueryAnswer, "results" | "table"> {
   timezone: string;
   /** When it was computed, ISO 8601. */
   computed_at: string;
+  /** A name of the query as it was sent. */
+  cache_key?: string;
 }
 
 /** The columns of a table's rows, and the page. */

@@ -167,9 +167,9 @@ test("what cannot be answered is refused by name", async () => {
   const [{ id }] = body["results"] as [{ id: string }];
   expect((await ask(server, "DELETE", `/api/projects/1/event_definitions/${id}/`)).status).toBe(405);
   const { status, body: fault } = await ask(server, "PATCH", `/api/projects/1/event_definitions/${id}/`, {
-    owner: 1,
+    calculated_by: "x",
   });
-  expect([status, fault["attr"]]).toEqual([400, "owner"]);
+  expect([status, fault["attr"]]).toEqual([400, "calculated_by"]);
 });
 
 test("ten thousand names are listed, and those of the most events first", async () => {

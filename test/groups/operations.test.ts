@@ -52,6 +52,7 @@ test("groups are made by $groupidentify alone, five types of them", async () => 
       group_key: "acme",
       group_properties: { size: 2, name: "Acme" },
       properties: { size: 2, name: "Acme" },
+      notebook: null,
       created_at: "2024-01-01T00:00:00Z",
     },
   ]);

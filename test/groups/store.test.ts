@@ -115,6 +115,7 @@ test("one group is found by its type and exactly its key", async () => {
     group_key: "acme",
     group_properties: { plan: "Pro", size: 10 },
     properties: { plan: "Pro", size: 10 },
+    notebook: null,
     created_at: "2026-01-01T00:01:00Z",
   });
   for (const query of ["group_type_index=0&group_key=acm", "group_type_index=3&group_key=acme"]) {

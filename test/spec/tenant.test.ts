@@ -193,6 +193,7 @@ describe("every management route", () => {
           async (route) => {
             const path = await fillPath(tenants, route.path, route.method === "DELETE");
             await member.joinAll();
+            if (route.method === "PUT") await makeRoom(tenants, route);
             return await ask(tenants, route.method, path, member.key, bodyFor(tenants, route));
           },
           (reply, route) => isRightFor(reply, route, level),

@@ -142,15 +142,12 @@ const things: Record<string, Thing> = {
     body: () => ({ start_at: "2025-01-01T00:00:00Z", end_at: null }),
     make: makeBackfill,
   },
-  groups_types: {
-    body: () => ({}),
-    // Events make them.
-    make: async ({ stores: { sql }, owner: { project_id } }) => {
-      await sql`
-        INSERT INTO group_types (project_id, name, place, version) VALUES (${project_id}, 'company', 4, 1)
-        ON CONFLICT DO NOTHING`;
-      return "4";
-    },
+  // Events make them.
+  groups_types: { body: () => ({}), make: makeGroupType },
+  set_default_columns: {
+    body: () => ({ group_type_index: 4, default_columns: [] }),
+    beforehand: async (tenants) => void (await makeGroupType(tenants)),
+    make: makeGroupType,
   },
   // There are none: any key is answered alike.
   feature_flags: { body: () => ({}), make: async () => "any" },
@@ -329,9 +326,16 @@ export function objectIn(text: string): Record<string, unknown> {
   }
 }
 
-/** Makes room for what a POST to this path makes. */
+async function makeGroupType({ stores: { sql }, owner: { project_id } }: Tenants): Promise<string> {
+  await sql`
+    INSERT INTO group_types (project_id, name, place, version) VALUES (${project_id}, 'company', 4, 1)
+    ON CONFLICT DO NOTHING`;
+  return "4";
+}
+
+/** Makes room for what a POST to this path makes, and what a PUT changes. */
 export async function makeRoom(tenants: Tenants, { method, path }: GuardedRoute): Promise<void> {
-  if (method === "POST") await things[lastWord(path)]?.beforehand?.(tenants);
+  if (method === "POST" || method === "PUT") await things[lastWord(path)]?.beforehand?.(tenants);
 }
 
 /** A body that the route takes, or undefined where it takes none. */
@@ -339,7 +343,7 @@ export function bodyFor(tenants: Tenants, { method, path }: Pick<GuardedRoute, "
   if (method === "GET" || method === "DELETE") return undefined;
   if (method === "POST") return things[lastWord(path)]?.body(tenants) ?? {};
   // Replacing a thing takes what making it took.
-  const collection = path.slice(0, path.lastIndexOf("/:"));
+  const collection = isParameter(lastWord(path)) ? path.slice(0, path.lastIndexOf("/:")) : path;
   return method === "PUT" ? (things[lastWord(collection)]?.body(tenants) ?? {}) : {};
 }
 

@@ -2,7 +2,8 @@
 // by the server: `$set`, or `$delete_person_property` with `$unset`.
 
 import { refuseInput } from "../../core/fault.ts";
-import { excerpt } from "../../http/fields/field_fault.ts";
+import { excerpt, fieldFault } from "../../http/fields/field_fault.ts";
+import { textParameter } from "../../http/fields/query.ts";
 import { reply, valuesQuery } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { readsUntil } from "../../storage/clickhouse/clickhouse.ts";
@@ -58,9 +59,12 @@ export function propertyOperations(parts: CountedParts) {
       summary: "Remove one property of a person",
       description: changeDescription,
       find: ({ project, params: { uuid } }) => requireMainId(parts, project, uuid),
+      query: { $unset: textParameter("The property's name, where the body does not have it.") },
       body: model.deletePropertyBody,
       replies: { 201: reply("It is removed, or did not exist.", model.successModel) },
-      answer: async ({ access, project, found: main_id, body: { $unset } }) => {
+      answer: async ({ access, project, found: main_id, query, body }) => {
+        const $unset = body.$unset ?? query.$unset;
+        if ($unset === undefined) throw fieldFault("required", "This field is required.", ["$unset"]);
         checkPropertyKey($unset, "$unset");
         await change(parts, { access, project_id: project.id, main_id }, { $unset: [$unset] });
         return { success: true };

@@ -5,7 +5,7 @@ import { choiceParameter } from "../../http/fields/query.ts";
 import { formatCell, formatCsvLine, formatTextCell } from "../../http/pages/csv.ts";
 import { wantedFormat } from "../../http/pages/format.ts";
 import { slicedTexts } from "../../http/pages/sliced.ts";
-import type { ResultType } from "../result.ts";
+import type { ResultType, TrendLine } from "../result.ts";
 import type { QueryResult } from "../store.ts";
 
 const formats = ["json", "csv", "jsonl"] as const;
@@ -34,9 +34,21 @@ export function refuseTable({ kind, type }: { kind: string; type: ResultType }, 
   if (isAsync) refuseInput("A query in the background is answered as JSON.", "format");
 }
 
+/** A table of a saved query: its rows, or a row for each line of a trend. @throws Fault for other results. */
+export function toTable({ kind, type, results, table }: Pick<QueryResult, "kind" | "type" | "table"> & Rows) {
+  if (type !== "series") {
+    refuseTable({ kind, type }, false);
+    return { results, ...(table && { table }) };
+  }
+  const lines = [...results] as TrendLine[];
+  const columns = ["series", ...(lines[0]?.labels ?? [])];
+  const shown = { columns, types: [], hasMore: false, limit: lines.length, offset: 0 };
+  return { results: lines.map(({ label, data }) => [label, ...data]), table: shown };
+}
+
 /** @param name the file's name, without its extension. @throws Fault for columns that an object cannot both have. */
 export async function tableReply(
-  { results, table }: Pick<QueryResult, "table"> & { results: Iterable<unknown> },
+  { results, table }: Pick<QueryResult, "table"> & Rows,
   format: TableFormat,
   { name = "query", headers = {} }: { name?: string; headers?: Readonly<Record<string, string>> } = {},
 ): Promise<Response> {
@@ -52,6 +64,9 @@ export async function tableReply(
 }
 
 type Row = readonly unknown[];
+interface Rows {
+  results: Iterable<unknown>;
+}
 
 function* writeTexts(header: string, rows: Iterable<Row>, formatRow: (row: Row) => string) {
   yield header;
