@@ -8,7 +8,7 @@ import { openGate } from "./access/gate.ts";
 import { sessionCookieFor } from "./access/people/session.ts";
 import { checkSecrets } from "./access/reseal_store.ts";
 import { accountRoutes, userRoutes } from "./accounts/operations.ts";
-import { openLinkGuard } from "./accounts/sign_in/signing.ts";
+import { openLinkGuard } from "./accounts/sign_in/link_guard.ts";
 import { markServed } from "./accounts/store.ts";
 import { activityLogRoutes } from "./activity_log/operations.ts";
 import { annotationRoutes } from "./annotations/operations.ts";

@@ -49,6 +49,8 @@ export function openRateLimit(
       putNewest(windows, key_id, window, keysMax);
       return toBudget(window, now);
     },
+    /** Takes back the key's newest request, which turned out not to count. */
+    uncount: (key_id: string) => windows.get(key_id)?.removeNewest(),
     read: (key_id: string) => {
       const now = clock.elapsed();
       const window = windows.get(key_id);
@@ -85,6 +87,10 @@ class Window {
   forget(moment: number): void {
     while (this.size > 0 && this.oldest() <= moment) this.#first++;
     if (this.#first > this.size) this.#first -= this.#moments.splice(0, this.#first).length;
+  }
+
+  removeNewest(): void {
+    if (this.size > 0) this.#moments.pop();
   }
 
   add(moment: number): void {

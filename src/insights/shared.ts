@@ -5,11 +5,12 @@ import { fieldFault, parseInsightName, present } from "../http/fields/field_faul
 import type { QueryEngine } from "../query/engine.ts";
 import { findUnshown } from "../query/sql/shown_columns.ts";
 import { sharingLimits } from "../sharing/limits.ts";
+import type { NotShown } from "../sharing/model.ts";
 import type { Shareable } from "../sharing/operations.ts";
 import type { BoardReader, SharedContent, SharedInsight } from "../sharing/results.ts";
 import type { SharedLink } from "../sharing/store.ts";
 import { mapInSlices } from "../work/slices.ts";
-import { type InsightParts, publicDetail, runWithTotals } from "./show.ts";
+import { type InsightParts, runWithTotals } from "./show.ts";
 import { listProperties } from "./shown_properties.ts";
 import { getDashboardContent, getInsight, getShownInsights, type InsightRow } from "./store.ts";
 
@@ -48,14 +49,18 @@ export function openBoardReader({ sql, queries, clock }: InsightParts): BoardRea
       const confirmed = new Set(shown_properties);
       const end = clock.elapsed() + sharingLimits.computeMsMax;
       const insights: SharedInsight[] = [];
+      const not_shown: NotShown[] = [];
       let timezone = "UTC";
       for (const row of await getShownInsights(sql, project_id, content)) {
         const isLate = clock.elapsed() > end;
-        const { timezone: zone = timezone, ...answer } = await answerInsight(queries, row, confirmed, isLate);
+        const answer = await answerInsight(queries, row, confirmed, isLate);
+        const { timezone: zone = timezone, reason, ...shown } = answer;
         timezone = zone;
-        insights.push({ insight_id: row.id, ...readNames(row), ...answer });
+        const insight = { insight_id: row.id, ...readNames(row) };
+        if (reason !== undefined) not_shown.push({ insight_id: row.id, name: insight.name, reason });
+        insights.push({ ...insight, ...shown });
       }
-      return { timezone, insights };
+      return { timezone, insights, not_shown };
     },
   };
 }
@@ -64,13 +69,22 @@ function readNames({ name, derived_name, description }: InsightRow) {
   return { name: name || derived_name || "Insight", description: description ?? "" };
 }
 
+interface InsightAnswer extends Omit<SharedInsight, "insight_id" | "name" | "description"> {
+  timezone?: string;
+  /** Why it is not shown, for members: it may name what its query reads. */
+  reason?: string;
+}
+
+/** What whoever has the link is told of any insight that is not shown. */
+const hidden = { results: [], error: "This insight is not shown by a link." };
+
 /** @throws the error of an unreachable or busy store: the computation is tried again. */
 async function answerInsight(
   queries: QueryEngine,
   row: InsightRow,
   confirmed: ReadonlySet<string>,
   isLate: boolean,
-): Promise<Omit<SharedInsight, "insight_id" | "name" | "description"> & { timezone?: string }> {
+): Promise<InsightAnswer> {
   try {
     const shown = await queries.shownColumns(row.project_id, row.query, confirmed);
     if (isLate) return { results: [], error: "The dashboard's other insights took too long." };
@@ -82,8 +96,8 @@ async function answerInsight(
       { abort },
     );
     const { columns = [], types = [] } = table ?? {};
-    const error = findUnshown(shown, types);
-    if (error !== undefined) return { results: [], error };
+    const reason = findUnshown(shown, types);
+    if (reason !== undefined) return { ...hidden, reason };
     return {
       type,
       ...(table && {
@@ -97,7 +111,7 @@ async function answerInsight(
     };
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
-    return { results: [], error: publicDetail(thrown) };
+    return { ...hidden, reason: thrown.detail };
   }
 }
 

@@ -147,7 +147,7 @@ async function read(queries: QueryEngine, { id, short_id, project_id, query, ...
   }
 }
 
-/** Why an insight has no results, for readers of a link or a report: never a scope. */
-export function publicDetail({ code, detail }: Fault): string {
-  return code === "permission_denied" ? "It reads data that links and reports do not show." : detail;
+/** Why an insight has no results, for readers of a report: never a scope. */
+function publicDetail({ code, detail }: Fault): string {
+  return code === "permission_denied" ? "It reads data that reports do not show." : detail;
 }

@@ -27,12 +27,12 @@ export function shareableRecordings(reader: RecordingReaderOptions): Shareable<"
   };
 }
 
-/** All of a recording except its person. */
+/** All of a recording except its person, and its session's id, which is for members. */
 export function openSharedRecordings(reader: RecordingReaderOptions) {
   return async ({ project_id, target }: SharedLink): Promise<object> => {
     // User 0 is nobody: nothing is marked as seen.
     const recording = await getRecording(reader, { project_id, user_id: 0 }, target);
-    const { person: _, distinct_id: __, viewed: ___, ...publicFields } = recording;
+    const { id: _, person: __, distinct_id: ___, viewed: ____, ...publicFields } = recording;
     return publicFields;
   };
 }

@@ -23,6 +23,13 @@ const properties = (description: string) =>
     examples: [["properties.plan"]],
   });
 
+const notShownModel = model("NotShown", {
+  insight_id: Type.Integer(),
+  name: Type.String(),
+  reason: Type.String(),
+});
+export type NotShown = Static<typeof notShownModel>;
+
 const passwordFields = {
   id: Type.Integer(),
   created_at: moment(),
@@ -69,6 +76,12 @@ export const sharingModel = model("SharingConfiguration", {
     properties(
       "Those that SQL names and that are not among `shown_properties`: what needs them is not shown.",
     ),
+  ),
+  not_shown: readOnly(
+    Type.Array(notShownModel, {
+      description:
+        "Insights that the link left out when it was last computed. Who opens it learns no reason.",
+    }),
   ),
 });
 

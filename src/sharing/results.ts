@@ -12,6 +12,7 @@ import { jsonChunks, partsWithin } from "../http/pages/json_parts.ts";
 import type { Uses } from "../storage/services.ts";
 import { openRecent, SizedCache } from "../work/maps.ts";
 import { sharingLimits } from "./limits.ts";
+import type { NotShown } from "./model.ts";
 import { claimResult, getComputedAt, getResult, type SharedLink, storeResult } from "./store.ts";
 
 /** Content of a link, besides results: each tile is an insight or a text. */
@@ -78,9 +79,10 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
   };
   const compute = async (link: SharedLink, content: SharedContent) => {
     const computed_at = new Date(clock.now());
-    const board = await writeBoard(await reader.compute(link, content));
+    const { not_shown = [], ...computed } = await reader.compute(link, content);
+    const board = await writeBoard(computed);
     computations.value++;
-    await storeResult(sql, link, formatBoard(board), computed_at);
+    await storeResult(sql, link, { result: formatBoard(board), not_shown, computed_at });
     return remember(link.id, { board, computed_at });
   };
   return async (link: SharedLink, content: SharedContent): Promise<ComputedBoard | undefined> => {
@@ -130,6 +132,8 @@ export interface SharedInsight {
 export interface SharedBoard {
   timezone: string;
   insights: SharedInsight[];
+  /** For members only. */
+  not_shown?: NotShown[];
 }
 
 /** The board as JSON, which is never parsed whole: a link's results may have 8 MiB. */

@@ -72,7 +72,7 @@ export function sharedRoutes({ links, secrets, guard, recording, page, ...option
         const known = await links.find(params.token);
         opened.of(known?.kind ?? "nothing").value++;
         if (known) readQuery({}, requestUrl(request).searchParams);
-        const shell = page(request, known?.kind, known?.embed_hosts ?? []);
+        const shell = page(request, known?.kind, known ? listFraming(known, request) : []);
         if (shell) return await shell;
         const link = present(await links.open(params.token, request));
         rate.count(String(link.id));
@@ -88,9 +88,10 @@ export function sharedRoutes({ links, secrets, guard, recording, page, ...option
       async ({ params, request, set }) => {
         Object.assign(set.headers, linkHeaders);
         const link = present(await links.find(params.token));
-        rate.count(String(link.id));
         const { password } = await readFields(request, unlockBody);
-        return { shareToken: await issuePass({ ...options, secrets, guard }, request, link, password) };
+        // It counts tries itself: those of strangers are none of the requests of people who have a pass.
+        const opened = { link, token: params.token };
+        return { shareToken: await issuePass({ ...options, secrets, guard }, request, opened, password) };
       },
       { ...hidden, parse: "none" },
     )
@@ -106,6 +107,16 @@ export function sharedRoutes({ links, secrets, guard, recording, page, ...option
       },
       hidden,
     );
+}
+
+/**
+ * The hosts that may have the page in a frame. A link with a password names only the one that frames it, by the Referer
+ * that browsers send: its form must be shown there, and a stranger learns no host that it does not name itself.
+ */
+function listFraming({ embed_hosts, password_ids }: SharedLink, { headers }: Request): string[] {
+  if (password_ids === null) return embed_hosts;
+  const framing = URL.parse(headers.get("referer") ?? "")?.host;
+  return embed_hosts.filter((host) => host === framing);
 }
 
 /** The current tiles, with the results that were computed last. */

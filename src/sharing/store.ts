@@ -1,7 +1,7 @@
 // The tables of links and of the results that they show.
 
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import type { SharedKind } from "./model.ts";
+import type { NotShown, SharedKind } from "./model.ts";
 
 export interface SharedThing {
   project_id: number;
@@ -41,7 +41,7 @@ export interface SharingChange {
   expires_at?: string | null | undefined;
 }
 
-/** The beginning of token_hash of links that older servers must not open: they know no passwords and ends. */
+/** The beginning of token_hash of links that older servers must not open, as guard_link() in Postgres writes it. */
 const guarded = "guarded ";
 
 /**
@@ -58,17 +58,15 @@ export async function upsertSharing(
     INSERT INTO sharing_configurations (project_id, kind, target, token_hash, token_sealed, created_at)
     VALUES (${project_id}, ${kind}, ${target}, ${fresh.token_hash}, ${fresh.token_sealed}, ${fresh.now})
     ON CONFLICT (project_id, kind, target) DO NOTHING`;
-  const asks = sql`coalesce(${password_required ?? null}::boolean, s.password_required)`;
   const end = expires_at === undefined ? sql`s.expires_at` : sql`${expires_at}::timestamptz`;
   const renews = sql`(${renew} OR (s.enabled AND ${enabled === false}))`;
   const [row] = await sql<StoredSharing[]>`
     UPDATE sharing_configurations s SET
-      token_hash = CASE WHEN ${asks} OR ${end} IS NOT NULL THEN ${guarded} ELSE '' END ||
-        CASE WHEN ${renews} THEN ${fresh.token_hash} ELSE replace(s.token_hash, ${guarded}, '') END,
+      token_hash = CASE WHEN ${renews} THEN ${fresh.token_hash} ELSE s.token_hash END,
       token_sealed = CASE WHEN ${renews} THEN ${fresh.token_sealed} ELSE s.token_sealed END,
       token_plain = CASE WHEN ${renews} THEN NULL ELSE s.token_plain END,
       enabled = coalesce(${enabled ?? null}::boolean, s.enabled),
-      password_required = ${asks},
+      password_required = coalesce(${password_required ?? null}::boolean, s.password_required),
       expires_at = ${end},
       shown_properties = coalesce(${shown_properties ?? null}::text[], s.shown_properties)
     WHERE project_id = ${project_id} AND kind = ${kind} AND target = ${target}
@@ -119,6 +117,13 @@ export async function getComputedAt(sql: Postgres, id: number): Promise<Date | u
   return row?.computed_at;
 }
 
+/** The insights that a link's last results leave out. */
+export async function listNotShown(sql: Postgres, id: number): Promise<NotShown[]> {
+  const [row] = await sql<{ not_shown: NotShown[] }[]>`
+    SELECT not_shown FROM shared_results WHERE sharing_id = ${id}`;
+  return row?.not_shown ?? [];
+}
+
 /** A link's results as JSON, and when they were computed. */
 export async function getResult(sql: Postgres, id: number) {
   const [row] = await sql<{ result: string; computed_at: Date }[]>`
@@ -145,11 +150,11 @@ export async function claimResult(
 export async function storeResult(
   sql: Postgres,
   { id, shown_properties }: SharedLink,
-  result: string,
-  computed_at: Date,
+  { result, not_shown, computed_at }: { result: string; not_shown: NotShown[]; computed_at: Date },
 ) {
   await sql`
-    UPDATE shared_results SET result = ${result}, computed_at = ${computed_at}, claimed_until = NULL
+    UPDATE shared_results SET result = ${result}, not_shown = ${sql.json(not_shown as never)},
+      computed_at = ${computed_at}, claimed_until = NULL
     WHERE sharing_id = ${id} AND EXISTS (
       SELECT FROM sharing_configurations WHERE id = ${id} AND shown_properties = ${shown_properties}::text[])`;
 }

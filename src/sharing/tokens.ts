@@ -15,6 +15,7 @@ import { listPasswords } from "./password_store.ts";
 import { type LinkGuard, requirePass } from "./passwords.ts";
 import {
   findLinks,
+  listNotShown,
   type SharedLink,
   type SharedThing,
   type SharingChange,
@@ -52,9 +53,9 @@ export async function presentSharing(
   const { id, created_at, token_sealed, token_plain, expires_at, ...others } = row;
   if (token_plain !== null) await storeSealed(sql, id, token_plain, secrets.seal({ token: token_plain }));
   const access_token = token_plain ?? (token_sealed && unsealed(secrets, token_sealed));
-  const share_passwords = await listPasswords(sql, id);
+  const lists = { share_passwords: await listPasswords(sql, id), not_shown: await listNotShown(sql, id) };
   const end = expires_at && toIso(expires_at);
-  return { id, ...others, created_at: toIso(created_at), access_token, share_passwords, expires_at: end };
+  return { id, ...others, created_at: toIso(created_at), access_token, ...lists, expires_at: end };
 }
 
 /** The sharing of what does not exist yet: disabled, with a token that is not stored. */
@@ -67,6 +68,7 @@ export function unshared({ clock }: Uses<"clock">): StoredSharing {
     expires_at: null,
     access_token: randomBase62(tokenChars),
     shown_properties: [],
+    not_shown: [],
   };
 }
 
@@ -124,7 +126,7 @@ export function openLinkCache(sql: Postgres, clock: Clock, secrets: Secrets) {
     /** The link that the request may see. @throws Fault not_authenticated for one that has no pass; as find. */
     open: async (token: string, request: Request) => {
       const link = await find(token);
-      if (link) requirePass({ clock, secrets }, request, link);
+      if (link) requirePass({ clock, secrets }, request, { link, token });
       return link;
     },
     /** After a change: the link is looked up again. */

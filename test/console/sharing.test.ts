@@ -5,7 +5,7 @@ import type { Browser } from "playwright-core";
 import { ask } from "../support/ask.ts";
 import { allFindings } from "../support/axe.ts";
 import { noBrowser, openBrowser, visit } from "../support/browser.ts";
-import { cleanUpEach } from "../support/cleanup.ts";
+import { cleanUpEach, later } from "../support/cleanup.ts";
 import { settled, signedIn } from "../support/console.ts";
 import { post, projectKey, rested, type Server, startServer } from "../support/server.ts";
 
@@ -64,6 +64,41 @@ inBrowser(
     expect(await open.getByRole("heading", { name: "Sales" }).count()).toBe(0);
     await page.getByRole("button", { name: "Stop sharing" }).click();
     await page.getByRole("button", { name: "Share by a link" }).waitFor();
+  },
+  msMax,
+);
+
+inBrowser(
+  "a page on a listed host shows the form of a link with a password, and what it opens",
+  async () => {
+    await api("PATCH", "", { sharing_embed_hosts: ["wiki.example.com"] });
+    const path = `dashboards/${board}/sharing/`;
+    const { access_token: token } = await api("PATCH", path, { enabled: true, password_required: true });
+    await api("POST", `${path}passwords/`, { raw_password: "a word of eight" });
+    const context = await browser.newContext();
+    later(() => context.close());
+    const html = `<!doctype html><title>Wiki</title><iframe src="https://data.example.org/shared/${String(token)}/"></iframe>`;
+    // No host is asked: the browser's requests for it end here.
+    await context.route("https://*.example.com/**", (route) =>
+      route.fulfill({ contentType: "text/html", body: html }),
+    );
+    await context.route("https://data.example.org/**", async (route) => {
+      const url = server.url + new URL(route.request().url()).pathname;
+      await route.fulfill({
+        response: await route.fetch({ url, headers: await route.request().allHeaders() }),
+      });
+    });
+    const page = await context.newPage();
+    await page.goto("https://wiki.example.com/page");
+    const frame = page.frameLocator("iframe");
+    await frame.getByLabel("Password of this link").fill("a word of eight");
+    await frame.getByRole("button", { name: "Open" }).click();
+    await frame.getByRole("heading", { name: "On the wall" }).waitFor();
+    const blocked = page.waitForEvent("console", (message) => message.text().includes("frame-ancestors"));
+    await page.goto("https://other.example.com/page");
+    await blocked;
+    expect(await frame.getByLabel("Password of this link").count()).toBe(0);
+    await api("PATCH", path, { enabled: false, password_required: false });
   },
   msMax,
 );

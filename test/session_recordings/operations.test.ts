@@ -302,7 +302,7 @@ test("a session without pieces may be requested, not changed or deleted, and is 
   expect([sharing.status, Object.keys(sharing.body)]).toEqual([
     200,
     wordsIn(`created_at enabled password_required share_passwords expires_at access_token shown_properties
-      properties_to_confirm`),
+      not_shown properties_to_confirm`),
   ]);
   expect(sharing.body["enabled"]).toBe(false);
   expect(Date.parse(String(sharing.body["created_at"]))).not.toBeNaN();

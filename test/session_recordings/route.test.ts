@@ -30,7 +30,7 @@ test("a recording has one token from the first question on, and opens to nobody 
   const first = await ask(server, "GET", `${base}/s%201/sharing/`);
   expect([first.status, Object.keys(first.body).toSorted()]).toEqual([
     200,
-    wordsIn(`access_token created_at enabled expires_at password_required properties_to_confirm share_passwords
+    wordsIn(`access_token created_at enabled expires_at not_shown password_required properties_to_confirm share_passwords
       shown_properties`),
   ]);
   expect(first.body["enabled"]).toBe(false);
@@ -50,8 +50,8 @@ test("while shared, whoever has the token sees the recording, but not whose it i
   const open = await shared(body["access_token"]);
   expect(open.status).toBe(200);
   const recording = (await open.json()) as Record<string, unknown>;
-  expect(recording).toMatchObject({ id: "s 1", start_url: "https://shop.example/" });
-  for (const name of ["person", "distinct_id", "viewed"]) expect(recording).not.toHaveProperty(name);
+  expect(recording).toMatchObject({ start_url: "https://shop.example/", recording_duration: 0 });
+  for (const name of ["id", "person", "distinct_id", "viewed"]) expect(recording).not.toHaveProperty(name);
   const events = (await (await shared(body["access_token"], "snapshots/")).json()) as Record<string, object>;
   expect(Object.keys(events["snapshot_data_by_window_id"] ?? {})).toEqual(["w1"]);
   for (const token of ["mine", "", "x".repeat(43), "%00"]) expect((await shared(token)).status).toBe(404);

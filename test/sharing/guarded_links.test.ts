@@ -1,6 +1,8 @@
 // Links that ask for a password or end, and pages that others may embed, on a server as it is started.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { hashKey } from "../../src/core/id.ts";
+import { sharingLimits } from "../../src/sharing/limits.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type Server, startServer, storesOf, until } from "../support/server.ts";
@@ -85,6 +87,74 @@ test("passwords are bounded, stored as hashes, and their attempts limited as tho
   expect((await unlock(token, "x".repeat(200))).status).toBe(400);
 });
 
+test("a stranger's requests are none of those that people with a pass have, nor their right passwords tries", async () => {
+  const { path, token } = await share({ password_required: true });
+  await api("POST", `${path}passwords/`, { raw_password: "a word of eight" });
+  const pass = await passFor(token, "a word of eight");
+  const { requestsPerMinuteMax } = sharingLimits;
+  // Both kinds of requests that need no pass; the second is refused before its body is compared with anything.
+  for (let sent = 0; sent < requestsPerMinuteMax; sent += 500)
+    await Promise.all(Array.from({ length: 500 }, async () => (await unlock(token, 7)).body?.cancel()));
+  for (let i = 0; i < 12; i++) await (await unlock(token, `guess number ${i}`)).body?.cancel();
+  expect((await unlock(token, "a word of eight")).status).toBe(429);
+  expect((await open(token, pass)).status).toBe(200);
+  for (let i = 0; i < 12; i++)
+    expect((await unlock(token, "a word of eight", "203.0.113.2")).status).toBe(200);
+}, 300_000);
+
+test("a pass ends with a new token, and with the end of its link", async () => {
+  const { path, token } = await share({ password_required: true });
+  await api("POST", `${path}passwords/`, { raw_password: "a word of eight" });
+  const pass = await passFor(token, "a word of eight");
+  expect((await open(token, pass)).status).toBe(200);
+  const renewed = String((await api("POST", `${path}refresh/`)).body["access_token"]);
+  expect([(await open(token, pass)).status, (await open(renewed, pass)).status]).toEqual([404, 401]);
+  const next = await passFor(renewed, "a word of eight");
+  expect((await open(renewed, next)).status).toBe(200);
+  await api("PATCH", path, { expires_at: "2020-01-01T00:00:00Z" });
+  await until(async () => (await open(renewed, next)).status === 404);
+  expect((await open(renewed, next, "alive/")).status).toBe(404);
+  expect((await unlock(renewed, "a word of eight")).status).toBe(404);
+});
+
+test("a link with a password tells a stranger no host, and shows its form in a frame on one that is listed", async () => {
+  const { path, token } = await share({ password_required: true });
+  await api("PATCH", "", { sharing_embed_hosts: ["wiki.example.com", "board.example.com"] });
+  const ancestors = async (more: Record<string, string> = {}) => {
+    const reply = await fetch(`${server.url}/shared/${token}/`, {
+      headers: { accept: "text/html", ...more },
+    });
+    return /frame-ancestors (.*)$/.exec(reply.headers.get("content-security-policy") ?? "")?.[1];
+  };
+  const framed = (referer: string) => ancestors({ referer, "sec-fetch-dest": "iframe" });
+  await until(async () => (await framed("https://wiki.example.com/")) === "https://wiki.example.com");
+  expect(await ancestors()).toBe("'none'");
+  for (const referer of [
+    "https://other.example.com/",
+    "wiki.example.com",
+    "https://wiki.example.com:8443/",
+    "%",
+  ])
+    expect([referer, await framed(referer)]).toEqual([referer, "'none'"]);
+  // Who has the link without a password sees what it shows: it names all.
+  await api("PATCH", path, { password_required: false });
+  await until(async () => (await ancestors()) === "https://wiki.example.com https://board.example.com");
+  await api("PATCH", "", { sharing_embed_hosts: [] });
+});
+
+test("nothing of a link with a password is told before it, whatever it shows and whether that exists", async () => {
+  const { path, token } = await share({ password_required: true });
+  const refused = async (more = "") => {
+    const reply = await open(token, undefined, more);
+    return [reply.status, ((await reply.json()) as { detail: string }).detail];
+  };
+  const asked = [401, "This link asks for a password."];
+  const both = async () => [await refused(), await refused("alive/"), await refused("snapshots/")];
+  expect(await both()).toEqual([asked, asked, asked]);
+  expect((await api("DELETE", path.replace("sharing/", ""))).status).toBe(204);
+  expect(await both()).toEqual([asked, asked, asked]);
+});
+
 test("a link ends at its end, and a guarded one is unknown to servers that know no guards", async () => {
   const { path, token } = await share({ expires_at: "2099-01-01T00:00:00Z" });
   expect((await api("GET", path)).body["expires_at"]).toBe("2099-01-01T00:00:00Z");
@@ -92,7 +162,7 @@ test("a link ends at its end, and a guarded one is unknown to servers that know 
   const { sql } = await storesOf(server);
   const hashes =
     () => sql`SELECT token_hash FROM sharing_configurations WHERE token_hash LIKE 'guarded sha256%'
-    AND expires_at IS NOT NULL`;
+    AND expires_at IS NOT NULL AND NOT password_required`;
   expect(await hashes()).toHaveLength(1);
   await api("PATCH", path, { expires_at: "2020-01-01T00:00:00Z" });
   await until(async () => (await open(token)).status === 404);
@@ -116,4 +186,29 @@ test("pages are embedded by hosts that the project names, and by no others", asy
   await until(async () => (await policy()).includes("frame-ancestors https://wiki.example.com"));
   await api("PATCH", "", { sharing_embed_hosts: [] });
   await until(async () => (await policy()).includes("frame-ancestors 'none'"));
+});
+
+test("an older server that replaces a token, or ends and begins a link, opens none that it would not guard", async () => {
+  const { sql } = await storesOf(server);
+  for (const more of [{ password_required: true }, { expires_at: "2099-01-01T00:00:00Z" }]) {
+    const { token } = await share(more);
+    const hash = hashKey(token);
+    const known = sql`token_hash IN (${hash}, ${`guarded ${hash}`})`;
+    // As servers write that know neither passwords nor ends, and as they look a token up.
+    const [row] = await sql<{ id: number }[]>`
+      UPDATE sharing_configurations s SET token_hash = ${`${hash}x`}, token_plain = NULL
+      WHERE ${known} RETURNING id`;
+    const [open] = await sql`
+      SELECT id FROM sharing_configurations WHERE token_hash = ANY(${[`${hash}x`]}::text[]) AND enabled`;
+    expect(open).toBeUndefined();
+    for (const enabled of [false, true])
+      await sql`
+        INSERT INTO sharing_configurations AS s (project_id, kind, target, token_hash, token_sealed, created_at, enabled)
+        SELECT project_id, kind, target, ${hash}, token_sealed, created_at, ${enabled}
+        FROM sharing_configurations WHERE id = ${row!.id}
+        ON CONFLICT (project_id, kind, target) DO UPDATE
+          SET token_hash = excluded.token_hash, enabled = excluded.enabled`;
+    const stored = await sql`SELECT token_hash FROM sharing_configurations WHERE id = ${row!.id} AND enabled`;
+    expect([...stored]).toEqual([{ token_hash: `guarded ${hash}` }]);
+  }
 });

@@ -44,11 +44,11 @@ test("results that were computed with other properties are forgotten, and not st
   const link = (await change("2", { enabled: true, shown_properties: ["properties.a"] }))!;
   const claim = { now, since: now, until: new Date(now.getTime() + 1000) };
   expect(await claimResult(sql, link.id, claim)).toBe(true);
-  await storeResult(sql, link, "old", now);
+  await storeResult(sql, link, { result: "old", not_shown: [], computed_at: now });
   expect((await getResult(sql, link.id))?.result).toBe("old");
   await change("2", { shown_properties: [] });
   expect(await getResult(sql, link.id)).toBeUndefined();
   expect(await claimResult(sql, link.id, claim)).toBe(true);
-  await storeResult(sql, link, "with a", now);
+  await storeResult(sql, link, { result: "with a", not_shown: [], computed_at: now });
   expect(await getResult(sql, link.id)).toBeUndefined();
 });

@@ -132,20 +132,6 @@ export function openAttempts(clock: Clock) {
   };
 }
 
-/** The guard of links' passwords: hashed, counted and slowed as those of accounts. */
-export function openLinkGuard({ clock, readAddress }: Pick<SigningOptions, "clock" | "readAddress">) {
-  const passwords = openPasswords(clock);
-  const attempts = openAttempts(clock);
-  return {
-    hash: (password: string, user_id: number) =>
-      passwords.hash(password, { owner: `user ${user_id}`, isKnown: true }),
-    attempt: (request: Request, link: string, password: string) => {
-      const caller = attempts.count(readAddress(request), link);
-      return (hash: string) => passwords.matches(password, hash, caller);
-    },
-  };
-}
-
 /** An address as it is compared and stored: case does not distinguish addresses. */
 export function normalizedEmail(email: string): string {
   return email.trim().normalize("NFKC").toLowerCase();

@@ -12,6 +12,7 @@ interface SharingReply {
   access_token: string | null;
   shown_properties: string[];
   properties_to_confirm: string[];
+  not_shown: { insight_id: number; name: string; reason: string }[];
   password_required: boolean;
   share_passwords: { id: number; note: string; created_by_email: string }[];
   expires_at: string | null;
@@ -60,6 +61,12 @@ export function Sharing({ path, what }: { path: string; what: string }) {
           ))}
         </fieldset>
       )}
+      {shared.enabled &&
+        shared.not_shown.map(({ insight_id, name, reason }) => (
+          <p key={insight_id} class="notice">
+            The link does not show “{name}”. Members alone see why: {reason}
+          </p>
+        ))}
       {shared.enabled ? (
         <>
           {shared.access_token === null ? (
