@@ -2,6 +2,7 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
+import { allFindings } from "../support/axe.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { faultsOfLooks, inBrowser, msMax, openConsole } from "../support/console.ts";
 
@@ -245,6 +246,18 @@ inBrowser(
     expect(await offered("Filtered property")).toEqual(["country"]);
     await page.getByLabel("Filtered property").fill("country");
     expect((await offered("Value"))?.toSorted()).toEqual(["DE", "FR"]);
+  },
+  msMax,
+);
+
+inBrowser(
+  "an event name that nobody has sent is said to be one, beside its line of zeros",
+  async () => {
+    const page = await opened(`explore?event=sold&event=slod&event=&${march}`);
+    await page.getByText("No event called “slod” has arrived yet.").waitFor();
+    await page.getByRole("img", { name: /Lines from/ }).waitFor();
+    expect(await page.getByText(/No event called/).count()).toBe(1);
+    expect(await allFindings(page)).toEqual([]);
   },
   msMax,
 );

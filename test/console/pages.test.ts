@@ -381,7 +381,7 @@ test(
       for (const [, part] of text.matchAll(/(?:from|import)"\.\/(part-\w+\.js)"/g)) names.add(part!);
     }
     expect(names.size).toBeGreaterThan(3);
-    expect(scripts).toBeLessThan(90_000);
+    expect(scripts).toBeLessThan(92_000);
     expect(bytes).toBeLessThan(150_000);
     for (const name of ["app.tsx", "..%2froute.ts", "constructor"]) {
       expect((await fetch(`${own.url}/console/assets/${name}`)).status).toBe(404);

@@ -3,9 +3,10 @@
 import { useState } from "preact/hooks";
 import { readDrawing } from "../../../query/result.ts";
 import { FigureSource } from "../actors/figures.tsx";
+import type { ListReply } from "../session/api.ts";
 import { navigate, type Route } from "../session/route.ts";
-import { useHref } from "../session/session.ts";
-import { useAnswer } from "../session/use_loaded.ts";
+import { useAllowed, useHref } from "../session/session.ts";
+import { useAnswer, useRead } from "../session/use_loaded.ts";
 import { Card, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import { type Kind, kindNames, kinds } from "./choices.ts";
 import { QueryForm } from "./form/query_form.tsx";
@@ -61,6 +62,28 @@ export function Explore({ route }: { route: Route }) {
   );
 }
 
+/** Names of the query that no event has: a misspelt one would draw zeros, as one that is rare does. */
+function UnsentNames({ query: { kind, series } }: { query: InsightQuery }) {
+  const seesNames = useAllowed("event_definition:read");
+  const named = kind === "paths" ? [] : shownSeries(kind, series).map(({ event }) => event);
+  const names = JSON.stringify([...new Set(named)].filter((name) => name !== ""));
+  const loaded = useRead(
+    async (api, signal) => {
+      if (!seesNames || names === "[]") return [];
+      const path = "event_definitions/";
+      const { results } = await api.get<ListReply<{ name: string }>>(path, { names }, signal);
+      const sent = new Set(results.map(({ name }) => name));
+      return (JSON.parse(names) as string[]).filter((name) => !sent.has(name));
+    },
+    [names, seesNames],
+  );
+  return (loaded.value ?? []).map((name) => (
+    <p class="notice" key={name}>
+      No event called “{name}” has arrived yet.
+    </p>
+  ));
+}
+
 function Answer({ query }: { query: InsightQuery }) {
   const body = toQueryBody(query);
   const loaded = useAnswer<QueryReply>(body);
@@ -68,6 +91,7 @@ function Answer({ query }: { query: InsightQuery }) {
     <WhenLoaded loaded={loaded}>
       {(reply) => (
         <FigureSource query={body}>
+          <UnsentNames query={query} />
           <ResultView {...readResults(reply)} drawing={readDrawing(body)} query={body} />
         </FigureSource>
       )}
