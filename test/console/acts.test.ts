@@ -143,8 +143,11 @@ inBrowser(
     expect(made).toMatchObject({ insight: insight["id"], target_type: "webhook", frequency: "weekly" });
     const path = `subscriptions/${String(made?.["id"])}/`;
 
+    const sent = page.getByRole("link", { name: "Insight: Sales", exact: true });
+    expect(await sent.getAttribute("href")).toContain(`insights/${String(insight["id"])}`);
     await page.getByRole("link", { name: "Every week" }).press("Enter");
     await page.getByText("No deliveries yet.").waitFor();
+    await sent.waitFor();
     await page.getByRole("button", { name: "Deliver now" }).press("Enter");
     await page.getByText("A delivery has begun.").waitFor();
     await page.getByRole("cell", { name: "delivered", exact: true }).waitFor();

@@ -45,6 +45,14 @@ function nextText(row: SubscriptionRow): string {
   return (nameState(row) === "running" && timeText(row.next_delivery_date)) || "none";
 }
 
+/** What it sends, by its name where it is listed. */
+function Sent({ row, names }: { row: SubscriptionRow; names: ReadonlyMap<string, string> }) {
+  const kind = row.insight === null ? "dashboard" : "insight";
+  const id = row.insight ?? row.dashboard ?? 0;
+  const name = names.get(`${kind} ${id}`) ?? `${capitalized(kind)} ${id}`;
+  return <PageLink to={[`${kind}s`, [id]]}>{name}</PageLink>;
+}
+
 function SubscriptionList() {
   const loaded = useRead(async (api, signal) => {
     const read = (deleted: boolean) =>
@@ -54,6 +62,8 @@ function SubscriptionList() {
     return { ...kept, count: kept.count + deleted.count, results: [...kept.results, ...deleted.results] };
   }, []);
   const mayWrite = useAllowed("subscription:write");
+  const options = useSendable();
+  const names = new Map(options);
   return (
     <ListPage
       title="Subscriptions"
@@ -63,13 +73,14 @@ function SubscriptionList() {
         column("Title", (row) => (
           <PageLink to={["subscriptions", [row.id]]}>{titleSubscription(row)}</PageLink>
         )),
+        column("What", (row) => <Sent row={row} names={names} />),
         column("When", (row) => row.summary),
         column("To", (row) => `${row.target_type}: ${row.target_value}`),
         column("State", (row) => <Status text={nameState(row)} />),
         fixedColumn("Next", nextText),
       ]}
     >
-      {mayWrite && <NewSubscription created={loaded.reload} />}
+      {mayWrite && <NewSubscription created={loaded.reload} options={options} />}
     </ListPage>
   );
 }
@@ -95,6 +106,7 @@ function OneSubscription({ id }: { id: number }) {
     },
     [path],
   );
+  const names = new Map(useSendable());
   usePolling(loaded.value?.deliveries.some(isOpen) ?? false, loaded.value, loaded.reload);
   return (
     <PageWhenLoaded loaded={loaded} title="Subscription">
@@ -107,14 +119,7 @@ function OneSubscription({ id }: { id: number }) {
           <Card>
             <Facts
               of={[
-                [
-                  "What",
-                  row.insight ? (
-                    <PageLink to={["insights", [row.insight]]}>Insight {row.insight}</PageLink>
-                  ) : (
-                    <PageLink to={["dashboards", [row.dashboard ?? 0]]}>Dashboard {row.dashboard}</PageLink>
-                  ),
-                ],
+                ["What", <Sent row={row} names={names} />],
                 ["When", row.summary],
                 ["To", `${row.target_type}: ${row.target_value}`],
                 ["Next", nextText(row)],
@@ -183,7 +188,7 @@ const targets = [
 ] as const;
 const frequencies = ["daily", "weekly", "monthly", "yearly"].map((name) => [name, name] as const);
 
-function NewSubscription({ created }: { created: () => void }) {
+function NewSubscription({ created, options }: { created: () => void; options: [string, string][] }) {
   const { fields, change, text, choice } = useFields({
     what: "",
     target_type: "email",
@@ -193,7 +198,6 @@ function NewSubscription({ created }: { created: () => void }) {
     title: "",
   });
   const { what, start, ...others } = fields;
-  const options = useSendable();
   const body = () => {
     const [kind = "insight", id] = what.split(" ");
     return { [kind]: Number(id), ...others, start_date: new Date(start).toISOString() };
