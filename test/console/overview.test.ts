@@ -3,6 +3,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { ask } from "../support/ask.ts";
+import { allFindings } from "../support/axe.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { faultsOfLooks, inBrowser, msMax, openConsole, signedIn } from "../support/console.ts";
 import { post, projectKey, rested, until } from "../support/server.ts";
@@ -230,6 +231,41 @@ inBrowser(
     await page.goBack();
     await page.waitForURL(/range=2024-03-30/);
     expect(await page.getByLabel("From", { exact: true }).inputValue()).toBe("2024-03-30");
+  },
+  msMax,
+);
+
+inBrowser(
+  "a filter is typed: what a page is not, a part of its address, and one of several",
+  async () => {
+    const page = await opened(`overview?${range}`);
+    await page.getByRole("button", { name: "Filter", exact: true }).click();
+    const add = async (operator: string, value: string, chip: string) => {
+      await page.getByLabel("Must be").selectOption({ label: operator });
+      await page.getByLabel("Value", { exact: true }).fill(value);
+      await page.getByRole("button", { name: "Add", exact: true }).click();
+      await page.locator(".chip", { hasText: chip }).waitFor();
+    };
+    const matching = (keeps: (path: string) => boolean) =>
+      rowsOf(({ views }) => views.map(([, path]) => path).filter(keeps));
+    const shows = async (keeps: (path: string) => boolean) =>
+      await until(
+        async () => JSON.stringify(await shownRows(page, "Pages")) === JSON.stringify(matching(keeps)),
+      );
+    await add("is not", "/tea", "Pages is not /tea");
+    await shows((path) => path !== "/tea");
+    await add("is not", "/cup", "Pages is not /tea or /cup");
+    await shows((path) => path === "/");
+    await page.locator(".chip").click();
+    await add("contains", "u", "Pages contains u");
+    await shows((path) => path.includes("u"));
+    await page.locator(".chip").click();
+    await add("is", "/tea", "Pages: /tea");
+    await add("is", "/cup", "Pages: /tea or /cup");
+    await shows((path) => path !== "/");
+    // What is loaded again is pale until then.
+    await until(async () => (await page.locator('.old, [aria-busy="true"]').count()) === 0);
+    expect(await allFindings(page)).toEqual([]);
   },
   msMax,
 );

@@ -15,19 +15,19 @@ import { numberText } from "../ui/format.ts";
 import { ChoiceField } from "../ui/forms.tsx";
 import { RangeField } from "../ui/inputs.tsx";
 import { Card, PageHead, PageLink, WhenLoaded } from "../ui/parts.tsx";
+import { NewFilter } from "./new_filter.tsx";
 import { SiteCard } from "./site_card.tsx";
 import { Figures } from "./site_figures.tsx";
 import {
-  cards,
   curveQuery,
   curves,
+  nameFilter,
   readSite,
-  rowName,
   type Site,
   siteAddress,
   siteRanges,
-  subjects,
 } from "./site_query.ts";
+import { cards } from "./subjects.ts";
 
 export function Overview({ route }: { route: Route }) {
   const hrefOf = useHref();
@@ -113,8 +113,7 @@ function Scope({ site, show }: { site: Site; show: (site: Site) => void }) {
         options={comparisons}
       />
       {site.filters.map((filter) => {
-        const subject = subjects.get(filter.by)!;
-        const name = `${subject.title}: ${rowName(subject, filter.value)}`;
+        const name = nameFilter(filter);
         const siteWithoutFilter = { ...site, filters: site.filters.filter((item) => item !== filter) };
         return (
           <button key={name} type="button" class="tag chip" onClick={() => show(siteWithoutFilter)}>
@@ -123,6 +122,7 @@ function Scope({ site, show }: { site: Site; show: (site: Site) => void }) {
           </button>
         );
       })}
+      <NewFilter site={site} show={show} />
     </div>
   );
 }

@@ -6,15 +6,8 @@ import { DataButtons } from "../ui/copying.tsx";
 import { numberText } from "../ui/format.ts";
 import { Button, Card, PageLink, WhenLoaded } from "../ui/parts.tsx";
 import { Bars } from "../ui/table.tsx";
-import {
-  byZone,
-  rowName,
-  type Site,
-  siteAddress,
-  type Subject,
-  tableQuery,
-  withFilter,
-} from "./site_query.ts";
+import { type Site, siteAddress, tableQuery, withFilter } from "./site_query.ts";
+import { byZone, rowName, type Subject } from "./subjects.ts";
 
 interface SiteCardProps {
   title: string;

@@ -1,66 +1,21 @@
 // The range and filters of the overview's address, and the queries that they become.
 
 import { ranges } from "../explore/choices.ts";
-import { countryName, findCountry } from "./countries.ts";
+import { byZone, rowName, type Subject, subjects } from "./subjects.ts";
 
-/** Rows of a table have this in common, and each is a filter. */
-export interface Subject {
-  /** The API's name of the breakdown. */
+/** How a filter compares: its row's value by "is". */
+export const siteOperators = [
+  ["exact", "is"],
+  ["is_not", "is not"],
+  ["icontains", "contains"],
+] as const;
+type SiteOperator = (typeof siteOperators)[number][0];
+
+export interface SiteFilter {
   by: string;
-  title: string;
-  /** The property that a row's filter compares; of events, or of sessions. */
-  key: string;
-  type: "event" | "session";
-  /** The name of the row without a value. */
-  none?: string;
-}
-
-const ofEvent = (by: string, title: string, key: string): Subject => ({ by, title, key, type: "event" });
-const ofSession = (by: string, title: string, key: string, none: string): Subject => ({
-  ...ofEvent(by, title, key),
-  type: "session",
-  none,
-});
-
-export const cards: Readonly<Record<string, readonly Subject[]>> = {
-  Sources: [
-    ofSession("InitialReferringDomain", "Referrers", "$entry_referring_domain", "Direct or unknown"),
-    ofSession("InitialChannelType", "Channels", "$channel_type", "Unknown"),
-  ],
-  Pages: [
-    ofEvent("Page", "Pages", "$pathname"),
-    ofSession("InitialPage", "Entry pages", "$entry_pathname", "Unknown"),
-    ofSession("ExitPage", "Exit pages", "$end_pathname", "Unknown"),
-  ],
-  Countries: [
-    ofEvent("Country", "Countries", "$geoip_country_code"),
-    ofEvent("Language", "Languages", "$browser_language"),
-  ],
-  Devices: [
-    ofEvent("Browser", "Browsers", "$browser"),
-    ofEvent("OS", "Systems", "$os"),
-    ofEvent("DeviceType", "Devices", "$device_type"),
-  ],
-  Campaigns: [
-    ofSession("InitialUTMCampaign", "Campaigns", "$entry_utm_campaign", "Without a campaign"),
-    ofSession("InitialUTMSource", "UTM sources", "$entry_utm_source", "Without a source"),
-    ofSession("InitialUTMMedium", "UTM media", "$entry_utm_medium", "Without a medium"),
-    ofSession("InitialUTMTerm", "UTM terms", "$entry_utm_term", "Without a term"),
-    ofSession("InitialUTMContent", "UTM content", "$entry_utm_content", "Without content"),
-  ],
-};
-
-/** Events without a country have one by the time zone of their browser. */
-export const byZone = ofEvent("Timezone", "Time zones", "$timezone");
-
-/** Subjects by the API's name of their breakdown. */
-export const subjects = new Map(
-  [...Object.values(cards).flat(), byZone].map((subject) => [subject.by, subject]),
-);
-
-interface SiteFilter {
-  by: string;
-  value: string;
+  operator: SiteOperator;
+  /** Several of which any may match, or none where it is "is not". */
+  values: string[];
 }
 
 export interface Site {
@@ -82,14 +37,17 @@ const rangeDefault = "-7d";
 const filtersMax = 10;
 
 export function readSite(query: URLSearchParams): Site {
-  const filters = query
-    .getAll("filter")
-    .slice(0, filtersMax)
-    .flatMap((text): SiteFilter[] => {
-      const at = text.indexOf(":");
-      const by = text.slice(0, at);
-      return subjects.has(by) ? [{ by, value: text.slice(at + 1) }] : [];
-    });
+  const filters: SiteFilter[] = [];
+  for (const text of query.getAll("filter").slice(0, filtersMax)) {
+    const [, by = "", named, value = ""] = /^(\w+)(?:\.(is_not|icontains))?:(.*)$/s.exec(text) ?? [];
+    if (!subjects.has(by)) continue;
+    const operator = (named ?? "exact") as SiteOperator;
+    const same = filters.find((filter) => filter.by === by && filter.operator === operator);
+    // What has no value is asked by an operator of its own.
+    const isAlone = operator === "icontains" || value === "" || same?.values.includes("");
+    if (same && !isAlone) same.values.push(value);
+    else filters.push({ by, operator, values: [value] });
+  }
   const [to = "", compareTo = ""] = ["to", "compare_to"].map((name) => query.get(name) ?? "");
   const figure = query.get("figure") ?? "";
   const drawn = Object.hasOwn(curves, figure) ? figure : "visitors";
@@ -102,21 +60,43 @@ export function siteAddress({ range, to, compareTo, filters, drawn, tabs }: Site
   if (range !== rangeDefault) query.set("range", range);
   if (to !== "") query.set("to", to);
   if (compareTo !== "") query.set("compare_to", compareTo);
-  for (const { by, value } of filters) query.append("filter", `${by}:${value}`);
+  for (const { by, operator, values } of filters)
+    for (const value of values) query.append("filter", filterText(by, operator, value));
   if (drawn !== "visitors") query.set("figure", drawn);
   for (const by of tabs) query.append("tab", by);
   return query.toString();
 }
 
-export function withFilter(site: Site, { by, value }: SiteFilter): Site {
-  const otherFilters = site.filters.filter((filter) => filter.by !== by);
-  return { ...site, filters: [...otherFilters, { by, value }] };
+function filterText(by: string, operator: SiteOperator, value: string): string {
+  return `${by}${operator === "exact" ? "" : `.${operator}`}:${value}`;
+}
+
+/** A row's filter replaces the one before. */
+export function withFilter(site: Site, { by, value }: { by: string; value: string }): Site {
+  const otherFilters = site.filters.filter((filter) => filter.by !== by || filter.operator !== "exact");
+  return { ...site, filters: [...otherFilters, { by, operator: "exact", values: [value] }] };
+}
+
+/** A filter more, or another value of one that takes several. */
+export function withValue(site: Site, by: string, operator: SiteOperator, value: string): Site {
+  const query = new URLSearchParams(siteAddress(site));
+  query.append("filter", filterText(by, operator, value));
+  return readSite(query);
+}
+
+export function nameFilter({ by, operator, values }: SiteFilter): string {
+  const subject = subjects.get(by)!;
+  const names = values.map((value) => (operator === "icontains" ? value : rowName(subject, value)));
+  const word = siteOperators.find(([name]) => name === operator)![1];
+  return `${subject.title}${operator === "exact" ? ":" : ` ${word}`} ${names.join(" or ")}`;
 }
 
 /** A filter by time zone only has events without a country, as its row has. */
-function toFilters({ by, value }: SiteFilter): object[] {
+function toFilters({ by, operator, values }: SiteFilter): object[] {
   const { key, type } = subjects.get(by)!;
-  const comparison = value === "" ? { operator: "is_not_set" } : { operator: "exact", value: [value] };
+  const unset = { operator: operator === "is_not" ? "is_set" : "is_not_set" };
+  const value = operator === "icontains" ? values[0] : values;
+  const comparison = values[0] === "" ? unset : { operator, value };
   return [{ key, type, ...comparison }, ...(by === byZone.by ? withoutCountry : [])];
 }
 
@@ -169,13 +149,4 @@ export function tableQuery(site: Site, { by }: Subject, limit: number) {
     properties: [...properties, ...excluded],
     limit,
   };
-}
-
-/** The name of a row. A country that is known only by a time zone is named as such. */
-export function rowName({ by, none = "(none)" }: Subject, value: string): string {
-  if (value === "") return none;
-  if (by === "Country") return countryName(value);
-  if (by !== byZone.by) return value === "$direct" ? "Direct" : value;
-  const code = findCountry(value);
-  return code ? `${countryName(code)} (by time zone ${value})` : `Time zone ${value}`;
 }

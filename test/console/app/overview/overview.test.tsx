@@ -122,6 +122,12 @@ test("the address of a site has its range and filters, and none where it is the 
   const addressOf = (site: Site) => buildHref(7, "overview", [], siteAddress(site));
   expect(addressOf({ range: "-7d", to: "", compareTo: "", filters: [], ...first })).toBe("#/7/overview");
   expect(
-    addressOf({ range: "all", to: "", compareTo: "", filters: [{ by: "OS", value: "" }], ...first }),
+    addressOf({
+      range: "all",
+      to: "",
+      compareTo: "",
+      filters: [{ by: "OS", operator: "exact", values: [""] }],
+      ...first,
+    }),
   ).toBe("#/7/overview?range=all&filter=OS%3A");
 });

@@ -2,20 +2,21 @@
 
 import { expect, test } from "bun:test";
 import {
-  byZone,
-  cards,
   curveQuery,
+  nameFilter,
   overviewQuery,
   readSite,
-  rowName,
   type Site,
   siteAddress,
-  subjects,
+  type SiteFilter,
   tableQuery,
   withFilter,
+  withValue,
 } from "../../../../src/console/app/overview/site_query.ts";
+import { byZone, cards, rowName, subjects } from "../../../../src/console/app/overview/subjects.ts";
 
 const site: Site = { range: "-7d", to: "", compareTo: "", filters: [], drawn: "visitors", tabs: [] };
+const is = (by: string, ...values: string[]): SiteFilter => ({ by, operator: "exact", values });
 const from = (address: string) => readSite(new URLSearchParams(address));
 
 test("an address holds the range and the filters, and nothing where nothing is set", () => {
@@ -25,8 +26,10 @@ test("an address holds the range and the filters, and nothing where nothing is s
     to: "2026-03-31",
     compareTo: "-1y",
     filters: [
-      { by: "Page", value: "/a:b?c=d&e" },
-      { by: "InitialUTMSource", value: "" },
+      is("Page", "/a:b?c=d&e", "/f"),
+      { by: "Page", operator: "is_not", values: ["/g", "/h"] },
+      { by: "Page", operator: "icontains", values: ["shop"] },
+      is("InitialUTMSource", ""),
     ],
     drawn: "views",
     tabs: ["OS", "ExitPage"],
@@ -37,37 +40,52 @@ test("an address holds the range and the filters, and nothing where nothing is s
 
 test("what is no filter of an address is left out, and ten are read at most", () => {
   expect(from("filter=Nonsense:x&filter=Browser&filter=Browser:Firefox").filters).toEqual([
-    { by: "Browser", value: "Firefox" },
+    is("Browser", "Firefox"),
+  ]);
+  expect(from("filter=Page.constructor:x&filter=Page.is_not:").filters).toEqual([
+    { by: "Page", operator: "is_not", values: [""] },
   ]);
   const many = Array.from({ length: 12 }, (_, i) => `filter=Page:/${i}`).join("&");
-  expect(from(many).filters.map(({ value }) => value)).toEqual([
-    "/0",
-    "/1",
-    "/2",
-    "/3",
-    "/4",
-    "/5",
-    "/6",
-    "/7",
-    "/8",
-    "/9",
-  ]);
+  expect(from(many).filters).toEqual([is("Page", ...Array.from({ length: 10 }, (_, i) => `/${i}`))]);
 });
 
 test("a row replaces the filter of its own table and leaves the others", () => {
   const one = withFilter(withFilter(site, { by: "OS", value: "Linux" }), { by: "Page", value: "/" });
-  expect(withFilter(one, { by: "OS", value: "macOS" }).filters).toEqual([
-    { by: "Page", value: "/" },
-    { by: "OS", value: "macOS" },
+  expect(withFilter(one, { by: "OS", value: "macOS" }).filters).toEqual([is("Page", "/"), is("OS", "macOS")]);
+});
+
+test("a filter that is added compares as it says, takes several values, and what has no value stays alone", () => {
+  const added = [
+    ["Page", "is_not", "/a"],
+    ["Page", "is_not", "/b"],
+    ["InitialPage", "icontains", "shop"],
+    ["InitialPage", "icontains", "tea"],
+    ["OS", "exact", "Linux"],
+    ["OS", "exact", "macOS"],
+    ["OS", "exact", ""],
+    ["OS", "is_not", ""],
+  ] as const;
+  const all = added.reduce((before, [by, operator, value]) => withValue(before, by, operator, value), site);
+  expect(all.filters.map(nameFilter)).toEqual([
+    "Pages is not /a or /b",
+    "Entry pages contains shop",
+    "Entry pages contains tea",
+    "Systems: Linux or macOS",
+    "Systems: (none)",
+    "Systems is not (none)",
+  ]);
+  expect(overviewQuery(all).properties.map((part) => Object.values(part))).toEqual([
+    ["$pathname", "event", "is_not", ["/a", "/b"]],
+    ["$entry_pathname", "session", "icontains", "shop"],
+    ["$entry_pathname", "session", "icontains", "tea"],
+    ["$os", "event", "exact", ["Linux", "macOS"]],
+    ["$os", "event", "is_not_set"],
+    ["$os", "event", "is_set"],
   ]);
 });
 
 test("filters of events and of sessions become properties, and a row without a value is one without it", () => {
-  const filters = [
-    { by: "Browser", value: "Firefox" },
-    { by: "InitialUTMSource", value: "" },
-    { by: "Timezone", value: "Europe/Paris" },
-  ];
+  const filters = [is("Browser", "Firefox"), is("InitialUTMSource", ""), is("Timezone", "Europe/Paris")];
   expect(overviewQuery({ ...site, to: "2026-03-31", filters })).toEqual({
     kind: "WebOverviewQuery",
     dateRange: { date_from: "-7d", date_to: "2026-03-31" },
