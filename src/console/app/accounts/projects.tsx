@@ -1,6 +1,8 @@
 // Projects: created, named, their key rolled.
 
-import { useId } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
+import { AddCondition, OwnFilters } from "../filters/condition_fields.tsx";
+import { type Condition, noCondition, readConditions, toProperties } from "../filters/conditions.ts";
 import { buildHref } from "../session/route.ts";
 import { type ProjectRow, useAllowed, useSession } from "../session/session.ts";
 import { type Action, useAction } from "../session/use_loaded.ts";
@@ -30,6 +32,7 @@ export function Projects() {
         />
       </Card>
       {mayWrite && <ChosenProject key={project.id} project={project} />}
+      {mayWrite && <OwnVisits key={`own ${project.id}`} project={project} />}
       {mayWrite && <NewProject />}
     </>
   );
@@ -47,6 +50,7 @@ function ChosenProject({ project }: { project: ProjectRow }) {
     timezone: project.timezone,
     week_start_day: project.week_start_day ?? 0,
     session_recording_opt_in: project.session_recording_opt_in,
+    capture_console_log_opt_in: project.capture_console_log_opt_in ?? false,
     hosts: (project.session_recording_load_hosts ?? []).join(" "),
     embedHosts: (project.sharing_embed_hosts ?? []).join(" "),
     days: String(project.event_retention_days ?? ""),
@@ -77,6 +81,7 @@ function ChosenProject({ project }: { project: ProjectRow }) {
         })}
         {check("cookieless", "Count visitors without a cookie")}
         {check("session_recording_opt_in", "Record sessions")}
+        {check("capture_console_log_opt_in", "Record what pages write to the console")}
         <div class="whole">
           {text("quota", "Events accepted a day", {
             hint: "Further events of the day (UTC) are ignored, and not sent again.",
@@ -101,6 +106,44 @@ function ChosenProject({ project }: { project: ProjectRow }) {
       <ProjectKey project={project} action={action} />
       <Outcome action={action} />
     </Card>
+  );
+}
+
+/** What the own staff does differs in these: whose address ends so, and which host is no customer's. */
+const ownExamples: readonly (readonly [button: string, condition: Condition])[] = [
+  ["Without an e-mail ending", { ...noCondition, type: "person", key: "email", operator: "not_icontains" }],
+  ["Without a host", { ...noCondition, key: "$host", operator: "not_icontains", values: ["localhost"] }],
+];
+
+function OwnVisits({ project }: { project: ProjectRow }) {
+  const { refresh } = useSession();
+  const saved = readConditions(project.test_account_filters);
+  const [conditions, set] = useState<Condition[]>(saved ?? []);
+  const save = (send: Action["send"]) => {
+    const changes = { test_account_filters: toProperties(conditions) };
+    return send("PATCH", `/api/projects/${project.id}/`, changes, "Saved.", refresh);
+  };
+  if (!saved)
+    return (
+      <Card title="Own visits">
+        <p>The filters of own visits were set through the API, in a form that has no fields here.</p>
+      </Card>
+    );
+  return (
+    <FormCard title="Own visits" send={save} button="Save the filters">
+      <p class="whole">
+        “Without own visits” counts only events for which all of this holds. Nothing is deleted.
+      </p>
+      <OwnFilters conditions={conditions} set={set} />
+      <div class="whole">
+        {ownExamples.map(([button, condition]) => (
+          <Button key={button} onClick={() => set([...conditions, condition])}>
+            {button}
+          </Button>
+        ))}
+        <AddCondition conditions={conditions} set={set} />
+      </div>
+    </FormCard>
   );
 }
 

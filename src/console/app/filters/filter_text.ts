@@ -19,7 +19,7 @@ export function filterSentences(query: Fields): string[] {
   return [
     ...(all ? [`Only where ${all}.`] : []),
     ...seriesTexts,
-    ...(query["filterTestAccounts"] === true ? ["Without the project’s test accounts."] : []),
+    ...(query["filterTestAccounts"] === true ? ["Without own visits."] : []),
     ...(formulas.length > 0 ? [`Formula: ${formulas.join("; ")}.`] : []),
   ];
 }

@@ -14,6 +14,9 @@ export interface ProjectRow {
   timezone: string;
   session_recording_opt_in: boolean;
   session_recording_load_hosts?: string[];
+  capture_console_log_opt_in?: boolean | null;
+  /** The filters that events of customers pass, and own visits do not. */
+  test_account_filters?: unknown[];
   sharing_embed_hosts?: string[];
   week_start_day?: number | null;
   cookieless_server_hash_mode: number;

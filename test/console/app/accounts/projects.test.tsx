@@ -16,6 +16,7 @@ const unchanged = {
   timezone: "UTC",
   week_start_day: 0,
   session_recording_opt_in: true,
+  capture_console_log_opt_in: false,
   session_recording_load_hosts: [],
   sharing_embed_hosts: [],
   cookieless_server_hash_mode: 1,
@@ -55,6 +56,26 @@ test("a change that deletes events is confirmed, and unchanged days are not", as
   await page.press("Save");
   await page.press("Yes, save. Events older than 30 days are deleted permanently, within an hour.");
   expect(page.asked[2]?.body).toEqual({ ...unchanged, event_retention_days: 30 });
+});
+
+test("own visits are told by filters that are added, changed and removed, but not those without fields", async () => {
+  const own = { type: "person", key: "email", operator: "not_icontains", value: "@shop.example" };
+  const page = await drawPage(<Projects />, { answers, project: { test_account_filters: [own] } });
+  await page.press("Without a host");
+  await page.submit("Save the filters");
+  const host = { type: "event", key: "$host", operator: "not_icontains", value: "localhost" };
+  expect(page.asked.findLast(({ method }) => method === "PATCH")?.body).toEqual({
+    test_account_filters: [own, host],
+  });
+  await page.press("Remove filter 1");
+  await page.submit("Save the filters");
+  expect(page.asked.findLast(({ method }) => method === "PATCH")?.body).toEqual({
+    test_account_filters: [host],
+  });
+  await closePage();
+  const sql = [{ type: "hogql", key: "distinct_id != 'me'" }];
+  const other = await drawPage(<Projects />, { answers, project: { test_account_filters: sql } });
+  expect(other.text()).toContain("set through the API");
 });
 
 test("a key is rolled after a question, and a project is created by its name", async () => {

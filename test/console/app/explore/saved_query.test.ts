@@ -194,7 +194,7 @@ test("filters of every form are words", () => {
     "Only where (plan is free or gold, or the person’s vip is set), and 1 = 1.",
     "A, paid: only where the group’s size matches ^9.",
     "B, any event: only where the cohort’s id is 4.",
-    "Without the project’s test accounts.",
+    "Without own visits.",
     "Formula: A / B.",
   ]);
   expect(

@@ -51,7 +51,7 @@ export function QueryForm({ next, edit, submit, isEdited }: FormProps) {
             <AddCondition {...filters} />
             {kind === "trend" && check("compare", "Compare with the time before")}
             {kind === "trend" && next.compare && choice("compareTo", "Compared with", comparisons)}
-            {check("withoutTests", "Without the project’s test accounts")}
+            {check("withoutTests", "Without own visits")}
             <Button type="submit" kind="primary">
               Show
             </Button>

@@ -44,7 +44,7 @@ const fields: Record<Kind, string[]> = {
 
 test.each(kindNames)("a query of the kind %s has its own fields, and no others", async (kind) => {
   const page = await drawn({ kind });
-  expect(page.texts("label")).toEqual([...fields[kind], "Without the project’s test accounts"]);
+  expect(page.texts("label")).toEqual([...fields[kind], "Without own visits"]);
 });
 
 test("what is typed is the next query, with numbers as numbers, and all of it is sent", async () => {
@@ -53,7 +53,7 @@ test("what is typed is the next query, with numbers as numbers, and all of it is
   await page.fill("Periods shown", "12");
   await page.fill("Who is counted", "true");
   await page.fill("Until", "2026-03-01");
-  await page.fill("Without the project’s test accounts", "on");
+  await page.fill("Without own visits", "on");
   const wanted = { interval: "week", columns: 12, first: true, to: "2026-03-01", withoutTests: true };
   expect(next).toEqual({ ...plain, kind: "retention", ...wanted });
   await page.submit("Show");
