@@ -1,7 +1,7 @@
 // One dashboard: its tiles, and buttons to arrange them without a mouse.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ranges } from "../explore/choices.ts";
+import { ownVisits, ranges } from "../explore/choices.ts";
 import { AddCondition, OwnFilters } from "../filters/condition_fields.tsx";
 import { insightName, type InsightRow } from "../insights/insight_row.tsx";
 import type { ListReply } from "../session/api.ts";
@@ -10,7 +10,7 @@ import { useAllowed, useHref, useSession } from "../session/session.ts";
 import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
 import { ChartPlace } from "../ui/chart/notes.tsx";
 import { capitalized } from "../ui/format.ts";
-import { Form, FormCard, RemoveButton } from "../ui/forms.tsx";
+import { CheckField, Form, FormCard, RemoveButton } from "../ui/forms.tsx";
 import { RangeField, useFields } from "../ui/inputs.tsx";
 import { Button, Card, Outcome, PageHead, PageLink, PageWhenLoaded } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
@@ -171,8 +171,13 @@ function ScopeForm({ dashboard, scope }: { dashboard: number; scope: Scope }) {
       <RangeField
         from={scope.range}
         to={scope.to}
-        set={(range, to) => show({ range, to, conditions })}
+        set={(range, to) => show({ ...scope, range, to, conditions })}
         options={scopeRanges}
+      />
+      <CheckField
+        label={ownVisits}
+        value={scope.withoutOwn}
+        set={(withoutOwn) => show({ ...scope, conditions, withoutOwn })}
       />
       <AddCondition {...filters} />
       {(conditions.length > 0 || scope.conditions.length > 0) && <Button type="submit">Show</Button>}

@@ -14,18 +14,21 @@ export interface Scope {
   /** The last day of a range that begins with a day; "" for today. */
   to: string;
   conditions: Condition[];
+  withoutOwn: boolean;
 }
 
 export function readScope(query: URLSearchParams): Scope {
   const conditions = readAddressConditions(query.getAll("where"));
-  return { range: query.get("range") ?? "", to: query.get("to") ?? "", conditions };
+  const withoutOwn = query.get("tests") === "false";
+  return { range: query.get("range") ?? "", to: query.get("to") ?? "", conditions, withoutOwn };
 }
 
-export function scopeAddress({ range, to, conditions }: Scope): string {
+export function scopeAddress({ range, to, conditions, withoutOwn }: Scope): string {
   const query = new URLSearchParams();
   if (range !== "") query.set("range", range);
   if (to !== "") query.set("to", to);
   for (const item of conditions) query.append("where", conditionAddress(item));
+  if (withoutOwn) query.set("tests", "false");
   return query.toString();
 }
 
@@ -40,22 +43,26 @@ const ranged = new Set(
  * The query that is sent, undefined where it stays as it was saved; and in words, which part of the scope is left out.
  * @param saved the query of an insight, with the nodes around it.
  */
-export function scopedQuery(saved: unknown, { range, to, conditions }: Scope) {
+export function scopedQuery(saved: unknown, { range, to, conditions, withoutOwn }: Scope) {
   const query = unwrapQuery(saved);
   const properties = toProperties(conditions);
   const isRetention = query["kind"] === "RetentionQuery";
   const isRanged = ranged.has(String(query["kind"]));
   const takesRange = range !== "" && isRanged;
-  const takesFilters = properties.length > 0 && (isRanged || isRetention);
+  const isFiltered = isRanged || isRetention;
+  const takesFilters = properties.length > 0 && isFiltered;
   const without = [
     range !== "" && !isRanged && "the range",
     properties.length > 0 && !takesFilters && "the filters",
+    withoutOwn && !isFiltered && "the switch for own visits",
   ].filter((item) => item !== false);
-  if (!takesRange && !takesFilters) return { query: undefined, without: without.join(" and ") };
+  if (!takesRange && !takesFilters && !(withoutOwn && isFiltered))
+    return { query: undefined, without: without.join(" and ") };
   const scoped = {
     ...query,
     ...(takesRange && { dateRange: { date_from: range, ...(to !== "" && { date_to: to }) } }),
     ...(takesFilters && { properties: joined(query["properties"], properties) }),
+    ...(withoutOwn && { filterTestAccounts: true }),
   };
   return { query: scoped, without: without.join(" and ") };
 }

@@ -39,6 +39,9 @@ export const ranges: readonly (readonly [string, string])[] = [
   ["all", "All time"],
 ];
 
+/** The switch of every page with figures: the project's filters tell own visits from others. */
+export const ownVisits = "Without own visits";
+
 /** PostHog's compare_to. */
 export const comparisons: readonly (readonly [string, string])[] = [
   ["", "The time directly before"],

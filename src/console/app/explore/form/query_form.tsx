@@ -11,6 +11,7 @@ import {
   intervals,
   type Kind,
   orders,
+  ownVisits,
   pathTypes,
   ranges,
   retentionIntervals,
@@ -51,7 +52,7 @@ export function QueryForm({ next, edit, submit, isEdited }: FormProps) {
             <AddCondition {...filters} />
             {kind === "trend" && check("compare", "Compare with the time before")}
             {kind === "trend" && next.compare && choice("compareTo", "Compared with", comparisons)}
-            {check("withoutTests", "Without own visits")}
+            {check("withoutTests", ownVisits)}
             <Button type="submit" kind="primary">
               Show
             </Button>
