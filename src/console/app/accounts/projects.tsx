@@ -136,12 +136,14 @@ function OwnVisits({ project }: { project: ProjectRow }) {
       </p>
       <OwnFilters conditions={conditions} set={set} />
       <div class="whole">
-        {ownExamples.map(([button, condition]) => (
-          <Button key={button} onClick={() => set([...conditions, condition])}>
-            {button}
-          </Button>
-        ))}
-        <AddCondition conditions={conditions} set={set} />
+        <div class="form">
+          {ownExamples.map(([button, condition]) => (
+            <Button key={button} onClick={() => set([...conditions, condition])}>
+              {button}
+            </Button>
+          ))}
+          <AddCondition conditions={conditions} set={set} />
+        </div>
       </div>
     </FormCard>
   );

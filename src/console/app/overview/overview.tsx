@@ -3,7 +3,7 @@
 
 import { useEffect } from "preact/hooks";
 import { FigureSource } from "../actors/figures.tsx";
-import { comparisons } from "../explore/choices.ts";
+import { comparisons, ownVisits } from "../explore/choices.ts";
 import { ResultView } from "../explore/result_view.tsx";
 import { type QueryReply, readResults, toTable } from "../explore/results.ts";
 import type { ListReply } from "../session/api.ts";
@@ -12,10 +12,10 @@ import { useHref, useSession } from "../session/session.ts";
 import { useAnswer, usePolling, useRead } from "../session/use_loaded.ts";
 import { DataButtons } from "../ui/copying.tsx";
 import { numberText } from "../ui/format.ts";
-import { ChoiceField } from "../ui/forms.tsx";
+import { CheckField, ChoiceField } from "../ui/forms.tsx";
 import { RangeField } from "../ui/inputs.tsx";
 import { Card, PageHead, PageLink, WhenLoaded } from "../ui/parts.tsx";
-import { NewFilter } from "./new_filter.tsx";
+import { Chip, NewFilter, NewGoal } from "./scope_fields.tsx";
 import { SiteCard } from "./site_card.tsx";
 import { Figures } from "./site_figures.tsx";
 import {
@@ -112,17 +112,24 @@ function Scope({ site, show }: { site: Site; show: (site: Site) => void }) {
         set={(compareTo) => show({ ...site, compareTo })}
         options={comparisons}
       />
-      {site.filters.map((filter) => {
-        const name = nameFilter(filter);
-        const siteWithoutFilter = { ...site, filters: site.filters.filter((item) => item !== filter) };
-        return (
-          <button key={name} type="button" class="tag chip" onClick={() => show(siteWithoutFilter)}>
-            {name} <span aria-hidden="true">×</span>
-            <span class="visually-hidden">, remove this filter</span>
-          </button>
-        );
-      })}
+      <CheckField
+        label={ownVisits}
+        value={site.withoutOwn}
+        set={(withoutOwn) => show({ ...site, withoutOwn })}
+      />
+      {site.filters.map((filter) => (
+        <Chip
+          key={nameFilter(filter)}
+          name={nameFilter(filter)}
+          what="filter"
+          remove={() => show({ ...site, filters: site.filters.filter((item) => item !== filter) })}
+        />
+      ))}
+      {site.goal !== "" && (
+        <Chip name={`Goal: ${site.goal}`} what="goal" remove={() => show({ ...site, goal: "" })} />
+      )}
       <NewFilter site={site} show={show} />
+      {site.goal === "" && <NewGoal set={(goal) => show({ ...site, goal })} />}
     </div>
   );
 }

@@ -45,12 +45,29 @@ export function SiteCard({ title, subjects, site, show, wide }: SiteCardProps) {
 const [rowsShort, rowsLong] = [8, 100];
 
 interface TableReply {
-  results: [value: string | null, visitors: [number, unknown], views: [number, unknown]][];
+  /** Views and, of a site with a goal, conversions instead: all, and how many visitors have one. */
+  results: [
+    value: string | null,
+    visitors: [number, unknown],
+    counts: [number, unknown],
+    converted?: [number, unknown],
+    rate?: [number, unknown],
+  ][];
   hasMore: boolean;
 }
 
+/** What a row has beside its visitors: how many views, or how many of a hundred visitors converted. */
+const measures = {
+  views: { title: "Views", format: numberText },
+  rate: {
+    title: "Conversion rate",
+    format: (value: number) => `${numberText(Math.round(10 * value) / 10)} %`,
+  },
+} as const;
+
 function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
   const [limit, setLimit] = useState(rowsShort);
+  const measure = site.goal === "" ? measures.views : measures.rate;
   const loaded = useRead(
     async (api, signal) => {
       const sources = subject.by === "Country" ? [subject, byZone] : [subject];
@@ -58,13 +75,20 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
         sources.map((source) => api.ask<TableReply>(tableQuery(site, source, limit), signal)),
       );
       const rows = replies.flatMap(({ results }, i) =>
-        results.map(([value, [visitors], [views]]) => {
+        results.map(([value, [visitors], [counts], converted]) => {
           const source = sources[i]!;
-          return { by: source.by, name: rowName(source, value ?? ""), value: value ?? "", visitors, views };
+          const measured = converted ? (100 * converted[0]) / visitors : counts;
+          return {
+            by: source.by,
+            name: rowName(source, value ?? ""),
+            value: value ?? "",
+            visitors,
+            measured,
+          };
         }),
       );
       const ordered = rows.toSorted(
-        (left, right) => right.visitors - left.visitors || right.views - left.views,
+        (left, right) => right.visitors - left.visitors || right.measured - left.measured,
       );
       const hasMore = replies.some((reply) => reply.hasMore) || ordered.length > limit;
       return { rows: ordered.slice(0, limit), hasMore };
@@ -80,11 +104,11 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
           <>
             <p class="bar-head">
               <span>{subject.title}</span>
-              <span>Visitors · views</span>
+              <span>Visitors · {measure.title.toLowerCase()}</span>
             </p>
             <Bars
               caption={subject.title}
-              bars={rows.map(({ by, name, value, visitors, views }) => ({
+              bars={rows.map(({ by, name, value, visitors, measured }) => ({
                 // The name links to the page with the row as a filter.
                 label: (
                   <PageLink to={["overview", [], siteAddress(withFilter(site, { by, value }))]} title={name}>
@@ -92,15 +116,15 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
                   </PageLink>
                 ),
                 value: visitors,
-                text: `${numberText(visitors)} · ${numberText(views)}`,
+                text: `${numberText(visitors)} · ${measure.format(measured)}`,
               }))}
             />
             {hasMore && limit === rowsShort && <Button onClick={() => setLimit(rowsLong)}>More</Button>}
             {limit === rowsLong && (
               <DataButtons
                 name={subject.title}
-                columns={[subject.title, "Visitors", "Views"]}
-                rows={rows.map(({ name, visitors, views }) => [name, visitors, views])}
+                columns={[subject.title, "Visitors", measure.title]}
+                rows={rows.map(({ name, visitors, measured }) => [name, visitors, measured])}
               />
             )}
           </>

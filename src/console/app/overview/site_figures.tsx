@@ -15,6 +15,13 @@ const titles: Readonly<Record<string, string>> = {
   "bounce rate": "Bounce rate",
 };
 
+/** Those of a site with a goal, beside its visitors. */
+const goalTitles: Readonly<Record<string, string>> = {
+  "total conversions": "Conversions",
+  "unique conversions": "Visitors who converted",
+  "conversion rate": "Conversion rate",
+};
+
 /** @param drawn which figure is drawn over time. */
 export function Figures({ site, drawn, draw }: { site: Site; drawn: string; draw: (key: string) => void }) {
   const loaded = useAnswer<{ results: WebFigure[] }>(overviewQuery(site));
@@ -39,7 +46,7 @@ function renderFigure(figure: WebFigure, drawn: string, draw: (key: string) => v
             {titles[key]}
           </button>
         ) : (
-          (titles[key] ?? key)
+          (titles[key] ?? goalTitles[key] ?? key)
         )}
       </dt>
       <dd class="big">{figureText(value, kind)}</dd>

@@ -25,6 +25,9 @@ export interface Site {
   /** How far back the time lies that it is compared with; "" for directly before. */
   compareTo: string;
   filters: SiteFilter[];
+  withoutOwn: boolean;
+  /** The event that visitors are brought to; "" for none. */
+  goal: string;
   /** The figure that is drawn over time. */
   drawn: string;
   /** The subjects of cards that show another than their first. */
@@ -52,16 +55,21 @@ export function readSite(query: URLSearchParams): Site {
   const figure = query.get("figure") ?? "";
   const drawn = Object.hasOwn(curves, figure) ? figure : "visitors";
   const tabs = query.getAll("tab").filter((by) => subjects.has(by));
-  return { range: query.get("range") ?? rangeDefault, to, compareTo, filters, drawn, tabs };
+  const withoutOwn = query.get("tests") === "false";
+  const goal = query.get("goal") ?? "";
+  return { range: query.get("range") ?? rangeDefault, to, compareTo, filters, withoutOwn, goal, drawn, tabs };
 }
 
-export function siteAddress({ range, to, compareTo, filters, drawn, tabs }: Site): string {
+export function siteAddress(site: Site): string {
+  const { range, to, compareTo, filters, drawn, tabs } = site;
   const query = new URLSearchParams();
   if (range !== rangeDefault) query.set("range", range);
   if (to !== "") query.set("to", to);
   if (compareTo !== "") query.set("compare_to", compareTo);
   for (const { by, operator, values } of filters)
     for (const value of values) query.append("filter", filterText(by, operator, value));
+  if (site.withoutOwn) query.set("tests", "false");
+  if (site.goal !== "") query.set("goal", site.goal);
   if (drawn !== "visitors") query.set("figure", drawn);
   for (const by of tabs) query.append("tab", by);
   return query.toString();
@@ -102,16 +110,19 @@ function toFilters({ by, operator, values }: SiteFilter): object[] {
 
 const withoutCountry = [{ key: "$geoip_country_code", type: "event", operator: "is_not_set" }];
 
-function toScope({ range, to, filters }: Site) {
+function toScope({ range, to, filters, withoutOwn }: Site) {
   return {
     dateRange: { date_from: range, ...(to !== "" && { date_to: to }) },
     properties: filters.flatMap(toFilters),
+    ...(withoutOwn && { filterTestAccounts: true }),
   };
 }
 
+const toGoal = ({ goal }: Site) => goal !== "" && { conversionGoal: { customEventName: goal } };
+
 export function overviewQuery(site: Site) {
   const compareFilter = { compare: true, ...(site.compareTo !== "" && { compare_to: site.compareTo }) };
-  return { kind: "WebOverviewQuery", ...toScope(site), compareFilter };
+  return { kind: "WebOverviewQuery", ...toScope(site), ...toGoal(site), compareFilter };
 }
 
 /** Intervals of ranges that are not drawn by the day. */
@@ -140,12 +151,13 @@ export function curveQuery(site: Site, key: string) {
 }
 
 export function tableQuery(site: Site, { by }: Subject, limit: number) {
-  const { dateRange, properties } = toScope(site);
+  const { properties, ...scope } = toScope(site);
   const excluded = by === byZone.by ? withoutCountry : [];
   return {
     kind: "WebStatsTableQuery",
     breakdownBy: by,
-    dateRange,
+    ...scope,
+    ...toGoal(site),
     properties: [...properties, ...excluded],
     limit,
   };

@@ -118,7 +118,7 @@ test("a project without events is led to the start from the first page, and stay
 });
 
 test("the address of a site has its range and filters, and none where it is the usual one", () => {
-  const first = { drawn: "visitors", tabs: [] };
+  const first = { withoutOwn: false, goal: "", drawn: "visitors", tabs: [] };
   const addressOf = (site: Site) => buildHref(7, "overview", [], siteAddress(site));
   expect(addressOf({ range: "-7d", to: "", compareTo: "", filters: [], ...first })).toBe("#/7/overview");
   expect(
@@ -130,4 +130,29 @@ test("the address of a site has its range and filters, and none where it is the 
       ...first,
     }),
   ).toBe("#/7/overview?range=all&filter=OS%3A");
+});
+
+test("with a goal, rows and figures have how many of their visitors came to it", async () => {
+  const goalFigures = [
+    figure("visitors", 8, 4, 100),
+    figure("total conversions", 6, 0, null),
+    figure("unique conversions", 2, 1, 100),
+    figure("conversion rate", 25, 25, 0, "percentage"),
+  ];
+  const answer = (asked: Asked) => {
+    const { query } = asked.body as { query: { kind: string } };
+    if (query.kind === "WebOverviewQuery") return { results: goalFigures };
+    if (query.kind !== "WebStatsTableQuery") return answerTo(asked);
+    return { results: [["/tea", [8, null], [6, null], [2, null], [0.25, null]]], hasMore: false };
+  };
+  const own = { ...answers, "POST /api/projects/7/query/": answer };
+  const page = await drawPage(<Overview route={readRoute("#/7/overview?goal=purchase")} />, { answers: own });
+  expect(page.texts("dl.figures dt")).toEqual([
+    "Visitors",
+    "Conversions",
+    "Visitors who converted",
+    "Conversion rate",
+  ]);
+  expect(page.text()).toContain("8 · 25 %");
+  expect(page.text()).toContain("Goal: purchase ×");
 });

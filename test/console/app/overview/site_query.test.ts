@@ -15,7 +15,16 @@ import {
 } from "../../../../src/console/app/overview/site_query.ts";
 import { byZone, cards, rowName, subjects } from "../../../../src/console/app/overview/subjects.ts";
 
-const site: Site = { range: "-7d", to: "", compareTo: "", filters: [], drawn: "visitors", tabs: [] };
+const site: Site = {
+  range: "-7d",
+  to: "",
+  compareTo: "",
+  filters: [],
+  withoutOwn: false,
+  goal: "",
+  drawn: "visitors",
+  tabs: [],
+};
 const is = (by: string, ...values: string[]): SiteFilter => ({ by, operator: "exact", values });
 const from = (address: string) => readSite(new URLSearchParams(address));
 
@@ -31,6 +40,8 @@ test("an address holds the range and the filters, and nothing where nothing is s
       { by: "Page", operator: "icontains", values: ["shop"] },
       is("InitialUTMSource", ""),
     ],
+    withoutOwn: true,
+    goal: "order: paid & sent",
     drawn: "views",
     tabs: ["OS", "ExitPage"],
   };
@@ -98,6 +109,15 @@ test("filters of events and of sessions become properties, and a row without a v
     ],
     compareFilter: { compare: true },
   });
+});
+
+test("own visits are left out of all that is asked, and a goal is counted in figures and tables", () => {
+  const set = { ...site, withoutOwn: true, goal: "purchase" };
+  const [own, goal] = [{ filterTestAccounts: true }, { conversionGoal: { customEventName: "purchase" } }];
+  expect(overviewQuery(set)).toMatchObject({ ...own, ...goal });
+  expect(tableQuery(set, subjects.get("Page")!, 8)).toMatchObject({ ...own, ...goal });
+  expect(curveQuery(set, "views")).toMatchObject(own);
+  expect(Object.keys(overviewQuery(site))).not.toContain("filterTestAccounts");
 });
 
 test("curves are by the hour, day, week or month, as their range is long", () => {
