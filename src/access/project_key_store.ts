@@ -9,6 +9,8 @@ export interface KeyEntry {
   api_token: string;
   id: number;
   records: boolean;
+  /** Whether recordings have what pages write to the console. */
+  records_console: boolean;
   cookieless: boolean;
   timezone: string;
   /** Events that it may send in a day; null for any number. */
@@ -44,5 +46,6 @@ export function projectKeySource(sql: Postgres, database: () => string | undefin
 function columns(sql: Postgres) {
   return sql`
     p.api_token, p.id, p.session_recording_opt_in AS records, p.cookieless_server_hash_mode <> 0 AS cookieless,
+    coalesce(p.settings->'capture_console_log_opt_in', 'true') = 'true' AS records_console,
     p.timezone, p.daily_event_quota`;
 }

@@ -110,6 +110,11 @@ class KeyTable {
     return this.#settings.get(project_id)?.records ?? false;
   }
 
+  /** Whether its recordings have what pages write to the console; for a project as above. */
+  recordsConsole(project_id: number): boolean {
+    return this.#settings.get(project_id)?.recordsConsole ?? false;
+  }
+
   /** How a project handles cookieless events; for a project whose key was found or admitted. */
   cookieless(project_id: number): CookielessSetting {
     return this.#settings.get(project_id)?.cookieless ?? usualCookieless;
@@ -232,9 +237,14 @@ const unchecked = () => unavailable("This project API key cannot be checked at t
 
 const usualCookieless: CookielessSetting = { enabled: true, timezone: "UTC" };
 
-function toSetting({ records, cookieless, timezone, daily_event_quota }: KeyEntry) {
+function toSetting({ records, records_console, cookieless, timezone, daily_event_quota }: KeyEntry) {
   const dailyEventQuota = daily_event_quota ?? Number.POSITIVE_INFINITY;
-  return { records, cookieless: { enabled: cookieless, timezone }, dailyEventQuota };
+  return {
+    records,
+    recordsConsole: records_console,
+    cookieless: { enabled: cookieless, timezone },
+    dailyEventQuota,
+  };
 }
 
 function savedKeys(keys: ReadonlyMap<string, KeyEntry>) {
@@ -243,10 +253,16 @@ function savedKeys(keys: ReadonlyMap<string, KeyEntry>) {
 
 /** The entry that savedKeys() wrote; undefined for anything else. */
 function readEntry(api_token: string, saved: unknown): KeyEntry | undefined {
-  const { id, records, cookieless, timezone, daily_event_quota } = toMembers(saved);
+  const { id, records, records_console, cookieless, timezone, daily_event_quota } = toMembers(saved);
   if (typeof id !== "number" || !Number.isInteger(id) || typeof timezone !== "string") return undefined;
   const quota = typeof daily_event_quota === "number" ? daily_event_quota : null;
-  const flags = { records: records === true, cookieless: cookieless === true };
+  // Tables of older versions do not say it.
+  const recordsConsole = records_console !== false;
+  const flags = {
+    records: records === true,
+    records_console: recordsConsole,
+    cookieless: cookieless === true,
+  };
   return { api_token, id, ...flags, timezone, daily_event_quota: quota };
 }
 

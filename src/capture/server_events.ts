@@ -23,6 +23,7 @@ export function openServerEvents(options: CaptureOptions): PersonParts["send"] {
       find: () => project_id,
       admit: () => Promise.resolve(project_id),
       records: (id: number) => keys.records(id),
+      recordsConsole: (id: number) => keys.recordsConsole(id),
       cookieless: (id: number) => keys.cookieless(id),
       // A change that was made through the API is no event of a client's.
       dailyEventQuota: () => Number.POSITIVE_INFINITY,

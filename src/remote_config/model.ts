@@ -35,20 +35,26 @@ const withoutRecordings = {
 };
 
 /** How a browser records its sessions; the recorder has defaults for the rest. `endpoint`: the path for snapshots. */
-const sessionRecording = { endpoint: "/s/", consoleLogRecordingEnabled: true, recorderVersion: "v2" };
+const sessionRecording = { endpoint: "/s/", recorderVersion: "v2" };
 
-/** `records`: whether the project wants recordings. */
-export function remoteConfig(records: boolean) {
-  return records ? { ...withoutRecordings, sessionRecording } : withoutRecordings;
+/** Whether a project wants recordings, and what pages write to the console in them. */
+export interface Recorded {
+  records: boolean;
+  recordsConsole: boolean;
 }
 
-export function namedConfig(token: string, records: boolean) {
-  return { token, ...remoteConfig(records) };
+export function remoteConfig({ records, recordsConsole }: Recorded) {
+  const recording = { ...sessionRecording, consoleLogRecordingEnabled: recordsConsole };
+  return records ? { ...withoutRecordings, sessionRecording: recording } : withoutRecordings;
+}
+
+export function namedConfig(token: string, recorded: Recorded) {
+  return { token, ...remoteConfig(recorded) };
 }
 
 /** namedConfig() as a script. posthog-js loads it first: blockers let scripts pass more often than requests. */
-export function remoteConfigScript(token: string, records: boolean): string {
-  const entry = JSON.stringify({ config: namedConfig(token, records), siteApps: [] });
+export function remoteConfigScript(token: string, recorded: Recorded): string {
+  const entry = JSON.stringify({ config: namedConfig(token, recorded), siteApps: [] });
   return (
     "(function(w){w._POSTHOG_REMOTE_CONFIG=w._POSTHOG_REMOTE_CONFIG||{};" +
     `w._POSTHOG_REMOTE_CONFIG[${JSON.stringify(token)}]=${entry}})(window);\n`

@@ -19,6 +19,7 @@ import {
   noFlags,
   noPayload,
   notKept,
+  type Recorded,
   remoteConfig,
   remoteConfigScript,
 } from "./model.ts";
@@ -51,26 +52,26 @@ export function remoteConfigRoutes(
     app.options(path, ({ request }) => preflight(request), unread);
   };
   open("/array/:token/config.js", async (_, token) => {
-    const { key, records } = await known(keys, token);
+    const { key, recorded } = await known(keys, token);
     const headers = { "content-type": scriptType, ...cached };
-    return new Response(remoteConfigScript(key, records), { headers });
+    return new Response(remoteConfigScript(key, recorded), { headers });
   });
   const scriptOf = openScripts();
   // Newer snippets load the configuration and posthog-js in one script.
   open("/array/:token/array.js", async (request, token) => {
-    const { key, records } = await known(keys, token);
+    const { key, recorded } = await known(keys, token);
     const script = library();
     if (!script) throw new Fault("not_found", "posthog-js is not installed with this server.");
-    return await sendAsset(scriptOf(remoteConfigScript(key, records), await script), request, cached);
+    return await sendAsset(scriptOf(remoteConfigScript(key, recorded), await script), request, cached);
   });
   open("/array/:token/config", async (_, token) => {
-    const { key, records } = await known(keys, token);
-    return Response.json(namedConfig(key, records), { headers: cached });
+    const { key, recorded } = await known(keys, token);
+    return Response.json(namedConfig(key, recorded), { headers: cached });
   });
   // Older SDKs expect the configuration with the flags: in /decide always, in /flags with config=true.
   const flagsWithConfig = async (request: Request) => {
-    const records = await wantsRecordings(keys, await readToken(request));
-    return Response.json({ ...remoteConfig(records), ...noFlags(newUuid()) });
+    const recorded = await findRecorded(keys, await readToken(request));
+    return Response.json({ ...remoteConfig(recorded), ...noFlags(newUuid()) });
   };
   open("/flags/", (request) =>
     readParams(request).get("config") === "true"
@@ -143,24 +144,30 @@ function definitionRoutes(gate: Gate) {
  * The trimmed key, and whether its project wants recordings.
  * @throws Fault not_found when no project has the key.
  */
-async function known(keys: ProjectKeys, token: string): Promise<{ key: string; records: boolean }> {
+async function known(keys: ProjectKeys, token: string): Promise<{ key: string; recorded: Recorded }> {
   try {
-    return { key: token.trim(), records: keys.records(await keys.admit(token)) };
+    return { key: token.trim(), recorded: readRecorded(keys, await keys.admit(token)) };
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code !== "invalid_api_key") throw thrown;
     throw new Fault("not_found", "No project has this API key.");
   }
 }
 
-/** Whether the key's project wants recordings; false for an unknown key, since flags are answered for any key. */
-async function wantsRecordings(keys: ProjectKeys, token: string | undefined): Promise<boolean> {
-  if (token === undefined) return false;
+/** What the key's project wants recorded; nothing for an unknown key, since flags are answered for any key. */
+async function findRecorded(keys: ProjectKeys, token: string | undefined): Promise<Recorded> {
+  if (token === undefined) return nothingRecorded;
   try {
-    return keys.records(await keys.admit(token));
+    return readRecorded(keys, await keys.admit(token));
   } catch (thrown) {
-    if (thrown instanceof Fault) return false;
+    if (thrown instanceof Fault) return nothingRecorded;
     throw thrown;
   }
+}
+
+const nothingRecorded: Recorded = { records: false, recordsConsole: false };
+
+function readRecorded(keys: ProjectKeys, project_id: number): Recorded {
+  return { records: keys.records(project_id), recordsConsole: keys.recordsConsole(project_id) };
 }
 
 /** Adds CORS headers, to faults as well. */

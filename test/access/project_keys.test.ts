@@ -31,7 +31,13 @@ afterEach(async () => {
 });
 
 /** The settings of a new project. */
-const usual = { records: false, cookieless: true, timezone: "UTC", daily_event_quota: null };
+const usual = {
+  records: false,
+  records_console: true,
+  cookieless: true,
+  timezone: "UTC",
+  daily_event_quota: null,
+};
 
 /** A Postgres that is a map, can go away, and can be made to wait. */
 class FakeSource implements ProjectKeySource {

@@ -143,6 +143,7 @@ test.each([
   [{ session_recording_sample_rate: "0.8" }, 400],
   [{ session_recording_minimum_duration_milliseconds: 10_000 }, 200],
   [{ autocapture_opt_out: true }, 400],
+  [{ capture_console_log_opt_in: false }, 200],
   [{ capture_console_log_opt_in: true }, 200],
 ])("a project changed by %j is a %i", async (fields, expected) => {
   const { status, body, text } = await ask(app, "PATCH", "/api/projects/1/", fields);

@@ -154,6 +154,7 @@ async function send(
     find: () => project_id,
     admit: () => Promise.reject(new Error()),
     records: () => false,
+    recordsConsole: () => false,
     cookieless: () => ({ enabled: true, timezone: "UTC" }),
     dailyEventQuota: () => Number.POSITIVE_INFINITY,
     close: () => Promise.resolve(),

@@ -301,6 +301,7 @@ test("while Postgres is unavailable merges wait and events flow; then nothing of
         find: () => 4,
         admit: () => Promise.reject(new Error()),
         records: () => false,
+        recordsConsole: () => false,
         cookieless: () => ({ enabled: true, timezone: "UTC" }),
         dailyEventQuota: () => Number.POSITIVE_INFINITY,
         close: () => Promise.resolve(),

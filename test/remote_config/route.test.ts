@@ -164,9 +164,9 @@ test("recordings nobody wants are answered as over their quota, and counted as i
 });
 
 test("a project that wants recordings has its pages told so, within moments", async () => {
-  const wanting = async (session_recording_opt_in: boolean) => {
+  const wanting = async (session_recording_opt_in: boolean, more = {}) => {
     const headers = { authorization: `Bearer ${personalKey}`, "content-type": "application/json" };
-    const body = JSON.stringify({ session_recording_opt_in });
+    const body = JSON.stringify({ session_recording_opt_in, ...more });
     const path = `${server.url}/api/projects/1/`;
     expect((await fetch(path, { method: "PATCH", headers, body })).status).toBe(200);
   };
@@ -182,7 +182,11 @@ test("a project that wants recordings has its pages told so, within moments", as
   expect(await toldWithFlags("phc_nobodys")).toEqual(Array(9).fill(false));
   expect(await sessionRecordingOf("/decide/?v=3", "{")).toBe(false);
   expect(await (await ask(`/flags/?v=2&token=${projectKey}`)).json()).not.toHaveProperty("sessionRecording");
-  await wanting(false);
+  await wanting(true, { capture_console_log_opt_in: false });
+  const withoutConsole = { ...recording, consoleLogRecordingEnabled: false };
+  await until(async () => Bun.deepEquals(await told(), withoutConsole));
+  expect(await toldWithFlags(projectKey)).toEqual(Array(9).fill(withoutConsole));
+  await wanting(false, { capture_console_log_opt_in: true });
   await until(async () => (await told()) === false);
   expect(await toldWithFlags(projectKey)).toEqual(Array(9).fill(false));
 });

@@ -162,6 +162,7 @@ export const noCounts: DailyCountSource = {
 };
 
 const keys: Omit<ProjectKeys, "records" | "cookieless" | "dailyEventQuota"> = {
+  recordsConsole: () => false,
   find: (asked) => (asked === key ? 7 : undefined),
   admit: () => Promise.reject(new Fault("invalid_api_key", "No project has this key.")),
   close: () => Promise.resolve(),

@@ -35,6 +35,11 @@ export const keptSettings = {
     default: 0,
     description: "The day on which weeks of queries begin: 0 for Sunday, 1 for Monday.",
   }),
+  capture_console_log_opt_in: nullable(flag(), {
+    default: true,
+    description:
+      "Whether SDKs record what pages write to the console, unless they are told otherwise; null is false.",
+  }),
   session_recording_load_hosts: {
     ...texts(),
     default: [],
@@ -98,10 +103,6 @@ const facts = {
   autocapture_opt_out: {
     values: [false, null],
     why: "Autocapture is switched off where the SDK is initialized.",
-  },
-  capture_console_log_opt_in: {
-    values: [true],
-    why: "Recordings contain console messages unless the SDK omits them.",
   },
   default_modifiers: { values: [{}], why: "Queries have no modifiers here." },
   human_friendly_comparison_periods: {
