@@ -124,8 +124,8 @@ export const queryReply = field.model("QueryResponse", {
   cache_target_age: field.nullable(field.moment(), notKept),
   next_allowed_client_refresh: field.nullable(field.moment(), notKept),
   calculation_trigger: field.nullable(Type.String(), notKept),
-  query_status: field.nullable(field.model("NoQueryStatus", {}), notKept),
-  modifiers: field.nullable(field.model("NoModifiers", {}), notKept),
+  query_status: field.nullable(Type.Object({}), notKept),
+  modifiers: field.nullable(Type.Object({}), notKept),
   error: field.nullable(Type.String(), {
     description: "Always null: a failure is answered with its status.",
   }),

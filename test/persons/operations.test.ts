@@ -145,7 +145,8 @@ test("a deleted person is gone with its events, however late they are stored or 
   );
   const uuid = String((await personOf("leaver"))!["uuid"]);
   // A journal that is behind: the deletion is not done with before it has come this far.
-  const [behind] = await stores.sql`INSERT INTO journals (name) VALUES ('one that is behind') RETURNING id`;
+  const [behind] =
+    await stores.sql`INSERT INTO journals (name, created_at) VALUES ('one that is behind', now() - interval '1 minute') RETURNING id`;
   const gone = await ask(server(), "DELETE", `/api/projects/1/persons/${uuid}/?delete_events=true`);
   expect([gone.status, gone.text]).toEqual([204, ""]);
   const nothing = async () => {

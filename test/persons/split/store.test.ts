@@ -138,7 +138,8 @@ test("ids of another project are not split", async () => {
 test("a merge that arrived before the split is undone however late it is applied, a later one stays", async () => {
   await merged("late");
   // A journal that is behind: the split is not done with before it has come this far.
-  const [behind] = await stores.sql`INSERT INTO journals (name) VALUES ('behind the split') RETURNING id`;
+  const [behind] =
+    await stores.sql`INSERT INTO journals (name, created_at) VALUES ('behind the split', now() - interval '1 minute') RETURNING id`;
   const now = Date.now() * 1000;
   await splitPerson(
     stores.sql,
