@@ -212,7 +212,7 @@ function health({ stores: { sql, clickhouse }, capture, watch, pool, metrics, co
       return await checkClickHouse(clickhouse);
     },
   };
-  followBackups(metrics.registry, config.dataDir, systemClock);
+  followBackups(metrics.registry, config.dataDir);
   return healthRoutes({
     checks,
     captureChecks: config.captureAck === "stored" ? ["journal", "clickhouse"] : ["journal"],

@@ -241,7 +241,7 @@ inBrowser(
     const page = await opened(`overview?${range}`);
     await page.getByRole("button", { name: "Filter", exact: true }).click();
     const add = async (operator: string, value: string, chip: string) => {
-      await page.getByLabel("Must be").selectOption({ label: operator });
+      await page.getByLabel("Must").selectOption({ label: operator });
       await page.getByLabel("Value", { exact: true }).fill(value);
       await page.getByRole("button", { name: "Add", exact: true }).click();
       await page.locator(".chip", { hasText: chip }).waitFor();

@@ -7,7 +7,7 @@ import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { makeProject, type PeerProject } from "../support/journeys.ts";
+import { type Happening, makeProject, type PeerProject } from "../support/journeys.ts";
 
 let app: RunningApp;
 let project: PeerProject;
@@ -95,6 +95,32 @@ test("an expression has the columns of its source, and a SELECT whose columns ar
   expect((await check("hogQLExpr", "is_identified")).isValid).toBeFalse();
   expect((await check("hogQL", "select event as event from events")).isValidView).toBeTrue();
   expect((await check("hogQL", "select event from events")).isValidView).toBeFalse();
+});
+
+test("a type of groups that a sender calls like a column, an alias or a subquery's column hides none of them", async () => {
+  const named = ["properties", "event", "company"].map((type): Happening => [
+    "eve",
+    "$groupidentify",
+    "2024-01-02",
+    { $group_type: type, $group_key: "x", $group_set: { plan: "gold" } },
+  ]);
+  const plain: Happening = ["bob", "view", "2024-01-02", { plan: "free", key: "k", company: "acme" }];
+  const hostile = await makeProject(app, [...named, plain]);
+  const rows = (query: string) => hostile.results<unknown[]>({ kind: "HogQLQuery", query });
+  const seen = "from events where event = 'view'";
+  expect(await rows(`select properties.plan, properties.key, event ${seen}`)).toEqual([
+    ["free", "k", "view"],
+  ]);
+  expect(
+    await rows(`with properties.company as company select company, count() ${seen} group by company`),
+  ).toEqual([["acme", 1]]);
+  const joined = "join (select distinct_id, properties.company as company from events) c using (distinct_id)";
+  expect(await rows(`select company from events e ${joined} where e.event = 'view'`)).toEqual([["acme"]]);
+  const plans = "select distinct company.properties.plan from events where event = '$groupidentify'";
+  expect(await rows(plans)).toContainEqual(["gold"]);
+  const { body } = await hostile.query({ kind: "DatabaseSchemaQuery" });
+  const { tables } = body as { tables: Record<string, { fields: Record<string, Field> }> };
+  expect(tables["events"]!.fields["properties"]!.type).toBe("json");
 });
 
 test("neither is kept as an insight, and a language that is not SQL is refused by name", async () => {

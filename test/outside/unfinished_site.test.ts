@@ -54,9 +54,15 @@ beforeAll(async () => {
 afterAll(cleanUp, startMsMax);
 
 /** Of each figure: its value, that of the time before, and that of the part. */
-async function figures(date_from: string, compare_to?: string) {
+async function figures(date_from: string, compare_to?: string, more: object = {}) {
   const compareFilter = { compare: true, ...(compare_to && { compare_to }) };
-  const query = { kind: "WebOverviewQuery", properties: [], dateRange: { date_from }, compareFilter };
+  const query = {
+    kind: "WebOverviewQuery",
+    properties: [],
+    dateRange: { date_from },
+    compareFilter,
+    ...more,
+  };
   const { status, text, body } = await ask(app, "POST", "/api/projects/1/query/", { query });
   expect([status, status === 200 ? "" : text]).toEqual([200, ""]);
   const results = body["results"] as WebFigure[];
@@ -70,6 +76,16 @@ test("today so far beside yesterday until this time: visits that began, and view
   expect(visitors).toEqual([3, 4, 2]);
   expect(sessions).toEqual([3, 4, 2]);
   expect(views).toEqual([6, 8, 3]);
+});
+
+test("a goal is compared so far as well: visitors, conversions and their rate", async () => {
+  const goal = { conversionGoal: { customEventName: "$pageview" } };
+  expect(await figures("dStart", undefined, goal)).toEqual({
+    visitors: [3, 4, 2],
+    "total conversions": [6, 8, 3],
+    "unique conversions": [3, 4, 2],
+    "conversion rate": [100, 100, 100],
+  });
 });
 
 test("the last seven days begin on the weekday on which those before begin", async () => {

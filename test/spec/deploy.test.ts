@@ -31,20 +31,23 @@ test.skipIf(!has("promtool", "--version"))("promtool finds nothing wrong with th
 
 test.skipIf(!has("promtool", "--version"))("the rules of backups fire for old and for failed ones", () => {
   const path = join(makeFolder(), "backups.yml");
-  const series = (outcome: string) => `sluice_backup_age_seconds{outcome="${outcome}"}`;
+  const series = (outcome: string) => `sluice_backup_last_${outcome}_timestamp_seconds`;
+  // The samples are of a moment 198,000 s after 1970.
+  const now = 198_000;
   const ask = (ages: Readonly<Record<string, number>>, fired: readonly string[]) => ({
     interval: "1m",
     input_series: Object.entries(ages).map(([name, seconds]) => ({
       series: series(name),
-      values: `${seconds}x5`,
+      // From the first minute on until that moment.
+      values: `${now - seconds}x${now / 60 + 5}`,
     })),
     promql_expr_test: ["SluiceBackupOld", "SluiceBackupFailed"].map((alertname) => ({
       expr: `ALERTS{alertname="${alertname}",alertstate="firing"}`,
-      eval_time: "2m",
+      eval_time: `${now}s`,
       exp_samples: fired.includes(alertname)
         ? [
             {
-              labels: `ALERTS{alertname="${alertname}",alertstate="firing",outcome="${alertname === "SluiceBackupOld" ? "done" : "failed"}"}`,
+              labels: `ALERTS{alertname="${alertname}",alertstate="firing"}`,
               value: 1,
             },
           ]
@@ -52,11 +55,11 @@ test.skipIf(!has("promtool", "--version"))("the rules of backups fire for old an
     })),
   });
   const tests = [
-    ask({ done: 3600 }, []),
-    ask({ done: 200_000 }, ["SluiceBackupOld"]),
-    ask({ done: 3600, failed: 60 }, ["SluiceBackupFailed"]),
-    ask({ done: 60, failed: 3600 }, []),
-    ask({ failed: 60 }, ["SluiceBackupFailed"]),
+    ask({ success: 3600 }, []),
+    ask({ success: 190_000 }, ["SluiceBackupOld"]),
+    ask({ success: 3600, failure: 60 }, ["SluiceBackupFailed"]),
+    ask({ success: 60, failure: 3600 }, []),
+    ask({ failure: 60 }, ["SluiceBackupFailed"]),
     ask({}, []),
   ];
   const rule_files = [join(root, "src/docs/deploy/alerts.yml")];

@@ -43,17 +43,27 @@ export interface BackupOptions extends Uses<"clock" | "log"> {
 export async function writeBackup(options: BackupOptions) {
   const dataDir = resolve(options.dataDir);
   checkEmbedded(dataDir);
+  let isDone = false;
+  // What was stored since it began is not in it.
+  const recordDone = ({ begun_at }: Manifest) => {
+    recordBackupOutcome(dataDir, "done", Date.parse(begun_at));
+    isDone = true;
+  };
   try {
-    const written = await writeTo(dataDir, options);
-    recordBackupOutcome(dataDir, "done", options.clock.now());
-    return written;
+    return await writeTo(dataDir, recordDone, options);
   } catch (thrown) {
-    recordBackupOutcome(dataDir, "failed", options.clock.now());
+    if (!isDone) recordBackupOutcome(dataDir, "failed", options.clock.now());
     throw thrown;
   }
 }
 
-async function writeTo(dataDir: string, { target, kept, clock, log, bucketAccess }: BackupOptions) {
+type WriteDone = (manifest: Manifest) => void;
+
+async function writeTo(
+  dataDir: string,
+  recordDone: WriteDone,
+  { target, kept, clock, log, bucketAccess }: BackupOptions,
+) {
   const collection = openCollection(dataDir, target, bucketAccess);
   await using stores = await attachStores({ dataDir, log, requireReachable: true });
   using connection = await reserve(stores.sql);
@@ -62,6 +72,7 @@ async function writeTo(dataDir: string, { target, kept, clock, log, bucketAccess
   if (id === undefined) throw new UserError("the database has no identity: start the server on it first");
   const name = kept === undefined ? "" : collections.backupName(clock.now(), id);
   const manifest = await write({ dataDir, stores, connection, clock }, collection.target(name));
+  recordDone(manifest);
   const location = name === "" ? target : `${target.replace(/\/$/, "")}/${name}`;
   if (kept === undefined) return { manifest, location, removed: 0 };
   const removed = await collections.removeOlder(collection, name, kept).catch((thrown: unknown) => {

@@ -156,11 +156,17 @@ export function followSilence(registry: Registry, sql: Postgres, clock: Clock): 
   };
 }
 
-/** Shows how long ago the last backup of DATA_DIR was made, and the last one failed; nothing before the first. */
-export function followBackups(registry: Registry, dataDir: string, clock: Clock): void {
-  const help =
-    "Seconds since the last backup of DATA_DIR that was done, or failed; no line before the first.";
-  registry.gauges("sluice_backup_age_seconds", help, "outcome", () =>
-    readBackupOutcomes(dataDir).map(([outcome, at]) => [outcome, Math.max(0, (clock.now() - at) / 1000)]),
-  );
+/** Shows when what is in the last backup of DATA_DIR was read, and when one failed; nothing before the first. */
+export function followBackups(registry: Registry, dataDir: string): void {
+  const outcomes = [
+    ["done", "success", "of the beginning of the last backup of DATA_DIR that was finished"],
+    ["failed", "failure", "at which a backup of DATA_DIR failed last"],
+  ] as const;
+  for (const [outcome, name, moment] of outcomes) {
+    const help = `The time ${moment}, in seconds since 1970; no line before the first.`;
+    registry.followed("gauge", `sluice_backup_last_${name}_timestamp_seconds`, help, () => {
+      const at = readBackupOutcomes(dataDir)[outcome];
+      return at === undefined ? undefined : at / 1000;
+    });
+  }
 }

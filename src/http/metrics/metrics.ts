@@ -89,9 +89,12 @@ export class Registry {
     return counters;
   }
 
-  /** A metric whose value is read on each request; the value of a counter must not decrease. */
-  followed(kind: "counter" | "gauge", name: string, help: string, read: () => number): void {
-    this.#register(kind, name, help, () => [[name, read()]]);
+  /** A metric whose value is read on each request, if there is one; the value of a counter must not decrease. */
+  followed(kind: "counter" | "gauge", name: string, help: string, read: () => number | undefined): void {
+    this.#register(kind, name, help, () => {
+      const value = read();
+      return value === undefined ? [] : [[name, value]];
+    });
   }
 
   /** A gauge that is always 1; its labels carry the information. */

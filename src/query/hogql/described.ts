@@ -92,7 +92,8 @@ function listTables({ groupTypes = {} }: TextReader) {
       const types = name === "events" ? Object.entries(groupTypes) : [];
       const named = types.flatMap(([type, place]) => {
         const join = joins[`group_${place}`];
-        return join && !Object.hasOwn(joins, type) ? [[type, join] as const] : [];
+        const isShown = !Object.hasOwn(joins, type) && !Object.hasOwn(columns, type);
+        return join && isShown ? [[type, join] as const] : [];
       });
       const fields = [
         ...Object.entries(columns).map(([column, { type }]) =>

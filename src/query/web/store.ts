@@ -72,11 +72,16 @@ export function visitRows(
   const goal = query.conversionGoal?.customEventName;
   if (goal) draft.params["goal"] = goal;
   const events = ["'$pageview'", "'$screen'", ...(goal ? ["{goal:String}"] : [])];
-  const sums = more(ofEvent && "value") + more(goal && "countIf(event = {goal:String}) AS conversions");
+  const isGoal = "event = {goal:String}";
+  const sums =
+    more(ofEvent && "value") +
+    more(goal && `countIf(${isGoal}) AS conversions`) +
+    more(goal && until && `countIf(${isGoal} AND early) AS seen_conversions`);
   const visits = `(
     SELECT if(m.main_id = '', v.id, m.main_id) AS person, s.start_time AS start, v.views AS views,
       ${seen.ofVisit} s.duration AS duration, s.is_bounce AS bounced, s.entry_pathname AS entry
       ${more(value && "value")}${more(goal && "v.conversions AS conversions")}
+      ${more(goal && until && "v.seen_conversions AS seen_conversions")}
     FROM (
       SELECT session, any(distinct_id) AS id, ${seen.ofSession} count() AS views${sums}
       FROM (

@@ -20,7 +20,7 @@ export const webOverviewKind = queryKind({
     const isOfGoal = Boolean(checked.query.conversionGoal?.customEventName);
     const figureList = isOfGoal ? goalFigures : figures;
     const columns = figureList.map(([, , of]) => countPeriods(of, spans)).join(", ");
-    const until = isOfGoal ? undefined : spans.before?.until;
+    const until = spans.before?.until;
     const { rows } = await visitRows(context, checked, spans, { columns });
     const results = figureList.map(([key, kind], i): WebFigure => {
       const [value, previous, part] = (rows[0] ?? []).slice(3 * i, 3 * i + 3).map(shownFigure);
@@ -46,16 +46,21 @@ type Figure = readonly [
 ];
 
 const countVisitors = (condition: string) => `uniqExactIf(person, ${condition})`;
-const countConversions = (condition: string) => `sumIf(conversions, ${condition})`;
-const countConverted = (condition: string) => `uniqExactIf(person, ${condition} AND conversions > 0)`;
-const rateConversion = (condition: string) => `${countConverted(condition)} / ${countVisitors(condition)}`;
+/** Conversions as far as the views that are counted. */
+const conversionsBeside = (views = "views") => (views === "seen" ? "seen_conversions" : "conversions");
+const countConversions = (condition: string, views?: string) =>
+  `sumIf(${conversionsBeside(views)}, ${condition})`;
+const countConverted = (condition: string, views?: string) =>
+  `uniqExactIf(person, ${condition} AND ${conversionsBeside(views)} > 0)`;
+const rateConversion = (condition: string, views?: string) =>
+  `${countConverted(condition, views)} / ${countVisitors(condition)}`;
 
 /** The figures of a query with a goal, as `figures`. */
 const goalFigures: readonly Figure[] = [
   ["visitors", "unit", countVisitors],
   ["total conversions", "unit", countConversions],
   ["unique conversions", "unit", countConverted],
-  ["conversion rate", "percentage", (condition) => `100 * ${rateConversion(condition)}`],
+  ["conversion rate", "percentage", (condition, views) => `100 * ${rateConversion(condition, views)}`],
 ];
 
 /** The figures in PostHog's order: key, kind, and the figure of visits under a condition. */

@@ -41,7 +41,7 @@ const access = () => ({
   AWS_ENDPOINT_URL: s3.url,
 });
 const run = (...args: string[]) => runSluice(["backup", ...args], { DATA_DIR: server.dataDir, ...access() });
-const age = (outcome: string) => metric(server, `sluice_backup_age_seconds{outcome="${outcome}"}`);
+const last = (outcome: string) => metric(server, `sluice_backup_last_${outcome}_timestamp_seconds`);
 
 beforeAll(async () => {
   s3 = await startS3("backups");
@@ -51,7 +51,7 @@ beforeAll(async () => {
       200,
     );
   await rested(server);
-  expect(await (await get(server, "/metrics")).text()).not.toContain("sluice_backup_age_seconds{");
+  expect(await (await get(server, "/metrics")).text()).not.toMatch(/^sluice_backup_last/m);
   source = join(makeFolder(), "backup");
   expect((await run(source)).exitCode).toBe(0);
   expect((await run(address)).exitCode).toBe(0);
@@ -138,24 +138,33 @@ test("wrong use is told, and a folder may still be named verify", async () => {
   expect(nowhere.stderr).toContain("cannot be written to");
 });
 
-test("metrics say how old the last backup and the last failure are", async () => {
-  expect(await age("done")).toBeGreaterThanOrEqual(0);
+test("metrics say when the last backup began and when one failed", async () => {
+  const { begun_at } = JSON.parse(
+    readFileSync(
+      join(
+        copyWith(() => {}),
+        "manifest.json",
+      ),
+      "utf8",
+    ),
+  ) as {
+    begun_at: string;
+  };
+  const success = await last("success");
+  expect(success).toBeGreaterThanOrEqual(Date.parse(begun_at) / 1000);
   expect((await run(source)).stderr).toContain("is not empty");
-  const [done, failed] = [await age("done"), await age("failed")];
-  expect(failed).toBeLessThanOrEqual(done);
+  expect(await last("failure")).toBeGreaterThanOrEqual(success);
+  expect(await last("success")).toBe(success);
 });
 
 test("outcomes that cannot be read or written are none", () => {
   const folder = makeFolder();
-  expect(readBackupOutcomes(folder)).toEqual([]);
+  expect(readBackupOutcomes(folder)).toEqual({});
   recordBackupOutcome(folder, "failed", 5);
   recordBackupOutcome(folder, "done", 7);
-  expect(readBackupOutcomes(folder)).toEqual([
-    ["done", 7],
-    ["failed", 5],
-  ]);
+  expect(readBackupOutcomes(folder)).toEqual({ done: 7, failed: 5 });
   writeFileSync(join(folder, "backups.json"), "{");
-  expect(readBackupOutcomes(folder)).toEqual([]);
+  expect(readBackupOutcomes(folder)).toEqual({});
   recordBackupOutcome(join(folder, "none"), "done", 1);
   expect(existsSync(join(folder, "none"))).toBe(false);
 });

@@ -87,7 +87,7 @@ export function OneDashboard({ id, route }: { id: number; route: Route }) {
       {!dashboard.tiles?.length ? (
         <p class="notice">No insights yet. “Arrange” adds them, texts and the overview of the site.</p>
       ) : (
-        <ScopeForm key={scopeAddress(scope)} dashboard={dashboard.id} scope={scope} />
+        <ScopeForm key={JSON.stringify(scope.conditions)} dashboard={dashboard.id} scope={scope} />
       )}
       <ChartPlace.Provider value={{ dashboard: dashboard.id }}>
         <Tiles {...{ path, dashboard, loaded, scope, arranging }} />

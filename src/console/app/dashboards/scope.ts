@@ -54,7 +54,7 @@ export function scopedQuery(saved: unknown, { range, to, conditions, withoutOwn 
   const without = [
     range !== "" && !isRanged && "the range",
     properties.length > 0 && !takesFilters && "the filters",
-    withoutOwn && !isFiltered && "the switch for own visits",
+    withoutOwn && !isFiltered && "leaving out own visits",
   ].filter((item) => item !== false);
   if (!takesRange && !takesFilters && !(withoutOwn && isFiltered))
     return { query: undefined, without: without.join(" and ") };

@@ -140,7 +140,7 @@ function listValues(owner: Owner) {
 }
 
 /** Offers the most frequent values of its property. One of several is removed by leaving it empty. */
-function ValueFields({ of, condition: { type, key, values }, set, isKnown }: ValueProps) {
+function ValueFields({ of, condition: { type, key, operator, values }, set, isKnown }: ValueProps) {
   const id = useId();
   const { path, scope, query } = listValues(type);
   const seesValues = useAllowed(scope);
@@ -164,6 +164,8 @@ function ValueFields({ of, condition: { type, key, values }, set, isKnown }: Val
           value={value}
           set={(next) => set(values.map((before, j) => (j === i ? next : before)))}
           list={id}
+          // Every text contains an empty one, and matches it; equal to it is what has none.
+          required={!takesSeveral(operator)}
         />
       ))}
       <datalist id={id}>

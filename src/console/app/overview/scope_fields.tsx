@@ -1,13 +1,25 @@
 // What is added to the scope of the overview, filters and a goal, and the buttons that remove it.
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useOffered, WithNames } from "../filters/property_names.tsx";
 import { Form } from "../ui/forms.tsx";
 import { useFields } from "../ui/inputs.tsx";
 import { Button } from "../ui/parts.tsx";
-import { type Site, siteOperators, withValue } from "./site_query.ts";
+import { isFull, type Site, siteOperators, withValue } from "./site_query.ts";
 import { cards } from "./subjects.ts";
+
+/** Fields behind a button, in one place: the focus moves to the fields that open, and back to the button. */
+function useFold() {
+  const [isOpen, setOpen] = useState(false);
+  const place = useRef<HTMLDivElement>(null);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isFirst.current) place.current?.querySelector<HTMLElement>("input, select, button")?.focus();
+    isFirst.current = false;
+  }, [isOpen]);
+  return { isOpen, setOpen, place };
+}
 
 const filterSubjects = Object.values(cards)
   .flat()
@@ -15,25 +27,34 @@ const filterSubjects = Object.values(cards)
 
 /** A filter that no row has: what it is not, a part of it, or one value more. */
 export function NewFilter({ site, show }: { site: Site; show: (site: Site) => void }) {
-  const [isOpen, setOpen] = useState(false);
+  const { isOpen, setOpen, place } = useFold();
   const { fields, change, text, choice } = useFields({
     by: "Page",
     operator: siteOperators[1][0],
     value: "",
   });
-  if (!isOpen) return <Button onClick={() => setOpen(true)}>Filter</Button>;
   const { by, operator, value } = fields;
   const add = () => {
-    show(withValue(site, by, operator, value.trim()));
+    if (value.trim() !== "") show(withValue(site, by, operator, value.trim()));
     change({ value: "" });
   };
+  if (!isOpen)
+    return (
+      <div ref={place}>
+        <Button disabled={isFull(site)} onClick={() => setOpen(true)}>
+          Filter
+        </Button>
+      </div>
+    );
   return (
-    <div class="whole">
+    <div class="whole" ref={place}>
       <Form send={add}>
         {choice("by", "Filter by", filterSubjects)}
-        {choice("operator", "Must be", siteOperators)}
+        {choice("operator", "Must", siteOperators)}
         {text("value", "Value", { required: true, placeholder: by === "Country" ? "a code, like DE" : "" })}
-        <Button type="submit">Add</Button>
+        <Button type="submit" disabled={isFull(site)}>
+          Add
+        </Button>
         <Button onClick={() => setOpen(false)}>Close</Button>
       </Form>
     </div>
@@ -51,11 +72,16 @@ export function Chip({ name, what, remove }: { name: string; what: string; remov
 
 /** Chooses the event that visitors are brought to. */
 export function NewGoal({ set }: { set: (event: string) => void }) {
-  const [isOpen, setOpen] = useState(false);
+  const { isOpen, setOpen, place } = useFold();
   const { fields, text } = useFields({ event: "" });
-  if (!isOpen) return <Button onClick={() => setOpen(true)}>Goal</Button>;
+  if (!isOpen)
+    return (
+      <div ref={place}>
+        <Button onClick={() => setOpen(true)}>Goal</Button>
+      </div>
+    );
   return (
-    <div class="whole">
+    <div class="whole" ref={place}>
       <Form send={() => set(fields.event.trim())}>
         <WithNames>
           <EventName

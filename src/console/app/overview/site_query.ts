@@ -45,7 +45,9 @@ export function readSite(query: URLSearchParams): Site {
     const [, by = "", named, value = ""] = /^(\w+)(?:\.(is_not|icontains))?:(.*)$/s.exec(text) ?? [];
     if (!subjects.has(by)) continue;
     const operator = (named ?? "exact") as SiteOperator;
-    const same = filters.find((filter) => filter.by === by && filter.operator === operator);
+    const isSame = (filter: SiteFilter) => filter.by === by && filter.operator === operator;
+    if (filters.some((filter) => isSame(filter) && filter.values.includes(value))) continue;
+    const same = filters.find(isSame);
     // What has no value is asked by an operator of its own.
     const isAlone = operator === "icontains" || value === "" || same?.values.includes("");
     if (same && !isAlone) same.values.push(value);
@@ -73,6 +75,11 @@ export function siteAddress(site: Site): string {
   if (drawn !== "visitors") query.set("figure", drawn);
   for (const by of tabs) query.append("tab", by);
   return query.toString();
+}
+
+/** Whether its address has as many values of filters as are read. */
+export function isFull({ filters }: Site): boolean {
+  return filters.reduce((sum, { values }) => sum + values.length, 0) >= filtersMax;
 }
 
 function filterText(by: string, operator: SiteOperator, value: string): string {

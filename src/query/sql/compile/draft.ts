@@ -60,6 +60,8 @@ export interface TableLike {
   /** Whether filters by time or by its properties apply to it. */
   readonly isFiltered: boolean;
   has: (name: string) => boolean;
+  /** Whether an event's group has this name, by its type, and nothing else of the table. */
+  hasGroup?: (name: string) => boolean;
   names: () => string[];
   /** The columns of `*`. */
   star: () => readonly string[];

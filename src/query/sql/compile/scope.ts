@@ -27,6 +27,11 @@ export function fieldSql(node: FieldNode, path: readonly PathKey[], scope: SqlSc
     const inner = scope.with({ commonTables: common.scope.commonTables, lambda: new Map() });
     return jsonMember(draft, inner.expression(common.node.expr), rest, node);
   }
+  // Senders choose the names of groups' types: whatever else has the name comes first.
+  const grouped = rest.length > 0 ? scope.tables.filter((item) => item.read.hasGroup?.(name)) : [];
+  if (grouped.length > 1)
+    refuse(`${quotedName(name)} is in several tables: write which, as in "table.${name}".`, node);
+  if (grouped[0]) return grouped[0].read.field(path, node);
   return refuseField(name, node, scope);
 }
 

@@ -56,15 +56,20 @@ export class TableRead implements TableLike {
   }
 
   has(name: string): boolean {
-    return Object.hasOwn(this.#table.columns, name) || this.#findJoin(name) !== undefined;
+    return Object.hasOwn(this.#table.columns, name) || Object.hasOwn(this.#table.joins ?? {}, name);
   }
 
-  /** The join of that name; an event's group has also the name of its type. */
+  hasGroup(name: string): boolean {
+    return !this.has(name) && this.#findJoin(name) !== undefined;
+  }
+
+  /** The join of that name; of an event's group, the name of its type, which senders choose: columns come first. */
   #findJoin(name: string): LazyJoin | undefined {
-    const { joins = {} } = this.#table;
+    const { columns, joins = {} } = this.#table;
     if (Object.hasOwn(joins, name)) return joins[name];
     const { groupTypes = {} } = this.#draft.context;
-    return Object.hasOwn(groupTypes, name) ? joins[`group_${groupTypes[name]!}`] : undefined;
+    const isType = Object.hasOwn(groupTypes, name) && !Object.hasOwn(columns, name);
+    return isType ? joins[`group_${groupTypes[name]!}`] : undefined;
   }
 
   names(): string[] {

@@ -41,7 +41,7 @@ test("own visits are left out of every tile that has filters, and of others they
     without: "",
   });
   const sql = { kind: "HogQLQuery", query: "select 1" };
-  expect(scopedQuery(sql, scope)).toEqual({ query: undefined, without: "the switch for own visits" });
+  expect(scopedQuery(sql, scope)).toEqual({ query: undefined, without: "leaving out own visits" });
 });
 
 test("what has no room for them says so", () => {
