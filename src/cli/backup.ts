@@ -35,13 +35,14 @@ with sha256sum -c.
 verify reads the backup at PLACE whole and names all that is missing, damaged or none of its files. Exit code: 0 it is
 whole, 1 it is damaged or cannot be read, 2 wrong use.
   --open FOLDER  then restores it below FOLDER, which needs the backup's size (twice from a bucket), counts its
-                 events, recordings and projects, and removes it again
+                 events, recordings and projects, and removes it again; one that is killed leaves sluice-verify-…
+                 there, with the data and secret.key
+A folder called verify is ./verify.
 
   DATA_DIR=/var/lib/sluice bun run sluice backup s3://backups/sluice --keep 7`,
   run: async (args, { config, print }) => {
     const words = readArguments(args, ["keep", "open"]);
-    if (words.positionals[0] === "verify" && words.positionals.length > 1)
-      return await verify(words, config, print);
+    if (words.positionals[0] === "verify") return await verify(words, config, print);
     if (words.values["open"] !== undefined) throw new UserError("only backup verify has --open", 2);
     const [target, kept] = [readTarget(words), readCount(words)];
     refuseRemote(config, "backup");

@@ -131,7 +131,9 @@ test("what is no backup, a list that is not the manifest's and wrong sizes are t
   );
 });
 
-test("wrong use is told, and a folder may still be named verify", async () => {
+test("wrong use is told: a place that was forgotten makes no backup in a folder called verify", async () => {
+  expect(await run("verify")).toMatchObject({ exitCode: 2 });
+  expect(existsSync("verify")).toBe(false);
   expect(await run("verify", source, "--keep", "3")).toMatchObject({ exitCode: 2 });
   expect(await run(source, "--open", "x")).toMatchObject({ exitCode: 2 });
   const nowhere = await run("verify", source, "--open", join(makeFolder(), "none"));

@@ -130,7 +130,7 @@ function OwnVisits({ project }: { project: ProjectRow }) {
       </Card>
     );
   return (
-    <FormCard title="Own visits" send={save} button="Save the filters">
+    <FormCard title="Own visits" send={save} button="Set these filters">
       <p class="whole">
         “Without own visits” counts only events for which all of this holds. Nothing is deleted.
       </p>

@@ -62,13 +62,13 @@ test("own visits are told by filters that are added, changed and removed, but no
   const own = { type: "person", key: "email", operator: "not_icontains", value: "@shop.example" };
   const page = await drawPage(<Projects />, { answers, project: { test_account_filters: [own] } });
   await page.press("Without a host");
-  await page.submit("Save the filters");
+  await page.submit("Set these filters");
   const host = { type: "event", key: "$host", operator: "not_icontains", value: "localhost" };
   expect(page.asked.findLast(({ method }) => method === "PATCH")?.body).toEqual({
     test_account_filters: [own, host],
   });
   await page.press("Remove filter 1");
-  await page.submit("Save the filters");
+  await page.submit("Set these filters");
   expect(page.asked.findLast(({ method }) => method === "PATCH")?.body).toEqual({
     test_account_filters: [host],
   });
