@@ -93,7 +93,8 @@ export function targetRoutes(
 
 /** PostHog's path of a list or a thing as a table: `persons.csv` is `persons/?format=csv`; undefined for others. */
 function tableRequest(request: Request): Request | undefined {
-  const [path = "", query = ""] = request.url.split("?", 2);
+  const [path = "", ...parts] = request.url.split("?");
+  const query = parts.join("?");
   const [, thing] = request.method === "GET" ? (/^(.*[^/])\.csv\/?$/.exec(path) ?? []) : [];
   if (thing === undefined) return undefined;
   const host = thing.startsWith("/") ? "http://localhost" : "";

@@ -190,6 +190,29 @@ test("an insight's lines and rows are a table at its path", async () => {
   expect((await get(`insights/${funnel.id}.csv`)).status).toBe(400);
 });
 
+test.each(["BoldNumber", "ActionsPie", "ActionsTable", "WorldMap"])(
+  "an insight that shows one number of each series is a table of them: %s",
+  async (display) => {
+    const series = ["purchase", "rated_app"].map((event) => ({ kind: "EventsNode", event }));
+    const query = {
+      kind: "TrendsQuery",
+      series: display === "WorldMap" ? series.slice(0, 1) : series,
+      dateRange: { date_from: "2024-03-04", date_to: "2024-03-05" },
+      trendsFilter: { display },
+    };
+    const { id } = (await ask(app, "POST", `${home}insights/`, { query })).body;
+    const rows = query.series.map(({ event }) => `${event},1\r\n`).join("");
+    expect((await get(`insights/${id}.csv`)).text).toBe(`series,value\r\n${rows}`);
+  },
+);
+
+test("a table at a path of its own reads all of its query, question marks too", async () => {
+  const list = await get("events.csv?event=what?&limit=1");
+  expect([list.status, list.text.split("\r\n").length]).toEqual([200, 2]);
+  const { status, body } = await get("events.csv?event=what?&limit=none");
+  expect([status, body["attr"]]).toEqual([400, "limit"]);
+});
+
 test("a path without a table is refused by name", async () => {
   const { status, body } = await get("annotations.csv");
   expect([status, body["attr"]]).toEqual([400, "format"]);

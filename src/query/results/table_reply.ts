@@ -7,6 +7,7 @@ import { wantedFormat } from "../../http/pages/format.ts";
 import { slicedTexts } from "../../http/pages/sliced.ts";
 import type { ResultType, TrendLine } from "../result.ts";
 import type { QueryResult } from "../store.ts";
+import { isTotals } from "./figures.ts";
 
 const formats = ["json", "csv", "jsonl"] as const;
 type TableFormat = Exclude<(typeof formats)[number], "json">;
@@ -34,16 +35,21 @@ export function refuseTable({ kind, type }: { kind: string; type: ResultType }, 
   if (isAsync) refuseInput("A query in the background is answered as JSON.", "format");
 }
 
-/** A table of a saved query: its rows, or a row for each line of a trend. @throws Fault for other results. */
+/** A table of a saved query: its rows, or of a trend a row for each line, with its numbers or its one number. @throws Fault for other results. */
 export function toTable({ kind, type, results, table }: Pick<QueryResult, "kind" | "type" | "table"> & Rows) {
   if (type !== "series") {
     refuseTable({ kind, type }, false);
     return { results, ...(table && { table }) };
   }
   const lines = [...results] as TrendLine[];
-  const columns = ["series", ...(lines[0]?.labels ?? [])];
+  const areNumbers = isTotals(lines);
+  const columns = ["series", ...(areNumbers ? ["value"] : (lines[0]?.labels ?? []))];
   const shown = { columns, types: [], hasMore: false, limit: lines.length, offset: 0 };
-  return { results: lines.map(({ label, data }) => [label, ...data]), table: shown };
+  const rows = lines.map(({ label, data, aggregated_value }) => [
+    label,
+    ...(areNumbers ? [aggregated_value] : data),
+  ]);
+  return { results: rows, table: shown };
 }
 
 /** @param name the file's name, without its extension. @throws Fault for columns that an object cannot both have. */
