@@ -4,7 +4,9 @@
 
 import { toClientNetwork } from "../../access/client_address.ts";
 import { openRateLimit } from "../../access/rate.ts";
+import { unavailable } from "../../core/fault.ts";
 import type { LinkGuard } from "../../sharing/passwords.ts";
+import { Tally } from "../../work/maps.ts";
 import { signInLimits } from "./limits.ts";
 import { openPasswords } from "./passwords.ts";
 import type { SigningOptions } from "./signing.ts";
@@ -19,11 +21,15 @@ export function openLinkGuard({
   const byBoth = limit(signInLimits.accountAttemptsMax);
   const byLink = limit(signInLimits.accountAttemptsAnywhereMax);
   const byAddress = limit(signInLimits.addressAttemptsMax);
+  const inFlight = new Tally<string>();
   return {
     hash: (password, user_id) => passwords.hash(password, { owner: `user ${user_id}`, isKnown: true }),
     find: async ({ request, link, password }, listRows) => {
       const owner = toClientNetwork(readAddress(request) ?? "");
       const both = `${owner} ${link}`;
+      // Those in flight hold a try each, and right ones among them give it back in a moment.
+      if (inFlight.of(both) > 0 && byBoth.read(both).remaining <= 0)
+        throw unavailable("Too many people open this link at this moment. Try again.", 1);
       byBoth.count(both);
       const isFull = byLink.read(link).remaining <= 0 || byAddress.read(owner).remaining <= 0;
       // Counted before the hash, so that many at once do not evade the bound.
@@ -36,6 +42,7 @@ export function openLinkGuard({
       for (const [tries, key] of counted) tries.count(key);
       const caller = { owner, isKnown: false, isSlowed: isFull };
       let isWrong = false;
+      inFlight.add(both, 1);
       try {
         for (const row of await listRows()) {
           isWrong = !(await passwords.matches(password, row.password_hash, caller));
@@ -44,6 +51,7 @@ export function openLinkGuard({
         isWrong = true;
         return undefined;
       } finally {
+        inFlight.add(both, -1);
         // A right one, and one that nothing was compared with.
         if (!isWrong) for (const [tries, key] of [[byBoth, both] as const, ...counted]) tries.uncount(key);
       }

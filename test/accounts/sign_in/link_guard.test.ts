@@ -1,6 +1,7 @@
 // Tries of links' passwords, by a clock of the test's own: only wrong ones count, and nobody's stop another's.
 
 import { beforeAll, expect, test } from "bun:test";
+import { setImmediate } from "node:timers/promises";
 import { signInLimits } from "../../../src/accounts/sign_in/limits.ts";
 import { openLinkGuard } from "../../../src/accounts/sign_in/link_guard.ts";
 
@@ -48,6 +49,39 @@ test("however many a stranger tries from however many addresses, who knows the p
   for (let i = 0; i < signInLimits.accountAttemptsMax; i++) await fail("10.0.0.1");
   await expect(fail("10.0.0.1")).rejects.toThrow(throttled);
   expect([await send("10.0.0.2"), await send("10.0.0.2", "a wrong password")]).toEqual([true, false]);
+});
+
+test("twenty who know the password open a link at once behind one address, some of them after a second", async () => {
+  const { send } = openGuard();
+  const enter = async (): Promise<boolean> => {
+    try {
+      return await send("10.0.0.1");
+    } catch (thrown) {
+      expect(thrown).toMatchObject({ code: "unavailable" });
+      await setImmediate();
+      return await enter();
+    }
+  };
+  expect(await Promise.all(Array.from({ length: 20 }, enter))).toEqual(
+    Array.from({ length: 20 }, () => true),
+  );
+});
+
+test("of forty wrong ones at once from one address no more are compared than one after the other", async () => {
+  const { guard, fail } = openGuard();
+  const opened = Promise.withResolvers<typeof rows>();
+  let compared = 0;
+  const request = new Request("http://test", { headers: { from: "10.0.0.1" } });
+  const tries = Array.from({ length: 40 }, () =>
+    guard.find({ request, link: "link 1", password: "wrong" }, () => (compared++, opened.promise)),
+  );
+  const settled = Promise.allSettled(tries);
+  opened.resolve([]);
+  const refused = (await settled).filter((result) => result.status === "rejected");
+  expect([compared, refused.length]).toEqual([signInLimits.accountAttemptsMax, 30]);
+  for (const { reason } of refused)
+    expect(reason).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+  await expect(fail("10.0.0.1")).rejects.toThrow(throttled);
 });
 
 test("a stranger's tries at one link are none at another, and one address has no more tries at one of many", async () => {
