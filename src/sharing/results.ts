@@ -174,8 +174,6 @@ function formatBoard({ timezone, insights }: WrittenBoard): string {
 
 async function readBoard(text: string): Promise<WrittenBoard> {
   const [head = "", ...lines] = text.split("\n");
-  // It was written by a server of an earlier version.
-  if (lines.length === 0) return await writeBoard(JSON.parse(text) as SharedBoard);
   const { timezone } = JSON.parse(`${head}]}`) as SharedBoard;
   const insights = new Map<number, readonly Uint8Array[]>();
   for (const line of lines) {

@@ -100,9 +100,12 @@ export async function findLinks(
   return new Map(rows.map(({ token_hash, ...link }) => [token_hash.replace(guarded, ""), link]));
 }
 
-/** Whether results `r` were computed after the project's last deletion: earlier ones may show what is deleted. */
+/**
+ * Whether this version stored results `r`, after the project's last deletion: earlier ones may show what is deleted, and
+ * those of older servers on the same stores, which know no marked_at, what is for members only.
+ */
 const areValid = (sql: Postgres) => sql`
-  r.computed_at > (
+  r.marked_at IS NOT DISTINCT FROM r.computed_at AND r.computed_at > (
     SELECT coalesce(
       greatest(
         (SELECT to_timestamp(max(ordered_at) / 1e6) FROM person_deletion_orders WHERE project_id = s.project_id),
@@ -110,7 +113,7 @@ const areValid = (sql: Postgres) => sql`
       ), '-infinity')
     FROM sharing_configurations s WHERE s.id = r.sharing_id)`;
 
-/** When a link's results were computed; undefined when they never were, or before a deletion. */
+/** When a link's results were computed; undefined when they never were, or are not valid. */
 export async function getComputedAt(sql: Postgres, id: number): Promise<Date | undefined> {
   const [row] = await sql<{ computed_at: Date }[]>`
     SELECT computed_at FROM shared_results r WHERE sharing_id = ${id} AND ${areValid(sql)}`;
@@ -154,7 +157,7 @@ export async function storeResult(
 ) {
   await sql`
     UPDATE shared_results SET result = ${result}, not_shown = ${sql.json(not_shown as never)},
-      computed_at = ${computed_at}, claimed_until = NULL
+      computed_at = ${computed_at}, marked_at = ${computed_at}, claimed_until = NULL
     WHERE sharing_id = ${id} AND EXISTS (
       SELECT FROM sharing_configurations WHERE id = ${id} AND shown_properties = ${shown_properties}::text[])`;
 }

@@ -13,7 +13,7 @@ import {
   type SharedInsight,
   type ShownBoard,
 } from "../../src/sharing/results.ts";
-import type { SharedLink } from "../../src/sharing/store.ts";
+import { getResult, type SharedLink } from "../../src/sharing/store.ts";
 import { openLinkCache, presentSharing } from "../../src/sharing/tokens.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { openFirstAccounts, startMsMax } from "../support/accounts.ts";
@@ -169,13 +169,20 @@ test("a link's results of 8 MB are written, stored and read without a step that 
   for (const board of boards) expect(shownIn(board)).toEqual(expected);
 });
 
-test("results that a server of an earlier version stored are shown", async () => {
+test("results that a server of an earlier version stored are not shown, since it writes what strangers must not read", async () => {
   const { link } = await newLink();
   const process = openProcess();
   await process.results.show(link);
-  const board = boardOf(7);
-  await sql`UPDATE shared_results SET result = ${JSON.stringify(board)} WHERE sharing_id = ${link.id}`;
-  expect(shownIn(await openProcess().results.show(link))).toEqual([without(board.insights[0]!)]);
+  now += minuteMs;
+  await sql`
+    UPDATE shared_results SET result = ${JSON.stringify(boardOf(7))}, computed_at = ${new Date(now)},
+      claimed_until = NULL
+    WHERE sharing_id = ${link.id}`;
+  expect(await getResult(sql, link.id)).toBeUndefined();
+  const other = openProcess();
+  for (const { results } of [process, other])
+    expect(shownIn(await results.show(link))).toEqual([without(boardOf(2).insights[0]!)]);
+  expect([process.computed, other.computed]).toEqual([2, 0]);
 });
 
 test("what this version stores is one that an earlier version parses", async () => {
