@@ -101,8 +101,8 @@ export async function findLinks(
 }
 
 /**
- * Whether this version stored results `r`, after the project's last deletion: earlier ones may show what is deleted, and
- * those of older servers on the same stores, which know no marked_at, what is for members only.
+ * Whether this version stored results `r`, after the project's last deletion: earlier ones may show what is deleted,
+ * and those of older servers on the same stores, which know no marked_at, what is for members only.
  */
 const areValid = (sql: Postgres) => sql`
   r.marked_at IS NOT DISTINCT FROM r.computed_at AND r.computed_at > (

@@ -35,7 +35,10 @@ export function refuseTable({ kind, type }: { kind: string; type: ResultType }, 
   if (isAsync) refuseInput("A query in the background is answered as JSON.", "format");
 }
 
-/** A table of a saved query: its rows, or of a trend a row for each line, with its numbers or its one number. @throws Fault for other results. */
+/**
+ * A table of a saved query: its rows, or of a trend a row for each line, with its numbers or its one number.
+ * @throws Fault for other results.
+ */
 export function toTable({ kind, type, results, table }: Pick<QueryResult, "kind" | "type" | "table"> & Rows) {
   if (type !== "series") {
     refuseTable({ kind, type }, false);
