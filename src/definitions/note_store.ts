@@ -60,25 +60,46 @@ export async function findNoted(
   return rows.map(({ id }) => id);
 }
 
-/** Changes the tags of definitions, but of those that would have too many. Resolves to the changed ones. */
+/**
+ * Changes the tags of definitions, but of those that would have too many, or are past notesPerProjectMax. Resolves to
+ * the changed ones; nothing is written of those that have these tags.
+ */
 export async function changeNoteTags(
   sql: Postgres,
-  by: Omit<Noted, "id">,
+  { project_id, user_id }: Pick<Noted, "project_id" | "user_id">,
   ids: readonly string[],
   { action, tags }: { action: TagAction; tags: readonly string[] },
 ) {
-  const notes = await readNotes(sql, by.project_id, ids);
   const named = cleanTags(tags);
-  const changed: { id: string; tags: string[] }[] = [];
-  for (const id of ids) {
-    const before = notes.get(id)?.tags ?? [];
-    const others = before.filter((tag) => !named.includes(tag));
-    const after = { add: [...new Set([...before, ...named])], remove: others, set: named }[action];
-    if (after.length > limits.tagsMax) continue;
-    await writeNote(sql, { ...by, id }, { tags: after });
-    changed.push({ id, tags: after });
-  }
-  return changed;
+  const known = sql`project_id = ${project_id} AND id = ANY(${[...ids]}::uuid[])`;
+  return await sql.begin(async (tx) => {
+    if (action !== "remove" && named.length > 0)
+      await tx`
+        INSERT INTO definition_notes (project_id, id)
+        SELECT ${project_id}, asked.id FROM unnest(${[...ids]}::uuid[]) AS asked (id)
+        WHERE asked.id NOT IN (SELECT id FROM definition_notes WHERE ${known})
+        ORDER BY asked.id
+        LIMIT greatest(0, ${definitionQueryLimits.notesPerProjectMax} - (
+          SELECT count(*) FROM definition_notes WHERE project_id = ${project_id}))
+        ON CONFLICT DO NOTHING`;
+    const rows = await tx<{ id: string; tags: string[] }[]>`
+      SELECT id, tags FROM definition_notes WHERE ${known} ORDER BY id FOR UPDATE`;
+    const before = new Map(rows.map((row) => [row.id, row.tags]));
+    const changed: { id: string; tags: string[] }[] = [];
+    for (const id of ids) {
+      const old = before.get(id) ?? [];
+      const others = old.filter((tag) => !named.includes(tag));
+      const after = { add: [...new Set([...old, ...named])], remove: others, set: named }[action];
+      const isEqual = after.join("\n") === old.join("\n");
+      if (after.length > limits.tagsMax || !(isEqual || before.has(id))) continue;
+      changed.push({ id, tags: after });
+      if (isEqual) continue;
+      await tx`
+        UPDATE definition_notes SET tags = ${after}, updated_at = now(), updated_by = ${user_id}
+        WHERE project_id = ${project_id} AND id = ${id}`;
+    }
+    return changed;
+  });
 }
 
 interface Noted {

@@ -3,7 +3,7 @@
 import { parseUuid, present } from "../http/fields/field_fault.ts";
 import * as parameter from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
-import { definitionTagsBody, definitionTagsModel, skippedReason } from "../http/fields/tags.ts";
+import { definitionTagsBody, definitionTagsModel } from "../http/fields/tags.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
@@ -72,10 +72,10 @@ function eventOperations(sql: Postgres, clickhouse: ClickHouse) {
         const page = { limit: requested.length, offset: 0 };
         const { rows } =
           requested.length > 0 ? await listEventNames(reads, { ids: requested }, [], page) : { rows: [] };
-        const by = { project_id: project.id, user_id: access.user.id, noun: "An event" };
+        const by = { project_id: project.id, user_id: access.user.id };
         const updated = await changeNoteTags(sql, by, ids(rows), { action, tags });
         const done = new Set(ids(updated));
-        const skipped = requested.filter((id) => !done.has(id)).map((id) => ({ id, reason: skippedReason }));
+        const skipped = requested.filter((id) => !done.has(id)).map((id) => ({ id, reason: untagged }));
         return { updated, skipped };
       },
     }),
@@ -145,3 +145,5 @@ const ids = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 const onlyOne = { limit: 1, offset: 0 };
 const newestFirst: readonly EventOrder[] = [{ by: "last_seen_at::date", isDescending: true }];
 const shortestFirst: readonly EventOrder[] = [{ by: "length", isDescending: false }];
+
+const untagged = "Not found, or it would have too many tags, or the project too many descriptions.";

@@ -10,7 +10,7 @@ import { choice, line, model, reference, strictModel, uuid } from "./field.ts";
 import { reply } from "./schema.ts";
 
 const id = Type.Integer();
-export const skippedReason = "Not found, or it would have too many tags.";
+const skippedReason = "Not found, or it would have too many tags.";
 const change = {
   action: choice(["add", "remove", "set"]),
   tags: Type.Array(line({ maxLength: 255 }), { maxItems: limits.tagsMax }),
