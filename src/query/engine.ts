@@ -21,13 +21,14 @@ import { openQueryPermits, type QueryCaller, type RunningQuery } from "./permits
 import { type CachedResult, ResultCache, writtenResult } from "./results/result_cache.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
 import type { TextReader } from "./sql/run.ts";
-import { findUnshown, type ShownColumns } from "./sql/shown_columns.ts";
+import { findUnshown, findUnshownKey, type ShownColumns } from "./sql/shown_columns.ts";
 import { isCalledLikeId } from "./sql/shown_lists.ts";
 import {
   openQueryRunners,
   openQueryStore,
   type QueriedProject,
   queriedProject,
+  type QueryAnswer,
   type QueryContext,
   type QueryResult,
 } from "./store.ts";
@@ -140,9 +141,8 @@ export function openQueryEngine({
     return await work().finally(releaseCount);
   };
 
-  const findResult = (key: string, { isDeleting, shown }: PreparedQuery) => {
+  const findResult = (key: string, { isDeleting }: PreparedQuery) => {
     const result = isDeleting ? undefined : cache.find(key);
-    if (result) refuseUnshown(shown, result);
     return result && { ...result, is_cached: true as const };
   };
 
@@ -256,15 +256,15 @@ interface PreparedQuery extends Pick<QueriedProject, "deletion" | "isDeleting"> 
   scope: QueryScope;
   query: KnownQuery;
   filters: PropertyFilter[];
-  /** For a reader, its columns, where a link would not show all. */
+  /** For a reader, its columns, and null where a link would show all. */
   shown: ShownColumns | null | undefined;
 }
 
-/** The columns that a reader sees. @throws Fault where a link shows none, and for ids as the values of a breakdown. */
+/** The columns that a reader sees. @throws Fault where a link shows none, and for values and figures of ids. */
 async function findShown(query: KnownQuery, reader: TextReader) {
-  const property = query.brokenDownBy.find((name) => isCalledLikeId([name]));
+  const property = query.shownProperties.find((name) => isCalledLikeId([name]));
   if (property !== undefined)
-    refuseInput(`It is broken down by "${property}", which is called like an id.`, "query");
+    refuseInput(`It shows values of "${property}", which is called like an id.`, "query");
   return await query.shownColumns(reader);
 }
 
@@ -274,17 +274,18 @@ function refuseReader(thrown: unknown): never {
   throw new Fault("permission_denied", `A reader sees what a link would show. ${thrown.detail}`);
 }
 
-/** @throws Fault permission_denied for a figure that is no number. */
-function refuseUnshown(shown: PreparedQuery["shown"], { table }: Pick<QueryResult, "table">): void {
-  const detail = findUnshown(shown, table?.types);
+/** @throws Fault permission_denied for a figure that is no number, and a key that is an object. */
+function refuseUnshown(shown: PreparedQuery["shown"], { table, results }: QueryAnswer): void {
+  if (shown === undefined) return;
+  const detail = findUnshown(shown, table?.types) ?? findUnshownKey(shown ?? { areFigures: [] }, results);
   if (detail !== undefined) refuseReader(new Fault("invalid_input", detail));
 }
 
-/** It includes the caller's scopes, the last deletion, and the filters of test accounts. */
-function buildCacheKey({ scope, filters, deletion }: PreparedQuery, query: unknown): string {
+/** It includes the caller's scopes, whether it is a reader, the last deletion, and the filters of test accounts. */
+function buildCacheKey({ scope, filters, deletion, shown }: PreparedQuery, query: unknown): string {
   const { now, ...facts } = scope;
   const day = toNow({ now, timezone: readStoredZone(facts.timezone) }).toPlainDate();
-  return hashKey(JSON.stringify([facts, day, deletion, filters, query]));
+  return hashKey(JSON.stringify([facts, day, deletion, filters, shown !== undefined, query]));
 }
 
 /** PostHog's bound for a name, in characters. */

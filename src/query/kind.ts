@@ -27,6 +27,8 @@ export interface CheckedQuery {
   /** Its parts that have filters of their own; undefined where filters are of SQL's own tables. */
   entities?: readonly Pick<Entity, "filters">[];
   breakdown?: Breakdown | undefined;
+  /** Properties whose values it shows a figure of, beside those in `maths`. */
+  measured?: readonly string[];
   /** Its math in SQL. */
   maths?: readonly QueryExpression[];
 }
@@ -68,8 +70,8 @@ export interface ReadyQuery {
   /** Reads its texts of SQL without running it. @throws Fault for what is wrong in one, named by it. */
   read: (reader: TextReader) => Promise<void>;
   persons?: PersonsBehind<QueryContext, readonly PropertyFilter[]>;
-  /** The properties that it is broken down by. */
-  brokenDownBy: readonly string[];
+  /** The properties that it is broken down by, and those that it shows a figure of. */
+  shownProperties: readonly string[];
   /** The columns that a link shows, as a kind has it; null for all. @throws Fault where it shows none. */
   shownColumns(reader: TextReader, confirmed?: ReadonlySet<string>): Promise<ShownColumns | null>;
 }
@@ -107,9 +109,12 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
         ...resolved,
         title: title(checked),
         filtersTestAccounts: checked.query.filterTestAccounts === true,
-        brokenDownBy: (checked.breakdown?.parts ?? []).flatMap(({ type, property }) =>
-          type === "hogql" ? [] : property,
-        ),
+        shownProperties: [
+          ...(checked.breakdown?.parts ?? []).flatMap(({ type, property }) =>
+            type === "hogql" ? [] : property,
+          ),
+          ...(checked.measured ?? []),
+        ],
         answer: async (context, more) => await answer(...(await prepare(context, more))),
         read: async (reader) => {
           await parseTrees(reader, listExpressions(checked), attr);

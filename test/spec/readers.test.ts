@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { leastLevel, membershipLevels } from "../../src/access/people/levels.ts";
+import { acceptInvite, makeInvites } from "../../src/accounts/invites/store.ts";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
 import { queryKinds } from "../../src/query/kinds.ts";
 import { startMsMax } from "../support/accounts.ts";
@@ -22,7 +23,11 @@ beforeAll(async () => {
   const { project_id, organization_id } = tenants.owner;
   home = `/api/projects/${project_id}`;
   members = `/api/organizations/${organization_id}/members`;
-  const properties = { email: secret, plan: "pro", $set: { email: secret, plan: "pro" } };
+  const named = Object.fromEntries(calledLikeIds.map((name) => [name, secret]));
+  const objects = { user: { email: secret }, traits: [{ email: secret }], customer: { at: [secret] } };
+  const plain = { plan: "pro", paid: "yes", android: "14", grid: "[new] {wide}", amount: 3, phone: 491701 };
+  const set = { email: secret, plan: "pro", phone: 491701 };
+  const properties = { email: secret, ...named, ...objects, ...plain, $set: set };
   const event = { api_key: projectKey, event: "bought", distinct_id: secret, properties };
   expect((await post(tenants.app, "/capture/", event)).status).toBe(200);
   await rested(tenants.app);
@@ -30,6 +35,10 @@ beforeAll(async () => {
 
 /** Stands in every identifying field of the only person. */
 const secret = "ann-secret@example.com";
+const calledLikeIds =
+  "alias userid useremail emailaddress customerids email1 id2 userUuid4 phonenumber $elements_chain".split(
+    " ",
+  );
 
 /** Somebody in the first tenant's organization, in a browser too. */
 async function addMember(level: number = membershipLevels.reader) {
@@ -103,6 +112,8 @@ const isOpen = (name: string) => /GET .*\/(groups|feature_flags)\//.test(name);
 const events = { kind: "EventsNode", event: "bought" };
 const trends = { kind: "TrendsQuery", series: [events] };
 const sql = (query: string) => ({ kind: "HogQLQuery", query });
+const maxOf = (math_property: string) => ({ math: "max", math_property });
+const sumOf = (aggregationProperty: string) => ({ aggregationType: "sum", aggregationProperty });
 const listing = [
   { kind: "ActorsQuery" },
   { kind: "ActorsQuery", source: { kind: "InsightActorsQuery", source: trends } },
@@ -129,12 +140,30 @@ const listing = [
     "select count() from (select distinct_id from events)",
     "select 1 union all select length(distinct_id) from events",
     "select event, timestamp from events",
+    ...[...calledLikeIds, "user", "traits", "customer"].map(
+      (name) => `select properties.${name}, count() from events group by 1`,
+    ),
   ].map(sql),
+  { ...trends, breakdownFilter: { breakdown: "alias", breakdown_type: "event" } },
+  { ...trends, breakdownFilter: { breakdowns: [{ property: "plan" }, { property: "user" }] } },
+  { kind: "FunnelsQuery", series: [events, events], breakdownFilter: { breakdown: "user" } },
+  ...["event", "person"].flatMap((type) => [
+    {
+      kind: "TrendsQuery",
+      series: [{ ...events, ...maxOf("phone"), math_property_type: `${type}_properties` }],
+    },
+    { kind: "RetentionQuery", retentionFilter: { ...sumOf("phone"), aggregationPropertyType: type } },
+  ]),
 ];
 const counting = [
   trends,
   { ...trends, breakdownFilter: { breakdown: "plan", breakdown_type: "event" } },
   sql("select event, count(), count(distinct person_id) from events group by event"),
+  sql("select properties.paid, properties.android, properties.grid, count() from events group by 1, 2, 3"),
+  { kind: "TrendsQuery", series: [{ ...events, ...maxOf("amount") }] },
+  { kind: "TrendsQuery", series: [{ ...events, ...maxOf("$session_duration") }] },
+  { kind: "TrendsQuery", series: [{ ...events, math: "unique", math_property: "email" }] },
+  { kind: "RetentionQuery", retentionFilter: sumOf("amount") },
 ];
 
 test(
@@ -339,6 +368,44 @@ test("what a member has running stops when they become a reader, and what others
   const rows = await postgres<{ status: string }[]>`
     SELECT status FROM batch_export_backfills WHERE id = ${String(backfill.body["backfill_id"])}`;
   expect(rows[0]?.status).toBe("Cancelled");
+});
+
+test("a member who is removed, and invited again as a reader, has nothing running", async () => {
+  const { sql: postgres } = tenants.stores;
+  const { organization_id, user_id: created_by_id } = tenants.owner;
+  await postgres`UPDATE insights SET query = ${postgres.json(trends)} WHERE id = ${tenants.owner.insight}`;
+  const rejoin = async (level: number) => {
+    const { key, uuid, user_id } = await addMember(membershipLevels.member);
+    const path = `${home}/subscriptions/`;
+    const made = await ask(
+      tenants.app,
+      "POST",
+      path,
+      bodyFor(tenants, { method: "POST", path: "/subscriptions/" }),
+      key,
+    );
+    expect(made.status).toBe(201);
+    const removed = await ask(tenants.app, "DELETE", `${members}/${uuid}/`, undefined, tenants.owner.key);
+    expect(removed.status).toBe(204);
+    const invite = {
+      organization_id,
+      created_by_id,
+      target_email: `${uuid}@example.com`,
+      first_name: "",
+      level,
+    };
+    const [
+      {
+        invite: { id },
+        token,
+      },
+    ] = (await makeInvites(postgres, [invite])) as [Awaited<ReturnType<typeof makeInvites>>[0]];
+    expect(await acceptInvite(postgres, { id, token, joining: { user_id } })).toBe(user_id);
+    return (await ask(tenants.app, "GET", `${path}${made.body["id"]}/`, undefined, tenants.owner.key)).body[
+      "enabled"
+    ];
+  };
+  expect([await rejoin(0), await rejoin(1)]).toEqual([false, true]);
 });
 
 test("an invited reader is one, as PostHog's clients see too, and a level between levels is refused", async () => {

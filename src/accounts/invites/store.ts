@@ -7,6 +7,7 @@ import { hashKey, newUuid, randomBase62 } from "../../core/id.ts";
 import { present } from "../../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Page } from "../../http/pages/page.ts";
+import { stopWork } from "../../organizations/stop_work_store.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { countedPage, userJson } from "../../storage/postgres/rows.ts";
 import { type Invite, invitesMax, type ShownInvite } from "./model.ts";
@@ -146,7 +147,7 @@ async function join(
 ): Promise<number | undefined> {
   const user_id = "user_id" in joining ? joining.user_id : null;
   const { first_name = "", password_hash = null } = "user_id" in joining ? {} : joining;
-  const [joined] = await tx<{ user_id: number }[]>`
+  const [joined] = await tx<{ user_id: number; organization_id: string; level: number }[]>`
     WITH accepted AS (
       DELETE FROM organization_invites used USING ${valid(tx)}
       WHERE used.id = i.id AND i.id = ${id} AND i.secure_value = ${hashKey(token)}
@@ -163,6 +164,9 @@ async function join(
     INSERT INTO organization_memberships (organization_id, user_id, level)
     SELECT accepted.organization_id, joining.id, accepted.level FROM accepted, joining
     ON CONFLICT (organization_id, user_id) DO UPDATE SET level = organization_memberships.level
-    RETURNING user_id`;
+    RETURNING user_id, organization_id, level`;
+  // They may have been a member before, and have left work that goes on.
+  if (joined && joined.level < membershipLevels.member)
+    await stopWork(tx, joined.organization_id, joined.user_id);
   return joined?.user_id;
 }

@@ -42,6 +42,8 @@ interface BackgroundQuery extends Pick<QueryName, "id" | "project_id"> {
   key: string;
   /** The key's scopes when it started the query: it must still have them to read the result. */
   scopes: readonly string[];
+  /** Whether a reader started it; what anybody else did is not a reader's to read, who may have become one. */
+  isReader: boolean;
   /** Hash of the query text. */
   hash: bigint;
   /** Undefined when it has ended: it refers to the query, whose text is no longer counted. */
@@ -95,10 +97,20 @@ export class BackgroundQueries {
     }
     const uncount = countQuery(this.#parts.texts, project_id, query);
     const cancel = new AbortController();
-    const { scopes } = access.key;
+    const { scopes, is_reader: isReader = false } = access.key;
     const running = { cancel, readmit };
     const startedAt = new Date(clock.now());
-    const started: BackgroundQuery = { key, id, project_id, scopes, hash, running, startedAt, project };
+    const started: BackgroundQuery = {
+      key,
+      id,
+      project_id,
+      scopes,
+      isReader,
+      hash,
+      running,
+      startedAt,
+      project,
+    };
     this.#drop(key);
     this.#queries.set(key, started);
     this.#permits.acquire(project_id);
@@ -141,6 +153,10 @@ export class BackgroundQueries {
     this.#dropEnded();
     const query = this.#queries.get(buildKey(name));
     if (!query) throw noQuery();
+    if (!mayRead(name.access, query)) {
+      this.#drop(query.key);
+      throw noQuery();
+    }
     requireScopes(name.access.key.scopes, query.scopes as Scope[]);
     query.isRead = query.endedAt !== undefined;
     if (!query.endedAt || query.fault) return { ...query };
@@ -173,6 +189,7 @@ export class BackgroundQueries {
       const now = await query.running?.readmit();
       const isAllowed =
         now?.project.id === query.project_id &&
+        mayRead(now.access, query) &&
         query.scopes.every((scope) => covers(now.access.key.scopes, scope as Scope));
       if (!isAllowed && this.#queries.get(query.key) === query) this.#drop(query.key);
     });
@@ -238,6 +255,8 @@ export class BackgroundQueries {
 function buildKey({ project_id, access, id }: QueryName): string {
   return JSON.stringify(["background", project_id, access.key.id, id]);
 }
+
+const mayRead = ({ key }: Access, { isReader }: BackgroundQuery): boolean => isReader || !key.is_reader;
 
 function noQuery(): Fault {
   return new Fault("not_found", "There is no such query: this key did not start it, or it is forgotten.");

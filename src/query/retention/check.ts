@@ -104,6 +104,7 @@ export function checkRetention(query: RetentionQuery, attr: string) {
     amount,
     amountText,
     maths: amountText === undefined ? [] : [{ text: amountText, attr: `${at}__aggregationProperty` }],
+    measured: amount === undefined ? [] : [amount],
     isMean: filter.aggregationType === "avg",
   };
 }

@@ -3,6 +3,7 @@
 // conditions as well, but for counts of it.
 
 import { wordsIn } from "../../core/words.ts";
+import { toFields } from "../result.ts";
 import { isAggregated } from "./compile/lists/aggregates.ts";
 import { SqlProblem } from "./compile/value.ts";
 import * as lists from "./shown_lists.ts";
@@ -31,6 +32,28 @@ export function findUnshown(
 ): string | undefined {
   const isText = shown?.areFigures.some((isFigure, i) => isFigure && !isNumberType(types[i] ?? ""));
   return isText ? "A figure of this query is no number: a link does not show it." : undefined;
+}
+
+/** Why a result with these rows is not shown to a reader; undefined where it is. */
+export function findUnshownKey(
+  { areFigures }: Pick<ShownColumns, "areFigures">,
+  rows: Iterable<unknown>,
+): string | undefined {
+  for (const row of rows)
+    if (listKeys(row, areFigures).some((key) => jsonStart.test(key)))
+      return "A key of this query is an object or a list: a link does not show it.";
+  return undefined;
+}
+
+/** JSON, the step of a path before it. Names such as "[new] {wide}" are none. */
+const jsonStart = /^(?:\d+_)?\s*(?:\{\s*"|\[\s*["[{])/;
+
+/** The texts of a row but its figures, and those by which a series, a step or a link is broken down. */
+function listKeys(row: unknown, areFigures: readonly boolean[] = []): string[] {
+  if (typeof row === "string") return [row];
+  if (Array.isArray(row)) return row.flatMap((cell, i) => (areFigures[i] ? [] : listKeys(cell)));
+  const { breakdown_value, source, target } = toFields(row);
+  return [breakdown_value, source, target].flatMap((key) => (key === undefined ? [] : listKeys(key)));
 }
 
 /** Numbers, and lists of them, as quantiles() returns. */

@@ -51,16 +51,27 @@ export const sessionTexts = listed(`
 `);
 
 const idWords = listed(`
-  id ids uuid guid uid distinct email emails mail phone tel telephone mobile ip token tokens password secret ssn iban
-  username login
+  alias aliases distinct guid tel telephone mobile ip ipaddress password secret ssn iban username login
+`);
+/** What such words end in, or contain, without the plural. */
+const idStem = /(?:id|mail|token)$|email|phone|uuid/;
+const otherWords = listed(`
+  paid unpaid prepaid postpaid repaid valid invalid grid android bid rebid outbid overbid underbid kid mid void avoid
+  rapid solid fluid liquid hybrid plaid raid aid acid arid humid timid did said rigid vivid covid lid maid madrid squid
+  skid pyramid asteroid forbid splendid stupid morbid lucid tabloid orchid
+  iphone smartphone headphone earphone microphone
 `);
 
-/** The properties of persons within events. */
-const personParts = listed("$set $set_once");
+/** Properties of events with persons' own, and with the texts and attributes of what was clicked. */
+const hiddenParts = /^\$(?:set(?:_once)?$|elements)/;
 
 /** Whether a word of a property's name says that its values stand for a person, a session or the like. */
 export function isCalledLikeId(path: readonly string[]): boolean {
-  if (personParts.has(path[0] ?? "")) return true;
+  if (hiddenParts.test(path[0] ?? "")) return true;
   const words = path.join(" ").replaceAll(/([a-z\d])(?=[A-Z])/g, "$1 ");
-  return words.split(/[^\p{L}\d]+/u).some((word) => idWords.has(word.toLowerCase()));
+  return words.split(/\P{L}+/u).some((text) => {
+    const word = text.toLowerCase();
+    const stem = word.replace(/s$/, "");
+    return idWords.has(word) || idWords.has(stem) || (idStem.test(stem) && !otherWords.has(stem));
+  });
 }

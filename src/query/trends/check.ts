@@ -65,7 +65,6 @@ export function checkTrends(query: TrendsQuery, attr: string) {
   const isMap = query.trendsFilter?.display === "WorldMap";
   const breakdown = readBreakdown(query, attr, isMap ? queryLimits.breakdownMapValues : undefined);
   for (const [i, { node }] of series.entries()) refuseMath(query, node, `${attr}__series__${i}__math`);
-  const interval = (query.interval ?? "day") as Interval;
   const maths = series.flatMap(({ math, node }, i) => {
     const at = `${attr}__series__${i}__math`;
     if (math === "hogql") return [{ text: node.math_hogql ?? "", attr: `${at}_hogql`, isAggregate: true }];
@@ -75,13 +74,14 @@ export function checkTrends(query: TrendsQuery, attr: string) {
   return {
     attr,
     query,
-    interval,
+    interval: (query.interval ?? "day") as Interval,
     isTotal: totalDisplays.some((name) => name === query.trendsFilter?.display),
     series,
     filters: readNodeFilters(query, attr),
     breakdown,
     entities: series,
     maths,
+    measured: series.map(({ math, node }) => (mathsOfProperty.has(math) && node.math_property) || ""),
     formulas: readFormulas(query, attr),
   };
 }

@@ -107,6 +107,23 @@ test("a result requires the scopes that the key had", async () => {
   await background.close();
 });
 
+test("what a member began ends, and is read no more, when they become a reader", async () => {
+  const { background, begin } = openBackground();
+  const reads = (id: string, is_reader?: true) =>
+    nameOf(id, 1, { key: { id: "key", scopes: ["query:read"], is_reader } } as Access);
+  const { end } = await begin(reads("member's"));
+  await end();
+  expect(await faultOf(background.find(reads("member's", true)))).toBe("not_found");
+  expect(await faultOf(background.find(reads("member's")))).toBe("not_found");
+  const running = await begin(reads("runs"), {}, { access: reads("runs", true).access });
+  const own = await begin(reads("reader's", true));
+  await background.check();
+  expect([running.state.aborted, own.state.aborted]).toEqual([true, false]);
+  await own.end();
+  expect(await read(background, reads("reader's", true))).toMatchObject({ result });
+  await background.close();
+});
+
 test("asking the same again is the same query; another by its id waits for its end", async () => {
   const { background, begin } = openBackground();
   const { end } = await begin(nameOf("one"));

@@ -2,7 +2,11 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { SqlProblem } from "../../../src/query/sql/compile/compile.ts";
-import { readShownColumns, readShownExpression } from "../../../src/query/sql/shown_columns.ts";
+import {
+  findUnshownKey,
+  readShownColumns,
+  readShownExpression,
+} from "../../../src/query/sql/shown_columns.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { openTestParser } from "../../support/sql_parser.ts";
 
@@ -133,6 +137,19 @@ const hidden: [text: string, reason: string][] = [
   ["select properties.userId, count() from events group by 1", '"properties.userId" is called like'],
   ["select properties.$session_id, count() from events group by 1", "is called like"],
   ["select properties['User Email'], count() from events group by 1", "is called like"],
+  ...[
+    "alias",
+    "userid",
+    "useremail",
+    "customerids",
+    "email1",
+    "phoneNumber",
+    "$elements_chain",
+    "$elements.tag",
+  ].map((name): [string, string] => [
+    `select properties.${name}, count() from events group by 1`,
+    "is called like",
+  ]),
   ["select properties.account.uuid, count() from events group by 1", "is called like"],
   ["select properties, count() from events group by 1", '"properties" is not shown'],
   ["select properties['pla' || 'n'], count() from events group by 1", "computed so"],
@@ -241,6 +258,40 @@ test("before anything is confirmed, the properties that a query needs are listed
     true,
   );
   expect(found).toMatchObject({ properties: new Set(["event", "properties.amount", "properties.b"]) });
+});
+
+test("words that only end like ids call nothing an id", async () => {
+  const names = "paid isPaid valid grids android2 bid hybrid iphone headphones guide plan mailing";
+  for (const name of names.split(" "))
+    expect(await read(`select properties.${name}, count() from events group by 1`, true)).toMatchObject({
+      properties: new Set([`properties.${name}`]),
+    });
+});
+
+test("to a reader no key is shown that is an object or a list, in rows, lines, steps and links", () => {
+  const user = JSON.stringify({ email: "ann@example.com" });
+  const areFigures = [false, true];
+  const find = (...rows: unknown[]) => findUnshownKey({ areFigures }, rows);
+  for (const row of [
+    [user, 1],
+    [` ${user}`, 1],
+    ['["ann"]', 1],
+    [`[${user}]`, 1],
+    { breakdown_value: user },
+    { breakdown_value: ["pro", user] },
+    [{ breakdown_value: [user] }],
+    { source: "1_/", target: `2_${user}` },
+  ])
+    expect([row, find(["pro", 1], row)]).toEqual([row, expect.stringContaining("is an object or a list")]);
+  const others = [
+    ["[new] bought", 1],
+    ["{campaign.name}", 1],
+    ["{{id}}", [1, 2]],
+    [null, [0.5]],
+    { data: [1] },
+    [],
+  ];
+  expect(find(...others)).toBeUndefined();
 });
 
 test("a column is called by its alias or field, never by the query's text", async () => {
