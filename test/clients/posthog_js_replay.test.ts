@@ -110,7 +110,10 @@ inBrowser(
     expect((listed.body["results"] as { id: string }[]).map(({ id }) => id)).toEqual([String(session)]);
     expect(await readEvents(server, { event: "$snapshot" })).toEqual([]);
 
-    const read = await ask(server, "GET", `${base}/${String(session)}/snapshots/`);
+    const readSnapshots = () => ask(server, "GET", `${base}/${String(session)}/snapshots/`);
+    // A key may be counted before the last one was sent.
+    await until(async () => (await readSnapshots()).text.includes("Zoë"));
+    const read = await readSnapshots();
     const [events = []] = Object.values(
       read.body["snapshot_data_by_window_id"] as Record<string, RrwebEvent[]>,
     );
