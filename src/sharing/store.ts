@@ -105,13 +105,13 @@ export async function findLinks(
  * and those of older servers on the same stores, which know no marked_at, what is for members only.
  */
 const areValid = (sql: Postgres) => sql`
-  r.marked_at IS NOT DISTINCT FROM r.computed_at AND r.computed_at > (
+  (r.marked_at IS NOT DISTINCT FROM r.computed_at AND r.computed_at > (
     SELECT coalesce(
       greatest(
         (SELECT to_timestamp(max(ordered_at) / 1e6) FROM person_deletion_orders WHERE project_id = s.project_id),
         (SELECT max(deleted_at) FROM session_recording_deletions WHERE project_id = s.project_id)
       ), '-infinity')
-    FROM sharing_configurations s WHERE s.id = r.sharing_id)`;
+    FROM sharing_configurations s WHERE s.id = r.sharing_id))`;
 
 /** When a link's results were computed; undefined when they never were, or are not valid. */
 export async function getComputedAt(sql: Postgres, id: number): Promise<Date | undefined> {
