@@ -75,7 +75,7 @@ interface InsightAnswer extends Omit<SharedInsight, "insight_id" | "name" | "des
   reason?: string;
 }
 
-/** What whoever has the link is told of any insight that is not shown. */
+/** The one sentence that a link has for any insight that it does not show. */
 const hidden = { results: [], error: "This insight is not shown by a link." };
 
 /** @throws the error of an unreachable or busy store: the computation is tried again. */

@@ -1,4 +1,4 @@
-// What ends when a member becomes a reader: work that goes on without requests, and that readers may not begin.
+// Ends the work of a member who becomes a reader: what goes on without requests, and readers may not begin.
 
 import type { PostgresTransaction } from "../storage/postgres/postgres.ts";
 

@@ -30,7 +30,7 @@ export interface GroupType {
   place: number;
 }
 
-/** What people call a type of groups, and which columns a list of its groups has. */
+/** The names that people see of a type of groups, and the columns of a list of its groups. */
 export interface NamedGroupType extends GroupType {
   name_singular: string | null;
   name_plural: string | null;

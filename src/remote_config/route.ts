@@ -153,7 +153,7 @@ async function known(keys: ProjectKeys, token: string): Promise<{ key: string; r
   }
 }
 
-/** What the key's project wants recorded; nothing for an unknown key, since flags are answered for any key. */
+/** Reads the key's project's wish for recordings; none for an unknown key, since flags are answered for any key. */
 async function findRecorded(keys: ProjectKeys, token: string | undefined): Promise<Recorded> {
   if (token === undefined) return nothingRecorded;
   try {

@@ -101,7 +101,7 @@ export async function deriveSince(clickhouse: ClickHouse, since: number): Promis
   }
 }
 
-/** What a restored backup has. */
+/** The counts of a restored backup. */
 export async function countRestoredRows(clickhouse: ClickHouse) {
   const [counts] = await clickhouse.query<Record<"events" | "recordings", string>>(
     `SELECT (SELECT count() FROM event_rows) AS events,

@@ -59,7 +59,7 @@ export async function verifyBackup({
   });
 }
 
-/** What is wrong with a file, or how long it is. */
+/** A fault of a file as text, or its length in bytes. */
 type FileFinding = string | number;
 
 async function readFile(path: string, sum: string): Promise<FileFinding> {

@@ -44,7 +44,7 @@ export async function writeBackup(options: BackupOptions) {
   const dataDir = resolve(options.dataDir);
   checkEmbedded(dataDir);
   let isDone = false;
-  // What was stored since it began is not in it.
+  // Rows stored since it began are not in it.
   const recordDone = ({ begun_at }: Manifest) => {
     recordBackupOutcome(dataDir, "done", Date.parse(begun_at));
     isDone = true;

@@ -53,7 +53,7 @@ export const sessionTexts = listed(`
 const idWords = listed(`
   alias aliases distinct guid tel telephone mobile ip ipaddress password secret ssn iban username login
 `);
-/** What such words end in, or contain, without the plural. */
+/** Ends and parts of such words, without the plural. */
 const idStem = /(?:id|mail|token)$|email|phone|uuid/;
 const otherWords = listed(`
   paid unpaid prepaid postpaid repaid valid invalid grid android bid rebid outbid overbid underbid kid mid void avoid

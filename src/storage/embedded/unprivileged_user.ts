@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import type { Log } from "../../core/log.ts";
 
-/** What the commands below and Postgres run with: a server's own PATH may have nothing but Bun. */
+/** The PATH of the commands below and of Postgres: a server's own may have nothing but Bun. */
 export const postgresEnv: Record<string, string> = {
   PATH: "/usr/local/bin:/usr/bin:/bin",
   LC_ALL: "C",

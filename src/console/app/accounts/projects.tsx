@@ -109,7 +109,7 @@ function ChosenProject({ project }: { project: ProjectRow }) {
   );
 }
 
-/** What the own staff does differs in these: whose address ends so, and which host is no customer's. */
+/** Filters that leave out the project's own people, by their address or by the host that they work on. */
 const ownExamples: readonly (readonly [button: string, condition: Condition])[] = [
   ["Without an e-mail ending", { ...noCondition, type: "person", key: "email", operator: "not_icontains" }],
   ["Without a host", { ...noCondition, key: "$host", operator: "not_icontains", values: ["localhost"] }],

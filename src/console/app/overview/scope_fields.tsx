@@ -1,4 +1,4 @@
-// What is added to the scope of the overview, filters and a goal, and the buttons that remove it.
+// The fields that add a filter or a goal to the overview, and the buttons that remove them.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";

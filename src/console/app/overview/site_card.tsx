@@ -56,7 +56,7 @@ interface TableReply {
   hasMore: boolean;
 }
 
-/** What a row has beside its visitors: how many views, or how many of a hundred visitors converted. */
+/** The second figure of a row: its views or, with a goal, the per cent of its visitors who converted. */
 const measures = {
   views: { title: "Views", format: numberText },
   rate: {

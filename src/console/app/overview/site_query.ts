@@ -48,7 +48,7 @@ export function readSite(query: URLSearchParams): Site {
     const isSame = (filter: SiteFilter) => filter.by === by && filter.operator === operator;
     if (filters.some((filter) => isSame(filter) && filter.values.includes(value))) continue;
     const same = filters.find(isSame);
-    // What has no value is asked by an operator of its own.
+    // A missing value has an operator of its own.
     const isAlone = operator === "icontains" || value === "" || same?.values.includes("");
     if (same && !isAlone) same.values.push(value);
     else filters.push({ by, operator, values: [value] });

@@ -1,4 +1,4 @@
-// What the tables of the overview are about, and what their rows are called.
+// The subjects of the tables of the overview, and the names of their rows.
 
 import { countryName, findCountry } from "./countries.ts";
 

@@ -65,7 +65,7 @@ export function allows(scopes: readonly string[], required: string): boolean {
   return required.endsWith(":read") && scopes.includes(`${required.slice(0, -5)}:write`);
 }
 
-/** What a key with these scopes may do in the project. */
+/** Narrows the scopes of a key to those that the project lets its user have. */
 export function scopesIn(
   { effective_membership_level: level = 1 }: Pick<ProjectRow, "effective_membership_level">,
   scopes: readonly string[],

@@ -45,7 +45,7 @@ function nextText(row: SubscriptionRow): string {
   return (nameState(row) === "running" && timeText(row.next_delivery_date)) || "none";
 }
 
-/** What it sends, by its name where it is listed. */
+/** The link to the insight or dashboard that it sends, by name where it is listed. */
 function Sent({ row, names }: { row: SubscriptionRow; names: ReadonlyMap<string, string> }) {
   const kind = row.insight === null ? "dashboard" : "insight";
   const id = row.insight ?? row.dashboard ?? 0;
