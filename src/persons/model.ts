@@ -23,6 +23,10 @@ export const personModel = model("Person", {
   distinct_ids_count: Type.Integer({ description: "All of them." }),
   properties: Type.Record(Type.String(), Type.Unknown(), { description: "The latest changed first." }),
   created_at: Type.String({ format: "date-time" }),
+  last_seen_at: Type.String({
+    format: "date-time",
+    description: "The time of its last event, under any of its ids.",
+  }),
   is_identified: Type.Boolean({ description: "True when ids were merged into it." }),
 });
 
@@ -161,10 +165,12 @@ export const deletionStatusModel = model("PersonDeletionStatus", {
 
 /** A person as JSON, with the texts of its properties as they were sent. */
 export function personText(person: Person): string {
-  const { uuid, distinct_ids, distinct_ids_count, properties, created_at, is_identified } = person;
+  const { uuid, distinct_ids, distinct_ids_count, properties, is_identified } = person;
   const name = choosePersonName(JSON.parse(properties) as Record<string, unknown>, distinct_ids);
   const head = JSON.stringify({ id: uuid, uuid, name, distinct_ids, distinct_ids_count });
-  const tail = JSON.stringify({ created_at: formatStored(created_at), is_identified });
+  const created_at = formatStored(person.created_at);
+  const last_seen_at = formatStored(person.last_seen_at);
+  const tail = JSON.stringify({ created_at, last_seen_at, is_identified });
   return `${head.slice(0, -1)},"properties":${properties},${tail.slice(1)}`;
 }
 

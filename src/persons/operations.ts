@@ -25,7 +25,14 @@ import * as model from "./model.ts";
 import { type CountedParts, nobody, type PersonParts, readPerson, requireMainId } from "./parts.ts";
 import { propertyOperations } from "./properties/operations.ts";
 import { listDistinctIds } from "./reading/large_store.ts";
-import { countPersons, filterMainIds, listMainIds, type PersonFilter } from "./reading/list_store.ts";
+import {
+  countPersons,
+  filterMainIds,
+  listMainIds,
+  type PersonFilter,
+  type PersonOrder,
+  personOrders,
+} from "./reading/list_store.ts";
 import { findMainId, findMainIds } from "./reading/main_id_store.ts";
 import { personBlocks } from "./reading/store.ts";
 import { splitPerson } from "./split/store.ts";
@@ -44,7 +51,13 @@ const personParameters = {
   cohort: parameter.refusedParameter("There are no cohorts here: filter by properties instead."),
 };
 
-type PersonQuery = parameter.QueryValues<typeof personParameters> & Page;
+const ordering = parameter.choiceParameter(
+  "The sort order, with a minus before it for the newest first; by default by main distinct ids, the cheapest.",
+  personOrders,
+);
+
+type PersonQuery = { ordering: PersonOrder | undefined } & parameter.QueryValues<typeof personParameters> &
+  Page;
 
 export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
   const counted = { ...parts, counts: new CountCache(parts.clock) };
@@ -62,9 +75,14 @@ function readingOperations(parts: CountedParts) {
   const { clickhouse } = parts;
   return [
     projectOperation("GET /persons/", "person:read", {
-      summary: "List persons, by their main distinct ids",
+      summary: "List persons",
       description: csvDescription,
-      query: { ...personParameters, format: formatParameter, ...parameter.pageParameters("Persons") },
+      query: {
+        ...personParameters,
+        ordering,
+        format: formatParameter,
+        ...parameter.pageParameters("Persons"),
+      },
       replies: { 200: reply("The persons.", listSchema(model.personModel)) },
       answer: async ({ project, query, request, url }) => {
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
@@ -106,17 +124,19 @@ async function personPage(parts: CountedParts, reads: ProjectReads, query: Perso
   const readTexts = (mains: string[]) => primedTexts(personBlocks(reads, mains), model.personText);
   const filter = await readFilter(reads, query, { now: clock.now(), timezone: readStoredZone(timezone) });
   if (filter) {
-    const { count, mains } = await filterMainIds(reads, filter, query).catch((thrown: unknown) => {
-      const narrower = "distinct_id, email or search";
-      throw filter.properties.length > 0 ? filterFault(thrown, "properties", narrower) : thrown;
-    });
+    const { count, mains } = await filterMainIds(reads, filter, query, query.ordering).catch(
+      (thrown: unknown) => {
+        const narrower = "distinct_id, email or search";
+        throw filter.properties.length > 0 ? filterFault(thrown, "properties", narrower) : thrown;
+      },
+    );
     return { count, rows: await readTexts(mains) };
   }
   const { project_id } = reads;
   // Other requests use the count as well: it is read to its end.
   const [count, rows] = await Promise.all([
     counts.count(project_id, "all", () => countPersons(toReads(clickhouse, project_id))),
-    listMainIds(reads, query).then(readTexts),
+    listMainIds(reads, query, query.ordering).then(readTexts),
   ]);
   return { count, rows };
 }

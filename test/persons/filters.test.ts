@@ -57,6 +57,32 @@ async function found(query: string | Record<string, string>): Promise<unknown> {
   return rows.map(({ distinct_ids }) => distinct_ids[0]);
 }
 
+test("persons are sorted by when any of their ids was first or last seen, among filters and pages, too", async () => {
+  const days = async (ordering: string, query = "") => {
+    const { body } = await get(`ordering=${ordering}${query}`);
+    const rows = body["results"] as { distinct_ids: string[]; created_at: string; last_seen_at: string }[];
+    return rows.map((row) => [
+      row.distinct_ids[0],
+      row.created_at.slice(8, 10),
+      row.last_seen_at.slice(8, 10),
+    ]);
+  };
+  expect(await days("-last_seen_at", "&limit=4")).toEqual([
+    ["hal", "01", "03"],
+    ["fay", "01", "02"],
+    ["gus", "01", "02"],
+    ["ida", "01", "02"],
+  ]);
+  expect((await days("last_seen_at", "&limit=1&offset=8")).flat()[0]).toBe("hal");
+  expect((await days("-created_at")).map(([main]) => main)).toEqual(everybody);
+  expect((await days("-last_seen_at", "&search=web-1")).flat()).toEqual(["hal", "01", "03"]);
+  const old = await days("-last_seen_at", `&email=${encodeURIComponent("gus@example.com")}&limit=3`);
+  expect(old).toEqual([]);
+  const named = encodeURIComponent(JSON.stringify([{ type: "person", key: "city", value: ["Oslo"] }]));
+  expect((await days("created_at", `&properties=${named}`)).map(([main]) => main)).toEqual(["hal"]);
+  expect(await found({ ordering: "distinct_ids" })).toEqual([400, "invalid_choice", "ordering"]);
+});
+
 const where = (...filters: object[]) => found({ properties: JSON.stringify(filters) });
 
 test("email finds who has exactly this address now, and nobody else", async () => {

@@ -72,6 +72,7 @@ test("a person is found by any of its ids, and by its uuid", async () => {
     distinct_ids_count: 2,
     properties: { email: "new@example.com", plan: "free", from: "ad" },
     created_at: "2024-01-01T00:00:00Z",
+    last_seen_at: "2024-01-02T00:00:00Z",
     is_identified: true,
   });
   expect(await personOf("user-1")).toEqual(person);

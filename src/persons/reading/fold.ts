@@ -12,6 +12,8 @@ export interface Person {
   properties: string;
   /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
   created_at: string;
+  /** The same, of the last event under any of its ids. */
+  last_seen_at: string;
   is_identified: boolean;
 }
 

@@ -63,10 +63,17 @@ const busy = () => unavailable("Too many persons of many distinct ids are being 
 
 async function readNow(reads: ProjectReads, mains: readonly string[]): Promise<Map<string, Person>> {
   const [persons, rows] = await Promise.all([
-    reads.query<{ main: string; ids: string; shown: [number, string][]; first: string; merged: number }>(
-      `SELECT main, count() AS ids, min(first) AS first, max(main_id != '') AS merged,
+    reads.query<{
+      main: string;
+      ids: string;
+      shown: [number, string][];
+      first: string;
+      last: string;
+      merged: number;
+    }>(
+      `SELECT main, count() AS ids, min(first) AS first, max(last) AS last, max(main_id != '') AS merged,
          groupArraySorted(${personLimits.distinctIdsShownMax})((distinct_id != main, distinct_id)) AS shown
-       FROM (${withMains(selectRows("distinct_id, min(first) AS first", "seen", "distinct_id"), ofMains)})
+       FROM (${withMains(selectRows("distinct_id, min(first) AS first, max(last) AS last", "seen", "distinct_id"), ofMains)})
        GROUP BY main`,
       { mains },
       orderedOptions,
@@ -78,13 +85,14 @@ async function readNow(reads: ProjectReads, mains: readonly string[]): Promise<M
   const afterUnset = unset.size === 0 ? [] : await readDecisive(reads, [...unset], afterUnsets);
   const current = [...rows.filter(({ is_unset }) => is_unset === 0), ...afterUnset];
   const membersBy = Map.groupBy(current, ({ main }) => main);
-  const pairs = persons.map(({ main, ids, shown, first, merged }) => {
+  const pairs = persons.map(({ main, ids, shown, first, last, merged }) => {
     const person = {
       uuid: ownPersonId(reads.project_id, main),
       distinct_ids: shown.map(([, id]) => id),
       distinct_ids_count: Number(ids),
       properties: writeProperties(membersBy.get(main) ?? []),
       created_at: first,
+      last_seen_at: last,
       is_identified: merged === 1,
     };
     return [main, person] as const;

@@ -97,14 +97,14 @@ async function readMerged(
   return new Map(pairs);
 }
 
-/** The kind of rows with the time when an id was first seen. */
+/** The kind of rows with the times when an id was first and last seen, `at` and `value`. */
 const idKind = 9;
 
 /** One statement for both tables, since every statement has a fixed cost. */
 function readKept(reads: ProjectReads, ids: readonly string[], options?: QueryOptions) {
   return reads.query<StoredChange>(
     `SELECT distinct_id, '' AS key, toUInt8(${idKind}) AS kind, toString(min(first)) AS at,
-       '' AS tie, toInt8(0) AS op, '' AS value
+       '' AS tie, toInt8(0) AS op, toString(max(last)) AS value
      FROM seen
      WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}
      GROUP BY distinct_id
@@ -156,6 +156,10 @@ async function foldPersons(
       distinct_ids_count: otherIds.length + 1,
       properties: foldProperties(changes, joined),
       created_at: ids.map(({ at }) => at).toSorted()[0]!,
+      last_seen_at: ids
+        .map(({ value }) => value)
+        .toSorted()
+        .at(-1)!,
       is_identified: identified.has(main),
     });
   }

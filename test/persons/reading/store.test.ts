@@ -31,7 +31,9 @@ function openProject({ mainOf, seen, plans }: World) {
   const query = (text: string, { ids, each, all }: { ids: string[]; each: number; all: number }) => {
     asked.push(ids);
     if (text.includes("FROM seen")) {
-      const times = ids.filter((id) => seen[id]).map((id) => change(id, { kind: 9, at: seen[id]! }));
+      const times = ids
+        .filter((id) => seen[id])
+        .map((id) => change(id, { kind: 9, at: seen[id]!, value: `${seen[id]!} late` }));
       const set = (id: string) =>
         change(id, { key: "plan", at: `${id.length}00`, value: JSON.stringify(plans[id]) });
       return Promise.resolve([...times, ...ids.filter((id) => plans[id]).map(set)]);
@@ -77,6 +79,7 @@ test("a person has the ids of all that were merged, the main one first, the othe
     distinct_ids_count: 4,
     properties: '{"plan":"free"}',
     created_at: "2026-01-01",
+    last_seen_at: "2026-01-04 late",
     is_identified: true,
   });
 });

@@ -27,6 +27,7 @@ interface PersonRow {
   distinct_ids_count: number;
   properties: Record<string, unknown>;
   created_at: string;
+  last_seen_at: string;
   is_identified: boolean;
 }
 
@@ -43,21 +44,21 @@ function PersonList() {
     "persons/",
     50,
     {},
-    ["search", "distinct_id", "where"],
-    ({ where, ...rest }) => {
+    ["search", "distinct_id", "where", "ordering"],
+    ({ where, ordering, ...rest }) => {
       const properties = toProperties(personFiltersIn(where));
-      return { ...rest, ...(properties.length > 0 && { properties: JSON.stringify(properties) }) };
+      const order = { ordering: ordering || "-created_at" };
+      return { ...rest, ...order, ...(properties.length > 0 && { properties: JSON.stringify(properties) }) };
     },
   );
-  const { fields, change, text } = useDraft(list.filter);
+  const { fields, change, text, choice } = useDraft(list.filter);
   const found = list.filter["distinct_id"];
   const filters = {
     conditions: personFiltersIn(fields["where"]),
     set: (conditions: Condition[]) => change({ where: conditionsText(conditions) }),
     owner: "person",
   };
-  const search = () =>
-    list.show({ search: fields["search"]!.trim(), distinct_id: "", where: fields["where"] ?? "" });
+  const search = () => list.show({ ...fields, search: fields["search"]!.trim(), distinct_id: "" });
   return (
     <ListPage
       title="Persons"
@@ -68,6 +69,10 @@ function PersonList() {
         <>
           <Form send={search}>
             {text("search", "Id, e-mail address or name", { type: "search" })}
+            {choice("ordering", "Order", [
+              ["", "Newest first"],
+              ["-last_seen_at", "Last seen first"],
+            ])}
             <AddCondition {...filters} />
             <Button type="submit">Search</Button>
             <OwnFilters {...filters} />
@@ -83,6 +88,7 @@ function PersonList() {
         )),
         numberColumn("Distinct ids", (row) => row.distinct_ids_count),
         numberColumn("First seen", (row) => <Time at={row.created_at} />),
+        numberColumn("Last seen", (row) => <Time at={row.last_seen_at} />),
       ]}
     />
   );
@@ -125,7 +131,8 @@ function OnePerson({ uuid }: { uuid: string }) {
             </Card>
             <Card title={ids.count > 1 ? `${ids.count} distinct ids, merged` : "Distinct id"}>
               <p class="quiet">
-                First seen {timeText(person.created_at)}; {person.is_identified ? "identified" : "anonymous"}.
+                First seen {timeText(person.created_at)}, last seen {timeText(person.last_seen_at)};{" "}
+                {person.is_identified ? "identified" : "anonymous"}.
               </p>
               <ul class="rows">
                 {ids.results.map((id, i) => (

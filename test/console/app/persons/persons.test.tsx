@@ -17,6 +17,7 @@ const person = {
   distinct_ids_count: 300,
   properties: { plan: "pro" },
   created_at: "2026-03-01T00:00:00Z",
+  last_seen_at: "2026-03-02T00:00:00Z",
   is_identified: true,
 };
 const answers: Answers = {
@@ -49,6 +50,7 @@ test("filters of the address are requested as properties, those of other owners 
   const { query } = page.asked.find(({ path }) => path === `${home}/persons/`)!;
   expect({ ...query, properties: JSON.parse(query["properties"]!) as unknown } as object).toEqual({
     search: "zo",
+    ordering: "-created_at",
     offset: "50",
     limit: "50",
     properties: [{ type: "person", key: "plan", operator: "exact", value: ["pro"] }],
@@ -64,6 +66,13 @@ test("a search is trimmed, begins at the first row and forgets the distinct id t
   await page.fill("Id, e-mail address or name", "  ann ");
   await page.submit("Search");
   expect(location.hash).toBe("#/7/persons?search=ann");
+});
+
+test("persons are listed the newest first, or the last seen first", async () => {
+  const page = await drawn("#/7/persons");
+  await page.fill("Order", "-last_seen_at");
+  await page.submit("Search");
+  expect(location.hash).toBe("#/7/persons?ordering=-last_seen_at");
 });
 
 test("a person is called by name, else by an id, else by the uuid", async () => {
