@@ -55,6 +55,13 @@ inBrowser(
     const { page } = await signedIn(browser, server, "sql");
     await settled(page);
     const editor = page.getByLabel("Query in SQL");
+    await editor.fill("select  from events");
+    await editor.press("Home");
+    for (let i = 0; i < 7; i++) await page.keyboard.press("ArrowRight");
+    await page.locator("summary").getByText("events", { exact: true }).click();
+    await page.getByRole("button", { name: "event string", exact: true }).click();
+    await page.keyboard.type(", uuid");
+    expect(await editor.inputValue()).toBe("select event, uuid from events");
     await editor.fill("");
     await editor.pressSequentially("select properties.pl");
     const option = page.getByRole("option", { name: "plan property" });

@@ -8,6 +8,7 @@ interface EditorProps {
   value: string;
   set: (value: string) => void;
   run: () => void;
+  field: { current: HTMLTextAreaElement | null };
   /** The error of the query that ran; nothing once the text has changed. */
   errorRange: ErrorRange | undefined;
   /** The id of the element that shows the error. */
@@ -19,11 +20,10 @@ interface EditorProps {
 const [linesMin, linesMax] = [6, 24];
 
 export function SqlEditor(props: EditorProps) {
-  const { value, set, errorRange, errorId } = props;
+  const { value, set, field, errorRange, errorId } = props;
   const id = useId();
-  const field = useRef<HTMLTextAreaElement>(null);
   const underlay = useRef<HTMLPreElement>(null);
-  const { offered, offers, active, onTyped, close, accept, onKeyDown } = useOffers(props, field);
+  const { offered, offers, active, onTyped, close, accept, onKeyDown } = useOffers(props);
   useEffect(() => {
     if (errorRange) field.current?.setSelectionRange(errorRange.start, errorRange.end);
   }, [errorRange?.start, errorRange?.end]);
@@ -70,10 +70,7 @@ export function SqlEditor(props: EditorProps) {
   );
 }
 
-function useOffers(
-  { set, run, words, names }: EditorProps,
-  field: { readonly current: HTMLTextAreaElement | null },
-) {
+function useOffers({ set, run, words, names, field }: EditorProps) {
   const [offered, setOffered] = useState<Offered>();
   const [active, setActive] = useState(0);
   const isTyping = useRef(false);

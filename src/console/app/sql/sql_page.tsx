@@ -1,6 +1,6 @@
 // The SQL page: a query in the editor, its rows as a table or a chart, and saving it as an insight.
 
-import { useId, useMemo, useState } from "preact/hooks";
+import { useId, useMemo, useRef, useState } from "preact/hooks";
 import { toChartRows } from "../../../query/results/chart_rows.ts";
 import { ResultView } from "../explore/result_view.tsx";
 import { readResults, type RowsReply } from "../explore/results.ts";
@@ -13,6 +13,7 @@ import { type Loaded, useLoaded, useRead } from "../session/use_loaded.ts";
 import { Button, Card, LoadError, Loading, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import type { SqlWords } from "./completion.ts";
 import { SqlEditor } from "./editor.tsx";
+import { Schema } from "./schema.tsx";
 import { displays, errorRangeIn, nodeWith, readSavedSql, sourceWith } from "./sql_query.ts";
 
 const firstQuery = `select toDate(timestamp) as day, count() as events, count(distinct person_id) as persons
@@ -64,6 +65,14 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
     async (api, signal) => (start === "" ? null : await api.ask<RowsReply>(sourceWith(saved, start), signal)),
     [start],
   );
+  const field = useRef<HTMLTextAreaElement>(null);
+  const write = (next: string) => setEdited({ of: start, text: next });
+  const insert = (name: string) => {
+    const editor = field.current!;
+    editor.setRangeText(name, editor.selectionStart, editor.selectionEnd, "end");
+    write(editor.value);
+    editor.focus();
+  };
   const run = () => (text === start ? loaded.reload() : show(text, display));
   const errorRange =
     loaded.error && !loaded.loading && text === start
@@ -72,27 +81,33 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
   return (
     <>
       <Card>
-        <SqlEditor
-          value={text}
-          set={(next) => setEdited({ of: start, text: next })}
-          run={run}
-          errorRange={errorRange}
-          errorId={errorId}
-          words={words}
-          names={names}
-        />
-        <div class="page-actions">
-          <Button kind="primary" onClick={run}>
-            Run
-          </Button>
-          <span class="quiet">Ctrl+Enter runs it, Ctrl+Space offers names.</span>
-          {start !== "" && text !== start && <span class="tag">changed since it was run</span>}
+        <div class="desk">
+          <div>
+            <SqlEditor
+              value={text}
+              set={write}
+              field={field}
+              run={run}
+              errorRange={errorRange}
+              errorId={errorId}
+              words={words}
+              names={names}
+            />
+            <div class="page-actions">
+              <Button kind="primary" onClick={run}>
+                Run
+              </Button>
+              <span class="quiet">Ctrl+Enter runs it, Ctrl+Space offers names.</span>
+              {start !== "" && text !== start && <span class="tag">changed since it was run</span>}
+            </div>
+            <Saving
+              makeQuery={() => nodeWith(saved, text, display)}
+              insight={saved ? insight : 0}
+              isReady={text.trim() !== ""}
+            />
+          </div>
+          <Schema insert={insert} />
         </div>
-        <Saving
-          makeQuery={() => nodeWith(saved, text, display)}
-          insight={saved ? insight : 0}
-          isReady={text.trim() !== ""}
-        />
       </Card>
       {start !== "" && (
         <Card>

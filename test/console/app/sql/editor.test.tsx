@@ -1,7 +1,7 @@
 // The field for SQL: names offered while somebody types, chosen by keys, and the highlight of an error.
 
 import { afterEach, expect, test } from "bun:test";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { SqlEditor } from "../../../../src/console/app/sql/editor.tsx";
 import { sqlWords } from "../../../../src/query/sql/words.ts";
 import { closePage, type DrawnPage, drawPage } from "../drawn_page.tsx";
@@ -16,7 +16,16 @@ let runs = 0;
 function Page({ first, more = {} }: { first: string; more?: object }) {
   const [text, setText] = useState(first);
   value = text;
-  const given = { words, names, errorRange: undefined, errorId: "said", run: () => void runs++, ...more };
+  const field = useRef<HTMLTextAreaElement>(null);
+  const given = {
+    words,
+    names,
+    field,
+    errorRange: undefined,
+    errorId: "said",
+    run: () => void runs++,
+    ...more,
+  };
   return <SqlEditor value={text} set={setText} {...given} />;
 }
 

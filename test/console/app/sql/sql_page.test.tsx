@@ -24,17 +24,27 @@ const reply = {
   last_refresh: "2026-03-01T00:00:00Z",
 };
 
-async function drawn(asked: Record<string, string>, more: Answers = {}) {
+const kindOf = ({ body }: { body: unknown }) => (body as { query: { kind: string } }).query.kind;
+const field = (name: string, more: object) => ({ name, hogql_value: name, schema_valid: true, ...more });
+const fields = {
+  event: field("event", { type: "string" }),
+  person: field("person", { type: "lazy_table", table: "persons", fields: ["created_at"] }),
+};
+
+async function drawn(asked: Record<string, string>, { [query]: answer = reply, ...more }: Answers = {}) {
   const hash = `/7/sql?${new URLSearchParams(asked)}`;
   const answers: Answers = {
-    [query]: reply,
+    [query]: (sent) =>
+      kindOf(sent) === "DatabaseSchemaQuery" ? { tables: { events: { name: "events", fields } } } : answer,
     "GET /console/assets/sql.json": { tables: {}, functions: [] },
     ...more,
   };
   return await drawPage(<Sql route={readRoute(`#${hash}`)} />, { answers, hash });
 }
 const ranIn = (asked: readonly { method: string; body: unknown }[]) =>
-  asked.filter(({ method }) => method === "POST").map(({ body }) => (body as { query: unknown }).query);
+  asked
+    .filter((sent) => sent.method === "POST" && kindOf(sent) !== "DatabaseSchemaQuery")
+    .map(({ body }) => (body as { query: unknown }).query);
 
 test("nothing runs until it is requested; running puts the text into the address", async () => {
   const page = await drawn({});
@@ -52,6 +62,27 @@ test("an address is run when it is opened, and running it again repeats the requ
   expect(ranIn(page.asked)).toHaveLength(2);
   await page.fill("Query in SQL", "select 2");
   expect(page.text()).toContain("changed since it was run");
+});
+
+test("a name of the schema is written where the caret is, in place of what is selected", async () => {
+  const page = await drawn({});
+  expect(page.texts(".schema li")).toEqual(["events table", "event string", "person.… of persons"]);
+  const editor = page.find("textarea") as HTMLTextAreaElement;
+  await page.fill("Query in SQL", "select x from events");
+  editor.setSelectionRange(7, 8);
+  await page.press("person.… of persons");
+  expect(page.valueOf("Query in SQL")).toBe("select person. from events");
+  expect(page.document.activeElement === editor).toBe(true);
+});
+
+test("numbers of a column have as many decimals, and separators where none of them can be a year", async () => {
+  const columns = { columns: ["paid", "year"], types: ["Float64", "UInt16"].map((type) => ["", type]) };
+  const results = [
+    [1416.5, 2026],
+    [52.25, 2025],
+  ];
+  const page = await drawn({ query: "select 1" }, { [query]: { ...reply, ...columns, results } });
+  expect(page.texts("td")).toEqual(["1,416.50", "2026", "52.25", "2025"]);
 });
 
 test("rows that make no chart are a table alone", async () => {

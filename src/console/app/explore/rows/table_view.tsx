@@ -63,7 +63,7 @@ export function TableView({ rows, columns, types, display, height }: TableViewPr
   );
 }
 
-/** Numbers of a column have as many decimals, three at most, and separators from ten thousand on: a year has none. */
+/** Numbers of a column have as many decimals, three at most. A whole one has separators from ten thousand on, so that a year has none. */
 function alignedFormat(values: readonly (number | null)[]): Intl.NumberFormat {
   const decimals = values.map((value) => /\.(\d+)$/.exec(String(value ?? ""))?.[1]?.length ?? 0);
   const fraction = Math.min(
@@ -71,7 +71,7 @@ function alignedFormat(values: readonly (number | null)[]): Intl.NumberFormat {
     decimals.reduce((most, count) => Math.max(most, count), 0),
   );
   return new Intl.NumberFormat("en", {
-    useGrouping: "min2",
+    useGrouping: fraction > 0 || "min2",
     minimumFractionDigits: fraction,
     maximumFractionDigits: fraction,
   });
