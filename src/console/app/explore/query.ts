@@ -3,6 +3,7 @@
 import {
   type Condition,
   conditionAddress,
+  isGroup,
   type Owner,
   readAddressConditions,
   readGroupIndex,
@@ -159,7 +160,7 @@ export function toQueryBody(query: InsightQuery): { kind: string } & Record<stri
   const kind = kinds[query.kind].api;
   const dateRange = { date_from: range, ...toFilter(query, "dateRange") };
   const filtered = {
-    ...toOwnProperties(query.conditions),
+    ...toGroups(query.conditions),
     ...(query.withoutTests && { filterTestAccounts: true }),
   };
   const breakdownFilter = toBreakdownFilter(query);
@@ -222,6 +223,17 @@ function toBreakdownFilter({ breakdown, breakdownType, values }: InsightQuery) {
 function toOwnProperties(conditions: readonly Condition[]) {
   const properties = toProperties(conditions);
   return properties.length > 0 ? { properties } : {};
+}
+
+/** A list, or where some are joined by "or", PostHog's group of groups. */
+function toGroups(conditions: readonly Condition[]) {
+  const properties = toProperties(conditions);
+  if (!properties.some(isGroup)) return toOwnProperties(conditions);
+  const [only] = properties;
+  const isWhole = properties.length === 1 && isGroup(only!) && only.values.some(isGroup);
+  const { type, values } = isWhole ? only : { type: "AND", values: properties };
+  const groups = values.map((value) => (isGroup(value) ? value : { type: "AND", values: [value] }));
+  return { properties: { type, values: groups } };
 }
 
 /** An event and its filters: persons are counted. */

@@ -10,15 +10,18 @@ import { Button } from "../ui/parts.tsx";
 import {
   type Condition,
   conditionsMax,
+  joins,
   needsValue,
   noCondition,
   operators,
   type Owner,
   readGroupIndex,
   takesSeveral,
+  toProperties,
   valuesMax,
   withOperator,
 } from "./conditions.ts";
+import { filtersText } from "./filter_text.ts";
 import type { ProjectNames } from "./property_names.tsx";
 import { useOffered, WithNames } from "./property_names.tsx";
 
@@ -40,10 +43,12 @@ interface ConditionFieldsProps {
   about?: string;
   /** The owner of all their properties, where there is no choice. */
   owner?: Owner;
+  /** Whether they may be joined by "or". */
+  mayJoin?: boolean;
 }
 
 /** Inside WithNames, whose names they offer. */
-export function ConditionFields({ conditions, set, about = "", owner }: ConditionFieldsProps) {
+export function ConditionFields({ conditions, set, about = "", owner, mayJoin }: ConditionFieldsProps) {
   const { names, nameList } = useOffered();
   const change = (i: number, item: Partial<Condition>) =>
     set(conditions.map((condition, j) => (i === j ? { ...condition, ...item } : condition)));
@@ -55,6 +60,14 @@ export function ConditionFields({ conditions, set, about = "", owner }: Conditio
         const { text, choice } = makeInputs(condition, (part) => change(i, part));
         return (
           <div key={i} class="form series own-filter">
+            {i > 0 && (mayJoin || condition.join) && (
+              <ChoiceField
+                label={`And, or${of}`}
+                value={condition.join ?? ""}
+                set={(next) => change(i, { join: (next || undefined) as Condition["join"] })}
+                options={joins}
+              />
+            )}
             {owner === undefined && choice("type", `Whose property${of}`, ownerOptions(names, type))}
             {text("key", `Filtered property${of}`, { list: nameList(type), required: true })}
             <ChoiceField
@@ -88,6 +101,9 @@ export function ConditionFields({ conditions, set, about = "", owner }: Conditio
           </div>
         );
       })}
+      {conditions.some(({ join }) => join) && (
+        <p class="quiet own-filter">Read as: {filtersText(toProperties(conditions))}.</p>
+      )}
     </>
   );
 }

@@ -1,4 +1,6 @@
-// Filters on properties as a form has them: all of them must hold.
+// Filters on properties as a form has them: one below the other, each joined to those before it.
+
+import { toFields } from "../values.ts";
 
 /** Whose property: `event`, `person`, `session`, or `group:0` with the index of the groups' type. */
 export type Owner = string;
@@ -9,7 +11,18 @@ export interface Condition {
   operator: string;
   /** One, or several of which any may match; none where the operator needs none. */
   values: string[];
+  /**
+   * "or": it or the one before must hold, which binds first. "else": it begins another alternative to all before.
+   * Otherwise both must hold.
+   */
+  join?: "or" | "else" | undefined;
 }
+
+export const joins = [
+  ["", "and"],
+  ["or", "or"],
+  ["else", "or else"],
+] as const;
 
 export const operators: readonly (readonly [operator: string, text: string])[] = [
   ["exact", "is"],
@@ -62,15 +75,34 @@ export function withOperator({ values, ...rest }: Condition, operator: string): 
   return { ...rest, operator, values: needsValue(operator) ? newValues : [] };
 }
 
-/** Filters in the API's form, without those that have no key yet. */
-export function toProperties(conditions: readonly Condition[]) {
-  return conditions
-    .filter(({ key }) => key !== "")
-    .map(({ type, key, operator, values: [first = "", ...others] }) => {
-      const filled = [first, ...others].filter((name) => name !== "");
-      const value = takesSeveral(operator) ? (filled.length > 0 ? filled : [""]) : first;
-      return { ...toType(type), key, operator, ...(needsValue(operator) && { value }) };
-    });
+interface Group {
+  type: "AND" | "OR";
+  values: object[];
+}
+
+export const isGroup = (filter: object): filter is Group => "values" in filter;
+
+const toGroup = (type: Group["type"], values: object[]) =>
+  values.length === 1 ? values[0]! : { type, values };
+
+/** Filters in the API's form, all of which must hold, without those that have no key yet. */
+export function toProperties(conditions: readonly Condition[]): object[] {
+  const alternatives: object[][][] = [];
+  for (const condition of conditions.filter(({ key }) => key !== "")) {
+    const last = alternatives.at(-1);
+    if (!last || condition.join === "else") alternatives.push([[toFilter(condition)]]);
+    else if (condition.join === "or") last.at(-1)!.push(toFilter(condition));
+    else last.push([toFilter(condition)]);
+  }
+  const parts = alternatives.map((all) => all.map((some) => toGroup("OR", some)));
+  if (parts.length <= 1) return parts[0] ?? [];
+  return [{ type: "OR", values: parts.map((all) => toGroup("AND", all)) }];
+}
+
+function toFilter({ type, key, operator, values: [first = "", ...others] }: Condition): object {
+  const filled = [first, ...others].filter((name) => name !== "");
+  const value = takesSeveral(operator) ? (filled.length > 0 ? filled : [""]) : first;
+  return { ...toType(type), key, operator, ...(needsValue(operator) && { value }) };
 }
 
 function toType(owner: Owner) {
@@ -78,14 +110,32 @@ function toType(owner: Owner) {
   return index === undefined ? { type: owner } : { type: "group", group_type_index: index };
 }
 
-/** Undefined for filters that a form cannot show. @param saved a list, or groups all of which must hold. */
+/** Undefined for filters that a form cannot show. @param saved a list all of which must hold, or a group. */
 export function readConditions(saved: unknown): Condition[] | undefined {
   if (saved === undefined || saved === null) return [];
-  if (Array.isArray(saved)) {
-    const found = saved.map(conditionsIn);
-    return found.every((some) => some !== undefined) ? found.flat() : undefined;
-  }
-  return conditionsIn(saved);
+  return readLevel(saved, 1) ?? readLevel(saved, 0);
+}
+
+/** Groups as forms join them, the last one binds first. */
+const levels = [
+  ["OR", "else"],
+  ["AND", undefined],
+  ["OR", "or"],
+] as const;
+
+/** The conditions of a group of this level, which may have groups of this level and the next ones. */
+function readLevel(saved: unknown, level: number): Condition[] | undefined {
+  const [type, join] = levels[level] ?? [];
+  if (type === undefined) return conditionsIn(saved);
+  const group = Array.isArray(saved) ? { type: "AND", values: saved as unknown[] } : toFields(saved);
+  const values = Array.isArray(group["values"]) && !("key" in group) ? group["values"] : undefined;
+  if (!values || (group["type"] !== type && values.length > 1)) return readLevel(saved, level + 1);
+  const found = values.map((value) => readLevel(value, level));
+  const isWhole = found.every((some) => some !== undefined && (type === "AND" || some.length > 0));
+  if (!isWhole || (values.length === 0 && group["type"] !== "AND")) return undefined;
+  return found.flatMap(([first, ...others] = [], i) =>
+    first ? [i > 0 && join ? { ...first, join } : first, ...others] : [],
+  );
 }
 
 const fieldNames = new Set(["type", "key", "operator", "value", "group_type_index"]);
@@ -93,9 +143,6 @@ const fieldNames = new Set(["type", "key", "operator", "value", "group_type_inde
 function conditionsIn(saved: unknown): Condition[] | undefined {
   if (typeof saved !== "object" || saved === null) return undefined;
   const fields = saved as Record<string, unknown>;
-  if (Array.isArray(fields["values"]) && !("key" in fields)) {
-    return fields["type"] === "AND" ? readConditions(fields["values"]) : undefined;
-  }
   const { key, operator = "exact", value } = fields;
   const type = toOwner(fields["type"], fields["group_type_index"]);
   const isPlain = Object.keys(fields).every((name) => fieldNames.has(name));
@@ -110,18 +157,18 @@ function conditionsIn(saved: unknown): Condition[] | undefined {
 }
 
 /** A filter in an address: a JSON list. */
-export function conditionAddress({ type, key, operator, values }: Condition): string {
-  return JSON.stringify([type, key, operator, ...values]);
+export function conditionAddress({ type, key, operator, values, join }: Condition): string {
+  return JSON.stringify([join ? `${join} ${type}` : type, key, operator, ...values]);
 }
 
 /** Texts that are no filter are left out. */
 export function readAddressConditions(texts: readonly string[]): Condition[] {
   return texts.slice(0, conditionsMax).flatMap((text) => {
     try {
-      const [type, key, operator, ...value] = JSON.parse(text) as string[];
-      return owners.test(type ?? "")
-        ? (readConditions([{ ...toType(type!), key, operator, value }]) ?? [])
-        : [];
+      const [owner = "", key, operator, ...value] = JSON.parse(text) as string[];
+      const [, join, type = ""] = /^(?:(or|else) )?(.*)$/.exec(owner) ?? [];
+      const found = owners.test(type) ? readConditions([{ ...toType(type), key, operator, value }]) : [];
+      return (found ?? []).map((condition) => (join ? { ...condition, join: join as "or" } : condition));
     } catch {
       return [];
     }

@@ -33,19 +33,20 @@ function listFormulas({ formula, formulas, formulaNodes }: Fields): string[] {
 }
 
 /** Filters of any form that the API takes; "" for none. */
-function filtersText(filters: unknown, word = "and"): string {
+export function filtersText(filters: unknown, word = "and"): string {
   const texts = toList(filters ?? [])
     .concat(Array.isArray(filters) ? [] : [filters])
-    .map(oneText)
+    .map((filter) => oneText(filter, word))
     .filter((text) => text !== "");
   return texts.join(`, ${word} `);
 }
 
-function oneText(filter: unknown): string {
+function oneText(filter: unknown, outer: string): string {
   const { type, key, values, operator = "exact", value, group_type_index } = toFields(filter);
   if (Array.isArray(values) && key === undefined) {
-    const text = filtersText(values, type === "OR" ? "or" : "and");
-    return type === "OR" && values.length > 1 ? `(${text})` : text;
+    const word = type === "OR" ? "or" : "and";
+    const text = filtersText(values, word);
+    return word !== outer && values.length > 1 ? `(${text})` : text;
   }
   if (key === undefined) return "";
   if (type === "hogql") return toPlainText(key);

@@ -94,6 +94,7 @@ test("filters mean the same in each of PostHog's forms", () => {
     [one],
     [{ ...one, value: ["free"], operator: "exact", type: "event" }],
     { type: "AND", values: [{ type: "AND", values: [one] }] },
+    { type: "OR", values: [one] },
   ];
   for (const properties of forms)
     expect(toFormQuery({ ...trend, properties })).toMatchObject({ conditions: [condition], to: "-1d" });
@@ -242,7 +243,7 @@ test("a query that says more than the form shows is no question", () => {
     { properties: [{ key: "plan", value: [1, 2], operator: "between" }] },
     { properties: [{ key: "id", value: 1, type: "cohort" }] },
     { properties: [{ key: "plan", value: "free", label: "Plan" }] },
-    { properties: { type: "OR", values: [{ key: "plan", value: "free" }] } },
+    { properties: { type: "OR", values: [] } },
     { series: [{ event: "paid", properties: [{ key: "plan", value: [1, 2], operator: "between" }] }] },
     { properties: [{ key: "size", value: "9", type: "group" }] },
     { trendsFilter: { formulas: ["A", "A * 2"] } },

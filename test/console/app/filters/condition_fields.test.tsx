@@ -17,10 +17,10 @@ const groupTypes = [{ group_type: "company", group_type_index: 1 }];
 
 let now: readonly Condition[] = [];
 
-function Form({ first, owner }: { first: readonly Condition[]; owner?: string }) {
+function Form({ first, ...more }: { first: readonly Condition[]; owner?: string; mayJoin?: boolean }) {
   const [conditions, setConditions] = useState(first);
   now = conditions;
-  const filters = { conditions, set: setConditions, ...(owner !== undefined && { owner }) };
+  const filters = { conditions, set: setConditions, ...more };
   return (
     <WithNames>
       <ConditionFields {...filters} />
@@ -86,6 +86,21 @@ test("an operator without a value has no field for one, and one that takes a sin
   await page.fill("Must", "is_set");
   expect(now).toEqual([{ ...plan, operator: "is_set", values: [] }]);
   expect(() => page.valueOf("Value")).toThrow();
+});
+
+test("filters are joined by or where a form may, and read in words", async () => {
+  const two = [plan, { ...plan, key: "seats", operator: "gt", values: ["9"] }];
+  const plain = await drawPage(<Form first={two} owner="person" />);
+  expect(() => plain.valueOf("And, or of filter 2")).toThrow();
+  await closePage();
+  const page = await drawPage(<Form first={two} owner="person" mayJoin />);
+  await page.fill("And, or of filter 2", "or");
+  expect(now[1]!.join).toBe("or");
+  expect(page.text()).toContain(
+    "Read as: (the person’s plan is pro, or the person’s seats is greater than 9).",
+  );
+  await page.fill("And, or of filter 2", "");
+  expect(page.text()).not.toContain("Read as");
 });
 
 test("there are ten filters at most, and twenty values of one", async () => {

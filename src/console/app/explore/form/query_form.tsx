@@ -39,6 +39,7 @@ export function QueryForm({ next, edit, submit, isEdited }: FormProps) {
   const filters = {
     conditions: next.conditions,
     set: (conditions: InsightQuery["conditions"]) => set({ conditions }),
+    mayJoin: true,
   };
   return (
     <WithNames>
