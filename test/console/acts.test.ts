@@ -64,12 +64,11 @@ inBrowser(
     const page = await opened("exports");
     await page.getByLabel("Name of the export").fill("To the sink");
     await page.getByLabel("Destination", { exact: true }).selectOption("HTTP");
-    const settings = page.getByLabel("Settings of the destination, as JSON");
-    expect(JSON.parse(await settings.inputValue())).toEqual({ url: "", token: "" });
-    await settings.fill("{ url: 1 }");
+    await page.getByLabel("Project API key there").fill("phc_sink");
+    await page.getByLabel("URL").fill("nowhere");
     await page.getByRole("button", { name: "Create" }).click();
-    await page.getByText("The settings are not valid JSON.").waitFor();
-    await settings.fill(JSON.stringify({ url: `${sink.url}/batch/`, token: "phc_sink" }));
+    await page.getByText("Configuration has invalid value for field 'url'").waitFor();
+    await page.getByLabel("URL").fill(`${sink.url}/batch/`);
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByRole("heading", { name: "To the sink" }).waitFor();
     const [made] = await resultsOf("batch_exports/");

@@ -4,11 +4,12 @@ import type { Route } from "../session/route.ts";
 import { useAllowed, useOpen } from "../session/session.ts";
 import { useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
-import { ChoiceField, Field, FormCard } from "../ui/forms.tsx";
+import { FormCard } from "../ui/forms.tsx";
 import { useFields } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
 import { PageLink, Status } from "../ui/parts.tsx";
 import { type ExportRow, OneExport, type RunRow } from "./one_export.tsx";
+import { destinations, SettingFields, type Settings, toDestination } from "./settings.tsx";
 
 export function Exports({ route }: { route: Route }) {
   const [id] = route.more;
@@ -46,45 +47,9 @@ function renderRun(run: RunRow | undefined) {
   );
 }
 
-const destinations = ["S3", "AzureBlob", "Postgres", "HTTP", "File"].map((name) => [name, name] as const);
+const types = Object.keys(destinations).map((name) => [name, name] as const);
 const intervals = ["hour", "day", "week", "every 5 minutes"].map((name) => [name, name] as const);
 const models = ["events", "persons"].map((name) => [name, name] as const);
-/** The settings of a new export, by destination. */
-const examples: Readonly<Record<string, object>> = {
-  S3: {
-    bucket_name: "",
-    region: "us-east-1",
-    prefix: "",
-    aws_access_key_id: "",
-    aws_secret_access_key: "",
-    file_format: "Parquet",
-  },
-  AzureBlob: { account_name: "", account_key: "", container_name: "", prefix: "", file_format: "Parquet" },
-  Postgres: {
-    host: "",
-    port: 5432,
-    user: "",
-    password: "",
-    database: "",
-    schema: "public",
-    table_name: "events",
-  },
-  HTTP: { url: "", token: "" },
-  File: { path: "", prefix: "", file_format: "Parquet" },
-};
-
-function writeExample(type: string): string {
-  return JSON.stringify(examples[type] ?? {}, null, 2);
-}
-
-/** @throws an Error with the problem of the text. */
-function settingsIn(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new Error("The settings are not valid JSON. Put names and texts in double quotes.");
-  }
-}
 
 function NewExport() {
   const open = useOpen("exports");
@@ -93,28 +58,27 @@ function NewExport() {
     model: "events",
     interval: "hour",
     type: "S3",
-    config: writeExample("S3"),
+    settings: {} as Settings,
   });
-  const { type, config, ...more } = fields;
-  // Edited settings stay.
-  const choose = (chosen: string) =>
-    change({ type: chosen, config: config === writeExample(type) ? writeExample(chosen) : config });
-  const body = () => ({ ...more, destination: { type, config: settingsIn(config) } });
+  const { type, settings, ...more } = fields;
+  const body = () => ({ ...more, destination: toDestination(type, settings) });
   return (
     <FormCard title="New export" send={(send) => send("POST", "batch_exports/", body, "Created.", open)}>
       {text("name", "Name of the export", { required: true })}
       {choice("model", "What to export", models)}
-      <ChoiceField label="Destination" value={type} set={choose} options={destinations} />
+      {choice("type", "Destination", types)}
       {choice("interval", "Every", intervals)}
-      <Field label="Settings of the destination, as JSON">
-        {(id) => (
-          <textarea
-            id={id}
-            value={config}
-            onInput={(event) => change({ config: event.currentTarget.value })}
+      <fieldset class="whole plain">
+        <legend>Settings of the destination</legend>
+        <div class="form">
+          <SettingFields
+            key={type}
+            type={type}
+            settings={settings}
+            set={(next) => change({ settings: next })}
           />
-        )}
-      </Field>
+        </div>
+      </fieldset>
     </FormCard>
   );
 }
