@@ -1,14 +1,11 @@
 // The pages of the console in menu order, and the scope that each needs.
 
 import { type ComponentType } from "preact";
-import { PersonsBehind } from "./actors/behind.tsx";
 import { Dashboards } from "./dashboards/dashboards.tsx";
 import { Explore } from "./explore/explore.tsx";
 import { Insights } from "./insights/insights.tsx";
 import { Live } from "./live/live.tsx";
 import { Overview } from "./overview/overview.tsx";
-import { Groups } from "./persons/groups.tsx";
-import { Persons } from "./persons/persons.tsx";
 import type { Route } from "./session/route.ts";
 import { allows, type Session } from "./session/session.ts";
 import { useLoaded } from "./session/use_loaded.ts";
@@ -76,10 +73,12 @@ const groups: Readonly<Record<string, readonly PageEntry[]>> = {
   Analyze: [
     { name: "explore", title: "Explore", scope: "query:read", page: Explore },
     {
+      ...lazy(
+        "Persons behind a number",
+        "query:read",
+        async () => (await import("./actors/behind.tsx")).PersonsBehind,
+      ),
       name: "behind",
-      title: "Persons behind a number",
-      scope: "query:read",
-      page: PersonsBehind,
       isForMembers: true,
     },
     lazy("SQL", "query:read", async () => (await import("./sql/sql_page.tsx")).Sql),
@@ -87,8 +86,8 @@ const groups: Readonly<Record<string, readonly PageEntry[]>> = {
     { name: "dashboards", title: "Dashboards", scope: "dashboard:read", page: Dashboards, ids: 1 },
   ],
   People: [
-    { name: "persons", title: "Persons", scope: "person:read", page: Persons, ids: 1 },
-    { name: "groups", title: "Groups", scope: "group:read", page: Groups, ids: 2 },
+    lazy("Persons", "person:read", async () => (await import("./persons/persons.tsx")).Persons, 1),
+    lazy("Groups", "group:read", async () => (await import("./persons/groups.tsx")).Groups, 2),
     lazy(
       "Recordings",
       "session_recording:read",
