@@ -30,14 +30,13 @@ import {
   filterMainIds,
   listMainIds,
   type PersonFilter,
-  type PersonOrder,
   personOrders,
 } from "./reading/list_store.ts";
 import { findMainId, findMainIds } from "./reading/main_id_store.ts";
 import { personBlocks } from "./reading/store.ts";
 import { splitPerson } from "./split/store.ts";
 
-/** Filters of a request for persons. All must match a person's current state. */
+/** Filters of a request for persons, all of which must match their current state, and their order. */
 const personParameters = {
   distinct_id: parameter.textParameter("Only the person of this distinct id."),
   email: parameter.textParameter("Only persons whose property `email` is exactly this."),
@@ -48,16 +47,14 @@ const personParameters = {
   search: parameter.searchParameter(
     "Only persons with a distinct id, an e-mail address or a name that contains this text, and the one whose id it is.",
   ),
+  ordering: parameter.choiceParameter(
+    "The sort order, with a minus before it for the newest first; by default by main distinct ids, the cheapest.",
+    personOrders,
+  ),
   cohort: parameter.refusedParameter("There are no cohorts here: filter by properties instead."),
 };
 
-const ordering = parameter.choiceParameter(
-  "The sort order, with a minus before it for the newest first; by default by main distinct ids, the cheapest.",
-  personOrders,
-);
-
-type PersonQuery = { ordering: PersonOrder | undefined } & parameter.QueryValues<typeof personParameters> &
-  Page;
+type PersonQuery = parameter.QueryValues<typeof personParameters> & Page;
 
 export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
   const counted = { ...parts, counts: new CountCache(parts.clock) };
@@ -79,7 +76,6 @@ function readingOperations(parts: CountedParts) {
       description: csvDescription,
       query: {
         ...personParameters,
-        ordering,
         format: formatParameter,
         ...parameter.pageParameters("Persons"),
       },

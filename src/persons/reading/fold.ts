@@ -12,7 +12,7 @@ export interface Person {
   properties: string;
   /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
   created_at: string;
-  /** The same, of the last event under any of its ids. */
+  /** The time of the last event under any of its ids, in the same form. */
   last_seen_at: string;
   is_identified: boolean;
 }

@@ -23,6 +23,8 @@ function selectRows(columns: string, table: string, groupBy: string): string {
     AND distinct_id IN ${selectIds(mainsParam)} GROUP BY ${groupBy}`;
 }
 
+const moments = "distinct_id, min(first) AS first, max(last) AS last";
+const seenRows = selectRows(moments, "seen", "distinct_id");
 const ofMains = `main_id IN ${mainsParam}`;
 
 const changes = rankedChanges(
@@ -73,7 +75,7 @@ async function readNow(reads: ProjectReads, mains: readonly string[]): Promise<M
     }>(
       `SELECT main, count() AS ids, min(first) AS first, max(last) AS last, max(main_id != '') AS merged,
          groupArraySorted(${personLimits.distinctIdsShownMax})((distinct_id != main, distinct_id)) AS shown
-       FROM (${withMains(selectRows("distinct_id, min(first) AS first, max(last) AS last", "seen", "distinct_id"), ofMains)})
+       FROM (${withMains(seenRows, ofMains)})
        GROUP BY main`,
       { mains },
       orderedOptions,

@@ -142,6 +142,7 @@ async function foldPersons(
     const rows = rowsBy.get(main) ?? [];
     const ids = rows.filter(({ kind }) => kind === idKind);
     if (ids.length === 0) continue;
+    const lasts = ids.map(({ value }) => value);
     const changes = rows.filter(({ kind }) => kind !== idKind);
     folded += rows.length;
     if (folded > personLimits.changesFoldedMax) {
@@ -156,10 +157,7 @@ async function foldPersons(
       distinct_ids_count: otherIds.length + 1,
       properties: foldProperties(changes, joined),
       created_at: ids.map(({ at }) => at).toSorted()[0]!,
-      last_seen_at: ids
-        .map(({ value }) => value)
-        .toSorted()
-        .at(-1)!,
+      last_seen_at: lasts.toSorted().at(-1)!,
       is_identified: identified.has(main),
     });
   }

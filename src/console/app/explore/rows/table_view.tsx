@@ -63,7 +63,7 @@ export function TableView({ rows, columns, types, display, height }: TableViewPr
   );
 }
 
-/** Numbers of a column have as many decimals, three at most. A whole one has separators from ten thousand on, so that a year has none. */
+/** Numbers of a column have as many decimals, three at most. Whole ones below 10,000 have no separator: a year. */
 function alignedFormat(values: readonly (number | null)[]): Intl.NumberFormat {
   const decimals = values.map((value) => /\.(\d+)$/.exec(String(value ?? ""))?.[1]?.length ?? 0);
   const fraction = Math.min(
