@@ -221,7 +221,7 @@ inBrowser(
     await page.goto(`${server.url}/#/1/exports`);
     await settled(page);
     await page.getByLabel("Name of the export").fill("To nowhere");
-    await page.getByLabel("Bucket").fill("No Bucket");
+    await page.getByLabel("Bucket", { exact: true }).fill("No Bucket");
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByRole("alert").waitFor();
     await look("a refused export");

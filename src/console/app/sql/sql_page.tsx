@@ -67,12 +67,6 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
   );
   const field = useRef<HTMLTextAreaElement>(null);
   const write = (next: string) => setEdited({ of: start, text: next });
-  const insert = (name: string) => {
-    const editor = field.current!;
-    editor.setRangeText(name, editor.selectionStart, editor.selectionEnd, "end");
-    write(editor.value);
-    editor.focus();
-  };
   const run = () => (text === start ? loaded.reload() : show(text, display));
   const errorRange =
     loaded.error && !loaded.loading && text === start
@@ -106,7 +100,7 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
               isReady={text.trim() !== ""}
             />
           </div>
-          <Schema insert={insert} />
+          <Schema insert={(name) => write(writeAtCaret(field.current!, name))} />
         </div>
       </Card>
       {start !== "" && (
@@ -117,6 +111,13 @@ function Workbench({ route, insight, row }: { route: Route; insight: number; row
       )}
     </>
   );
+}
+
+/** Puts a name in the place of the selection. @returns the text. */
+function writeAtCaret(editor: HTMLTextAreaElement, name: string): string {
+  editor.setRangeText(name, editor.selectionStart, editor.selectionEnd, "end");
+  editor.focus();
+  return editor.value;
 }
 
 function renderAnswer(loaded: Loaded<RowsReply | null>, display: string, choose: (display: string) => void) {
