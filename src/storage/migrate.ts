@@ -242,8 +242,8 @@ function isStatementError(thrown: unknown): boolean {
 /** @throws UserError where the first start of an older version was cut short: its tables have other columns. */
 async function refuseHalfMade(clickhouse: ClickHouse): Promise<void> {
   const [found] = await clickhouse.query<{ older: number }>(
-    `SELECT countIf(name = 'event_rows') > countIf(name = 'deleted_persons') AS older FROM system.tables
-     WHERE database = {database:String}`,
+    `SELECT count() > 0 AND countIf(name = '$current_url') = 0 AS older FROM system.columns
+     WHERE database = {database:String} AND table IN ('event_rows', 'event_rows_local')`,
     { database: clickhouse.database },
   );
   if (found?.older === 1) throw olderStore("clickhouse", "no migration");

@@ -46,8 +46,14 @@ export type MigrationFiles = Readonly<Record<StoreName, Migration[]>>;
 /** Keyed by store, the number of the last migration. */
 export type Versions = Readonly<Record<StoreName, number>>;
 
-/** The last of the files that are gone, which commit c3da0212 had: a store that files made without it is older. */
-const lastGone = { postgres: "0022_passes.sql", clickhouse: "0016_replaced_parts.sql" };
+/**
+ * The files that are gone and that a store continues from, by the files behind it: the last one of c3da0212 (a store
+ * without it is older), and the baselines of later commits.
+ */
+const lastGone: Readonly<Record<StoreName, readonly string[]>> = {
+  postgres: ["0022_passes.sql", "0027_baseline.sql"],
+  clickhouse: ["0016_replaced_parts.sql", "0025_baseline.sql"],
+};
 
 const headers: ReadonlyMap<string | undefined, boolean> = new Map([
   ["-- Older servers: go on.", true],
@@ -129,13 +135,13 @@ export function listPending(
 ): Migration[] {
   const done = applied.toSorted((a, b) => a.version - b.version);
   const baseline = files.find(({ isBaseline }) => isBaseline)!;
-  const start = done.findIndex(({ name }) => name === baseline.name || name === lastGone[store]);
+  const start = done.findLastIndex(({ name }) => name === baseline.name || lastGone[store].includes(name));
   const newest = done.at(-1);
   if (newest && newest.version > files.at(-1)!.version && !compatible.has(newest.version))
     throw newerStore(store, newest.version);
   if (newest && start < 0) throw olderStore(store, newest.name);
-  const isByFiles = done[start]?.name === lastGone[store];
-  const later = done.slice(isByFiles ? start + 1 : start);
+  const gone = done[start]?.name === baseline.name ? undefined : done[start];
+  const later = done.slice(gone ? start + 1 : start);
   for (const { version, name, checksum } of later) {
     if (compatible.has(version)) continue;
     const file = files.find((known) => known.version === version && known.name === name);
@@ -149,7 +155,7 @@ export function listPending(
   }
   const versions = new Set(later.map(({ version }) => version));
   const pending = files.filter(({ isBaseline, version }) => {
-    const isNeeded = isByFiles ? !isBaseline : isBaseline || version > baseline.version;
+    const isNeeded = gone ? !isBaseline && version > gone.version : isBaseline || version > baseline.version;
     return isNeeded && !versions.has(version);
   });
   const [next] = pending;

@@ -36,20 +36,58 @@ const baselines = {
 };
 const countAfter = (store: "postgres" | "clickhouse", version: number) => known[store] - version;
 
+const before = { postgres: 27, clickhouse: 25 };
+
+/** As a commit recorded its new stores whose baselines had these numbers. */
+async function recordBaseline({ sql, clickhouse }: Pick<EmptyStores, "sql" | "clickhouse">): Promise<void> {
+  await sql`DELETE FROM schema_migrations`;
+  await sql`INSERT INTO schema_migrations VALUES (${before.postgres}, '0027_baseline.sql', 'any')`;
+  await clickhouse.command("TRUNCATE TABLE schema_migrations");
+  await clickhouse.command(
+    `INSERT INTO schema_migrations (version, name, checksum) VALUES (${before.clickhouse}, '0025_baseline.sql', 'any')`,
+  );
+}
+
+/** How many rows each table has, but those that say what was applied, or whose rows expire. */
+async function countRows({ sql, clickhouse }: Pick<EmptyStores, "sql" | "clickhouse">) {
+  const names = await sql<{ name: string }[]>`
+    SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`;
+  const tables = await clickhouse.query<{ name: string }>(
+    `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%ingMergeTree'
+       AND create_table_query NOT LIKE '% TTL %'`,
+  );
+  const counts = await Promise.all([
+    ...names.map(async ({ name }) => {
+      const [found] = await sql<{ n: number }[]>`SELECT count(*)::integer AS n FROM ${sql(name)}`;
+      return [`postgres ${name}`, found!.n] as const;
+    }),
+    ...tables.map(async ({ name }) => {
+      const [found] = await clickhouse.query<{ n: string }>(`SELECT count() AS n FROM ${name} FINAL`);
+      return [`clickhouse ${name}`, Number(found!.n)] as const;
+    }),
+  ]);
+  return Object.fromEntries(counts.filter(([name, n]) => n > 0 && !/migrations/.test(name)));
+}
+
 test("the baseline and the files make the same tables, views, indexes, triggers and functions", async () => {
   const dataDir = await unpackReleased("c3da0212");
   const older = await openStores({ dataDir, log, requireReachable: true });
   later(() => older.close());
+  const rows = await countRows(older);
+  expect(Object.keys(rows).length).toBeGreaterThan(20);
   const newer = await emptyStores();
-  // A start that was cut short, one of the last version without a baseline, and this one.
+  // A start that was cut short, one of a later commit, whose new stores had a baseline of their own, and this one.
   const part = { postgres: 24, clickhouse: 20 };
   expect(await migrate(older, { log, until: part })).toEqual({ postgres: 2, clickhouse: 4 });
-  const before = { postgres: 27, clickhouse: 25 };
   expect(await migrate(older, { log, until: before })).toEqual({ postgres: 3, clickhouse: 5 });
+  await recordBaseline(older);
   const rest = { postgres: countAfter("postgres", 27), clickhouse: countAfter("clickhouse", 25) };
   expect(await migrate(older, { log })).toEqual(rest);
-  const made = { postgres: rest.postgres + 1, clickhouse: rest.clickhouse + 1 };
-  expect(await migrate(newer, { log })).toEqual(made);
+  expect(await migrate(newer, { log })).toEqual({
+    postgres: 1 + countAfter("postgres", baselines.postgres.version),
+    clickhouse: 1 + countAfter("clickhouse", baselines.clickhouse.version),
+  });
+  expect(await countRows(older)).toMatchObject(rows);
   const [byFiles, byBaseline] = [await readSchema(older), await readSchema(newer)];
   expect(byBaseline).toEqual(byFiles);
   expect(Object.keys(byFiles).length).toBeGreaterThan(700);
@@ -57,10 +95,11 @@ test("the baseline and the files make the same tables, views, indexes, triggers 
     expect(await migrate(stores, { log })).toEqual({ postgres: 0, clickhouse: 0 });
 });
 
-test("a backup of the last version without a baseline is restored, and brought forward", async () => {
+test("a backup of a store that the files made is restored by the baseline, with the same tables", async () => {
   const dataDir = await unpackReleased("c3da0212");
   const older = await openStores({ dataDir, log, requireReachable: true });
-  await migrate(older, { log, until: { postgres: 27, clickhouse: 25 } });
+  await migrate(older, { log });
+  const byFiles = await readSchema(older);
   const [made] = await older.sql`SELECT count(*)::integer AS insights FROM insights`;
   await older.close();
   const [backup, restored] = [`${makeFolder()}/backup`, `${makeFolder()}/restored`];
@@ -72,18 +111,23 @@ test("a backup of the last version without a baseline is restored, and brought f
   }
   await using stores = await openStores({ dataDir: restored, log, requireReachable: true });
   expect([...(await stores.sql`SELECT count(*)::integer AS insights FROM insights`)]).toEqual([made!]);
+  expect(await readSchema(stores)).toEqual(byFiles);
   expect(await migrate(stores, { log })).toEqual({ postgres: 0, clickhouse: 0 });
 });
 
 test("a new store records the baseline, and then what comes after it", async () => {
   const stores = await emptyStores();
-  await migrate(stores, { log, until: { postgres: 27, clickhouse: 25 } });
+  const { postgres, clickhouse } = baselines;
+  const only = { postgres: postgres.version, clickhouse: clickhouse.version };
+  expect(await migrate(stores, { log, until: only })).toEqual({ postgres: 1, clickhouse: 1 });
   for (const store of ["postgres", "clickhouse"] as const) {
     const { version, name, checksum } = baselines[store];
     expect(await appliedMigrations(stores, store)).toEqual([{ version, name, checksum }]);
   }
-  const rest = { postgres: countAfter("postgres", 27), clickhouse: countAfter("clickhouse", 25) };
-  expect(await migrate(stores, { log })).toEqual(rest);
+  expect(await migrate(stores, { log })).toEqual({
+    postgres: countAfter("postgres", only.postgres),
+    clickhouse: countAfter("clickhouse", only.clickhouse),
+  });
 });
 
 /** As the versions before the baseline recorded their files. */

@@ -1,8 +1,5 @@
--- The tables and views of a new store: what files 0001 to 0025 made, one after the other, but those that 0026 drops. A store
--- that some of these files made runs the others instead. Read events through the views `events` and `stored_events`.
---
--- deleted_persons comes before event_rows, which was the first table before: a store that has the second only was begun
--- by an older version.
+-- The tables and views of a new store: what files 0001 to 0027 made, one after the other. A store that some of these files
+-- made runs the others instead. Read events through the views `events` and `stored_events`.
 
 -- Distinct ids of deleted persons, as hashes, since the ids themselves are what was deleted. Rows that arrived before
 -- deleted_at are not derived, however late they are stored or derived again.
@@ -86,6 +83,16 @@ CREATE TABLE IF NOT EXISTS event_rows
     -- the order in which events that change a person or group arrived, or their lines in an import: of two changes of one
     -- moment the one with the higher rank counts; changes without one come before them, in the order of their uuids
     rank UInt64 DEFAULT 0 CODEC(Delta, ZSTD(1)),
+    -- what is asked most of properties: the server writes it with the row; values that only the engine reads as it does
+    -- (lists, fractions) get it from the text, by propertyText() of src/storage/events/property_filter.ts
+    `$current_url` Nullable(String) DEFAULT if(isNull(JSONExtract(properties, '$current_url', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$current_url', 'Nullable(String)')), JSONExtract(properties, '$current_url', 'Nullable(String)')) CODEC(ZSTD(1)),
+    `$session_id` Nullable(String) DEFAULT if(isNull(JSONExtract(properties, '$session_id', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$session_id', 'Nullable(String)')), JSONExtract(properties, '$session_id', 'Nullable(String)')) CODEC(ZSTD(1)),
+    `$pathname` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$pathname', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$pathname', 'Nullable(String)')), JSONExtract(properties, '$pathname', 'Nullable(String)')) CODEC(ZSTD(1)),
+    `$referring_domain` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$referring_domain', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$referring_domain', 'Nullable(String)')), JSONExtract(properties, '$referring_domain', 'Nullable(String)')) CODEC(ZSTD(1)),
+    `$browser` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$browser', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$browser', 'Nullable(String)')), JSONExtract(properties, '$browser', 'Nullable(String)')) CODEC(ZSTD(1)),
+    `$os` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$os', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$os', 'Nullable(String)')), JSONExtract(properties, '$os', 'Nullable(String)')) CODEC(ZSTD(1)),
+    `$device_type` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$device_type', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$device_type', 'Nullable(String)')), JSONExtract(properties, '$device_type', 'Nullable(String)')) CODEC(ZSTD(1)),
+    `$geoip_country_code` LowCardinality(Nullable(String)) DEFAULT if(isNull(JSONExtract(properties, '$geoip_country_code', 'Nullable(String)')), if(JSONType(properties) = 'Object', NULL, JSONExtract(replaceRegexpAll(properties, '([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})', '\\1"\\2"'), '$geoip_country_code', 'Nullable(String)')), JSONExtract(properties, '$geoip_country_code', 'Nullable(String)')) CODEC(ZSTD(1)),
     INDEX batch_range _batch TYPE minmax GRANULARITY 1,
     INDEX created_at_range created_at TYPE minmax GRANULARITY 1
 )
@@ -179,8 +186,16 @@ SELECT
     created_at,
     historical_migration,
     gt AS group_types,
-    gk AS group_keys
-FROM event_rows FINAL
+    gk AS group_keys,
+    CAST(e.`$current_url`, 'Nullable(String)') AS `$current_url`,
+    CAST(e.`$session_id`, 'Nullable(String)') AS `$session_id`,
+    CAST(e.`$pathname`, 'Nullable(String)') AS `$pathname`,
+    CAST(e.`$referring_domain`, 'Nullable(String)') AS `$referring_domain`,
+    CAST(e.`$browser`, 'Nullable(String)') AS `$browser`,
+    CAST(e.`$os`, 'Nullable(String)') AS `$os`,
+    CAST(e.`$device_type`, 'Nullable(String)') AS `$device_type`,
+    CAST(e.`$geoip_country_code`, 'Nullable(String)') AS `$geoip_country_code`
+FROM event_rows AS e FINAL
 -- Duplicates have the same day, so each partition can be made final by itself.
 SETTINGS do_not_merge_across_partitions_select_final = 1;
 
@@ -375,7 +390,15 @@ SELECT
     if(m.main_id = '', own_person_id, m.merged_person_id) AS person_id,
     e.historical_migration AS historical_migration,
     e.gt AS group_types,
-    e.gk AS group_keys
+    e.gk AS group_keys,
+    CAST(e.`$current_url`, 'Nullable(String)') AS `$current_url`,
+    CAST(e.`$session_id`, 'Nullable(String)') AS `$session_id`,
+    CAST(e.`$pathname`, 'Nullable(String)') AS `$pathname`,
+    CAST(e.`$referring_domain`, 'Nullable(String)') AS `$referring_domain`,
+    CAST(e.`$browser`, 'Nullable(String)') AS `$browser`,
+    CAST(e.`$os`, 'Nullable(String)') AS `$os`,
+    CAST(e.`$device_type`, 'Nullable(String)') AS `$device_type`,
+    CAST(e.`$geoip_country_code`, 'Nullable(String)') AS `$geoip_country_code`
 FROM event_rows AS e FINAL
 LEFT ANY JOIN
 (

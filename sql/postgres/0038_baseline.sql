@@ -1,4 +1,4 @@
--- The tables of a new store: what files 0001 to 0027 made, one after the other. A store that some of these files made runs
+-- The tables of a new store: what files 0001 to 0038 made, one after the other. A store that some of these files made runs
 -- the others instead. The order of columns is theirs, which backups have, and so are the names of indexes and sequences.
 
 -- Accounts. Organizations own projects, users are members of organizations, and personal API keys act for users.
@@ -73,7 +73,9 @@ CREATE TABLE users
     created_at timestamptz NOT NULL DEFAULT now(),
     -- argon2id, as the runtime writes it; null: who signs in brings a key
     password_hash text CHECK (password_hash LIKE '$argon2id$%'),
-    last_login timestamptz
+    last_login timestamptz,
+    -- whether clients should not tell who the user is
+    anonymize_data boolean NOT NULL DEFAULT false
 );
 
 CREATE UNIQUE INDEX users_email ON users (lower(email));
@@ -84,8 +86,8 @@ CREATE TABLE organization_memberships
 (
     organization_id uuid NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
     user_id integer NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-    -- 1 member, 8 admin, 15 owner
-    level smallint NOT NULL DEFAULT 1 CHECK (level IN (1, 8, 15)),
+    -- 0 reader, 1 member, 8 admin, 15 owner
+    level smallint NOT NULL DEFAULT 1 CHECK (level IN (0, 1, 8, 15)),
     joined_at timestamptz NOT NULL DEFAULT now(),
     -- null: never
     level_changed_at timestamptz,
@@ -111,7 +113,9 @@ CREATE TABLE personal_api_keys
     last_used_at timestamptz,
     last_rolled_at timestamptz,
     -- the key without limits that made this one, or removed its limits; null: a person or the operator did
-    issuer_id text
+    issuer_id text,
+    -- what the key is for
+    description text CHECK (char_length(description) <= 1000)
 );
 
 CREATE INDEX personal_api_keys_of_user ON personal_api_keys (user_id, created_at);
@@ -289,7 +293,7 @@ CREATE TABLE organization_invites
     organization_id uuid NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
     target_email text NOT NULL CHECK (target_email ~ '^[^\s@]+@[^\s@]+$' AND char_length(target_email) <= 254),
     first_name text NOT NULL DEFAULT '' CHECK (char_length(first_name) <= 30),
-    level smallint NOT NULL CHECK (level IN (1, 8, 15)),
+    level smallint NOT NULL CHECK (level IN (0, 1, 8, 15)),
     -- an invitation is valid while this user may make it
     created_by_id integer NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     secure_value text NOT NULL UNIQUE CHECK (secure_value ~ '^sha256\$[0-9a-f]{64}$'),
@@ -402,6 +406,10 @@ CREATE TABLE group_types
     name text COLLATE "C" NOT NULL,
     place smallint NOT NULL CHECK (place BETWEEN 0 AND 4),
     version bigint NOT NULL,
+    -- what people call one and several of them, and what a list of them shows
+    name_singular text,
+    name_plural text,
+    default_columns text[],
     PRIMARY KEY (project_id, name),
     UNIQUE (project_id, place)
 );
@@ -489,11 +497,79 @@ CREATE TABLE dashboards
     deleted boolean NOT NULL DEFAULT false,
     created_by integer REFERENCES users (id) ON DELETE SET NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
-    updated_at timestamptz NOT NULL DEFAULT now()
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    creation_mode text NOT NULL DEFAULT 'default' CHECK (creation_mode IN ('default', 'duplicate')),
+    last_accessed_at timestamptz
 );
 
 CREATE INDEX dashboards_in_order ON dashboards (project_id, id) WHERE NOT deleted;
 CREATE INDEX dashboards_created_by ON dashboards (created_by);
+
+-- Who viewed which insight when.
+CREATE TABLE insight_views
+(
+    insight_id integer NOT NULL REFERENCES insights (id) ON DELETE CASCADE,
+    user_id integer NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    viewed_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (user_id, insight_id)
+);
+CREATE INDEX insight_views_of_insight ON insight_views (insight_id);
+
+-- Tiles that were removed from dashboards, which may come back.
+CREATE TABLE removed_dashboard_tiles
+(
+    id integer PRIMARY KEY,
+    dashboard_id integer NOT NULL REFERENCES dashboards (id) ON DELETE CASCADE,
+    -- the row of dashboard_tiles
+    tile jsonb NOT NULL,
+    removed_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX removed_dashboard_tiles_of_dashboard ON removed_dashboard_tiles (dashboard_id, removed_at);
+
+-- Notes on a moment of charts. One of the organization's is shown in all of its projects.
+CREATE TABLE annotations
+(
+    id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    project_id integer NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    content text CHECK (char_length(content) <= 400),
+    date_marker timestamptz,
+    creation_type text NOT NULL CHECK (creation_type IN ('USR', 'GIT')),
+    scope text NOT NULL CHECK (scope IN ('dashboard_item', 'dashboard', 'project', 'organization')),
+    insight_id integer REFERENCES insights (id) ON DELETE SET NULL,
+    dashboard_id integer REFERENCES dashboards (id) ON DELETE SET NULL,
+    is_emoji boolean NOT NULL,
+    deleted boolean NOT NULL,
+    created_by integer REFERENCES users (id) ON DELETE SET NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX annotations_in_order ON annotations (project_id, date_marker DESC);
+CREATE INDEX annotations_of_insight ON annotations (insight_id);
+CREATE INDEX annotations_of_dashboard ON annotations (dashboard_id);
+CREATE INDEX annotations_created_by ON annotations (created_by);
+
+-- What people say about the names of events and properties. A definition's id is computed from its project and name.
+CREATE TABLE definition_notes
+(
+    project_id integer NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    id uuid NOT NULL,
+    description text,
+    tags text[] NOT NULL DEFAULT '{}',
+    verified boolean NOT NULL DEFAULT false,
+    hidden boolean NOT NULL DEFAULT false,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    updated_by integer REFERENCES users (id) ON DELETE SET NULL,
+    verified_at timestamptz,
+    verified_by integer REFERENCES users (id) ON DELETE SET NULL,
+    -- who is asked about it
+    owner integer REFERENCES users (id) ON DELETE SET NULL,
+    -- tells events of one name apart
+    primary_property text,
+    PRIMARY KEY (project_id, id)
+);
+CREATE INDEX definition_notes_updated_by ON definition_notes (updated_by);
+CREATE INDEX definition_notes_verified_by ON definition_notes (verified_by);
+CREATE INDEX definition_notes_owner ON definition_notes (owner);
 
 CREATE TABLE dashboard_tiles
 (
@@ -548,7 +624,9 @@ CREATE TABLE subscriptions
     -- consecutive scheduled deliveries that failed because of the target
     failures smallint NOT NULL DEFAULT 0,
     -- set when these were too many
-    disabled_at timestamptz
+    disabled_at timestamptz,
+    -- the insights of the dashboard that are sent; all of them where none is named
+    dashboard_export_insights integer[] NOT NULL DEFAULT '{}'
 );
 
 CREATE INDEX subscriptions_in_order ON subscriptions (project_id, id);
@@ -558,12 +636,70 @@ CREATE INDEX subscriptions_of_insight ON subscriptions (insight_id);
 CREATE INDEX subscriptions_of_dashboard ON subscriptions (dashboard_id);
 CREATE INDEX subscriptions_created_by ON subscriptions (created_by);
 
+-- Alerts on a figure of an insight, and their checks.
+CREATE TABLE alerts
+(
+    id uuid PRIMARY KEY,
+    project_id integer NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    insight_id integer NOT NULL REFERENCES insights (id) ON DELETE CASCADE,
+    name text NOT NULL,
+    -- members who are told by e-mail
+    subscribed_users integer[] NOT NULL,
+    -- where else it is told
+    target_type text CHECK (target_type IN ('slack', 'webhook')),
+    target_value text,
+    condition jsonb NOT NULL,
+    threshold jsonb NOT NULL,
+    config jsonb,
+    calculation_interval text NOT NULL CHECK (calculation_interval IN ('hourly', 'daily', 'weekly', 'monthly')),
+    skip_weekend boolean NOT NULL,
+    enabled boolean NOT NULL,
+    -- set = snoozed; cleared by the first check after it
+    snoozed_until timestamptz,
+    -- whether the last judged figure was beyond the threshold: what is told are changes of this
+    firing boolean NOT NULL DEFAULT false,
+    -- consecutive checks without a figure
+    failures smallint NOT NULL DEFAULT 0,
+    -- the figure of the last check that had one
+    last_value double precision,
+    -- its rights are those of this user, and end with them
+    created_by integer REFERENCES users (id) ON DELETE SET NULL,
+    created_at timestamptz NOT NULL,
+    last_checked_at timestamptz,
+    last_notified_at timestamptz,
+    -- null = now
+    next_check_at timestamptz,
+    -- the claim that checks it, and until when no other process may
+    claim uuid,
+    claimed_until timestamptz,
+    CHECK ((target_type IS NULL) = (target_value IS NULL))
+);
+CREATE INDEX alerts_in_order ON alerts (project_id, created_at);
+CREATE INDEX alerts_due ON alerts (next_check_at) WHERE enabled;
+CREATE INDEX alerts_of_insight ON alerts (insight_id);
+CREATE INDEX alerts_created_by ON alerts (created_by);
+
+CREATE TABLE alert_checks
+(
+    id uuid PRIMARY KEY,
+    alert_id uuid NOT NULL REFERENCES alerts (id) ON DELETE CASCADE,
+    created_at timestamptz NOT NULL,
+    -- what was judged: the figure, or its change
+    calculated_value double precision,
+    value double precision,
+    previous_value double precision,
+    state text NOT NULL CHECK (state IN ('Firing', 'Not firing', 'Errored', 'Snoozed')),
+    error text
+);
+CREATE INDEX alert_checks_in_order ON alert_checks (alert_id, id);
+
+-- What a subscription or the check of an alert sends.
 CREATE TABLE subscription_deliveries
 (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     -- by which a receiver recognizes a repeated delivery
     uuid uuid NOT NULL UNIQUE,
-    subscription_id integer NOT NULL REFERENCES subscriptions (id) ON DELETE CASCADE,
+    subscription_id integer REFERENCES subscriptions (id) ON DELETE CASCADE,
     due_at timestamptz NOT NULL,
     -- requested by a user, outside the schedule
     test boolean NOT NULL DEFAULT false,
@@ -581,12 +717,18 @@ CREATE TABLE subscription_deliveries
     error text,
     created_at timestamptz NOT NULL,
     delivered_at timestamptz,
-    CHECK ((next_attempt_at IS NULL) = (status IN ('delivered', 'failed')))
+    alert_check_id uuid REFERENCES alert_checks (id) ON DELETE CASCADE,
+    -- the alert's, at its check
+    target_type text,
+    target_value text,
+    CHECK ((next_attempt_at IS NULL) = (status IN ('delivered', 'failed'))),
+    CHECK ((subscription_id IS NULL) = (alert_check_id IS NOT NULL))
 );
 
 CREATE UNIQUE INDEX subscription_deliveries_of_date ON subscription_deliveries (subscription_id, due_at) WHERE NOT test;
 CREATE INDEX subscription_deliveries_in_order ON subscription_deliveries (subscription_id, id);
 CREATE INDEX subscription_deliveries_open ON subscription_deliveries (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX subscription_deliveries_of_check ON subscription_deliveries (alert_check_id);
 
 -- Batch exports: what is exported, where to, and how often; backfills of a range; one run for each interval; log
 -- lines of runs.
@@ -872,17 +1014,6 @@ CREATE INDEX session_recording_deletions_left ON session_recording_deletions (de
 CREATE INDEX session_recording_deletions_in_order ON session_recording_deletions (deleted_at);
 CREATE INDEX session_recording_deletions_of_user ON session_recording_deletions (deleted_by);
 
--- Read by servers from before c3da0212 only. 0029 drops it; backups of 0027 have it.
-CREATE TABLE session_recording_sharing
-(
-    project_id integer NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-    session_id text NOT NULL CHECK (char_length(session_id) <= 200),
-    enabled boolean NOT NULL DEFAULT false,
-    access_token text NOT NULL UNIQUE,
-    created_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (project_id, session_id)
-);
-
 -- Links that show a recording, an insight or a dashboard to whoever has their token: one table for all kinds.
 
 CREATE TABLE sharing_configurations
@@ -900,8 +1031,39 @@ CREATE TABLE sharing_configurations
     -- of links from before tokens were sealed, until they are shown again
     token_plain text,
     created_at timestamptz NOT NULL DEFAULT now(),
+    -- properties that SQL's results show, which were confirmed by name
+    shown_properties text[] NOT NULL DEFAULT '{}',
+    password_required boolean NOT NULL DEFAULT false,
+    expires_at timestamptz,
     UNIQUE (project_id, kind, target)
 );
+
+-- Links that ask for a password or end have "guarded " before their token's hash, whoever writes it: servers of c3da0212
+-- know neither.
+CREATE FUNCTION guard_link() RETURNS trigger LANGUAGE plpgsql AS
+$$
+BEGIN
+    NEW.token_hash := CASE WHEN NEW.password_required OR NEW.expires_at IS NOT NULL THEN 'guarded ' ELSE '' END
+        || replace(NEW.token_hash, 'guarded ', '');
+    RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER sharing_configurations_guard
+    BEFORE INSERT OR UPDATE ON sharing_configurations
+    FOR EACH ROW EXECUTE FUNCTION guard_link();
+
+CREATE TABLE share_passwords
+(
+    id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    sharing_id integer NOT NULL REFERENCES sharing_configurations (id) ON DELETE CASCADE,
+    -- argon2id
+    password_hash text NOT NULL,
+    note text NOT NULL DEFAULT '' CHECK (char_length(note) <= 100),
+    created_by integer REFERENCES users (id) ON DELETE SET NULL,
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX share_passwords_of_link ON share_passwords (sharing_id);
 
 -- The last results of insights and dashboards that have a link.
 CREATE TABLE shared_results
@@ -911,5 +1073,9 @@ CREATE TABLE shared_results
     result text,
     computed_at timestamptz,
     -- until when one process computes them
-    claimed_until timestamptz
+    claimed_until timestamptz,
+    -- insights that the results leave out, with the reasons, as the model NotShown has them
+    not_shown jsonb NOT NULL DEFAULT '[]',
+    -- computed_at where this version stored them: an older server leaves it, and writes reasons that are for members only
+    marked_at timestamptz
 );
