@@ -41,7 +41,7 @@ async function linesBy(math: object, display?: string): Promise<[string, number]
 
 const price = { math_property: "price" };
 
-// PostHog's insights/trends/breakdown_values.py: values are kept and ordered by the series' own aggregate.
+// PostHog's trends_query_builder.py: values are kept and ordered by the sum of their own line, the largest first.
 test.each([
   [
     { math: "sum", ...price },
@@ -74,8 +74,8 @@ test.each([
   [
     { math: "min", ...price },
     [
+      ["large", 1000],
       ["middle", 30],
-      ["small", 1],
     ],
   ],
   [
@@ -102,6 +102,128 @@ test.each([
 ])("the values that %p keeps rank by it", async (math, expected) => {
   expect(await linesBy(math)).toEqual(expected as [string, number][]);
   expect(await linesBy(math, "ActionsPie")).toEqual(expected as [string, number][]);
+});
+
+type Ranked = [day: number, user: string, p: string | null, number?: number];
+
+/** Sends events, each with its day of March 2024. */
+async function sendRanked(event: string, rows: readonly Ranked[]) {
+  const batch = rows.map(([day, distinct_id, p, number], i) => ({
+    event,
+    distinct_id,
+    timestamp: new Date(Date.UTC(2024, 2, day, 10, 0, i)).toISOString(),
+    properties: { ...(p !== null && { p, side: "left" }), ...(number !== undefined && { number }) },
+  }));
+  await post({ url: app.url }, "/batch/", { api_key: projectKey, batch, historical_migration: true });
+  await rested({ url: app.url });
+}
+
+const otherLine = "$$_posthog_breakdown_other_$$";
+const noneLine = "$$_posthog_breakdown_null_$$";
+
+/** The lines of a week with a limit of one value: value and number. */
+async function firstOfWeek(
+  node: object,
+  display?: string,
+  breakdown: object = { breakdown: "p" },
+): Promise<[unknown, number][]> {
+  const query = {
+    kind: "TrendsQuery",
+    series: [node],
+    dateRange: { date_from: "2024-03-11", date_to: "2024-03-17" },
+    breakdownFilter: { ...breakdown, breakdown_limit: 1 },
+    ...(display && { trendsFilter: { display } }),
+  };
+  const { status, text, body } = await ask(app, "POST", "/api/projects/1/query/", { query });
+  expect([status, status === 200 ? "" : text]).toEqual([200, ""]);
+  const lines = body["results"] as { breakdown_value: string; count: number; aggregated_value?: number }[];
+  return lines.map((line) => [line.breakdown_value, line.aggregated_value ?? line.count]);
+}
+
+// trends_query_builder.py: `_outer_select_query` ranks by a line's sum, `_total_value_by_breakdown_query` by its number.
+test("values rank by what their line adds up to, never by their events", async () => {
+  await sendRanked("ranked", [
+    ...Array<Ranked>(10).fill([11, "a", "many events", 1]),
+    [11, "b", "many users", 2],
+    [11, "c", "many users"],
+    [11, "d", "many users"],
+    [12, "e", "many days", 15],
+    [13, "e", "many days", 15],
+    [14, "e", "many days", 15],
+    [15, "e", "many days", 15],
+    [16, "f", "one number", 40],
+  ]);
+  const ranked = { event: "ranked" };
+  const number = { math_property: "number" };
+  for (const [math, display, expected] of [
+    [{}, undefined, ["many events", 10]],
+    [{ math: "dau" }, undefined, ["many days", 4]],
+    [{ math: "dau" }, "ActionsPie", ["many users", 3]],
+    [{ math: "weekly_active" }, undefined, ["many users", 21]],
+    [{ math: "first_time_for_user" }, undefined, ["many users", 3]],
+    [{ math: "dau" }, "ActionsLineGraphCumulative", ["many users", 3]],
+    [{ math: "avg_count_per_actor" }, undefined, ["many events", 10]],
+    [{ math: "avg", ...number }, undefined, ["many days", 60]],
+    [{ math: "avg", ...number }, "ActionsPie", ["one number", 40]],
+    [{ math: "min", ...number }, "ActionsPie", ["one number", 40]],
+    [{ math: "hogql", math_hogql: "max(toFloat(properties.number))" }, undefined, ["many days", 60]],
+    [{ math: "hogql", math_hogql: "max(toFloat(properties.number))" }, "ActionsPie", ["one number", 40]],
+  ] as const) {
+    const [first, other] = await firstOfWeek({ ...ranked, ...math }, display);
+    expect([math, display, first, other?.[0]]).toEqual([math, display, [...expected], otherLine]);
+  }
+  const source = {
+    kind: "TrendsQuery",
+    series: [{ ...ranked, math: "dau" }],
+    dateRange: { date_from: "2024-03-11", date_to: "2024-03-17" },
+    breakdownFilter: { breakdown: "p", breakdown_limit: 1 },
+    trendsFilter: { display: "ActionsPie" },
+  };
+  const figure = { kind: "InsightActorsQuery", source, breakdown: otherLine };
+  const query = { kind: "ActorsQuery", select: ["id"], source: figure };
+  const { body } = await ask(app, "POST", "/api/projects/1/query/", { query });
+  expect(body["results"]).toHaveLength(3);
+});
+
+// `_breakdown_query_order_by`: in a line over time none is after all values before the limit, a number ranks it by itself.
+test("none takes the place of no value over time", async () => {
+  await sendRanked("nones", [
+    ...Array<Ranked>(5).fill([11, "a", null]),
+    [11, "a", "A"],
+    [11, "a", "A"],
+    [12, "a", "A"],
+    [11, "a", "B"],
+    [11, "b", "B"],
+  ]);
+  const several = { breakdowns: [{ property: "p" }, { property: "side" }] };
+  for (const math of ["total", "hogql"]) {
+    const node = { event: "nones", math, ...(math === "hogql" && { math_hogql: "count()" }) };
+    expect(await firstOfWeek(node)).toEqual([
+      ["A", 3],
+      [otherLine, 7],
+    ]);
+    expect(await firstOfWeek(node, "ActionsPie")).toEqual([
+      [noneLine, 5],
+      [otherLine, 5],
+    ]);
+    expect(await firstOfWeek(node, undefined, several)).toEqual([
+      [["A", "left"], 3],
+      [[otherLine, otherLine], 7],
+    ]);
+    expect(await firstOfWeek(node, "ActionsPie", several)).toEqual([
+      [[noneLine, noneLine], 5],
+      [[otherLine, otherLine], 5],
+    ]);
+  }
+  const query = {
+    kind: "TrendsQuery",
+    series: [{ event: "nones" }, { event: "nones", properties: [{ key: "p", operator: "is_not_set" }] }],
+    dateRange: { date_from: "2024-03-11", date_to: "2024-03-17" },
+    breakdownFilter: { breakdown: "p", breakdown_limit: 1 },
+    trendsFilter: { formula: "A + B" },
+  };
+  const { body } = await ask(app, "POST", "/api/projects/1/query/", { query });
+  expect((body["results"] as { breakdown_value: string }[])[0]!.breakdown_value).toBe("A");
 });
 
 // PostHog/posthog#28108, and its test of a formula with a breakdown: the largest number first.

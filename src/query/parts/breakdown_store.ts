@@ -56,6 +56,12 @@ export function breakdownRows(draft: Draft, rows: string, { parts }: Breakdown) 
   return { from: `(SELECT *${keys.join("")} FROM ${rows}) AS e ${joins.join(" ")} WHERE 1`, value };
 }
 
+/** Whether a value of breakdownRows() is none; of several properties, whether any is. */
+export function isNone(value: string, { parts }: Breakdown): string {
+  if (parts.length === 1) return `${value} IS NULL`;
+  return `arrayExists(item -> item IS NULL, JSONExtract(${value}, 'Array(Nullable(String))'))`;
+}
+
 /** The name of the range that a number is in, where there are some; null for what is no number. */
 function rangeText(draft: Draft, i: number, { bins, ranges }: Breakdown["parts"][number], value: string) {
   if (bins === 0) return value;

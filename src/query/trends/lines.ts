@@ -6,7 +6,7 @@ import type { BreakdownLines } from "../parts/breakdown_store.ts";
 import type { Series } from "../parts/figure.ts";
 import { nameStarts, seriesLine } from "../parts/lines.ts";
 import { partUntil, type Period } from "../parts/periods.ts";
-import type { TrendLine } from "../result.ts";
+import { noValue, type TrendLine } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import { type CheckedTrends, isAddedUp } from "./check.ts";
 import type { Formula } from "./formula.ts";
@@ -34,15 +34,19 @@ export async function readLines(context: QueryContext, checked: CheckedTrends, p
   return found;
 }
 
-/** All values of the series, the largest number of the formula first. */
+/** All values of the series, the largest number of the formula first; over time, those without a value last. */
 function rankValues(formula: Formula, series: readonly SeriesLines[]): (string | null)[] {
   const numbers = series.map(
     ({ values, lines }) =>
       new Map(values.map((value, i) => [value, lines[i]!.aggregated_value ?? lines[i]!.count])),
   );
   const all = [...new Set(series.flatMap(({ values }) => values))];
+  const isNone = ({ breakdown_value, aggregated_value }: TrendLine) =>
+    aggregated_value === undefined && [breakdown_value].flat().includes(noValue);
+  const nones = new Set(series.flatMap(({ values, lines }) => values.filter((_, i) => isNone(lines[i]!))));
   const ranks = new Map(all.map((value) => [value, formula.of(numbers.map((own) => own.get(value) ?? 0))]));
-  return all.toSorted((a, b) => ranks.get(b)! - ranks.get(a)!);
+  const place = (value: string | null) => Number(nones.has(value));
+  return all.toSorted((a, b) => place(a) - place(b) || ranks.get(b)! - ranks.get(a)!);
 }
 
 /** @param keptValues the breakdown's values that have a line; by default those that rank first. */

@@ -10,6 +10,7 @@ import {
   breakdownLine,
   type BreakdownLines,
   breakdownRows,
+  isNone,
   needsPersons,
   readNumberRange,
 } from "../parts/breakdown_store.ts";
@@ -35,34 +36,39 @@ const countsPersons = ({ math, node }: Series): boolean =>
 /** The numbers of one series, by bucket and line. @throws Fault when the query is too heavy. */
 export async function trendRows(scope: TrendScope, breakdown: BreakdownLines | undefined) {
   const draft = new Draft(scope.context);
+  return await draft.run<TrendRow>(selectNumbers(draft, scope, breakdown));
+}
+
+/** Selects `bucket`, `line` and `value`. @param breakdown without lines: `line` is the breakdown's value. */
+function selectNumbers(draft: Draft, scope: TrendScope, breakdown: Breakdown | BreakdownLines | undefined) {
   const active = activeText(draft, scope, breakdown);
   if (active) {
     const { from, line, condition } = active;
-    return await draft.run<TrendRow>(`
-      SELECT bucket, toInt32(${line}) AS line, toFloat64(uniqExact(person_id)) AS value
-      FROM ${from}${condition} GROUP BY bucket, line`);
+    return `
+      SELECT bucket, ${line} AS line, toFloat64(uniqExact(person_id)) AS value
+      FROM ${from}${condition} GROUP BY bucket, line`;
   }
   const { from, line, condition } = rowsWithLines(draft, selectRows(draft, scope, breakdown), breakdown);
   if (scope.isCumulative) {
     const actor = actorText(draft, scope.series);
-    return await draft.run<TrendRow>(`
+    return `
       SELECT bucket, line, toFloat64(count()) AS value FROM (
-        SELECT toInt32(min(${selectBucket(draft, scope)})) AS bucket, toInt32(${line}) AS line, ${actor} AS actor
+        SELECT toInt32(min(${selectBucket(draft, scope)})) AS bucket, ${line} AS line, ${actor} AS actor
         FROM ${from}${condition} GROUP BY actor, line HAVING actor IS NOT NULL)
-      GROUP BY bucket, line`);
+      GROUP BY bucket, line`;
   }
   const [math, ofCounts] = scope.series.math.split("_count_per_");
   if (ofCounts) {
-    return await draft.run<TrendRow>(`
+    return `
       SELECT bucket, line, toFloat64(${aggregateName(math!)}(events)) AS value FROM (
-        SELECT toInt32(${selectBucket(draft, scope)}) AS bucket, toInt32(${line}) AS line, count() AS events
+        SELECT toInt32(${selectBucket(draft, scope)}) AS bucket, ${line} AS line, count() AS events
         FROM ${from}${condition} GROUP BY bucket, line, person_id)
-      GROUP BY bucket, line`);
+      GROUP BY bucket, line`;
   }
-  return await draft.run<TrendRow>(`
-    SELECT toInt32(${selectBucket(draft, scope)}) AS bucket, toInt32(${line}) AS line,
+  return `
+    SELECT toInt32(${selectBucket(draft, scope)}) AS bucket, ${line} AS line,
       toFloat64(${aggregate(draft, scope.series)}) AS value
-    FROM ${from}${condition} GROUP BY bucket, line`);
+    FROM ${from}${condition} GROUP BY bucket, line`;
 }
 
 /** The values of a breakdown that rank first, whether there are more, and the numbers of each. */
@@ -124,19 +130,18 @@ async function readOnce(scope: TrendScope, breakdown: Breakdown): Promise<Breakd
   const { from, value } = breakdownRows(draft, selectRows(draft, scope, breakdown), breakdown);
   const text = aggregate(draft, scope.series);
   const [, aggregateName, parameters = "", argument] = /^(\w+)(\([\d.]+\))?\((.*)\)$/s.exec(text)!;
-  const rank = ranksByCount(scope) ? "sum(events)" : `${aggregateName}Merge${parameters}(state)`;
   const rows = await draft.run<TrendRow & { name: string | null }>(`
     SELECT bucket, toInt32(least(place, ${limit + 1}) - 1) AS line, any(breakdown_value) AS name,
       toFloat64(${aggregateName}Merge${parameters}(state)) AS value
     FROM (
       SELECT bucket, breakdown_value, state,
-        dense_rank() OVER (ORDER BY total ${rankOrder(scope)}, breakdown_value) AS place
+        dense_rank() OVER (ORDER BY ${rankOrder(scope, breakdown, "breakdown_value", "total")}) AS place
       FROM (
-        SELECT bucket, breakdown_value, state, ${rank}
-          OVER (PARTITION BY breakdown_value) AS total
+        SELECT bucket, breakdown_value, state,
+          sum(toFloat64(finalizeAggregation(state))) OVER (PARTITION BY breakdown_value) AS total
         FROM (
           SELECT toInt32(${selectBucket(draft, scope)}) AS bucket, ${value} AS breakdown_value,
-            ${aggregateName}State${parameters}(${argument}) AS state, count() AS events
+            ${aggregateName}State${parameters}(${argument}) AS state
           FROM ${from} GROUP BY bucket, breakdown_value
         )
       )
@@ -147,26 +152,26 @@ async function readOnce(scope: TrendScope, breakdown: Breakdown): Promise<Breakd
   return { values, more: rows.some(({ line }) => line === limit), rows };
 }
 
-/** Whether values rank by their events: as at PostHog where events or persons are counted. */
-function ranksByCount({ series }: TrendScope): boolean {
-  return series.math === "total" || countsPersons(series);
+/**
+ * The order of values as at PostHog: by what the numbers of their line add up to, the largest first; over time, those
+ * without a value are after all others.
+ */
+function rankOrder({ buckets }: TrendScope, breakdown: Breakdown, value: string, total: string): string {
+  const number = buckets ? `${isNone(value, breakdown)}, ifNull(${total}, 0)` : total;
+  return `${number} DESC NULLS LAST, ${value} NULLS FIRST`;
 }
-
-/** Values rank by the series' own number, the largest first, of a minimum the smallest. */
-const rankOrder = ({ series }: TrendScope): string => (series.math === "min" ? "ASC" : "DESC");
 
 /** The values of a breakdown that rank first, and whether there are more. */
 export async function breakdownValues(scope: TrendScope, breakdown: Breakdown) {
   const { limit } = breakdown;
   const draft = new Draft(scope.context);
-  const events = selectRows(draft, withoutPersons(scope), breakdown);
-  const { from, value } = breakdownRows(draft, events, breakdown);
   draft.params["limit"] = limit + 1;
-  const rank = ranksByCount(scope) ? "count()" : aggregate(draft, scope.series);
-  const rows = await draft.run<{ value: string | null }>(`
-    SELECT ${value} AS value FROM ${from}
-    GROUP BY value ORDER BY ${rank} ${rankOrder(scope)} NULLS LAST, value LIMIT {limit:UInt32}`);
-  return { values: rows.slice(0, limit).map((row) => row.value), more: rows.length > limit };
+  // Events of all buckets add up: they are counted at once.
+  const counted = scope.series.math === "total" ? { ...scope, buckets: undefined } : scope;
+  const rows = await draft.run<{ name: string | null }>(`
+    SELECT line AS name FROM (${selectNumbers(draft, counted, breakdown)})
+    GROUP BY line ORDER BY ${rankOrder(scope, breakdown, "line", "sum(value)")} LIMIT {limit:UInt32}`);
+  return { values: rows.slice(0, limit).map(({ name }) => name), more: rows.length > limit };
 }
 
 /** Leaves out persons where only events are counted: the join would cost more than the rest. */
@@ -216,15 +221,16 @@ function selectRows(draft: Draft, { series, filters, span }: TrendScope, breakdo
 }
 
 /** The rows, the expression of a row's line, and a condition that omits rows without a line. */
-function rowsWithLines(draft: Draft, rows: string, breakdown: BreakdownLines | undefined) {
-  if (!breakdown) return { from: rows, line: "0", condition: "" };
+function rowsWithLines(draft: Draft, rows: string, breakdown: Breakdown | BreakdownLines | undefined) {
+  if (!breakdown) return { from: rows, ...selectLine(draft, "", undefined) };
   const { from, value } = breakdownRows(draft, rows, breakdown);
   return { from, ...selectLine(draft, value, breakdown) };
 }
 
-function selectLine(draft: Draft, value: string, breakdown: BreakdownLines | undefined) {
-  if (!breakdown) return { line: "0", condition: "" };
-  const line = breakdownLine(draft, value, breakdown);
+function selectLine(draft: Draft, value: string, breakdown: Breakdown | BreakdownLines | undefined) {
+  if (!breakdown) return { line: "toInt32(0)", condition: "" };
+  if (!("values" in breakdown)) return { line: value, condition: "" };
+  const line = `toInt32(${breakdownLine(draft, value, breakdown)})`;
   return { line, condition: breakdown.other ? "" : ` AND ${line} < ${breakdown.values.length}` };
 }
 
@@ -265,7 +271,7 @@ function actorText(draft: Draft, { math, node }: Pick<Series, "math" | "node">):
  * `bucket` and the number of their `events` for each interval in whose week or month they were; by hours, its last one
  * is that of the interval, else the interval's first day. Undefined for other math.
  */
-function activeText(draft: Draft, scope: TrendScope, breakdown: BreakdownLines | undefined) {
+function activeText(draft: Draft, scope: TrendScope, breakdown: Breakdown | BreakdownLines | undefined) {
   const { series, filters, span, buckets } = scope;
   const days = activeDays[series.math];
   if (days === undefined || !buckets) return undefined;
