@@ -43,6 +43,14 @@ beforeAll(async () => {
   if (installed.exitCode !== 0) console.log(`skipped: npm cannot install it\n${installed.output}`);
 });
 
+test.skipIf(missing !== "")("packed once more it is the same file", async () => {
+  const again = join(folder, "again");
+  mkdirSync(again);
+  expect(await run([...npm, "pack", "--pack-destination", again], root)).toMatchObject({ exitCode: 0 });
+  const [name = ""] = readdirSync(again);
+  expect(readFileSync(join(again, name)).equals(readFileSync(join(tarballs, name)))).toBe(true);
+});
+
 /** A command line of somebody who has Node and npm. */
 function start(line: string, more: Record<string, string> = {}) {
   const child = Bun.spawn(["sh", "-c", `exec ${line}`], {
