@@ -20,6 +20,9 @@ export const fixedValues = {
   variables: {},
   persisted_filters: null,
   persisted_variables: null,
+  breakdown_colors: null,
+  data_color_theme_id: null,
+  quick_filter_ids: null,
   last_refresh: null,
 } as const;
 type Fixed = typeof fixedValues;

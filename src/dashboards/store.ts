@@ -70,7 +70,8 @@ export async function listDashboards(
     AND (${createdBy}::integer[] IS NULL OR d.created_by = ANY(${createdBy}))`;
   const [column, isDescending] = [filter.ordering?.replace("-", ""), filter.ordering?.startsWith("-")];
   const direction = isDescending ? sql`DESC NULLS LAST` : sql`ASC NULLS FIRST`;
-  const order = column ? sql`d.${sql(column)} ${direction}, d.id` : sql`d.pinned DESC, d.name, d.id`;
+  const field = column === "name" ? sql`lower(d.name)` : sql`d.${sql(column ?? "pinned")}`;
+  const order = column ? sql`${field} ${direction}, d.id` : sql`d.pinned DESC, lower(d.name), d.id`;
   return await countedPage(sql, { columns: columns(sql), from, order, page, show: toDashboard });
 }
 

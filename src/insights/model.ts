@@ -70,6 +70,11 @@ export const insightModel = field.model("Insight", {
     Type.Boolean({ description: "Always false: nothing is computed after a reply." }),
   ),
   timezone: field.readOnly(field.nullable(field.timezone())),
+  resolved_date_range: field.readOnly(
+    field.nullable(Type.Object({ date_from: Type.Unknown(), date_to: Type.Unknown() }), {
+      description: "The range of the result.",
+    }),
+  ),
   is_cached: field.readOnly(Type.Boolean()),
   query_status: field.readOnly(
     field.nullable(
@@ -94,6 +99,7 @@ export const insightModel = field.model("Insight", {
   updated_at: field.readOnly(field.moment()),
   last_modified_at: field.readOnly(field.moment()),
   last_modified_by: field.readOnly(field.nullable(userModel)),
+  last_viewed_at: field.readOnly(field.nullable(field.moment(), { description: "By anybody." })),
 });
 
 export type Insight = Static<typeof insightModel>;

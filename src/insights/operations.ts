@@ -108,7 +108,7 @@ function viewOperations({ sql }: InsightParts) {
       answer: async ({ access, project }) => {
         const reader = { project_id: project.id, user_id: access.user.id };
         const page = { limit: 5, offset: 0 };
-        return (await store.listInsights(sql, reader, { order: "-last_viewed_at", isViewed: true }, page))
+        return (await store.listInsights(sql, reader, { order: "-my_last_viewed_at", isViewed: true }, page))
           .rows;
       },
     }),

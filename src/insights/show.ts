@@ -27,7 +27,8 @@ export function computeResult(queries: QueryEngine, project_id: number, query: u
 function toShownResult(answer: Awaited<ReturnType<QueryEngine["answer"]>>): store.ShownResult {
   const { type: result_type, table, computed_at: last_refresh, timezone, is_cached } = answer;
   const { columns = null, types = null, hasMore = null } = table ?? {};
-  const result = { result: shownResults(answer), result_type, columns, types, hasMore };
+  const resolved_date_range = { date_from: answer.date_from, date_to: answer.date_to };
+  const result = { result: shownResults(answer), result_type, columns, types, hasMore, resolved_date_range };
   return { ...result, last_refresh, timezone, is_cached, query_status: null };
 }
 

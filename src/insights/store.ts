@@ -19,7 +19,7 @@ export type ShownResult = Pick<Insight, keyof typeof notRun>;
 
 export type InsightRow = Stored<
   Omit<Insight, keyof ShownResult | keyof typeof fixedValues | "dashboards" | "dashboard_tiles">,
-  "created_at" | "updated_at" | "last_modified_at"
+  "created_at" | "updated_at" | "last_modified_at" | "last_viewed_at"
 > & { project_id: number; tiles: { id: number; dashboard_id: number }[] };
 
 export const notRun = {
@@ -30,6 +30,7 @@ export const notRun = {
   hasMore: null,
   last_refresh: null,
   timezone: null,
+  resolved_date_range: null,
   is_cached: false,
   query_status: null,
 } satisfies Partial<Insight>;
@@ -65,6 +66,7 @@ function columns(sql: Postgres) {
     i.id, i.project_id, i.short_id, i.name, i.derived_name, i.description, i.query, i.tags, i.favorited, i.saved,
     i."order", i.deleted, i.created_at, i.updated_at, i.last_modified_at,
     ${userJson(sql, "u")} AS created_by, ${userJson(sql, "m")} AS last_modified_by,
+    (SELECT max(viewed_at) FROM insight_views v WHERE v.insight_id = i.id) AS last_viewed_at,
     coalesce((
       SELECT json_agg(json_build_object('id', t.id, 'dashboard_id', t.dashboard_id) ORDER BY t.id)
       FROM dashboard_tiles t JOIN dashboards d ON d.id = t.dashboard_id AND NOT d.deleted
@@ -308,9 +310,13 @@ function insightOrder(sql: Postgres, { order, search }: InsightFilter, user_id: 
       i.id DESC`;
   if (order === undefined) return sql`i.id DESC`;
   const column = order.replace("-", "");
-  const field = column.endsWith("last_viewed_at")
-    ? sql`(SELECT viewed_at FROM insight_views v WHERE v.insight_id = i.id AND v.user_id = ${user_id})`
-    : sql(`i.${column}`);
+  const fields: Record<string, PostgresFragment> = {
+    // As PostHog's database sorts texts: capitals beside small letters.
+    name: sql`lower(i.name)`,
+    last_viewed_at: sql`last_viewed_at`,
+    my_last_viewed_at: sql`(SELECT viewed_at FROM insight_views v WHERE v.insight_id = i.id AND v.user_id = ${user_id})`,
+  };
+  const field = fields[column] ?? sql(`i.${column}`);
   return order.startsWith("-")
     ? sql`${field} DESC NULLS LAST, i.id DESC`
     : sql`${field} NULLS LAST, i.id DESC`;

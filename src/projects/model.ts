@@ -63,6 +63,18 @@ export const projectModel = field.model("Project", {
   effective_membership_level: Type.Optional(
     field.readOnly(Type.Integer({ description: `The calling user's: ${levelNames}.` })),
   ),
+  group_types: field.readOnly(
+    Type.Array(
+      field.model("ProjectGroupType", {
+        group_type: Type.String(),
+        group_type_index: Type.Integer(),
+        name_singular: field.nullable(Type.String()),
+        name_plural: field.nullable(Type.String()),
+      }),
+      { description: "As `groups_types/` lists them." },
+    ),
+  ),
+  has_group_types: field.readOnly(Type.Boolean()),
   created_at: field.readOnly(field.moment()),
   updated_at: field.readOnly(field.moment()),
 });

@@ -16,7 +16,7 @@ const projectsPerOrganizationMax = 1000;
 
 /** A project without the constant settings, with the others in their column. */
 type ProjectRow = Stored<
-  Omit<Project, keyof ReturnType<typeof shownSettings>>,
+  Omit<Project, keyof ReturnType<typeof shownSettings> | "has_group_types">,
   "created_at" | "updated_at"
 > & {
   settings: Partial<KeptSettings>;
@@ -24,7 +24,8 @@ type ProjectRow = Stored<
 
 function toProject({ settings, ...row }: ProjectRow): Project {
   const { created_at, updated_at, ...shown } = shownRow(row);
-  return { ...shown, ...shownSettings(settings), created_at, updated_at };
+  const has_group_types = row.group_types.length > 0;
+  return { ...shown, has_group_types, ...shownSettings(settings), created_at, updated_at };
 }
 
 /** The columns of a reply, for project `p`. */
@@ -32,7 +33,10 @@ function columns(sql: Postgres | PostgresTransaction) {
   return sql`
     p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token, p.timezone, p.session_recording_opt_in,
     p.cookieless_server_hash_mode, p.allowed_group_types, p.event_retention_days, p.daily_event_quota,
-    p.test_account_filters, p.settings, p.created_at, p.updated_at`;
+    p.test_account_filters, p.settings, p.created_at, p.updated_at, (
+      SELECT coalesce(json_agg(json_build_object('group_type', g.name, 'group_type_index', g.place,
+        'name_singular', g.name_singular, 'name_plural', g.name_plural) ORDER BY g.place), '[]')
+      FROM group_types g WHERE g.project_id = p.id) AS group_types`;
 }
 
 /** A page of the projects that a key reaches, oldest first, and how many there are. */

@@ -131,16 +131,20 @@ export const queryReply = field.model("QueryResponse", {
   }),
   columns: Type.Optional(Type.Array(Type.String())),
   types: Type.Optional(Type.Array(Type.Unknown(), { description: "Of SQL: pairs of name and type." })),
-  hogql: Type.Optional(Type.String({ description: "Of SQL: the query as it was sent." })),
+  hogql: Type.Optional(
+    field.nullable(Type.String(), { description: "Of SQL: the query as it was sent; else null." }),
+  ),
   query: Type.Optional(Type.String({ description: "Of SQL: the same." })),
   clickhouse: Type.Optional(
     Type.String({ description: "Of SQL, for keys with the scope `*`: the statement." }),
   ),
   timings: Type.Optional(
-    Type.Array(field.model("QueryTiming", { k: Type.String(), t: Type.Number() }), {
-      description: "Of SQL: the steps of computing the result, in seconds; `.` is all of it.",
+    field.nullable(Type.Array(field.model("QueryTiming", { k: Type.String(), t: Type.Number() })), {
+      description: "Of SQL: the steps of computing the result, in seconds, `.` is all of it; else null.",
     }),
   ),
+  explain: field.nullable(Type.Array(Type.String()), notKept),
+  metadata: field.nullable(Type.Object({}), notKept),
   hasMore: Type.Optional(Type.Boolean()),
   limit: Type.Optional(Type.Integer()),
   offset: Type.Optional(Type.Integer()),

@@ -84,6 +84,9 @@ export function resultReply(result: (QueryResult | CachedResult) & { is_cached?:
     cache_key: result.cache_key ?? null,
     ...notKept,
     error: null,
+    hasMore: false,
+    hogql: null,
+    timings: null,
     ...table,
     ...(table?.hogql !== undefined && {
       query: table.hogql,
@@ -98,6 +101,8 @@ const notKept = {
   calculation_trigger: null,
   query_status: null,
   modifiers: null,
+  explain: null,
+  metadata: null,
 };
 
 /** PostHog's modes: whether a cached result is accepted, and whether the client waits. */

@@ -65,6 +65,19 @@ const currentOrganizationModel = model("OwnCurrentOrganization", {
 const ofConsole = "It is a setting of PostHog's console, which this server does not have.";
 const absent = { description: "Always false." };
 
+/** Settings of PostHog's console as accounts have them that never set one. */
+export const unsetOfConsole = {
+  notification_settings: {},
+  toolbar_mode: "disabled",
+  events_column_config: { active: "DEFAULT" },
+  has_seen_product_intro_for: null,
+  scene_personalisation: [] as never[],
+  theme_mode: null,
+  allow_sidebar_suggestions: null,
+  shortcut_position: null,
+};
+const unset = { description: `Never set: ${ofConsole}` };
+
 export const ownUserModel = model("OwnUser", {
   ...userModel.properties,
   date_joined: moment(),
@@ -81,6 +94,15 @@ export const ownUserModel = model("OwnUser", {
   has_social_auth: Type.Boolean(absent),
   is_2fa_enabled: Type.Boolean(absent),
   is_impersonated: Type.Boolean(absent),
+  passkeys_enabled_for_2fa: Type.Boolean(absent),
+  notification_settings: Type.Record(Type.String(), Type.Boolean(), unset),
+  toolbar_mode: Type.String(unset),
+  events_column_config: Type.Record(Type.String(), Type.String(), unset),
+  has_seen_product_intro_for: nullable(Type.Object({}), unset),
+  scene_personalisation: Type.Array(Type.Unknown(), unset),
+  theme_mode: nullable(Type.String(), unset),
+  allow_sidebar_suggestions: nullable(Type.Boolean(), unset),
+  shortcut_position: nullable(Type.String(), unset),
 });
 
 export type OwnUser = Static<typeof ownUserModel>;

@@ -8,7 +8,7 @@ import type { User } from "../../http/fields/user.ts";
 import { httpLimits } from "../../http/limits.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { projectJson, userJson } from "../../storage/postgres/rows.ts";
-import type { OwnUser } from "./model.ts";
+import { type OwnUser, unsetOfConsole } from "./model.ts";
 
 /** Fields of PostHog's accounts that no account has here. */
 const absentFields = {
@@ -18,6 +18,8 @@ const absentFields = {
   has_social_auth: false,
   is_2fa_enabled: false,
   is_impersonated: false,
+  passkeys_enabled_for_2fa: false,
+  ...unsetOfConsole,
 };
 
 type UserRow = Stored<

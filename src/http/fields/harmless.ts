@@ -23,7 +23,6 @@ export const harmlessParameters: ReadonlyMap<string, { reason: string; only?: st
 export const harmlessFields: Record<string, Record<string, readonly string[]>> = {
   "PostHog shows it and nobody can set it: it may be sent back as it was read.": {
     Annotation: ["organization_id", "team", "team_id"],
-    Insight: ["last_viewed_at", "resolved_date_range"],
     Dashboard: ["last_viewed_at"],
     DashboardTile: ["dashboard_id", "error"],
     DashboardText: ["dashboard_tiles"],

@@ -110,7 +110,9 @@ const facts = {
     why: "A comparison is with the period of the same length directly before.",
   },
   is_demo: { values: [false], why: "There are no demo projects." },
+  live_events_token: { values: [null], why: "Live events are read with a personal key." },
   modifiers: { values: [null, {}], why: "Queries have no modifiers here." },
+  product_intents: { values: [[]], why: "Nobody is asked what they are here for." },
   recording_domains: {
     values: [[], null],
     why: "Recordings are accepted from any domain; where they begin is set where the SDK is initialized.",
