@@ -25,6 +25,7 @@ export function sessionRoutes({ gate, clickhouse }: RoomParts<"gate" | "clickhou
     }),
     projectOperation("GET /sessions/values/", "query:read", {
       summary: "List the values of a session property, most frequent first",
+      description: "Of the million sessions with the highest ids: SDKs' ids rise with time.",
       query: {
         key: textParameter(
           "The property's name: without one no values are listed. Numbers and moments have no list.",
@@ -40,7 +41,7 @@ export function sessionRoutes({ gate, clickhouse }: RoomParts<"gate" | "clickhou
         const expression = Object.hasOwn(textExpressions, property) ? textExpressions[property] : undefined;
         if (expression === undefined) return [];
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
-        const values = await listValues(reads, expression, part, limit);
+        const values = await listValues(reads, expression, { part, limit });
         return values.map((name) => ({ name }));
       },
     }),

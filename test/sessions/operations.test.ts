@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { ownPersonId } from "../../src/persons/identity.ts";
+import { listValues } from "../../src/sessions/store.ts";
+import { toReads } from "../../src/storage/clickhouse/query_options.ts";
+import { textExpressions } from "../../src/storage/events/session_property.ts";
 import { addStranger, type Answer, ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { post, projectKey, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
@@ -79,6 +82,16 @@ test("values are those that sessions have, the most frequent first", async () =>
     { name: "https://shop.example/shoes" },
     { name: "https://shop.example/shoes?size=42" },
   ]);
+});
+
+test("only the newest sessions by their ids are read for a list of values", async () => {
+  const stores = await storesOf(server);
+  const reads = toReads(stores.clickhouse, 1);
+  const list = (newest: number) =>
+    listValues(reads, textExpressions["$entry_pathname"]!, { part: "", limit: 9, newest });
+  // By their ids: bounced, from an ad, odd, on a phone.
+  expect(await list(2)).toEqual(["/"]);
+  expect(await list(3)).toEqual(["/", "/shoes"]);
 });
 
 test("values can be searched and cut", async () => {
