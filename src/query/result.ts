@@ -141,6 +141,8 @@ export function toFunnels(results: readonly (FunnelStep | FunnelStep[])[]): Funn
 export interface QueryDrawing {
   /** PostHog's name of the drawing. */
   display?: string;
+  /** Of results over time; SQL has none. */
+  interval?: string;
   retentionType?: string;
 }
 
@@ -152,6 +154,7 @@ export function readDrawing(query: unknown): QueryDrawing {
   const { retentionType } = toFields(source["retentionFilter"]);
   return {
     ...(typeof display === "string" && { display }),
+    ...(typeof source["interval"] === "string" && { interval: source["interval"] }),
     ...(source["kind"] === "RetentionQuery" && {
       retentionType: typeof retentionType === "string" ? retentionType : "retention_recurring",
     }),

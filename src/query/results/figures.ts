@@ -126,16 +126,49 @@ function shownTime(text: string): number {
 
 export const daySeconds = 86_400;
 
-/** The index of the interval that has begun and is not over, if any. @param now by wallClockAt(). */
-export function unfinishedAt(times: readonly number[], now: number): number | undefined {
+/**
+ * The index of the interval that has begun and is not over, if any.
+ * @param now by wallClockAt().
+ * @param interval the query's; without one it is guessed.
+ */
+export function unfinishedAt(
+  times: readonly number[],
+  now: number,
+  interval = guessInterval(times),
+): number | undefined {
   const at = times.findLastIndex((time) => time <= now);
-  const [time, next] = [times[at], times[at + 1]];
+  const time = times[at];
   if (time === undefined) return undefined;
-  const step = at > 0 ? time - times[at - 1]! : daySeconds;
-  // Months differ in their days.
-  const later = new Date(time * 1000);
-  const end = step >= 28 * daySeconds ? later.setUTCMonth(later.getUTCMonth() + 1) / 1000 : time + step;
-  return now < (next ?? end) ? at : undefined;
+  return now < (times[at + 1] ?? findEnd(time, interval)) ? at : undefined;
+}
+
+const monthsByInterval: Readonly<Record<string, number>> = { month: 1, quarter: 3, year: 12 };
+const secondsByInterval: Readonly<Record<string, number>> = {
+  minute: 60,
+  hour: 3600,
+  day: daySeconds,
+  week: 7 * daySeconds,
+};
+
+/** When the interval is over that begins at `time`, in seconds. @param interval a name, or seconds. */
+export function findEnd(time: number, interval: string): number {
+  const months = monthsByInterval[interval];
+  if (months === undefined) return time + (secondsByInterval[interval] ?? Number(interval));
+  const begin = new Date(time * 1000);
+  return begin.setUTCMonth(begin.getUTCMonth() + months) / 1000;
+}
+
+/**
+ * The interval of rows that have none: below a day the smallest gap in seconds, from there the calendar's, since rows
+ * may be missing; a day for a single row.
+ */
+export function guessInterval(times: readonly number[]): string {
+  const gaps = times.slice(1).map((time, i) => time - times[i]!);
+  const gap = gaps.reduce((least, value) => (value > 0 ? Math.min(least, value) : least), Infinity);
+  if (gap < daySeconds) return String(gap);
+  const leastDays = { year: 360, quarter: 89, month: 28, week: 7 };
+  const found = Object.entries(leastDays).find(([, days]) => gap >= days * daySeconds && gap < Infinity);
+  return found?.[0] ?? "day";
 }
 
 /** The wall-clock time of a zone, in seconds, as if it were UTC: comparable with toTimes(). @param ms since 1970. */

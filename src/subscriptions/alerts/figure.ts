@@ -11,6 +11,8 @@ import {
 import { nameColumns, toChartRows } from "../../query/results/chart_rows.ts";
 import {
   countReturned,
+  findEnd,
+  guessInterval,
   sumLine,
   toTimes,
   trimCohorts,
@@ -39,12 +41,14 @@ export class NoneOver extends Error {}
 /** @param now ms since 1970. @throws NoFigure, NoneOver */
 export function readAlertFigures(view: InsightView, config: Alert["config"], now: number): AlertFigure[] {
   const { type, results = [], error, timezone = "UTC", computed_at, drawing } = view;
+  const interval = view.interval ?? undefined;
+  const isTable = type === "table";
   if (error || type === null) throw new NoFigure(error || "Its query failed.");
   const { series_index: index = 0, check_ongoing_interval: isOngoing } = config ?? {};
   // Of a result that was kept for a while, what was the last interval then was not over.
   const wallClock = wallClockAt(computed_at ? Math.min(now, Date.parse(computed_at)) : now, timezone);
   const pick = (data: readonly (number | null)[], days: readonly (string | number)[]) =>
-    pickInterval(data, days, wallClock, isOngoing ?? false);
+    pickInterval(data, days, { now: wallClock, isOngoing: isOngoing ?? false, interval, isTable });
   switch (type) {
     case "series":
       return pickLines(results as TrendLine[], index).map((line) => {
@@ -84,19 +88,33 @@ function pickLines(lines: readonly TrendLine[], index: number): TrendLine[] {
   return found;
 }
 
+interface PickedInterval {
+  /** By wallClockAt(). */
+  now: number;
+  /** Whether the interval that is not over is judged. */
+  isOngoing: boolean;
+  interval: string | undefined;
+  /** Rows of SQL. */
+  isTable: boolean;
+}
+
 function pickInterval(
   data: readonly (number | null)[],
   days: readonly (string | number)[],
-  now: number,
-  isOngoing: boolean,
+  { now, isOngoing, interval, isTable }: PickedInterval,
 ) {
   const times = toTimes(days);
   const begun = times.findLastIndex((time) => time <= now);
-  const at = !isOngoing && unfinishedAt(times, now) === begun ? begun - 1 : begun;
+  const at = !isOngoing && unfinishedAt(times, now, interval) === begun ? begun - 1 : begun;
   if (at < begun && at < 0) throw new NoneOver();
   const value = data[at];
   if (value === undefined || value === null) throw new NoFigure("Its last interval has no value.");
-  return { value, before: data[at - 1] ?? null, span: String(days[at]) };
+  // Rows of SQL may be missing where there were no events: the last one is not of the last interval then.
+  const step = interval ?? guessInterval(times);
+  const end = findEnd(times[at]!, step);
+  if (isTable && findEnd(end, step) <= now) throw new NoFigure("It has no row for its last interval.");
+  const isNext = at > 0 && findEnd(times[at - 1]!, step) >= times[at]!;
+  return { value, before: isNext ? (data[at - 1] ?? null) : null, span: String(days[at]) };
 }
 
 /** Conversion of each funnel, in percent. */
@@ -108,6 +126,7 @@ function readSteps(results: FunnelStep[], config: Alert["config"]): AlertFigure[
       config?.metric === "conversion_from_previous" ? steps[at - 1] : steps[0],
     ];
     if (!reached || !base) throw new NoFigure(`The funnel has no step ${at}.`);
+    if (base.count === 0) throw new NoFigure("Nobody entered the funnel.");
     const group = reached.breakdown_value?.join(", ");
     const value = toPercent(reached.count, base.count);
     return { label: group ? `${group}: conversion` : "conversion", value, before: null, unit: "%" };

@@ -16,6 +16,8 @@ export const alertLimits = {
   failureRetryMs: 600_000,
   /** How long a due check waits for a store that is away or busy before it counts as failed, in ms. */
   awayMsMax: 1_800_000,
+  /** How far behind the stored events may be for a check, in ms: checks begin so long after their intervals. */
+  storedLateMsMax: 300_000,
   /** A check that is planned further ahead is due, in ms: a clock ran ahead. No interval is longer. */
   aheadMsMax: 32 * 86_400_000,
   /** Alerts that are checked at the same time in one process: reads are bounded with those of deliveries. */

@@ -5,6 +5,7 @@ import { type Log, toReason } from "../../core/log.ts";
 import type { Metrics } from "../../http/metrics/metrics.ts";
 import { type Lease, LeaseQueue } from "../../storage/postgres/lease_queue.ts";
 import type { Uses } from "../../storage/services.ts";
+import { readWatermarks } from "../../storage/watermark.ts";
 import { subscriptionLimits } from "../limits.ts";
 import type { Report } from "../report/model.ts";
 import { dayText, numberText } from "../report/numbers.ts";
@@ -45,9 +46,14 @@ export function openAlertWork(parts: AlertParts, { registry }: Metrics) {
 /** Resolves to what was stored; undefined when the claim was lost. */
 async function checkAlert({ sql, clock, log, reader }: AlertParts, alert: ClaimedAlert, lease: Lease) {
   const now = clock.now();
+  const isEarly = now - alert.due_at.getTime() < alertLimits.awayMsMax;
+  // The lease has it repeated: events that are received and not stored yet would be missing from the interval.
+  const { through } = await readWatermarks(sql, now);
+  if (isEarly && through < now - alertLimits.storedLateMsMax)
+    throw new Error("Events are still to be stored.");
   const view = alert.is_allowed ? await reader.insight(alert.project_id, alert.insight_id) : undefined;
-  // The lease has it repeated: a store that is away for a while is no failure.
-  if (view?.isAway && now - alert.due_at.getTime() < alertLimits.awayMsMax) throw new Error(view.error ?? "");
+  // A store that is away for a while is no failure.
+  if (view?.isAway && isEarly) throw new Error(view.error ?? "");
   const end = view ? judgeAlert(alert, view, now, log) : endAlert(alert, now);
   const stored = await lease.end((bare) =>
     endCheck(
@@ -84,6 +90,9 @@ function judgeAlert(alert: ClaimedAlert, view: InsightView, now: number, log: Lo
     // A figure without intervals is compared with that of the last check.
     const [only] = figures;
     if (only && figures.length === 1 && only.span === undefined) only.before ??= alert.last_value;
+    const isRelative = (alert.condition?.type ?? "absolute_value") !== "absolute_value";
+    if (isRelative && figures.length > 1 && only?.span === undefined)
+      throw new NoFigure("The values of a breakdown without intervals have nothing to be compared with.");
     const judgement = judgeFigures(alert, figures);
     const { figure, measured, breach } = judgement;
     const firing = breach === null ? alert.firing : breach !== undefined;

@@ -110,6 +110,21 @@ test("the interval that has begun and is not over is found among those to come, 
   expect(unfinishedAt([], 0)).toBeUndefined();
 });
 
+test("an interval is as long as the query says, or as its rows' smallest gap is in a calendar", () => {
+  const at = (text: string) => Date.parse(`${text}T00:00:00Z`) / 1000;
+  const read = (days: string[], now: string, interval?: string) =>
+    unfinishedAt(days.map(at), at(now) + 3600, interval);
+  expect(read(["2026-11-01"], "2026-11-15", "month")).toBe(0);
+  expect(read(["2026-11-01"], "2026-12-01", "month")).toBeUndefined();
+  expect(read(["2026-11-09"], "2026-11-15", "week")).toBe(0);
+  expect(read(["2026-07-01", "2026-10-01"], "2026-11-15")).toBe(1);
+  expect(read(["2026-07-01", "2026-10-01"], "2026-11-15", "quarter")).toBe(1);
+  expect(read(["2025-01-01", "2026-01-01"], "2026-11-15")).toBe(1);
+  // Two days and no week: days, some of which have no row.
+  expect(read(["2026-11-10", "2026-11-12", "2026-11-14"], "2026-11-14")).toBe(2);
+  expect(read(["2026-11-10", "2026-11-12", "2026-11-14"], "2026-11-15")).toBeUndefined();
+});
+
 test("the numbers of the whole time keep a range of whole days, which decides the time before", () => {
   const totals = (dateRange: object, interval: string) =>
     (toTotalsQuery({ kind: "TrendsQuery", dateRange, interval }, "2026-03-01") as { dateRange: object })

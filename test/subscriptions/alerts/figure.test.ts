@@ -116,6 +116,28 @@ test("of SQL it is a column over time, else a number of the first row", () => {
   expect(read({ type: "table", results: [] })).toBe("Its first row has no number 0.");
 });
 
+test("a running month is not over because it is the only one", () => {
+  const results = [line("a", [120], { days: ["2024-01-01"] })];
+  const later = Date.parse("2024-01-15T10:00:00Z");
+  expect(() =>
+    readAlertFigures({ id: 1, name: "n", type: "series", interval: "month", results }, null, later),
+  ).toThrow(NoneOver);
+});
+
+test("rows that SQL has not for days without events are none of its last interval", () => {
+  const rows = ["2024-01-10", "2024-01-12", "2024-01-14"].map((day, i) => [day, [900, 300, 4][i]]);
+  const view = { type: "table" as const, columns: ["day", "n"], types: ["Date", "UInt64"], results: rows };
+  expect(read(view, {}, Date.parse("2024-01-15T01:00:00Z"))).toEqual([["n", 4, null, ""]]);
+  expect(read(view, {}, Date.parse("2024-01-16T01:00:00Z"))).toStartWith(
+    "It has no row for its last interval",
+  );
+});
+
+test("a funnel that nobody entered has no conversion", () => {
+  const steps = [0, 0].map((count, order) => ({ count, order, name: `s${order}` }));
+  expect(read({ type: "steps", results: steps })).toBe("Nobody entered the funnel.");
+});
+
 test("without a figure it says why", () => {
   expect(read({ type: null, error: "Too much." })).toBe("Too much.");
   expect(read({ type: "flow", results: [] })).toBe("It has no figure that an alert can judge.");

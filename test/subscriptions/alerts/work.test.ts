@@ -108,6 +108,37 @@ async function turnDay(figure: number): Promise<void> {
   await work.turn();
 }
 
+test("a check waits for events that are received and not stored yet", async () => {
+  const id = await makeAlert();
+  await desk.sql`
+    INSERT INTO journals (name, created_at, seen_at, stored_watermark, watermark)
+    VALUES ('late', ${new Date(desk.clock.at)}, ${new Date(desk.clock.at)}, ${new Date(desk.clock.at - 3_600_000)},
+      ${new Date(desk.clock.at - 3_600_000)})`;
+  await desk.sql`UPDATE alerts SET next_check_at = ${new Date(desk.clock.at)} WHERE id = ${id}`;
+  await work.turn();
+  expect((await readAlert(id))["checks"]).toEqual([]);
+  await desk.sql`DELETE FROM journals WHERE name = 'late'`;
+  desk.clock.at += 120_000;
+  await work.turn();
+  expect((await readAlert(id))["checks"]).toHaveLength(1);
+});
+
+test("a relative alert on several values without intervals says that they have nothing before", async () => {
+  const steps = (name: string) => [
+    { count: 10, order: 0, name: "a", breakdown_value: [name] },
+    { count: 5, order: 1, name: "b", breakdown_value: [name] },
+  ];
+  more = { type: "steps", results: [steps("x"), steps("y")] };
+  const id = await makeAlert({ condition: { type: "relative_decrease" } });
+  await work.turn();
+  expect((await readAlert(id))["checks"]).toMatchObject([
+    {
+      state: "Errored",
+      error: "The values of a breakdown without intervals have nothing to be compared with.",
+    },
+  ]);
+});
+
 test("a crossing is told once with what it was and is, and the return once", async () => {
   const id = await makeAlert();
   await work.turn();

@@ -52,14 +52,14 @@ export function ResultView(props: ViewProps & TypedResults) {
 
 function Picture(props: ViewProps & TypedResults) {
   const { small = false, height = 280, columns = [], types = [], drawing = {}, query, totals } = props;
-  const { display = "" } = drawing;
+  const { display = "", interval } = drawing;
   switch (props.type) {
     case "series":
       if (isTotals(props.results))
         return <TotalsView series={props.results} display={display} query={query} />;
-      return <TrendView series={props.results} {...{ display, small, height, query, totals }} />;
+      return <TrendView series={props.results} {...{ display, small, height, query, totals, interval }} />;
     case "conversions":
-      return <TrendView series={toLines(props.results)} {...{ display, small, height }} query={query} />;
+      return <TrendView series={toLines(props.results)} {...{ display, small, height, query, interval }} />;
     case "grid":
       return <RetentionView cohorts={props.results} retentionType={drawing.retentionType} />;
     case "steps":

@@ -29,6 +29,8 @@ export interface TrendProps {
   /** The query of the lines, where further queries may be sent; otherwise their numbers of the whole time. */
   query?: unknown;
   totals?: readonly DrawnLine[] | undefined;
+  /** The query's: of what it is the lines have a value each. */
+  interval?: string | undefined;
 }
 
 const drawings: Readonly<Record<string, Drawing>> = {
@@ -58,7 +60,7 @@ const legendLettersMax = 60;
 /** A table with more rows is closed at first. */
 const openRowsMax = 31;
 
-export function TrendView({ series, display, small, height, query, totals }: TrendProps) {
+export function TrendView({ series, display, small, height, query, totals, interval }: TrendProps) {
   const now = wallClockAt(nowMs(), useZone());
   const days = series[0]?.days ?? [];
   const times = toTimes(days);
@@ -66,7 +68,7 @@ export function TrendView({ series, display, small, height, query, totals }: Tre
   const data = series.map((item) =>
     item.data.map((value, i) => (isToCome(item, times[i], now) ? null : value)),
   );
-  const at = unfinishedAt(times, now);
+  const at = unfinishedAt(times, now, interval);
   const sums = series.map((item) => sumLine(item, display));
   const rowNames = times.length > 0 ? nameTimes(days) : (series[0]?.labels ?? days.map(String));
   const rows = rowNames.map((name, i) => ({
