@@ -88,8 +88,8 @@ export async function changeMember(sql: Postgres, change: MemberChange, level: n
 }
 
 /**
- * Ends a membership, and with it the user's sessions, their invitations, their keys that are restricted to the
- * organization or its projects, and all their keys when it was the last one. @throws Fault as changeMember.
+ * Ends a membership, and with it the user's sessions, invitations, subscriptions, exports, the keys that are restricted
+ * to the organization or its projects, and all their keys when it was the last one. @throws Fault as changeMember.
  */
 export async function removeMember(sql: Postgres, change: MemberChange): Promise<void> {
   const { organization_id, user_id } = change;
@@ -98,6 +98,7 @@ export async function removeMember(sql: Postgres, change: MemberChange): Promise
     requireMayRemove(actor, member, owners);
     // Locked before the sessions, as in signing in, so that the two cannot deadlock.
     await tx`SELECT FROM users WHERE id = ${user_id} FOR UPDATE`;
+    await stopWork(tx, organization_id, user_id);
     await tx`
       DELETE FROM organization_memberships WHERE organization_id = ${organization_id} AND user_id = ${user_id}`;
     await tx`DELETE FROM user_sessions WHERE user_id = ${user_id}`;

@@ -130,7 +130,7 @@ function MemberTable({ rows, me, path, action, changed }: MemberTableProps) {
             mayChange(row) && (
               <ConfirmButton
                 label="Remove"
-                sure="Their sessions and keys end at once."
+                sure="Their sessions and keys end at once, their subscriptions and exports stop."
                 act={() => remove(row)}
               />
             )
