@@ -8,6 +8,8 @@ export const subscriptionLimits = {
   inviteCharsMax: 4000,
   /** Entries of byweekday: a week has no more. */
   weekdaysMax: 7,
+  /** Deliveries until one ends by itself: every day for 27 years. All are computed anew for each date. */
+  occurrencesMax: 10_000,
   /** Addresses of one subscription; each gets an email of its own. */
   recipientsMax: 50,
   /** Deleted ones count, too. */

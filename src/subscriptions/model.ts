@@ -48,7 +48,10 @@ export const subscriptionModel = field.model("Subscription", {
     none,
   ),
   count: field.nullable(
-    field.integer({ description: "Occurrences from start_date on; then it ends." }),
+    field.integer({
+      maximum: subscriptionLimits.occurrencesMax,
+      description: "Occurrences from start_date on; then it ends.",
+    }),
     none,
   ),
   start_date: field.moment({ description: "The first day, and the time of day of every delivery." }),

@@ -89,9 +89,18 @@ function sharedReader(reader: ReportReader, clock: Clock): ReportReader {
     id: number,
     ...rest: Rest
   ) => Promise<Answer>;
-  const share = <Rest extends readonly unknown[], Answer>(read: Read<Rest, Answer>): Read<Rest, Answer> => {
-    const recent = openRecent<string, Answer>(clock, { ageMsMax, sizeMax });
+  type View = { isAway?: boolean } | undefined;
+  const share = <Rest extends readonly unknown[], Answer>(
+    read: Read<Rest, Answer>,
+    views: (answer: Answer) => readonly View[],
+  ): Read<Rest, Answer> => {
+    // A store that was away is asked again by the next attempt.
+    const isKept = (answer: Answer) => !views(answer).some((view) => view?.isAway);
+    const recent = openRecent<string, Answer>(clock, { ageMsMax, sizeMax, isKept });
     return (owner, id, ...rest) => recent(JSON.stringify([owner, id, rest]), () => read(owner, id, ...rest));
   };
-  return { insight: share(reader.insight), dashboard: share(reader.dashboard) };
+  return {
+    insight: share(reader.insight, (view) => [view]),
+    dashboard: share(reader.dashboard, (board) => board?.insights ?? []),
+  };
 }

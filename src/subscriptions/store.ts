@@ -165,6 +165,11 @@ export async function reviseSubscription(
     await tx`
       UPDATE subscriptions SET ${tx({ ...Object.fromEntries(known), failures: 0 } as never)}, disabled_at = ${disabled}
       WHERE id = ${id}`;
+    if (enabled === false)
+      await tx`
+        UPDATE subscription_deliveries SET status = 'failed', next_attempt_at = NULL, claim = NULL,
+          claimed_until = NULL, error = 'The subscription was paused.'
+        WHERE next_attempt_at IS NOT NULL AND NOT test AND subscription_id = ${id}`;
     const changed = await findSubscription(tx, project_id, id);
     return changed && toSubscription(changed);
   });

@@ -77,11 +77,16 @@ export class SizedCache<Owner, Value> {
 
 /**
  * Answers of the last moments, for all who ask meanwhile. An answer counts from when it came, a failure is forgotten.
- * @param ageMsMax of an answer, which is not held for longer. @param sizeMax how many are held.
+ * @param ageMsMax of an answer, which is not held for longer. @param sizeMax how many are held. @param isKept false: the
+ * answer is forgotten like a failure.
  */
 export function openRecent<Key, Answer>(
   { elapsed }: Pick<Clock, "elapsed">,
-  { ageMsMax, sizeMax }: { ageMsMax: number; sizeMax: number },
+  {
+    ageMsMax,
+    sizeMax,
+    isKept = () => true,
+  }: { ageMsMax: number; sizeMax: number; isKept?: (answer: Answer) => boolean },
 ) {
   const entries = new Map<Key, { at: number; answer: Promise<Answer> }>();
   return (key: Key, read: () => Promise<Answer>): Promise<Answer> => {
@@ -90,7 +95,8 @@ export function openRecent<Key, Answer>(
     const entry = { at: Number.POSITIVE_INFINITY, answer: read() };
     putNewest(entries, key, entry, sizeMax);
     const forget = () => void (entries.get(key) === entry && entries.delete(key));
-    entry.answer.then(() => {
+    entry.answer.then((answer) => {
+      if (!isKept(answer)) return forget();
       entry.at = elapsed();
       setTimeout(forget, ageMsMax).unref();
     }, forget);

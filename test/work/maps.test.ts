@@ -68,3 +68,13 @@ test("a failure is not given again, and the oldest of too many answers is forgot
   expect([await ask("a"), await ask("b"), await ask("c")]).toEqual([1, 2, 3]);
   expect([await ask("c"), await ask("b"), await ask("a")]).toEqual([3, 2, 4]);
 });
+
+test("an answer that is not to be kept is forgotten", async () => {
+  let reads = 0;
+  const recent = openRecent<string, number>(
+    { elapsed: () => 0 },
+    { ageMsMax: 1000, sizeMax: 2, isKept: (answer) => answer > 1 },
+  );
+  const read = () => recent("a", () => Promise.resolve(++reads));
+  expect([await read(), await read(), await read()]).toEqual([1, 2, 2]);
+});

@@ -1,9 +1,10 @@
 // The e-mail addresses of a target_value. An address that could break a mail header is not valid.
 
-/** The addresses between the commas, trimmed, without duplicates; they are not checked. */
+/** The addresses between the commas, trimmed, each once in whatever case; they are not checked. */
 export function addressesIn(value: string): string[] {
   const named = value.split(",").map((name) => name.trim());
-  return [...new Set(named.filter(Boolean))];
+  const lower = named.map((name) => name.toLowerCase());
+  return named.filter((name, i) => name && lower.indexOf(lower[i]!) === i);
 }
 
 /**

@@ -123,6 +123,23 @@ test("a test delivery goes out now, and the next date stays", async () => {
   expect((await subscription(id))["next_delivery_date"]).toBe("2024-01-16T09:00:00Z");
 });
 
+test("a paused one sends nothing, not even what is to be tried again; a test goes out", async () => {
+  const id = await subscribe({ target_type: "webhook", target_value: `${web.url}/hook` });
+  web.answer = () => new Response("busy", { status: 503 });
+  goTo("2024-01-16T09:00:00Z");
+  await work.turn();
+  web.answer = () => new Response(null, { status: 204 });
+  await desk.ask("PATCH", `${desk.home}${id}/`, { enabled: false });
+  await desk.ask("POST", `${desk.home}${id}/test_delivery/`);
+  desk.clock.at += 30_000;
+  await work.turn();
+  expect(await deliveriesOf(id)).toMatchObject([
+    { status: "delivered", test: true },
+    { status: "failed", error: "The subscription was paused." },
+  ]);
+  expect(web.posted).toHaveLength(2);
+});
+
 test("several processes share what is due, and nothing goes out twice", async () => {
   const others = [openDelivering(desk, { smtpUrl: mail.url }), openDelivering(desk, { smtpUrl: mail.url })];
   const ids = await Promise.all(
@@ -261,6 +278,33 @@ test("an insight that cannot be read now is tried again, one that is gone is not
   goTo("2024-01-17T09:00:00Z");
   await gone.turn();
   expect((await deliveriesOf(id))[0]).toMatchObject({ status: "failed", error: "The insight was deleted." });
+});
+
+test("a store that was away is asked again by the first retry, seconds later", async () => {
+  let away = true;
+  const reader = readerOf([signUps]);
+  const view = {
+    ...signUps,
+    type: null,
+    results: [],
+    error: "The event store cannot be reached.",
+    isAway: true,
+  };
+  const limping = openDelivering(desk, {
+    smtpUrl: mail.url,
+    reader: {
+      ...reader,
+      insight: (...asked) => (away ? Promise.resolve(view) : reader.insight(...asked)),
+    },
+  });
+  const id = await subscribe();
+  goTo("2024-01-16T09:00:00Z");
+  await limping.turn();
+  expect(await deliveriesOf(id)).toMatchObject([{ status: "retrying" }]);
+  away = false;
+  desk.clock.at += 12_000;
+  await limping.turn();
+  expect(await deliveriesOf(id)).toMatchObject([{ status: "delivered" }]);
 });
 
 test("an insight whose query fails is retried, within a dashboard it is shown beside the others", async () => {
