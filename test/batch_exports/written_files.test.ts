@@ -123,6 +123,32 @@ for (const [type, placeOf] of Object.entries(places)) {
   });
 }
 
+test("a repeated interval whose events have expired leaves the files that it wrote before", async () => {
+  const place = places["File"]!();
+  const config = { ...place.config, prefix: "a b" };
+  const id = await makeExport(stores, server, { ...place, config });
+  await rerun(id, config, 1);
+  const before = place.keys();
+  expect(before.length).toBeGreaterThan(0);
+  const tenDays = 10 * 86_400_000;
+  const old = {
+    start: new Date(span.start.getTime() - tenDays),
+    end: new Date(span.end.getTime() - tenDays),
+  };
+  await stores.sql`
+    UPDATE batch_export_runs SET data_interval_start = ${old.start}, data_interval_end = ${old.end}
+    WHERE batch_export_id = ${id}`;
+  await stores.sql`UPDATE projects SET event_retention_days = 5 WHERE id = 1`;
+  await makeBackfill(stores, id, "hour", old);
+  const runs = await endedRuns(stores, id, 2);
+  await stores.sql`UPDATE projects SET event_retention_days = NULL WHERE id = 1`;
+  expect(runs.map(({ status }) => status).toSorted()).toEqual(["Completed", "Failed"]);
+  expect(runs.map(({ latest_error }) => latest_error)).toContain(
+    "Events of its interval have expired: the files that an earlier run wrote stay",
+  );
+  expect(place.keys()).toEqual(before);
+});
+
 // langfuse/langfuse#15617: of events and persons below one prefix, the later run replaced the other's file.
 test("exports of one prefix with other models and queries have files of their own", async () => {
   const place = places["S3"]!();

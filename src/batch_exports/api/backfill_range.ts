@@ -5,7 +5,7 @@ import { limits } from "../../core/limits.ts";
 import { wordsIn } from "../../core/words.ts";
 import { excerpt } from "../../http/fields/field_fault.ts";
 import { toIsoTime } from "../../http/fields/field_time.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { type Cadence, type Grid, intervalsIn, openGrid } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import { type BackfillRange, createBackfill } from "../stores/backfill_store.ts";
@@ -49,7 +49,7 @@ export function findRangeEnd(
  * @throws Fault when there are too many.
  */
 export async function beginBackfill(
-  sql: Postgres,
+  sql: Postgres | PostgresTransaction,
   of: Cadence & { id: string },
   range: BackfillRange,
   end: Date,

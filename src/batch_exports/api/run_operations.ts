@@ -7,7 +7,7 @@ import { refusal } from "../../http/docs/refusals.ts";
 import { parseUuid, present } from "../../http/fields/field_fault.ts";
 import { limitParameter, momentParameter, parameter } from "../../http/fields/query.ts";
 import { reply } from "../../http/fields/schema.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { openGrid, wholeRange } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import * as shapes from "../model.ts";
@@ -141,8 +141,10 @@ function pauseOperations({ sql, clock, wake }: ExportParts) {
       replies: { 200: reply("It is resumed.", shapes.pausedModel) },
       answer: async ({ found, body: { backfill } }) => {
         const now = new Date(clock.now());
-        const resumed = await setPaused(sql, found.id, false, now);
-        if (resumed && backfill) await backfillMissed(sql, found, now);
+        await sql.begin(async (tx) => {
+          const resumed = await setPaused(tx, found.id, false, now);
+          if (resumed && backfill) await backfillMissed(tx, found, now);
+        });
         wake();
         return { paused: false };
       },
@@ -151,7 +153,7 @@ function pauseOperations({ sql, clock, wake }: ExportParts) {
 }
 
 /** The range from the paused schedule, but no earlier than its last run, to the interval with which it resumes. */
-async function backfillMissed(sql: Postgres, stored: StoredExport, now: Date): Promise<void> {
+async function backfillMissed(sql: PostgresTransaction, stored: StoredExport, now: Date): Promise<void> {
   const { id, created_at, scheduled_until, last_paused_at } = stored;
   const grid = openGrid(stored);
   const paused = last_paused_at === null ? now.getTime() : Date.parse(last_paused_at);

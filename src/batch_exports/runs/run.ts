@@ -10,6 +10,7 @@
 import type { Secrets } from "../../access/secret.ts";
 import { limits } from "../../core/limits.ts";
 import { toReason } from "../../core/log.ts";
+import { keptFrom } from "../../event_retention/expiry.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import { readStoredZone } from "../../storage/clickhouse/zones.ts";
 import { checkPropertyFilters, compilePropertyFilters } from "../../storage/events/property_filter.ts";
@@ -38,6 +39,8 @@ export interface RunServices extends statements.ExportServices, Uses<"sql" | "lo
   secrets: Secrets;
   parse: SqlParser["parse"];
   counts: RunCounts;
+  /** Days after which events expire; a project may have fewer. Undefined: they are kept. */
+  eventRetentionDays?: number | undefined;
 }
 
 type Attempt = RunServices & { run: runStore.ClaimedRun };
@@ -82,9 +85,22 @@ async function begin(attempt: Attempt, tag: string): Promise<void> {
   if (run.attempts >= exportLimits.attemptsMax)
     throw new ExportError(`Stopped after ${run.attempts} attempts: each failed, or its process ended`, true);
   await writeLine(attempt, "INFO", `Starting batch export for range ${rangeText(run)}`);
+  await refuseExpired(attempt);
   if (!run.taken_over) return;
   await writeLine(attempt, "WARNING", "The process ended; another one restarts the run");
   await statements.killStatements(attempt.clickhouse, tag).catch(() => {});
+}
+
+/** @throws ExportError where the run would replace files of events that have expired since. */
+async function refuseExpired({ run, sql, clock, eventRetentionDays }: Attempt): Promise<void> {
+  const days = run.event_retention_days ?? eventRetentionDays;
+  if (run.model !== "events" || days === undefined) return;
+  if ((run.data_interval_start?.getTime() ?? 0) >= keptFrom(clock.now(), days)) return;
+  if (!(await runStore.wasExported(sql, run))) return;
+  throw new ExportError(
+    "Events of its interval have expired: the files that an earlier run wrote stay",
+    true,
+  );
 }
 
 async function buildSource(attempt: Attempt, destination: Destination): Promise<rowSource.ExportSource> {

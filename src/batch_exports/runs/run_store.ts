@@ -31,6 +31,8 @@ export interface ClaimedRun extends Pick<
   project_id: number;
   /** The project's. */
   timezone: string;
+  /** The project's own. */
+  event_retention_days: number | null;
 }
 
 /** Cancels runs of deleted exports and cancelled backfills that no process works on. */
@@ -86,6 +88,7 @@ export function leasedRuns(sql: Postgres, { now, watermark, unsupported }: Due):
       q.id, q.batch_export_id, q.backfill_id, q.attempts, before.status = 'Running' AS taken_over,
       q.data_interval_start, q.data_interval_end, e.project_id, e.model, e.native_query, e.filters,
       (SELECT timezone FROM projects WHERE id = e.project_id) AS timezone,
+      (SELECT event_retention_days FROM projects WHERE id = e.project_id) AS event_retention_days,
       EXISTS (SELECT FROM batch_export_backfills b WHERE b.id = q.backfill_id AND b.by_timestamp) AS by_timestamp,
       e.destination_type, e.destination_config, e.destination_secrets, e.own_names`,
   };
@@ -159,6 +162,13 @@ const replaced = (sql: Postgres, run: ClaimedRun) => sql`
   batch_export_id = ${run.batch_export_id} AND data_interval_end = ${run.data_interval_end}
   AND data_interval_start IS NOT DISTINCT FROM ${run.data_interval_start} AND files IS NOT NULL
   AND (id = ${run.id} OR status <> ALL(${[...openStatuses]}))`;
+
+/** Whether another run has written files of its interval. */
+export async function wasExported(sql: Postgres, run: ClaimedRun): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM batch_export_runs WHERE ${replaced(sql, run)} AND id <> ${run.id} AND status = 'Completed' LIMIT 1`;
+  return rows.length > 0;
+}
 
 /** The keys that attempts at a run's interval recorded, without those that it wrote. */
 export async function readStale(sql: Postgres, run: ClaimedRun, place: string, written: readonly string[]) {

@@ -131,12 +131,12 @@ export async function advanceBackfill(
 }
 
 /**
- * Completes a backfill without a further interval. @returns how its runs ended; undefined when another process
- * completed it.
+ * Ends a backfill without a further interval. @returns how its runs ended; undefined when another process
+ * ended it.
  */
-export async function completeBackfill(sql: Postgres, id: string, now: number) {
+export async function endBackfill(sql: Postgres, id: string, status: "Completed" | "Failed", now: number) {
   const [ended] = await sql<{ runs: number; failed: number }[]>`
-    UPDATE batch_export_backfills SET status = 'Completed', finished_at = ${new Date(now)},
+    UPDATE batch_export_backfills SET status = ${status}, finished_at = ${new Date(now)},
       last_updated_at = ${new Date(now)}
     WHERE id = ${id} AND status IN ('Starting', 'Running')
     RETURNING (SELECT count(*)::integer FROM batch_export_runs WHERE backfill_id = ${id}) AS runs,

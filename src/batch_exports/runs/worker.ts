@@ -107,16 +107,24 @@ export class ExportWorker extends LeaseQueue<runStore.ClaimedRun> {
     const start = backfill.range_start?.getTime() ?? (await this.#firstMoment(backfill, grid)) ?? end;
     // All data is of the unfinished interval: it is exported at once.
     if (backfill.end_at === null && start >= end) end = Math.max(end, backfill.created_at.getTime());
-    await schedule.setRange(sql, backfill.id, { start, end }, intervalsIn(start, end, grid), clock.now());
+    const subject = { batch_export_id: backfill.batch_export_id, run_id: null };
+    const intervals = intervalsIn(start, end, grid);
+    if (intervals > exportLimits.backfillRunsMax) {
+      await schedule.endBackfill(sql, backfill.id, "Failed", clock.now());
+      const found = `the first data is of ${new Date(start).toISOString()}, and until its end there are ${intervals}`;
+      const message = `Backfill failed: ${found} intervals: send start_at`;
+      await runStore.writeLog(sql, clock.now(), subject, "ERROR", message);
+      return;
+    }
+    await schedule.setRange(sql, backfill.id, { start, end }, intervals, clock.now());
     const run = findNextInRange(backfill.scheduled_until?.getTime() ?? start, end, grid);
     if (run) {
       await schedule.advanceBackfill(sql, backfill, run, clock.now());
       return;
     }
-    const ended = await schedule.completeBackfill(sql, backfill.id, clock.now());
+    const ended = await schedule.endBackfill(sql, backfill.id, "Completed", clock.now());
     if (!ended) return;
     const { runs, failed } = ended;
-    const subject = { batch_export_id: backfill.batch_export_id, run_id: null };
     const message = `Backfill finished: ${runs - failed} of ${runs} runs completed`;
     await runStore.writeLog(sql, clock.now(), subject, failed > 0 ? "WARNING" : "INFO", message);
   }

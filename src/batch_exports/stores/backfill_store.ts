@@ -2,7 +2,7 @@
 
 import { newUuid } from "../../core/id.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { mapInSlices } from "../../work/slices.ts";
 import type { Cadence } from "../interval.ts";
 import type { Backfill } from "../model.ts";
@@ -23,7 +23,7 @@ export interface BackfillRange {
 
 /** @param range as requested; it is run up to `end`. @param total_runs null until the start is known. */
 export async function createBackfill(
-  sql: Postgres,
+  sql: Postgres | PostgresTransaction,
   of: Cadence & { id: string },
   range: BackfillRange,
   { end, total_runs, now }: { end: Date; total_runs: number | null; now: Date },

@@ -201,7 +201,7 @@ export async function updateExport(
 }
 
 /** Pauses or resumes; undefined, and nothing is written, when it already is. */
-export async function setPaused(sql: Postgres, id: string, paused: boolean, now: Date) {
+export async function setPaused(sql: Postgres | PostgresTransaction, id: string, paused: boolean, now: Date) {
   const [row] = await sql<StoredExport[]>`
     UPDATE batch_exports e SET
       paused = ${paused},

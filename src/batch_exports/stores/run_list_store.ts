@@ -2,7 +2,7 @@
 
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Page } from "../../http/pages/page.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { containing, type Counted, countedPage } from "../../storage/postgres/rows.ts";
 import { mapInSlices } from "../../work/slices.ts";
 import type { LogEntry, LogEntryLevel, Run } from "../model.ts";
@@ -32,7 +32,10 @@ export async function isByTimestamp(sql: Postgres, id: string): Promise<boolean>
   return rows.length > 0;
 }
 
-export async function readLastEnd(sql: Postgres, batch_export_id: string): Promise<Date | null> {
+export async function readLastEnd(
+  sql: Postgres | PostgresTransaction,
+  batch_export_id: string,
+): Promise<Date | null> {
   const [row] = await sql<{ last_end: Date | null }[]>`
     SELECT max(data_interval_end) AS last_end FROM batch_export_runs
     WHERE batch_export_id = ${batch_export_id} AND backfill_id IS NULL`;

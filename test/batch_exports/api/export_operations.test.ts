@@ -542,6 +542,17 @@ test("resuming with a backfill runs the whole intervals that were missed, and no
   );
 });
 
+test("an export whose missed intervals are too many stays paused", async () => {
+  const made = await desk.make({ interval: "every 5 minutes" });
+  const path = `${desk.home}${String(made["id"])}/`;
+  await desk.ask("POST", `${path}pause/`);
+  await desk.sql`
+    UPDATE batch_exports SET last_paused_at = '2020-01-01T00:00:00Z', scheduled_until = '2020-01-01T00:00:00Z'
+    WHERE id = ${String(made["id"])}`;
+  expect((await desk.ask("POST", `${path}unpause/`, { backfill: true })).status).toBe(400);
+  expect((await desk.ask("GET", path)).body["paused"]).toBe(true);
+});
+
 test("PATCH pauses with its time, and resuming skips what was missed", async () => {
   const made = await desk.make();
   const id = String(made["id"]);

@@ -82,6 +82,24 @@ test("a backfill of everything begins with the first data and ends where request
   await worker.close();
 });
 
+test("a backfill of everything that would have more runs than one may have fails, and says since when", async () => {
+  const id = await makeExport(world.stores, world, { ...nowhere, paused: true });
+  const backfill = await makeBackfill(world.stores, id, "every 5 minutes", {
+    start: null,
+    end: new Date(noon),
+  });
+  await world.stores.sql`
+    UPDATE batch_export_backfills SET range_start = '2001-01-01T00:00:00Z' WHERE id = ${backfill}`;
+  const worker = world.openProcess();
+  const read = async () =>
+    (await world.stores.sql`SELECT status FROM batch_export_backfills WHERE id = ${backfill}`)[0]!["status"];
+  await until(async () => (await read()) === "Failed");
+  const [line] = (await linesOf(world.stores, id)).filter(({ level }) => level === "ERROR");
+  expect(line!.message).toStartWith("Backfill failed: the first data is of 2001-01-01T00:00:00.000Z, ");
+  expect(await runsOf(world.stores, id)).toEqual([]);
+  await worker.close();
+});
+
 test("a backfill until now runs what came in the interval that has not ended, when there is nothing else", async () => {
   const id = await makeExport(world.stores, world, { ...nowhere, paused: true });
   const backfill = await makeBackfill(world.stores, id, "hour", {
