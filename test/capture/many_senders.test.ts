@@ -50,7 +50,7 @@ for (const count of counts) {
         expect(await phone).toStartWith("HTTP/1.1 200");
         for (const socket of sockets) socket.destroy();
       },
-      120_000,
+      300_000,
     );
   }
 }

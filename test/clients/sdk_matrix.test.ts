@@ -199,7 +199,7 @@ for (const who of ["js_1_0", "js_1_57", "js"]) {
       expect(person.properties).toMatchObject({ ...personProperties, plan });
       await context.close();
     },
-    120_000,
+    300_000,
   );
 }
 

@@ -74,7 +74,7 @@ test(
     expect(await clickhouse.query(derived)).toEqual(await clickhouse.query(counted));
     expect(await server.end("SIGTERM")).toBe(0);
   },
-  180_000 + kills * 10_000,
+  300_000 + kills * 60_000,
 );
 
 test("what a disk damaged while the server was away is counted and kept aside, and the rest is stored", async () => {

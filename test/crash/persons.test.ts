@@ -104,5 +104,5 @@ test(
     expect(await askPersons(stores.clickhouse, 1)).toEqual(persons);
     expect(await server.end("SIGTERM")).toBe(0);
   },
-  180_000 + kills * 20_000,
+  300_000 + kills * 60_000,
 );

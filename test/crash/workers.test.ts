@@ -93,7 +93,7 @@ test(
     expect([...found].filter((uuid) => !sent.has(uuid))).toEqual([]);
     expect(await server.end("SIGTERM")).toBe(0);
   },
-  240_000 + kills * 20_000,
+  300_000 + kills * 60_000,
 );
 
 test("what a worker counted before it was killed stays counted, and its journal's rest is stored by its next life", async () => {

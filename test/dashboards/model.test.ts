@@ -89,9 +89,9 @@ test("a text has its bound, and a tile no filters of its own", () => {
 test("a reply has what a list has, and its tiles", () => {
   expect(Object.keys(dashboardModel.properties).toSorted()).toEqual(
     [
-      "access_control_version created_at created_by creation_mode deleted description effective_privilege_level",
-      "effective_restriction_level filters id is_shared last_accessed_at last_refresh name persisted_filters",
-      "persisted_variables pinned restriction_level tags team_id tiles updated_at user_access_level variables",
+      "access_control_version breakdown_colors created_at created_by creation_mode data_color_theme_id deleted",
+      "description effective_privilege_level effective_restriction_level filters id is_shared last_accessed_at",
+      "last_refresh name persisted_filters persisted_variables pinned quick_filter_ids restriction_level tags team_id tiles updated_at user_access_level variables",
     ].flatMap((names) => names.split(" ")),
   );
 });

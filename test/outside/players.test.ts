@@ -139,7 +139,7 @@ inBrowser(
     const gone = await signedIn(browser, server, "recordings/turned");
     await gone.page.getByText("Recording not found").first().waitFor();
   },
-  180_000,
+  300_000,
 );
 
 const node = (id: number, tagName: string, attributes: object = {}, childNodes: object[] = []) => ({

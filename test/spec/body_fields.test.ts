@@ -128,6 +128,7 @@ test("a thing is changed by the whole object as it was read, and stays as it is"
         "types",
         "hasMore",
         "timezone",
+        "resolved_date_range",
         "last_refresh",
         "is_cached",
         "query_status",
