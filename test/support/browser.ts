@@ -69,9 +69,13 @@ export interface Visit {
   requests: string[];
 }
 
+/** How long a page may take to show what is waited for, in ms: browsers of four files share a busy machine. */
+const waitMsMax = 180_000;
+
 /** Opens `url` as a new visitor; `settings` are those of the browser. */
 export async function visit(browser: Browser, url: string, settings?: BrowserContextOptions): Promise<Visit> {
   const context = await browser.newContext(settings);
+  context.setDefaultTimeout(waitMsMax);
   // A hidden page continues to work.
   later(() => context.close());
   const page = await context.newPage();
