@@ -1,5 +1,7 @@
 // Time. A clock is handed down, so that a test can stop it; no other file reads the system's clock.
 
+import { limits } from "./limits.ts";
+
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
   now(): number;
@@ -137,4 +139,9 @@ export async function withinMs<T>(work: Promise<T>, msMax: number): Promise<T> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The midnight (UTC) from which events are kept that are kept for so many days, in ms; only whole days expire. */
+export function keptFrom(now: number, days: number): number {
+  return (Math.floor(now / limits.dayMs) - days) * limits.dayMs;
 }

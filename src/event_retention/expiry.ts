@@ -1,7 +1,6 @@
 // Decides which events have expired: whole days (UTC), by project; and whether the clock is reliable.
 
-import type { Clock } from "../core/clock.ts";
-import { limits } from "../core/limits.ts";
+import { type Clock, keptFrom } from "../core/clock.ts";
 import { retentionLimits } from "./limits.ts";
 
 /** A project that keeps its events for fewer days than the server. */
@@ -16,11 +15,6 @@ export interface Expiry {
   before: number;
   /** Undefined: all projects. */
   projects: { ids: number[]; before: number[] } | undefined;
-}
-
-/** The midnight (UTC) from which events are kept, in ms; only whole days expire. */
-export function keptFrom(now: number, days: number): number {
-  return (Math.floor(now / limits.dayMs) - days) * limits.dayMs;
 }
 
 /** Computes what expires in all projects. Those with their own retention keep less, so they need not be excluded. */

@@ -1,9 +1,9 @@
 // Expired rows that are not deleted yet: no read shows them.
 
+import { keptFrom } from "../core/clock.ts";
 import type { HiddenRows } from "../storage/clickhouse/hidden_rows.ts";
 import { localName } from "../storage/cluster/placement.ts";
 import type { Uses } from "../storage/services.ts";
-import { keptFrom } from "./expiry.ts";
 import { retentionLimits } from "./limits.ts";
 import * as store from "./store.ts";
 

@@ -314,7 +314,8 @@ function insightOrder(sql: Postgres, { order, search }: InsightFilter, user_id: 
     // As PostHog's database sorts texts: capitals beside small letters.
     name: sql`lower(i.name)`,
     last_viewed_at: sql`last_viewed_at`,
-    my_last_viewed_at: sql`(SELECT viewed_at FROM insight_views v WHERE v.insight_id = i.id AND v.user_id = ${user_id})`,
+    my_last_viewed_at: sql`(
+      SELECT viewed_at FROM insight_views v WHERE v.insight_id = i.id AND v.user_id = ${user_id})`,
   };
   const field = fields[column] ?? sql(`i.${column}`);
   return order.startsWith("-")

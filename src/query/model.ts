@@ -60,9 +60,7 @@ const queryModel = field.variants(
   "Query",
   "kind",
   [...bare, ...Object.values({ ...wrapperModels, ...describedModels })],
-  {
-    description: queryDescription,
-  },
+  { description: queryDescription },
 );
 
 const exampleQuery = {

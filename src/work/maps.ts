@@ -77,8 +77,8 @@ export class SizedCache<Owner, Value> {
 
 /**
  * Answers of the last moments, for all who ask meanwhile. An answer counts from when it came, a failure is forgotten.
- * @param ageMsMax of an answer, which is not held for longer. @param sizeMax how many are held. @param isKept false: the
- * answer is forgotten like a failure.
+ * @param ageMsMax of an answer, which is not held for longer. @param sizeMax how many are held.
+ * @param isKept false: the answer is forgotten like a failure.
  */
 export function openRecent<Key, Answer>(
   { elapsed }: Pick<Clock, "elapsed">,

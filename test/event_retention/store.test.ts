@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openMetrics } from "../../src/capture/metrics.ts";
+import { keptFrom } from "../../src/core/clock.ts";
 import { limits } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import {
   computeExpiry,
   computeOwnExpiry,
-  keptFrom,
   passDueSince,
   SteadyClock,
 } from "../../src/event_retention/expiry.ts";

@@ -8,9 +8,9 @@
 //   record     the end is stored, unless the claim was lost; then its log and its counts
 
 import type { Secrets } from "../../access/secret.ts";
+import { keptFrom } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { toReason } from "../../core/log.ts";
-import { keptFrom } from "../../event_retention/expiry.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import { readStoredZone } from "../../storage/clickhouse/zones.ts";
 import { checkPropertyFilters, compilePropertyFilters } from "../../storage/events/property_filter.ts";

@@ -187,12 +187,10 @@ function ZoneField({ value, set }: { value: string; set: (zone: string) => void 
 
 function NewProject() {
   const { refresh } = useSession();
-  const { fields, change, text } = useFields({ name: "" });
+  const empty = { name: "" };
+  const { fields, change, text } = useFields(empty);
   const done = `${fields.name} is created. Choose it at the top.`;
-  const created = () => {
-    refresh();
-    change({ name: "" });
-  };
+  const created = () => (refresh(), change(empty));
   return (
     <FormCard title="New project" send={(send) => send("POST", "/api/projects/", fields, done, created)}>
       {text("name", "Name of the project", { required: true })}
