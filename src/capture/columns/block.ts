@@ -6,6 +6,7 @@ import {
   ByteColumn,
   Dictionary,
   microsType,
+  sumCapacity,
   writeBlockHead,
   writeColumnHead,
   writeRowKeys,
@@ -75,12 +76,19 @@ export class Block implements LaneBlock<Row> {
   readonly #timestamp = new ByteColumn();
   readonly #createdAt = new ByteColumn();
   readonly #historical = new ByteColumn();
+  readonly #texts = [this.#distinctId, this.#properties];
+  readonly #fixed = [this.#uuid, this.#project, this.#timestamp, this.#createdAt, this.#historical];
   /** Made for the first row that needs them, so that other events cost nothing. */
   #identity: IdentityColumns | undefined;
   readonly #propertyColumns = new PropertyColumns();
 
   get changes(): number {
     return this.#identity?.changes ?? 0;
+  }
+
+  get capacity(): number {
+    const columns = [...this.#texts, ...this.#fixed, this.#event, this.#propertyColumns];
+    return sumCapacity(this.#identity ? [...columns, this.#identity] : columns);
   }
 
   append(row: Row): number {
@@ -162,8 +170,7 @@ export class Block implements LaneBlock<Row> {
   /** Empties the columns and keeps their memory. */
   clear(): void {
     this.rows = 0;
-    for (const column of [this.#uuid, this.#project, this.#distinctId, this.#properties]) column.length = 0;
-    for (const column of [this.#timestamp, this.#createdAt, this.#historical]) column.length = 0;
+    for (const column of [...this.#texts, ...this.#fixed]) column.length = 0;
     this.#event.clear();
     this.#identity?.clear();
     this.#propertyColumns.clear();

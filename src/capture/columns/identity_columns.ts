@@ -1,7 +1,7 @@
 // The columns of persons and groups in a block: written only when one of its rows has something for them, so that other
 // events cost nothing.
 
-import { ByteColumn, Dictionary, writeColumnHead } from "../../storage/native/native.ts";
+import { ByteColumn, Dictionary, sumCapacity, writeColumnHead } from "../../storage/native/native.ts";
 import { ArrayOffsets, writeLowCardinalityArrays } from "../../storage/native/native_arrays.ts";
 import type { Row } from "../fields/row.ts";
 import { layout } from "../wasm/layout.ts";
@@ -24,6 +24,12 @@ export class IdentityColumns {
   readonly #groupTypes = new Dictionary();
   readonly #groupKeys = new ByteColumn();
 
+  readonly #parts = {
+    fixed: [this.#mode, this.#ranks, this.#ops, this.#values, this.#groupKeys],
+    arrays: [this.#changes, this.#groups],
+    names: [this.#keys, this.#groupTypes],
+  };
+
   /** The number of changes of persons and groups in all rows. */
   get changes(): number {
     return this.#ops.length;
@@ -31,6 +37,11 @@ export class IdentityColumns {
 
   get namesBytes(): number {
     return this.#keys.bytes + this.#groupTypes.bytes;
+  }
+
+  get capacity(): number {
+    const { fixed, arrays, names } = this.#parts;
+    return sumCapacity([...fixed, ...arrays, ...names]);
   }
 
   /** How many columns encode() writes. */
@@ -112,10 +123,9 @@ export class IdentityColumns {
   clear(): void {
     if (!this.#used) return;
     this.#used = false;
-    for (const column of [this.#mode, this.#ranks, this.#ops, this.#values, this.#groupKeys])
-      column.length = 0;
-    for (const offsets of [this.#changes, this.#groups]) offsets.clear();
-    for (const names of [this.#keys, this.#groupTypes]) names.clear();
+    const { fixed, arrays, names } = this.#parts;
+    for (const column of fixed) column.length = 0;
+    for (const part of [...arrays, ...names]) part.clear();
   }
 
   #padModes(rows: number): void {

@@ -3,7 +3,7 @@
 
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { propertyColumns } from "../../storage/events/event_columns.ts";
-import { ByteColumn, writeColumnHead } from "../../storage/native/native.ts";
+import { ByteColumn, sumCapacity, writeColumnHead } from "../../storage/native/native.ts";
 import { knownKeys, noSlot, toEscapedSlot, toSlot } from "../fields/event_fields.ts";
 import { appendText, type ByteRange } from "../fields/raw_value.ts";
 import { captureLimits } from "../limits.ts";
@@ -31,6 +31,10 @@ export class PropertyColumns {
   #unread = 0;
   readonly #cursor = new JsonCursor();
   readonly #text = new ByteColumn(256);
+
+  get capacity(): number {
+    return sumCapacity([this.#text, ...this.#columns.flatMap(({ nulls, texts }) => [nulls, texts])]);
+  }
 
   /** How many columns encode() writes. */
   get count(): number {

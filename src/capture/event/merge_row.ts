@@ -50,6 +50,10 @@ export class MergeBlock implements LaneBlock<MergeRow> {
   oldest = 0;
   readonly #rows = new ByteColumn();
 
+  get capacity(): number {
+    return this.#rows.capacity;
+  }
+
   append({ project_id, kind, from, into, at, created_at }: MergeRow): number {
     const before = this.#rows.length;
     if (this.rows === 0) this.oldest = created_at;

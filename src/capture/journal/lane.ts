@@ -17,6 +17,8 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   readonly kind: LaneKind<Block>;
   openRows = 0;
   openBytes = 0;
+  /** Memory of the empty blocks that are kept for reuse. */
+  recycledBytes = 0;
   readonly usage = new PendingByProject();
   readonly #options: LaneOptions<Block>;
   readonly #writer: SegmentWriter;
@@ -83,7 +85,9 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   #readBlock(partition: number): Block {
     let block = this.#open.get(partition);
     if (!block) {
-      block = this.#recycled.pop() ?? this.kind.openBlock();
+      block = this.#recycled.pop();
+      if (block) this.recycledBytes -= block.capacity;
+      else block = this.kind.openBlock();
       block.partition = partition;
       this.#open.set(partition, block);
     }
@@ -133,8 +137,10 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     return this.#running.then(() => this.#writer.closed());
   }
 
-  /** Releases the file that is made ahead for the next segment, unless a group is being written. */
+  /** Releases empty blocks, and the file that is made ahead for the next segment, unless a group is being written. */
   releaseIdle(): Promise<void> {
+    this.#recycled = [];
+    this.recycledBytes = 0;
     return this.#running ? Promise.resolve() : this.#writer.releaseIdle();
   }
 
@@ -181,12 +187,19 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     }
     this.#writing = undefined;
     this.usage.dropUnwritten();
-    for (const block of blocks) {
-      block.clear();
-      if (this.#recycled.length < journalLimits.recycledBlocksMax) this.#recycled.push(block);
-    }
+    for (const block of blocks) this.#recycle(block);
     if (isWritten) waiters.commit();
     else waiters.fail();
+  }
+
+  #recycle(block: Block): void {
+    block.clear();
+    const { capacity } = block;
+    const { recycledBlocksMax, recycledBlocksBytesMax } = journalLimits;
+    if (this.#recycled.length >= recycledBlocksMax) return;
+    if (this.recycledBytes + capacity > recycledBlocksBytesMax) return;
+    this.recycledBytes += capacity;
+    this.#recycled.push(block);
   }
 }
 

@@ -3,6 +3,7 @@
 import {
   type ByteColumn,
   Pieces,
+  sumCapacity,
   writeBlockHead,
   writeColumnHead,
   writeRowKeys,
@@ -52,6 +53,8 @@ export interface FrameBlock {
 export interface LaneBlock<Row extends LaneRow> extends FrameBlock {
   /** Appends a row; returns about how many bytes it takes. */
   append(row: Row): number;
+  /** Bytes of memory that it has, filled or not. */
+  readonly capacity: number;
   clear(): void;
 }
 
@@ -125,6 +128,10 @@ export class TableBlock<Row extends LaneRow> implements LaneBlock<Row> {
     this.#columns = columns;
     this.#outs = columns.map(() => new Pieces());
     this.#measure = measure;
+  }
+
+  get capacity(): number {
+    return sumCapacity(this.#outs);
   }
 
   append(row: Row): number {

@@ -10,8 +10,12 @@ export const journalLimits = {
   /** Bytes and rows in open blocks of one lane after which its writers wait for the disk: one commit. */
   groupBytesMax: 4 * 1024 * 1024,
   groupRowsMax: 50_000,
-  /** Empty blocks that a lane keeps for reuse: about one for each year since 1900. */
+  /**
+   * Empty blocks that a lane keeps for reuse, about one for each year since 1900, and the bytes of their memory: two
+   * whole groups in columns that have doubled. Blocks of every year could keep what their longest columns once had.
+   */
   recycledBlocksMax: 120,
+  recycledBlocksBytesMax: 32 * 1024 * 1024,
   /** Blocks of one group that are encoded before other requests get their turn: about 2 ms for small ones. */
   framesAtOnceMax: 64,
   /** How much larger than the last segment the file made for the next one is. */

@@ -18,6 +18,11 @@ export class ByteColumn {
     this.#view = new DataView(this.bytes.buffer);
   }
 
+  /** Bytes of memory that it has, filled or not. */
+  get capacity(): number {
+    return this.bytes.length;
+  }
+
   reserve(more: number): void {
     const needed = this.length + more;
     if (needed <= this.bytes.length) return;
@@ -226,6 +231,12 @@ export class Dictionary {
     return this.#keys.length;
   }
 
+  /** Bytes of memory that it has, filled or not. */
+  get capacity(): number {
+    const numbers = [this.#slots, this.#starts, this.#ends, this.#hashes, this.#indexes, this.#found];
+    return this.#keys.capacity + numbers.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
+
   append(source: Uint8Array, from: number, to: number): void {
     if (this.#rows === this.#indexes.length) this.#indexes = grown(this.#indexes);
     this.#indexes[this.#rows++] = this.find(source, from, to);
@@ -336,6 +347,11 @@ export class Dictionary {
       this.#slots[slot] = key;
     }
   }
+}
+
+/** Bytes of memory that columns have, filled or not. */
+export function sumCapacity(columns: readonly { readonly capacity: number }[]): number {
+  return columns.reduce((sum, { capacity }) => sum + capacity, 0);
 }
 
 function grown(values: Uint32Array): Uint32Array<ArrayBuffer> {

@@ -9,6 +9,11 @@ export class ArrayOffsets {
   #rows = 0;
   items = 0;
 
+  /** Bytes of memory that they have, filled or not. */
+  get capacity(): number {
+    return this.#ends.byteLength;
+  }
+
   /** Adds the missing rows before `rows`, without items. */
   pad(rows: number): void {
     this.#reserve(rows);

@@ -1,5 +1,9 @@
 import { afterAll, expect, test } from "bun:test";
+import { Block } from "../../../src/capture/columns/block.ts";
+import { emptyRow } from "../../../src/capture/fields/row.ts";
 import { CommitGroups, CommitWaiters } from "../../../src/capture/journal/lane.ts";
+import { journalLimits } from "../../../src/capture/journal/limits.ts";
+import { toBytes } from "../../../src/core/bytes.ts";
 import { yieldToEventLoop } from "../../../src/core/clock.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
@@ -86,4 +90,48 @@ test("a group is on its way to the disk after one slice of somebody's work, howe
   await Promise.all([committed, ...workers]);
   await journal.close();
   await journal.release();
+});
+
+test("empty blocks of whatever years and columns keep no more memory than a lane may, and none once it is idle", async () => {
+  const journal = openJournal(makeFolder());
+  const { live } = journal;
+  const long = "a".repeat(900_000);
+  const row = emptyRow();
+  const fills = [
+    { properties: `{"$browser":"${long}"}` },
+    { properties: `{"$os":"${long}"}` },
+    { event: long },
+  ];
+  const write = async (year: number, texts: Readonly<Record<string, string>>) => {
+    for (const [name, text] of Object.entries(texts)) {
+      const source = toBytes(text);
+      Object.assign(row, { [name]: { source, from: 0, to: source.length } });
+    }
+    row.timestamp = Date.UTC(year) * 1000;
+    for (let i = 0; i < 5; i++) live.append(row);
+    await live.commit();
+  };
+  // A block that is open takes another out of those that are kept.
+  for (const texts of fills) {
+    for (let year = 1990; year < 2000; year++) {
+      live.append(Object.assign(row, { timestamp: Date.UTC(year - 50) * 1000 }));
+      await write(year, texts);
+      expect(live.recycledBytes).toBeLessThanOrEqual(journalLimits.recycledBlocksBytesMax);
+    }
+  }
+  expect(live.recycledBytes).toBeGreaterThan(0);
+  await live.releaseIdle();
+  expect(live.recycledBytes).toBe(0);
+  await journal.close();
+  await journal.release();
+});
+
+test("what a block counts as its memory is what its columns have in all", () => {
+  const [block, row] = [new Block(), emptyRow()];
+  const source = new Uint8Array(4_000_000).fill(0x61);
+  for (const name of ["event", "distinct_id", "properties"] as const)
+    Object.assign(row, { [name]: { source, from: 0, to: source.length } });
+  block.append(row);
+  block.clear();
+  expect(block.capacity).toBeGreaterThanOrEqual(3 * source.length);
 });
