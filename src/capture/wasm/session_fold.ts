@@ -15,6 +15,7 @@ import {
   foldColumns,
   foldedNames,
   foldLayout,
+  foldNamesMax,
   foldUnreadNumbers,
 } from "./session_layout.ts";
 import { type ListedEvent, readStray, type StrayEvent, UnreadEvents } from "./unread_events.ts";
@@ -87,12 +88,17 @@ export class SessionFold {
     return this.#unread.bytes;
   }
 
-  /** Folds the block at these bytes of the memory. @throws Error when it is no block of events. */
+  /**
+   * Folds the block at these bytes of the memory.
+   * @throws Error when it is no block of events, or has more names of them than there is room for.
+   */
   add(from: number, length: number): void {
     const block = this.input.subarray(from, from + length);
     const { rows, offsets } = columnOffsets(block, [...foldedColumns, "event"]);
     if (rows === 0) return;
     const { names, indexesAt, indexBytes } = numberedNamesAt(block, offsets.event.from);
+    // A block of short events may have more: nothing may be written past the room, where the block itself begins.
+    if (names.length > foldNamesMax) throw new Error(`a block with ${names.length} names of events`);
     for (const [number, name] of names.entries())
       this.#bytes[foldLayout.KINDS + number] =
         1 + kinds.findIndex((kind) => Buffer.compare(kind, name) === 0);

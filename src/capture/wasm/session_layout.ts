@@ -12,6 +12,8 @@ export const lcpSlot = sessionNames.length - 1;
 
 /** The bytes of blocks that are folded at once; a longer one is cut. */
 export const foldBlockBytesMax = 8 * 1024 * 1024;
+/** Names of events that a block may have, each with a byte for its kind. */
+export const foldNamesMax = 64 * 1024;
 /** Rows of a fold, each of one session and distinct id. Past any of these bounds it is written and begun anew. */
 export const foldRowsMax = 16 * 1024;
 export const foldRowBytes = 160;
@@ -31,7 +33,7 @@ export const foldStraysMax = 16;
 const sizes = {
   VALUES: foldedNames.length * 8,
   COLUMN_ENDS: foldColumns * 4,
-  KINDS: 64 * 1024,
+  KINDS: foldNamesMax,
   BLOCK: foldBlockBytesMax + paddingBytes,
   SLOTS: foldSlotsMax * 4,
   ROWS: foldRowsMax * foldRowBytes,

@@ -160,6 +160,28 @@ test("an event of the longest kind is folded, and one that has no room is left t
   expect(await compare([longer], [longer])).toBe(1);
 });
 
+test("a block of more names of events than there is room for is refused, and nothing of it is changed", () => {
+  const fold = new SessionFold();
+  const of = (count: number) =>
+    Array.from({ length: count }, (_, uuid) => ({
+      uuid,
+      event: `e${uuid}`,
+      distinct_id: "d",
+      properties: uuid < 50 ? '{"$session_id":"s"}' : "{}",
+      timestamp: uuid,
+      created_at: 1_700_000_000_000_000,
+    }));
+  const [fitting, longer] = [blockOf(1, of(65_536)), blockOf(1, of(65_537))];
+  fold.input.set(longer);
+  expect(() => fold.add(0, longer.length)).toThrow("names of events");
+  expect(Buffer.compare(fold.input.subarray(0, longer.length), longer)).toBe(0);
+  fold.begin();
+  fold.input.set(fitting);
+  fold.add(0, fitting.length);
+  expect(Buffer.compare(fold.input.subarray(0, fitting.length), fitting)).toBe(0);
+  expect(fold.drainFolded()).toHaveLength(1);
+});
+
 test("events of a person who was deleted count when they arrived later, and are refused where it is not known", async () => {
   const project = ++projects;
   // The list of deleted ids forgets after some months.
