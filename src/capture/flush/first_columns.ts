@@ -5,7 +5,7 @@ import { eventDaysCounted } from "../../storage/events/event_days.ts";
 import { BlockReader } from "../../storage/native/block_reader.ts";
 import { numberedNamesAt, readIndex } from "../../storage/native/column_offsets.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
-import { columnsThrough, cutColumn } from "../../storage/native/native_cut.ts";
+import { columnsThrough, cutColumn, readColumnHead } from "../../storage/native/native_cut.ts";
 import type { JournalIo } from "../journal/journal_io.ts";
 import type { Segment } from "../journal/segments/segment.ts";
 import { flushLimits } from "./limits.ts";
@@ -33,7 +33,10 @@ export function thinOldRows(block: Uint8Array, now: number): Uint8Array {
   const [columns, rows] = [read.varuint(), read.varuint()];
   const values: Uint8Array[] = [];
   for (const [name, type] of heads) {
-    if (columns !== heads.length || read.text() !== name || read.text() !== type) return block;
+    if (columns !== heads.length) return block;
+    // A frame's first type has the frame's head in a comment.
+    const found = readColumnHead(read);
+    if (found.name !== name || found.type !== type) return block;
     values.push(cutColumn(read, type, rows, 0, rows));
   }
   const [uuids, projects, events, times] = values as [Uint8Array, Uint8Array, Uint8Array, Uint8Array];

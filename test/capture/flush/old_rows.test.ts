@@ -1,11 +1,19 @@
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { Block } from "../../../src/capture/columns/block.ts";
 import { emptyRow } from "../../../src/capture/fields/row.ts";
 import { thinOldRows } from "../../../src/capture/flush/first_columns.ts";
+import { writeNativeFrame } from "../../../src/capture/journal/segments/native_frame.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import { eventDaysOfBlocks } from "../../../src/storage/events/event_days.ts";
+import { migrate } from "../../../src/storage/migrate.ts";
 import { BlockReader } from "../../../src/storage/native/block_reader.ts";
-import { ByteColumn } from "../../../src/storage/native/native.ts";
+import { Pieces } from "../../../src/storage/native/native.ts";
 import { columnHeads, columnsThrough, cutColumn } from "../../../src/storage/native/native_cut.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { openTestStores } from "../../support/stores.ts";
+
+afterAll(cleanUp);
 
 interface Happened {
   project_id: number;
@@ -13,7 +21,7 @@ interface Happened {
   timestamp: number;
 }
 
-/** The columns of event_days of a block with these rows. */
+/** The columns of event_days of a frame with these rows, as a segment's file has it. */
 function firstColumns(rows: readonly Happened[]): Uint8Array {
   const block = new Block();
   const row = emptyRow();
@@ -21,12 +29,14 @@ function firstColumns(rows: readonly Happened[]): Uint8Array {
     const source = new TextEncoder().encode(event);
     Object.assign(row.event, { source, from: 0, to: source.length });
     row.uuid.fill(number % 251);
+    row.uuid[0] = number >> 8;
     Object.assign(row, { project_id, timestamp, created_at: 1_700_000_000_000_000 });
     block.append(row);
   }
-  const out = new ByteColumn();
-  block.encode(out, 5n, 0);
-  return columnsThrough(out.filled(), "timestamp")!;
+  const out = new Pieces();
+  const head = { batch: 5n, partition: 1970, rows: rows.length, oldest: 0, synced: 0, before: 0 };
+  writeNativeFrame(out, head, (payload) => block.encode(payload, head.batch, 0));
+  return columnsThrough(Buffer.concat(out.list()), "timestamp")!;
 }
 
 function readRows(block: Uint8Array): Happened[] {
@@ -82,9 +92,35 @@ test("what is kept of a block has the latest old row of each project and name, a
 });
 
 test("a block with columns in another order is sent as it is", () => {
-  const out = new ByteColumn();
-  out.raw(firstColumns([{ project_id: 1, event: "a", timestamp: 0 }]));
-  const block = out.filled();
+  const block = firstColumns([{ project_id: 1, event: "a", timestamp: 0 }]);
   block[2 + "uuid".length] = "x".charCodeAt(0);
   expect(thinOldRows(block, now)).toBe(block);
+});
+
+test("the engine derives the same days of what is kept as of all", async () => {
+  const stores = await openTestStores();
+  await migrate(stores, { log: silentLog });
+  const { clickhouse } = stores;
+  const at = Date.now();
+  const rows = Array.from({ length: 9000 }, (_, i) => {
+    const age = (i * 7) % 97;
+    // More names than one byte numbers; some are old alone.
+    const event = `e${i % 300}${age > 40 && i % 5 === 0 ? " old" : ""}`;
+    return { project_id: 1 + (i % 2), event, timestamp: (at - age * 86_400_000 - 60_000) * 1000 };
+  });
+  const moved = rows.map((row) => ({ ...row, project_id: row.project_id + 10 }));
+  const thinned = thinOldRows(firstColumns(moved), at);
+  expect(thinned.length).toBeLessThan(firstColumns(moved).length * 0.6);
+  for (const block of [firstColumns(rows), thinned])
+    await clickhouse.insertDerived(eventDaysOfBlocks, { bytes: [block] });
+  const readDays = (from: number) =>
+    clickhouse.query(
+      `SELECT project_id - {from:Int32} AS project, event, day, max(last), uniqMerge(uuids) FROM event_days
+       WHERE project_id BETWEEN {from:Int32} + 1 AND {from:Int32} + 2
+       GROUP BY project, event, day ORDER BY project, event, day`,
+      { from },
+    );
+  const days = await readDays(0);
+  expect(days.length).toBeGreaterThan(1000);
+  expect(await readDays(10)).toEqual(days);
 });

@@ -11,6 +11,7 @@ import { type Life, machine } from "./machine.ts";
 export interface StoredRow {
   batch: bigint;
   row: number;
+  timestamp: number;
   created_at: number;
   /** What the sender wrote. */
   properties: string;
@@ -220,11 +221,12 @@ export class Engine {
   }
 
   #store(part: NativeRow[], isLate: boolean): void {
-    for (const { uuid, _batch, _row, created_at, properties } of part) {
+    for (const { uuid, _batch, _row, timestamp, created_at, properties } of part) {
       const batch = _batch as bigint;
       const row: StoredRow = {
         batch,
         row: Number(_row),
+        timestamp: Number(timestamp),
         created_at: Number(created_at),
         properties: String(properties),
         isLate,
