@@ -8,8 +8,8 @@ import { UserError } from "../core/fault.ts";
 import { type Log, openLog } from "../core/log.ts";
 import { type Arguments, optionalText, readArguments } from "./args.ts";
 import { backupLimits } from "./backup/limits.ts";
+import type { Manifest } from "./backup/manifest.ts";
 import { restoreBackup } from "./backup/restore.ts";
-import type { Manifest } from "./backup/target.ts";
 import { openBackup, verifyBackup } from "./backup/verify_backup.ts";
 import { writeBackup } from "./backup/write_backup.ts";
 import type { CliContext, Command } from "./command.ts";
@@ -17,7 +17,7 @@ import type { CliContext, Command } from "./command.ts";
 export const backupCommand: Command = {
   name: "backup",
   summary: "copy everything of the embedded stores into a folder or a bucket, while the server runs",
-  help: `usage: bun run sluice backup PLACE [--keep N]
+  help: `usage: bun run sluice backup PLACE [--keep N [--incremental]]
        bun run sluice backup verify PLACE [--open FOLDER]
 
 Writes a backup of DATA_DIR: Postgres, ClickHouse, pending and quarantined events, and DATA_DIR/secret.key: protect it
@@ -31,6 +31,8 @@ with sha256sum -c.
 
   --keep N  PLACE is for several backups: this one gets a folder sluice-TIME-DATABASE in it, and only
             the N newest of this database are kept
+  --incremental  writes only those of ClickHouse's files that earlier incremental backups in PLACE have not
+                 written. They lie beside them, in sluice-files-DATABASE, as long as a backup needs them
 
 verify reads the backup at PLACE whole and names all that is missing, damaged or none of its files. Exit code: 0 it is
 whole, 1 it is damaged or cannot be read, 2 wrong use.
@@ -41,21 +43,25 @@ A folder called verify is ./verify.
 
   DATA_DIR=/var/lib/sluice bun run sluice backup s3://backups/sluice --keep 7`,
   run: async (args, { config, print }) => {
-    const words = readArguments(args, ["keep", "open"]);
+    const words = readArguments(args, ["keep", "open"], ["incremental"]);
+    const isIncremental = words.values["incremental"] === true;
     if (words.positionals[0] === "verify") return await verify(words, config, print);
     if (words.values["open"] !== undefined) throw new UserError("only backup verify has --open", 2);
     const [target, kept] = [readTarget(words), readCount(words)];
+    if (isIncremental && kept === undefined) throw new UserError("--incremental needs --keep N", 2);
     refuseRemote(config, "backup");
     const { dataDir, bucketAccess } = config;
-    const { manifest, location, removed } = await writeBackup({
+    const { manifest, location, reusedBytes, removed } = await writeBackup({
       dataDir,
       target,
+      isIncremental,
       bucketAccess,
       clock: systemClock,
       log: openBackupLog(config),
       ...(kept !== undefined && { kept }),
     });
-    print(`backed up ${totalsText(manifest)} to ${location}`);
+    const written = isIncremental ? `, ${megabytes(manifest.files.bytes - reusedBytes)} of them new,` : "";
+    print(`backed up ${totalsText(manifest)}${written} to ${location}`);
     if (removed > 0) print(`removed ${removed} older ${removed === 1 ? "backup" : "backups"}`);
     return 0;
   },
@@ -83,7 +89,9 @@ backup.
 };
 
 async function verify(words: Arguments, config: Config, print: CliContext["print"]): Promise<number> {
-  if (words.values["keep"] !== undefined) throw new UserError("backup verify has no --keep", 2);
+  for (const name of ["keep", "incremental"]) {
+    if (words.values[name] !== undefined) throw new UserError(`backup verify has no --${name}`, 2);
+  }
   const source = readTarget({ ...words, positionals: words.positionals.slice(1) });
   const opened = optionalText(words, "open");
   const { bucketAccess } = config;
@@ -131,5 +139,9 @@ export function openBackupLog({ logLevel, logFormat }: Config, write?: (line: st
 }
 
 function totalsText({ files: { files, bytes } }: Manifest): string {
-  return `${files.toLocaleString("en")} files, ${Math.ceil(bytes / 1e6).toLocaleString("en")} MB`;
+  return `${files.toLocaleString("en")} files, ${megabytes(bytes)}`;
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1e6).toLocaleString("en")} MB`;
 }

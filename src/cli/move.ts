@@ -11,9 +11,9 @@ import { reserve } from "../storage/postgres/postgres.ts";
 import { attachStores, openStores, type Stores } from "../storage/stores.ts";
 import { checkPositionals, readArguments } from "./args.ts";
 import { openBackupLog } from "./backup.ts";
-import { listPartTables } from "./backup/clickhouse_parts_store.ts";
-import { checkNoRows, copyTable, withoutViews } from "./backup/clickhouse_rows_store.ts";
-import * as postgresRows from "./backup/postgres_rows_store.ts";
+import { listPartTables } from "./backup/stores/clickhouse_parts_store.ts";
+import { checkNoRows, copyTable, withoutViews } from "./backup/stores/clickhouse_rows_store.ts";
+import * as postgresRows from "./backup/stores/postgres_rows_store.ts";
 import { checkEmbedded } from "./backup/write_backup.ts";
 import type { CliContext, Command } from "./command.ts";
 

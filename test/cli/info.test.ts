@@ -25,7 +25,7 @@ test("a command's words are the verbs and the options of its help", () => {
   );
   expect(listWords(importCommand)).toEqual(expect.arrayContaining(["--api-key", "--dry-run", "--no-wait"]));
   expect(listWords(importCommand)).not.toContain("events");
-  expect(listWords(backupCommand)).toEqual(["verify", "--keep", "--open"]);
+  expect(listWords(backupCommand)).toEqual(["verify", "--keep", "--incremental", "--open"]);
   expect(listWords(completionCommand([]))).toEqual(["bash", "zsh", "fish"]);
 });
 

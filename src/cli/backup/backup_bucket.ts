@@ -67,6 +67,12 @@ export class BackupBucket {
     return new BackupBucket({ bucket: this.#bucket, prefix: this.#prefix + path }, this.#settings);
   }
 
+  /** The bucket at a name directly above this prefix's last one; at its whole prefix for an empty name. */
+  beside(name: string): BackupBucket {
+    const names = [...this.#prefix.split("/").slice(0, -2), name].filter((text) => text !== "");
+    return new BackupBucket({ bucket: this.#bucket, prefix: names.join("/") }, this.#settings);
+  }
+
   /** The caller may reuse the bytes once it has resolved: even a request without an answer has its own copy. */
   async put(path: string, bytes: Uint8Array): Promise<void> {
     const key = this.#prefix + path;
@@ -103,9 +109,22 @@ export class BackupBucket {
     return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
   }
 
-  async has(path: string): Promise<boolean> {
+  /** The object's bytes; undefined when there is none. */
+  async size(path: string): Promise<number | undefined> {
     const key = this.#prefix + path;
-    return await this.#retried(key, () => this.#client.exists(key));
+    return await this.#retried(key, async () => {
+      try {
+        return await this.#client.size(key);
+      } catch (thrown) {
+        if (toCode(thrown) === "NoSuchKey") return undefined;
+        throw thrown;
+      }
+    });
+  }
+
+  async delete(path: string): Promise<void> {
+    const key = this.#prefix + path;
+    await this.#retried(key, () => this.#client.delete(key));
   }
 
   /** Whether there are objects below the prefix. */
@@ -123,22 +142,18 @@ export class BackupBucket {
     }
   }
 
-  /** The paths of all objects below: a page of a thousand in each request. */
-  async *paths(): AsyncGenerator<string> {
-    for await (const { contents = [] } of this.#pages({ prefix: this.#prefix }))
-      for (const { key } of contents) yield key.slice(this.#prefix.length);
+  /** The paths of all objects below that begin with `start`: a page of a thousand in each request. */
+  async *paths(start = ""): AsyncGenerator<string> {
+    for await (const { contents = [] } of this.#pages({ prefix: this.#prefix + start }))
+      for (const { key } of contents) if (key.startsWith(this.#prefix)) yield key.slice(this.#prefix.length);
   }
 
   /** Removes the objects below whose first name is one of these. */
   async remove(names: readonly string[]): Promise<void> {
     for (const name of names) {
-      for await (const { contents = [] } of this.#pages({ prefix: this.#prefix + name })) {
-        for (const { key } of contents) {
-          // Names that begin with this one have its prefix, too.
-          const [first] = key.slice(this.#prefix.length).split("/");
-          if (!key.startsWith(this.#prefix) || first !== name) continue;
-          await this.#retried(key, () => this.#client.delete(key));
-        }
+      for await (const path of this.paths(name)) {
+        // Names that begin with this one have its prefix, too.
+        if (path.split("/")[0] === name) await this.delete(path);
       }
     }
   }

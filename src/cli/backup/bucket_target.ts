@@ -7,23 +7,37 @@ import type { BackupBucket } from "./backup_bucket.ts";
 import { backupParts, listName, manifestName, readChunks, writeSummed } from "./backup_files.ts";
 import { checkList, listedFiles, partPath, refuseForeign, type WrittenParts } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
-import { type BackupTarget, type Manifest, noBackup, parseManifest } from "./target.ts";
+import { type Manifest, noBackup, parseManifest } from "./manifest.ts";
+import { findObject, type SharedBucket } from "./shared_files.ts";
+import type { BackupTarget } from "./target.ts";
 
-/** @param folder one that does not exist, for files that cannot be written to the bucket directly. */
-export function bucketTarget(bucket: BackupBucket, folder: string): BackupTarget {
+/**
+ * @param folder one that does not exist, for files that cannot be written to the bucket directly.
+ * @param shared of an incremental backup.
+ */
+export function bucketTarget(bucket: BackupBucket, folder: string, shared?: SharedBucket): BackupTarget {
   // Reused for every object: buffers that wait for the garbage collector would add up.
   const memory = new Uint8Array(backupLimits.objectBytes);
-  const write = async function* (file: string, chunks: AsyncIterable<Uint8Array>): WrittenParts {
+  const write = async function* (
+    file: string,
+    chunks: AsyncIterable<Uint8Array>,
+    sharing?: SharedBucket,
+  ): WrittenParts {
     let number = 0;
     for await (const bytes of cutPortions(chunks, memory)) {
       const path = partPath(file, number++);
-      await bucket.put(path, bytes);
-      yield [path, { bytes: bytes.length, sum: Bun.SHA256.hash(bytes, "hex") }];
+      const sum = Bun.SHA256.hash(bytes, "hex");
+      await (sharing ? sharing.put(sum, bytes) : bucket.put(path, bytes));
+      yield [path, { bytes: bytes.length, sum }];
     }
   };
   return {
     folder,
-    write,
+    write: (file, chunks) => write(file, chunks),
+    copy: (file, from) => write(file, readChunks(from), shared),
+    get reusedBytes() {
+      return shared?.reusedBytes ?? 0;
+    },
     begin: async () => {
       if (await bucket.hasAny())
         throw new UserError(`${bucket.name} is not empty; a backup needs an address of its own`);
@@ -74,15 +88,21 @@ export async function fetchManifest(bucket: BackupBucket, version: string): Prom
  * the list, and are checked; other objects are not read.
  * @throws UserError for what is missing, damaged, not the backup's, or more than the manifest says.
  */
-export async function fetchFiles(bucket: BackupBucket, { files }: Manifest, folder: string): Promise<void> {
+export async function fetchFiles(
+  bucket: BackupBucket,
+  { files, shared }: Manifest,
+  folder: string,
+): Promise<void> {
   const list = await bucket.get(listName, backupLimits.listBytesMax);
   if (!list) throw new UserError(`${bucket.name} is damaged: ${listName} is missing`);
   await writeSummed([list], join(folder, listName));
   await checkList(folder, files, bucket.name);
   await refuseForeign(folder, bucket.paths(), bucket.name);
   let bytesLeft = files.bytes;
-  for await (const { path, sum } of listedFiles(folder, "", bucket.name)) {
-    const bytes = await bucket.get(path, Math.min(bytesLeft, backupLimits.objectBytes), (got) => {
+  for await (const listed of listedFiles(folder, "", bucket.name)) {
+    const { path, sum } = listed;
+    const found = findObject(bucket, listed, shared);
+    const bytes = await found.bucket.get(found.path, Math.min(bytesLeft, backupLimits.objectBytes), (got) => {
       // Retried.
       if (Bun.SHA256.hash(got, "hex") !== sum) throw new Error("it is not as it was written");
     });

@@ -86,6 +86,7 @@ export interface ListedFile {
   isFurther: boolean;
 }
 
+const sumShape = /^[0-9a-f]{64}$/;
 const partSuffix = /@([1-9]\d{0,8})$/;
 
 /**
@@ -105,22 +106,10 @@ export async function* listedFiles(
     const ending = partSuffix.exec(path);
     const [file, number] = [path.slice(0, ending?.index), Number(ending?.[1] ?? 0)];
     const isNext = number === 0 || (file === lastFile && number === lastNumber + 1);
-    if (!isBelow(file) || !isNext)
+    if (!isBelow(file) || !isNext || !sumShape.test(sum))
       throw new UserError(`${name} is damaged: its list of files has a line that names none`);
     [lastFile, lastNumber] = [file, number];
     if (path.startsWith(part)) yield { path, sum, file, isFurther: number > 0 };
-  }
-}
-
-/** @throws UserError that names the first file that is missing or damaged. */
-export async function checkFiles(folder: string, listed: FileTotals): Promise<void> {
-  await checkList(folder, listed);
-  for await (const { path, sum } of listedFiles(folder)) {
-    const found = await summed(join(folder, path)).catch((thrown: NodeJS.ErrnoException) => {
-      if (thrown.code === "ENOENT") throw new UserError(`${folder} is damaged: ${path} is missing`);
-      throw new UserError(`${folder} cannot be read: ${path}: ${thrown.message}`);
-    });
-    if (found.sum !== sum) throw new UserError(`${folder} is damaged: ${path} is not as it was written`);
   }
 }
 

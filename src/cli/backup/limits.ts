@@ -29,6 +29,8 @@ export const backupLimits = {
   requestsMax: 5,
   /** The pause before the second request, in ms; each further one is twice as long. */
   requestPauseMs: 250,
+  /** Damaged shared files of which `verify` tells which backups need them. */
+  harmfulMax: 1000,
   /** The largest number of backups that can be kept. */
   keptMax: 10_000,
   /** How far before a backup's beginning its batches are derived again, in ms: clocks may be set back. */

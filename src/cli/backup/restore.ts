@@ -16,11 +16,12 @@ import { openStores, type Stores } from "../../storage/stores.ts";
 import { BackupBucket, type BucketAccess, readBucketAddress } from "./backup_bucket.ts";
 import { copyFile, readChunks, syncTree } from "./backup_files.ts";
 import { fetchFiles, fetchManifest } from "./bucket_target.ts";
-import { attach, deriveSince, detachedFolder, listPartTables } from "./clickhouse_parts_store.ts";
-import { checkFiles, type ListedFile, listedFiles, refuseForeign } from "./file_list.ts";
+import { type ListedFile, listedFiles, refuseForeign } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
-import { copyIn } from "./postgres_rows_store.ts";
-import { type Manifest, readManifest } from "./target.ts";
+import { checkFiles, type Manifest, readManifest } from "./manifest.ts";
+import { findFile } from "./shared_files.ts";
+import { attach, deriveSince, detachedFolder, listPartTables } from "./stores/clickhouse_parts_store.ts";
+import { copyIn } from "./stores/postgres_rows_store.ts";
 
 /** @throws UserError with the remedy, before anything is written if the backup or the folder is not fit. */
 export async function restoreBackup(options: {
@@ -37,9 +38,10 @@ export async function restoreBackup(options: {
   const folder = resolve(source);
   const manifest = readManifest(folder, readVersion());
   checkEmpty(dataDir);
-  await checkFiles(folder, manifest.files);
+  await checkFiles(folder, manifest);
   await refuseForeign(folder);
-  await withRestoreMarker(dataDir, folder, () => fill({ dataDir, folder, isSpent: false, log }, manifest));
+  const filling = { dataDir, folder, shared: manifest.shared, isSpent: false, log };
+  await withRestoreMarker(dataDir, folder, () => fill(filling, manifest));
   return manifest;
 }
 
@@ -56,7 +58,7 @@ async function restoreBucket(bucket: BackupBucket, dataDir: string, log: Log): P
       rmSync(restoringPath(dataDir));
       throw thrown;
     }
-    await fill({ dataDir, folder, isSpent: true, log }, manifest);
+    await fill({ dataDir, folder, shared: undefined, isSpent: true, log }, manifest);
     await rm(folder, { recursive: true });
   });
   return manifest;
@@ -77,6 +79,8 @@ interface Filling {
   dataDir: string;
   /** The backup's. */
   folder: string;
+  /** Where an incremental backup has shared files; none of what was fetched is. */
+  shared: string | undefined;
   /** Whether its files are removed as they are copied: they are on the disk of the copies. */
   isSpent: boolean;
   log: Log;
@@ -91,9 +95,9 @@ async function fill(filling: Filling, manifest: Manifest): Promise<void> {
   await fillStores(filling, stores, manifest);
 }
 
-async function copyOne({ folder, isSpent }: Filling, { path, isFurther }: ListedFile, to: string) {
-  await copyFile(join(folder, path), to, isFurther);
-  if (isSpent) await rm(join(folder, path));
+async function copyOne({ folder, shared, isSpent }: Filling, listed: ListedFile, to: string) {
+  await copyFile(findFile(folder, listed, shared), to, listed.isFurther);
+  if (isSpent) await rm(join(folder, listed.path));
 }
 
 /** The files of a new volume, and those of a restore that was killed before it began. */

@@ -1,15 +1,21 @@
 // Targets of a backup. Both kinds write the manifest last: until then there is no backup.
 
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { mkdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../../core/fault.ts";
-import { readSummedJson, summedJson } from "../../core/json/summed_json.ts";
-import { toReason } from "../../core/log.ts";
-import { type AppliedMigration, readBackupVersion, storeNames } from "../../storage/migrations/files.ts";
-import { backupParts, manifestName, summed, syncTree, writeSummed } from "./backup_files.ts";
-import type { FileTotals, WrittenParts } from "./file_list.ts";
+import {
+  backupParts,
+  listName,
+  manifestName,
+  readChunks,
+  summed,
+  syncTree,
+  writeSummed,
+} from "./backup_files.ts";
+import type { WrittenParts } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
+import type { SharedFolder } from "./shared_files.ts";
 
 export interface BackupTarget {
   /** A folder of this machine for the list, and for files that others write, until adopt(). */
@@ -17,6 +23,10 @@ export interface BackupTarget {
   /** @throws UserError when there is anything but an incomplete backup of its own. */
   begin(): Promise<void>;
   write(file: string, chunks: AsyncIterable<Uint8Array>): WrittenParts;
+  /** Writes a file of this machine, which an incremental backup shares with others. */
+  copy(file: string, from: string): WrittenParts;
+  /** Bytes of shared files that earlier backups have written. */
+  readonly reusedBytes: number;
   /** Makes a file of `folder` the backup's. */
   adopt(file: string): WrittenParts;
   /** Writes the list, and then the manifest. */
@@ -25,9 +35,15 @@ export interface BackupTarget {
   discard(): Promise<void>;
 }
 
-/** A folder under another name, which is renamed when all is durable. */
-export function folderTarget(final: string): BackupTarget {
+/**
+ * A folder under another name, which is renamed when all is durable.
+ * @param shared of an incremental backup.
+ */
+export function folderTarget(final: string, shared?: SharedFolder): BackupTarget {
   const folder = final + partialEnding;
+  const write = async function* (file: string, chunks: AsyncIterable<Uint8Array>): WrittenParts {
+    yield [file, await writeSummed(chunks, join(folder, file))];
+  };
   return {
     folder,
     begin: async () => {
@@ -36,13 +52,21 @@ export function folderTarget(final: string): BackupTarget {
       await removeParts(folder);
       await mkdir(folder, { recursive: true, mode: 0o700 });
     },
-    write: async function* (file, chunks) {
-      yield [file, await writeSummed(chunks, join(folder, file))];
+    write,
+    copy: async function* (file, from) {
+      if (shared) yield [file, await shared.add(from)];
+      else yield* write(file, readChunks(from));
+    },
+    get reusedBytes() {
+      return shared?.reusedBytes ?? 0;
     },
     adopt: async function* (file) {
       yield [file, await summed(join(folder, file))];
     },
     finish: async (manifest) => {
+      if (shared && statSync(join(folder, listName)).size > backupLimits.listBytesMax)
+        throw new UserError("there are more files than an incremental backup can have; make a full one");
+      await shared?.sync();
       await syncTree(folder);
       await writeFile(join(folder, manifestName), manifest, { mode: 0o600, flush: true });
       await syncTree(folder);
@@ -63,66 +87,4 @@ export async function removeParts(folder: string): Promise<void> {
   await rmdir(folder).catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code !== "ENOENT" && thrown.code !== "ENOTEMPTY") throw thrown;
   });
-}
-
-/** The format of the folder. A release that changes it raises this. */
-const backupFormat = 1;
-
-/** Is written last, so that a folder without one is no backup. */
-export interface Manifest {
-  version: string;
-  /** ISO 8601: events acknowledged before it are in the backup. */
-  begun_at: string;
-  postgres: AppliedMigration[];
-  clickhouse: AppliedMigration[];
-  /** The sequences of Postgres, and their last values. */
-  sequences: Record<string, string>;
-  files: FileTotals;
-}
-
-export function backupManifestText(manifest: Manifest): string {
-  return `${summedJson({ format: backupFormat, ...manifest })}\n`;
-}
-
-/** @throws UserError when the folder is no backup, is damaged, or is of another version. */
-export function readManifest(folder: string, version: string): Manifest {
-  const path = join(folder, manifestName);
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (!stat) throw noBackup(folder, existsSync(folder));
-  if (!stat.isFile() || stat.size > backupLimits.manifestBytesMax)
-    throw new UserError(
-      `${path} is damaged: it is no file of at most ${backupLimits.manifestBytesMax} bytes`,
-    );
-  return parseManifest(readFileSync(path, "utf8"), folder, version);
-}
-
-/** @param isThere whether the folder has other files. */
-export function noBackup(source: string, isThere: boolean): UserError {
-  const why = ", which is written last; a backup that was cut short cannot be restored";
-  return new UserError(`${source} is no backup: it has no ${manifestName}${isThere ? why : ""}`);
-}
-
-/**
- * @param source the backup's folder or address, for messages.
- * @throws UserError when it is damaged, or of another version.
- */
-export function parseManifest(text: string, source: string, version: string): Manifest {
-  let read: Record<string, unknown>;
-  try {
-    read = readSummedJson(text);
-  } catch (thrown) {
-    throw new UserError(`${source}/${manifestName} is damaged: ${toReason(thrown)}`);
-  }
-  const { format, ...manifest } = read;
-  if (format !== backupFormat) {
-    throw new UserError(`${source} is a backup of format ${String(format)}, which this program cannot read`);
-  }
-  const found = manifest as unknown as Manifest;
-  if (Bun.semver.order(found.version, version) > 0) {
-    throw new UserError(
-      `${source} was made by version ${found.version}, newer than this program (${version}); run that one`,
-    );
-  }
-  for (const store of storeNames) readBackupVersion(store, found[store]);
-  return found;
 }

@@ -2,20 +2,27 @@
 // and removes that again.
 
 import { mkdtemp, rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import { type Log, toReason } from "../../core/log.ts";
 import { readVersion } from "../../core/version.ts";
 import { openStores } from "../../storage/stores.ts";
 import { BackupBucket, type BucketAccess, readBucketAddress } from "./backup_bucket.ts";
+import {
+  type BackupCollection,
+  bucketCollection,
+  folderCollection,
+  listSharers,
+} from "./backup_collection.ts";
 import { listName, summed, writeSummed } from "./backup_files.ts";
 import { fetchManifest } from "./bucket_target.ts";
-import { countRestoredRows } from "./clickhouse_parts_store.ts";
-import { checkList, listedFiles, refuseForeign } from "./file_list.ts";
+import { checkList, type ListedFile, listedFiles, refuseForeign } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
-import { countProjects } from "./postgres_rows_store.ts";
+import { type Manifest, readManifest } from "./manifest.ts";
 import { restoreBackup } from "./restore.ts";
-import { type Manifest, readManifest } from "./target.ts";
+import { findFile, findObject, sharedPath } from "./shared_files.ts";
+import { countRestoredRows } from "./stores/clickhouse_parts_store.ts";
+import { countProjects } from "./stores/postgres_rows_store.ts";
 
 interface Verified {
   manifest: Manifest;
@@ -44,8 +51,9 @@ export async function verifyBackup({
     const folder = resolve(source);
     const manifest = readManifest(folder, readVersion());
     await checkList(folder, manifest.files);
-    const read = (path: string, sum: string) => readFile(join(folder, path), sum);
-    return { manifest, damaged: await countDamaged(folder, manifest, read, report) };
+    const read = (listed: ListedFile) => readFile(findFile(folder, listed, manifest.shared), listed.sum);
+    const beside = folderCollection(dirname(folder));
+    return { manifest, damaged: await countDamaged({ folder, manifest, read, beside, report }) };
   }
   const bucket = new BackupBucket(address, bucketAccess);
   const manifest = await fetchManifest(bucket, readVersion());
@@ -54,8 +62,12 @@ export async function verifyBackup({
     if (!list) throw new UserError(`${bucket.name} is damaged: ${listName} is missing`);
     await writeSummed([list], join(folder, listName));
     await checkList(folder, manifest.files, bucket.name);
-    const read = (path: string, sum: string) => readObject(bucket, path, sum);
-    return { manifest, damaged: await countDamaged(folder, manifest, read, report, bucket) };
+    const read = (listed: ListedFile) => {
+      const found = findObject(bucket, listed, manifest.shared);
+      return readObject(found.bucket, found.path, listed.sum);
+    };
+    const beside = bucketCollection(bucket.beside(""), folder);
+    return { manifest, damaged: await countDamaged({ folder, manifest, read, beside, report, bucket }) };
   });
 }
 
@@ -87,29 +99,67 @@ async function readObject(bucket: BackupBucket, path: string, sum: string): Prom
   }
 }
 
-/** @param folder has the list. @param bucket has the files, where they are in one. */
-async function countDamaged(
-  folder: string,
-  { files }: Manifest,
-  read: (path: string, sum: string) => Promise<FileFinding>,
-  report: (damage: string) => void,
-  bucket?: BackupBucket,
-): Promise<number> {
+interface Reading extends Pick<Verification, "report"> {
+  /** Has the list. */
+  folder: string;
+  manifest: Manifest;
+  read(listed: ListedFile): Promise<FileFinding>;
+  /** The backups that may share its files. */
+  beside: BackupCollection;
+  /** Has the files, where they are in one. */
+  bucket?: BackupBucket;
+}
+
+async function countDamaged(reading: Reading): Promise<number> {
+  const { folder, manifest, read, report, bucket } = reading;
   let [damaged, bytes] = [0, 0];
   const found = (damage: string): void => {
     damaged++;
     report(damage);
   };
   const name = bucket?.name ?? folder;
-  for await (const { path, sum } of listedFiles(folder, "", name)) {
-    const finding = await read(path, sum);
-    if (typeof finding === "string") found(`${path} ${finding}`);
-    else bytes += finding;
+  const harmful = new Map<string, HarmfulFile>();
+  for await (const listed of listedFiles(folder, "", name)) {
+    const finding = await read(listed);
+    const shared = sharedPath(listed, manifest.shared);
+    if (typeof finding !== "string") bytes += finding;
+    else if (shared === undefined || harmful.size >= backupLimits.harmfulMax)
+      found(`${listed.path} ${finding}`);
+    else {
+      const damage = `${listed.path} (${manifest.shared!}/${shared}) ${finding}`;
+      const { damages } = harmful.getOrInsertComputed(listed.sum, () => ({ damages: [], sharers: [] }));
+      damages.push(damage);
+    }
   }
+  await findHarm(reading, harmful);
+  for (const { damages, sharers } of harmful.values()) {
+    for (const damage of damages) found(`${damage}; of ${sharers.join(", ")}`);
+  }
+  const { files } = manifest;
   if (damaged === 0 && bytes !== files.bytes)
     found(`manifest.json says ${files.bytes} bytes, and the files have ${bytes}`);
   await refuseForeign(folder, bucket?.paths(), name).catch((thrown: unknown) => found(toReason(thrown)));
   return damaged;
+}
+
+/** A damaged file that backups share. */
+interface HarmfulFile {
+  damages: string[];
+  /** The backups that need it. */
+  sharers: string[];
+}
+
+async function findHarm({ manifest, beside }: Reading, harmful: ReadonlyMap<string, HarmfulFile>) {
+  if (harmful.size === 0) return;
+  try {
+    for await (const { name, sums } of listSharers(beside, manifest.shared!)) {
+      const needed = new Set(sums.filter((sum) => harmful.has(sum)));
+      for (const sum of needed) harmful.get(sum)!.sharers.push(name);
+    }
+  } catch (thrown) {
+    for (const { sharers } of harmful.values())
+      sharers.push(`others that cannot be told: ${toReason(thrown)}`);
+  }
 }
 
 /** Restores the backup into a folder of its own below `scratch`, and removes it. @throws UserError when it cannot. */

@@ -1,12 +1,8 @@
 // A backup of DATA_DIR and the two embedded stores, while a server may run. The journal is copied first, then the
 // stores: an event that was acknowledged before is in one of them, and recovery detects those that are in both.
 
-import { existsSync, lstatSync, readdirSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { join, relative, resolve, sep } from "node:path";
-import { captureSetup } from "../../capture/capture_journal.ts";
-import { copyJournal } from "../../capture/journal/journal_copy.ts";
-import { leftBehind } from "../../capture/workers/worker_pool.ts";
+import { existsSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { toReason } from "../../core/log.ts";
@@ -19,12 +15,14 @@ import type { Uses } from "../../storage/services.ts";
 import { attachStores, type Stores } from "../../storage/stores.ts";
 import { BackupBucket, type BucketAccess, readBucketAddress } from "./backup_bucket.ts";
 import * as collections from "./backup_collection.ts";
-import { copyFile, filesBelow, readChunks } from "./backup_files.ts";
-import { freeze, frozenParts, listPartTables, stagingFolder, thaw } from "./clickhouse_parts_store.ts";
+import { filesBelow } from "./backup_files.ts";
+import { copyData } from "./data_copy.ts";
 import { FileList } from "./file_list.ts";
-import { backupLimits } from "./limits.ts";
-import * as postgresRows from "./postgres_rows_store.ts";
-import { backupManifestText, type BackupTarget, type Manifest } from "./target.ts";
+import { backupManifestText, type Manifest } from "./manifest.ts";
+import { sharedName } from "./shared_files.ts";
+import { freeze, frozenParts, listPartTables, stagingFolder, thaw } from "./stores/clickhouse_parts_store.ts";
+import * as postgresRows from "./stores/postgres_rows_store.ts";
+import type { BackupTarget } from "./target.ts";
 
 export interface BackupOptions extends Uses<"clock" | "log"> {
   dataDir: string;
@@ -32,12 +30,14 @@ export interface BackupOptions extends Uses<"clock" | "log"> {
   target: string;
   /** How many backups of this database stay there, this one included; undefined: none is removed. */
   kept?: number;
+  /** Whether it shares ClickHouse's files with others of this database, which `kept` allows. */
+  isIncremental: boolean;
   bucketAccess: BucketAccess;
 }
 
 /**
  * A backup that failed or was killed leaves no manifest.
- * @returns its manifest, its folder or address, and how many older ones were removed.
+ * @returns its manifest, its folder or address, the bytes that it found there, and how many older ones were removed.
  * @throws UserError with the remedy.
  */
 export async function writeBackup(options: BackupOptions) {
@@ -62,7 +62,7 @@ type WriteDone = (manifest: Manifest) => void;
 async function writeTo(
   dataDir: string,
   recordDone: WriteDone,
-  { target, kept, clock, log, bucketAccess }: BackupOptions,
+  { target, kept, isIncremental, clock, log, bucketAccess }: BackupOptions,
 ) {
   const collection = openCollection(dataDir, target, bucketAccess);
   await using stores = await attachStores({ dataDir, log, requireReachable: true });
@@ -71,14 +71,21 @@ async function writeTo(
   const id = await readPostgresId(connection);
   if (id === undefined) throw new UserError("the database has no identity: start the server on it first");
   const name = kept === undefined ? "" : collections.backupName(clock.now(), id);
-  const manifest = await write({ dataDir, stores, connection, clock }, collection.target(name));
+  const shared = sharedName(id);
+  const place = isIncremental ? collection.target(name, shared) : collection.target(name);
+  const source = { dataDir, stores, connection, clock, ...(isIncremental && { shared }) };
+  const manifest = await write(source, place);
   recordDone(manifest);
   const location = name === "" ? target : `${target.replace(/\/$/, "")}/${name}`;
-  if (kept === undefined) return { manifest, location, removed: 0 };
-  const removed = await collections.removeOlder(collection, name, kept).catch((thrown: unknown) => {
+  const { reusedBytes } = place;
+  if (kept === undefined) return { manifest, location, reusedBytes, removed: 0 };
+  try {
+    const removed = await collections.removeOlder(collection, name, kept);
+    await collections.removeUnneeded(collection, shared);
+    return { manifest, location, reusedBytes, removed };
+  } catch (thrown) {
     throw new UserError(`${location} is complete, but older ones could not be removed: ${toReason(thrown)}`);
-  });
-  return { manifest, location, removed };
+  }
 }
 
 function openCollection(dataDir: string, target: string, settings: BucketAccess) {
@@ -105,6 +112,7 @@ interface Source {
   stores: Stores;
   connection: postgresRows.HeldConnection;
   clock: Clock;
+  shared?: string;
 }
 
 async function write(source: Source, target: BackupTarget): Promise<Manifest> {
@@ -124,7 +132,7 @@ async function write(source: Source, target: BackupTarget): Promise<Manifest> {
 }
 
 async function fill(source: Source, target: BackupTarget): Promise<Manifest> {
-  const { dataDir, stores, connection, clock } = source;
+  const { dataDir, stores, connection, clock, shared } = source;
   const { sql, clickhouse } = stores;
   const begun_at = new Date(clock.now()).toISOString();
   const list = new FileList(target.folder);
@@ -146,46 +154,11 @@ async function fill(source: Source, target: BackupTarget): Promise<Manifest> {
     for (const { part, path } of await frozenParts(dataDir, table)) {
       for await (const name of filesBelow(path)) {
         const file = `clickhouse/${table.name}/${part}/${name}`;
-        await list.add(file, target.write(file, readChunks(join(path, name))));
+        await list.add(file, target.copy(file, join(path, name)));
       }
     }
   }
   const files = await list.end();
-  return { version: readVersion(), begun_at, postgres, clickhouse: applied, sequences, files };
-}
-
-/**
- * The data outside of the stores. Refused rows are copied before the journals, to which they may return, and after
- * them, since rows may have come from there.
- */
-async function copyData(dataDir: string, target: string): Promise<void> {
-  await copyNew(dataDir, target, "quarantine");
-  for (const ownDir of [dataDir, ...leftBehind(dataDir, 1)]) {
-    const folder = join(ownDir, "journal");
-    if (!existsSync(folder)) continue;
-    await copyJournal({
-      setup: captureSetup,
-      folder,
-      target: join(target, relative(dataDir, folder)),
-      copy: copyFile,
-      attemptsMax: backupLimits.segmentCopiesMax,
-    });
-  }
-  await copyNew(dataDir, target, "quarantine");
-  await copyNew(dataDir, target, "secret.key");
-}
-
-/** Copies a file, or those of a folder, except those copied before and those removed meanwhile. */
-async function copyNew(dataDir: string, target: string, name: string): Promise<void> {
-  const from = join(dataDir, name);
-  const isFolder = lstatSync(from, { throwIfNoEntry: false })?.isDirectory();
-  const names = isFolder ? readdirSync(from).map((text) => join(name, text)) : existsSync(from) ? [name] : [];
-  for (const text of names) {
-    const to = join(target, text);
-    if (existsSync(to) || text.endsWith(".part")) continue;
-    await copyFile(join(dataDir, text), to).catch(async (thrown: NodeJS.ErrnoException) => {
-      if (thrown.code !== "ENOENT") throw thrown;
-      await rm(to, { force: true });
-    });
-  }
+  const own = { version: readVersion(), begun_at, postgres, clickhouse: applied, sequences, files };
+  return shared === undefined ? own : { ...own, shared };
 }

@@ -73,7 +73,7 @@ test("an object is read as it was written, an empty one too; what does not exist
   expect(Buffer.from((await store.get("a/x%2Ey z.bin", long.length))!).equals(long)).toBe(true);
   expect(await store.get("empty", 0)).toHaveLength(0);
   expect(await store.get("none", 1)).toBeUndefined();
-  expect([await store.has("empty"), await store.has("none")]).toEqual([true, false]);
+  expect([await store.size("empty"), await store.size("none")]).toEqual([0, undefined]);
   expect(s3.keys(bucket).filter((key) => key.startsWith("whole/"))).toContain("whole/empty");
 });
 

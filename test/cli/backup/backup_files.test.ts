@@ -4,8 +4,9 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { copyFile, filesBelow, listName, readChunks } from "../../../src/cli/backup/backup_files.ts";
-import { checkFiles, FileList, listedFiles, type WrittenParts } from "../../../src/cli/backup/file_list.ts";
+import { FileList, listedFiles, type WrittenParts } from "../../../src/cli/backup/file_list.ts";
 import { backupLimits } from "../../../src/cli/backup/limits.ts";
+import { checkFiles } from "../../../src/cli/backup/manifest.ts";
 import { folderTarget } from "../../../src/cli/backup/target.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
@@ -50,7 +51,7 @@ test("the list is what sha256sum reads, and its sum is the backup's", async () =
   expect(paths).toEqual(["postgres/a", "clickhouse/b/all_1/b.bin", "data/journal/c.segment"]);
   const below = await Array.fromAsync(listedFiles(folder, "data/"), ({ path }) => path);
   expect(below).toEqual(["data/journal/c.segment"]);
-  await checkFiles(folder, totals);
+  await checkFiles(folder, { files: totals });
 });
 
 test("files are the owner's only, and none is written over", async () => {
@@ -69,14 +70,14 @@ test("what is not as it was written is named", async () => {
   ] as const) {
     const { folder, totals } = await makeBackup();
     damage(join(folder, "postgres/a"));
-    await expect(checkFiles(folder, totals)).rejects.toThrow(said);
+    await expect(checkFiles(folder, { files: totals })).rejects.toThrow(said);
   }
   const { folder, totals } = await makeBackup();
   const lines = readFileSync(join(folder, listName), "latin1").split("\n");
   writeFileSync(join(folder, listName), lines.slice(1).join("\n"));
-  await expect(checkFiles(folder, totals)).rejects.toThrow("its list of files is not the one");
+  await expect(checkFiles(folder, { files: totals })).rejects.toThrow("its list of files is not the one");
   rmSync(join(folder, listName));
-  await expect(checkFiles(folder, totals)).rejects.toThrow("its list of files is not the one");
+  await expect(checkFiles(folder, { files: totals })).rejects.toThrow("its list of files is not the one");
 });
 
 test("no path leads out of the backup, neither into a list nor out of one", async () => {
@@ -122,10 +123,10 @@ test("what is no file is refused, and not waited for", async () => {
   const { folder, totals } = await makeBackup();
   rmSync(join(folder, "postgres/a"));
   expect(Bun.spawnSync(["mkfifo", join(folder, "postgres/a")]).exitCode).toBe(0);
-  await expect(checkFiles(folder, totals)).rejects.toThrow("is no file");
+  await expect(checkFiles(folder, { files: totals })).rejects.toThrow("is no file");
   rmSync(join(folder, "postgres/a"));
   symlinkSync("/etc/passwd", join(folder, "postgres/a"));
-  await expect(checkFiles(folder, totals)).rejects.toThrow("is no file");
+  await expect(checkFiles(folder, { files: totals })).rejects.toThrow("is no file");
 });
 
 test("a file is read in chunks, whole, whatever its length", async () => {

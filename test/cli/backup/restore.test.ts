@@ -274,6 +274,8 @@ test("memory does not grow with what is copied", async () => {
     `INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at)
      SELECT generateUUIDv4(), 1, 'long', toString(number), randomString(10000), now(), now() - 86400
      FROM numbers(20000)`,
+    {},
+    { timeoutMs: 300_000 },
   );
   await sql`
     INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version)

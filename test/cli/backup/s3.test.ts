@@ -306,6 +306,8 @@ test("memory does not grow with what is written to a bucket, and columns of seve
     `INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at)
      SELECT generateUUIDv4(), 1, 'long', toString(number), randomString(10000), now(), now() - 86400
      FROM numbers(30000)`,
+    {},
+    { timeoutMs: 300_000 },
   );
   const large = await peakOf(["backup", `s3://${bucket}/large`], own.dataDir);
   expect(large - small).toBeLessThan(100e6);

@@ -1,7 +1,7 @@
 // Whether a migration or a backup runs, as any process that shares the Postgres sees it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { lockBackups } from "../../../src/cli/backup/postgres_rows_store.ts";
+import { lockBackups } from "../../../src/cli/backup/stores/postgres_rows_store.ts";
 import { reserve } from "../../../src/storage/postgres/postgres.ts";
 import { isStoreLocked, storeLocks } from "../../../src/storage/postgres/store_locks.ts";
 import type { Stores } from "../../../src/storage/stores.ts";

@@ -3,11 +3,11 @@
 // as Postgres writes them, and the first line has the columns' names. COPY is not used: postgres.js stops reading the
 // connection when the last rows of one arrive faster than they are consumed.
 
-import { UserError } from "../../core/fault.ts";
-import { toReason } from "../../core/log.ts";
-import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
-import { storeLocks } from "../../storage/postgres/store_locks.ts";
-import { backupLimits } from "./limits.ts";
+import { UserError } from "../../../core/fault.ts";
+import { toReason } from "../../../core/log.ts";
+import type { Postgres, PostgresTransaction } from "../../../storage/postgres/postgres.ts";
+import { storeLocks } from "../../../storage/postgres/store_locks.ts";
+import { backupLimits } from "../limits.ts";
 
 export type HeldConnection = Awaited<ReturnType<Postgres["reserve"]>>;
 

@@ -3,11 +3,11 @@
 import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { deriveAgain, deriveStored } from "../../capture/store.ts";
-import { UserError } from "../../core/fault.ts";
-import { wordsIn } from "../../core/words.ts";
-import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { backupLimits } from "./limits.ts";
+import { deriveAgain, deriveStored } from "../../../capture/store.ts";
+import { UserError } from "../../../core/fault.ts";
+import { wordsIn } from "../../../core/words.ts";
+import type { ClickHouse } from "../../../storage/clickhouse/clickhouse.ts";
+import { backupLimits } from "../limits.ts";
 
 /** The folder of frozen parts below DATA_DIR, of backups only. */
 const frozenBelow = "clickhouse/shadow";

@@ -10,10 +10,10 @@ import {
   listRowTables,
   lockBackups,
   readSequences,
-} from "../../../src/cli/backup/postgres_rows_store.ts";
-import { UserError } from "../../../src/core/fault.ts";
-import { readPostgresId } from "../../../src/storage/identity.ts";
-import { addUser, type FirstAccounts, openFirstAccounts, startMsMax } from "../../support/accounts.ts";
+} from "../../../../src/cli/backup/stores/postgres_rows_store.ts";
+import { UserError } from "../../../../src/core/fault.ts";
+import { readPostgresId } from "../../../../src/storage/identity.ts";
+import { addUser, type FirstAccounts, openFirstAccounts, startMsMax } from "../../../support/accounts.ts";
 
 let accounts: FirstAccounts;
 

@@ -1,8 +1,8 @@
 // The rows of one ClickHouse's tables copied to another one's, in portions that fit in memory.
 
-import { UserError } from "../../core/fault.ts";
-import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { backupLimits } from "./limits.ts";
+import { UserError } from "../../../core/fault.ts";
+import type { ClickHouse } from "../../../storage/clickhouse/clickhouse.ts";
+import { backupLimits } from "../limits.ts";
 
 /** @throws UserError when one of the tables has rows. */
 export async function checkNoRows(clickhouse: ClickHouse, tables: readonly string[]): Promise<void> {
