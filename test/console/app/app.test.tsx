@@ -4,6 +4,8 @@ import { afterEach, expect, test } from "bun:test";
 import { type Answers, closePage, drawPage, inDocument, project, refused } from "./drawn_page.tsx";
 
 const { App } = await inDocument(() => import("../../../src/console/app/app.tsx"));
+// Pages load when they are opened: those that are opened here are there already.
+await inDocument(() => import("../../../src/console/app/persons/groups.tsx"));
 
 afterEach(closePage);
 
