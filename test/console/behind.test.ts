@@ -38,7 +38,7 @@ const desk = openConsole(() =>
     event,
     distinct_id: user,
     timestamp: `2026-03-0${day}T12:00:00Z`,
-    properties: { plan, $set: { name: user } },
+    properties: { plan, $device_type: "Mobile", $timezone: "Europe/Oslo", $set: { name: user } },
   })),
 );
 const { api, opened } = desk;
@@ -94,6 +94,10 @@ inBrowser(
     await page.keyboard.press("Enter");
     await page.getByText("60 persons", { exact: true }).waitFor();
     await page.getByText("and 10 more").waitFor();
+    await page.getByRole("cell", { name: "Mobile" }).first().waitFor();
+    expect(await page.locator("tbody tr").first().locator("td").allInnerTexts()).toEqual(
+      expect.arrayContaining(["Norway", "Mobile", "none"]),
+    );
     expect(await listed(page)).toEqual(who(({ day }) => day === 1));
     await page.goBack();
     await page.getByText("and 10 more").waitFor();

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Entrance, SignIn } from "./accounts/sign_in.tsx";
 import { type Signed, type SigningIn, useSignIn } from "./accounts/signing.ts";
 import { localZone } from "./clock.ts";
+import { useKeptFocus } from "./kept_focus.ts";
 import { Menu, TopBar } from "./navigation.tsx";
 import { pageAt, pagesFor } from "./pages.tsx";
 import { type ListReply, openApi } from "./session/api.ts";
@@ -82,6 +83,8 @@ const unnamed: ProjectRow = {
   daily_event_quota: null,
 };
 
+const contentId = "page-content";
+
 function Frame({ route }: { route: Route }) {
   const session = useSession();
   const { project } = session;
@@ -92,6 +95,7 @@ function Frame({ route }: { route: Route }) {
   const entry = pageAt(allowed, route);
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
+  useKeptFocus(contentId);
   useEffect(() => {
     // The focus moves to the page that was opened, for keyboards and screen readers.
     if (!isFirst.current) main.current?.querySelector("h1")?.focus();
@@ -111,7 +115,7 @@ function Frame({ route }: { route: Route }) {
     <>
       <a
         class="skip"
-        href="#page-content"
+        href={`#${contentId}`}
         onClick={(event) => {
           event.preventDefault();
           main.current?.focus();
@@ -122,12 +126,7 @@ function Frame({ route }: { route: Route }) {
       <TopBar page={entry?.name ?? ""} isStray={isStray} />
       <div class="frame">
         <Menu groups={groups} current={entry?.name} />
-        <main
-          id="page-content"
-          tabIndex={-1}
-          ref={main}
-          key={`${route.project || project.id} ${entry?.name}`}
-        >
+        <main id={contentId} tabIndex={-1} ref={main} key={`${route.project || project.id} ${entry?.name}`}>
           <NotesProvider>{content()}</NotesProvider>
           <footer class="quiet">{clockText}</footer>
         </main>

@@ -74,6 +74,7 @@ export function PlayerPage() {
         </header>
       )}
       <ErrorText error={problem} />
+      {isShared && problem !== "" && <Button onClick={() => location.reload()}>Try again</Button>}
       {asksPassword && <LinkPassword base={sharedBase()} open={setPass} />}
       {recording ? (
         <Windowed recording={recording} seek={seek} />

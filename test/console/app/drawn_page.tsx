@@ -80,7 +80,7 @@ const lent = [
   ..."window document location history sessionStorage localStorage navigator addEventListener".split(" "),
   ..."removeEventListener getComputedStyle matchMedia ResizeObserver Element Node HTMLElement".split(" "),
   ..."HTMLSelectElement HTMLInputElement Event MouseEvent KeyboardEvent isSecureContext parent".split(" "),
-  ..."devicePixelRatio Path2D dispatchEvent CustomEvent requestAnimationFrame cancelAnimationFrame".split(
+  ..."devicePixelRatio Path2D dispatchEvent CustomEvent requestAnimationFrame cancelAnimationFrame MutationObserver".split(
     " ",
   ),
 ] as const;

@@ -84,7 +84,13 @@ export function AcceptInvitation({ invitation, accepted }: { invitation: Invitat
     return (
       <>
         <ErrorText error={error} />
-        <p>{error === undefined ? "Loading …" : <a href="/">Sign in</a>}</p>
+        {error === undefined ? (
+          <p>Loading …</p>
+        ) : (
+          <p class="page-actions">
+            <Button onClick={() => location.reload()}>Try again</Button> <a href="/">Sign in</a>
+          </p>
+        )}
       </>
     );
   }

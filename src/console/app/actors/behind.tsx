@@ -7,6 +7,7 @@ import { numberText, shortText } from "../ui/format.ts";
 import { Card, Cut, PageHead, PageLink, Time, WhenLoaded } from "../ui/parts.tsx";
 import { Pager, Table } from "../ui/table.tsx";
 import type { PersonsQuery } from "./figures.tsx";
+import { readTraits, type Traits } from "./traits.ts";
 
 const shownMax = 50;
 const titleLettersMax = 200;
@@ -15,6 +16,7 @@ type Cells = [
   person: { display_name: string; id: string },
   created_at: string | null,
   distinct_id: string | null,
+  last_seen_at: string | null,
 ];
 
 /** A person without a name is shown by a distinct id, which somebody may know. */
@@ -53,28 +55,32 @@ function personsQueryIn(text: string | null): PersonsQuery | undefined {
 
 function List({ query: persons }: { query: PersonsQuery }) {
   const { page } = useAddress(shownMax);
+  const seesRecordings = useAllowed("session_recording:read");
   const loaded = useRead(
     async (api, signal) => {
       const read = async <Row,>(query: object) =>
         (await api.ask<{ results: Row[] }>({ kind: "ActorsQuery", ...persons, ...query }, signal)).results;
       const [rows, [[count] = [0]]] = await Promise.all([
         read<Cells>({
-          select: ["person_display_name", "created_at", "distinct_ids[1]"],
+          select: ["person_display_name", "created_at", "distinct_ids[1]", "last_seen_at"],
           limit: shownMax,
           offset: page.offset,
         }),
         read<[number]>({ select: ["count()"] }),
       ]);
-      return { rows, count, left: count - page.offset - rows.length };
+      const shown = rows.map(([{ id }, , , last_seen_at]) => ({ id, last_seen_at }));
+      // The list is worth more than these: it is shown without them where they are refused.
+      const traits = await readTraits(api, signal, shown, seesRecordings).catch(() => undefined);
+      return { rows, count, left: count - page.offset - rows.length, traits };
     },
     [JSON.stringify(persons), page.offset],
   );
   return (
     <WhenLoaded loaded={loaded}>
-      {({ rows, count, left }) => (
+      {({ rows, count, left, traits }) => (
         <>
           <p>{count === 1 ? "1 person" : `${numberText(count)} persons`}</p>
-          <PersonsTable rows={rows} />
+          <PersonsTable rows={rows} known={traits} />
           {left > 0 && <p class="quiet">and {numberText(left)} more</p>}
           <Pager {...page} count={count} />
         </>
@@ -83,7 +89,7 @@ function List({ query: persons }: { query: PersonsQuery }) {
   );
 }
 
-function PersonsTable({ rows }: { rows: readonly Cells[] }) {
+function PersonsTable({ rows, known }: { rows: readonly Cells[]; known: Traits }) {
   const seesRecordings = useAllowed("session_recording:read");
   return (
     <Table
@@ -104,19 +110,26 @@ function PersonsTable({ rows }: { rows: readonly Cells[] }) {
             </PageLink>
           ),
         ),
+        column("Country", ([{ id }]) => known?.countries.get(id) ?? ""),
+        column("Device", ([{ id }]) => known?.devices.get(id) ?? ""),
         ...(seesRecordings
           ? [
-              column("Recordings", (row: Cells) => (
-                <PageLink
-                  to={["recordings", [], { person: row[0].id }]}
-                  aria-label={`Recordings of ${nameIn(row)}`}
-                >
-                  Recordings
-                </PageLink>
-              )),
+              column("Recordings", (row: Cells) =>
+                known && !known.recorded.has(row[0].id) ? (
+                  <span class="quiet">none</span>
+                ) : (
+                  <PageLink
+                    to={["recordings", [], { person: row[0].id }]}
+                    aria-label={`Recordings of ${nameIn(row)}`}
+                  >
+                    Recordings
+                  </PageLink>
+                ),
+              ),
             ]
           : []),
         numberColumn("First seen", ([, created_at]) => <Time at={created_at} />),
+        numberColumn("Last seen", ([, , , last]) => <Time at={last} />),
       ]}
     />
   );

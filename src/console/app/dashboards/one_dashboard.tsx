@@ -204,7 +204,6 @@ function Tiles({ path, dashboard, loaded, scope, arranging }: TilesProps) {
   // Somebody else may have arranged them before a reload.
   useEffect(() => setShapes(toShapes(tiles)), [tiles]);
   const { saveLayout, action } = useSavedLayout(path);
-  const grid = useRestoredFocus(shapes);
   const [announcement, setAnnouncement] = useState("");
   const known = new Map(tiles.map((tile) => [tile.id, tile]));
   const arrange: Arrange = (next, id, words) => {
@@ -219,7 +218,7 @@ function Tiles({ path, dashboard, loaded, scope, arranging }: TilesProps) {
       <p class="visually-hidden" role="status">
         {announcement}
       </p>
-      <div class="tiles" ref={grid}>
+      <div class="tiles">
         {shapes.map((shape) => {
           const tile = known.get(shape.id);
           if (!tile) return null;
@@ -265,19 +264,6 @@ function useSavedLayout(path: string): { saveLayout: (shapes: readonly Shape[]) 
     });
   };
   return { saveLayout, action };
-}
-
-/** Restores the focus of a button, which loses it when it moves within the page. */
-function useRestoredFocus(moved: unknown) {
-  const grid = useRef<HTMLDivElement>(null);
-  const focused = useRef<string>();
-  const active = document.activeElement;
-  if (active?.id && grid.current?.contains(active)) focused.current = active.id;
-  useEffect(() => {
-    const button = focused.current && document.getElementById(focused.current);
-    if (button && document.activeElement === document.body) button.focus();
-  }, [moved]);
-  return grid;
 }
 
 /** @param arrange shows and saves the next shapes, and announces what became of a tile. */

@@ -5,7 +5,7 @@ import { useAllowed, useHref, useOpen } from "../session/session.ts";
 import { useAction, useGet } from "../session/use_loaded.ts";
 import { Form } from "../ui/forms.tsx";
 import { useFields } from "../ui/inputs.tsx";
-import { Button, Cut, ErrorText, Outcome } from "../ui/parts.tsx";
+import { Button, Cut, LoadError, Outcome } from "../ui/parts.tsx";
 
 /** Whether the key may save a query, which also requires the right to run it. */
 export function useMaySave(): boolean {
@@ -64,7 +64,7 @@ function SaveChanges({ makeQuery, insight, isReady = true }: SavingProps) {
   const save = () => action.send("PATCH", path, body, "Saved.", () => navigate(href));
   return (
     <>
-      <ErrorText error={loaded.error} />
+      <LoadError loaded={loaded} />
       <p class="page-actions">
         <Button kind="primary" disabled={action.running || !isReady || !saved} onClick={save}>
           Save changes

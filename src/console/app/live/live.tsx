@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useAddress, useGet } from "../session/use_loaded.ts";
-import { agoText, numberText } from "../ui/format.ts";
+import { agoText, capitalized, numberText } from "../ui/format.ts";
 import { Form } from "../ui/forms.tsx";
 import { useDraft } from "../ui/inputs.tsx";
 import { Button, Card, ErrorText, PageHead, WhenLoaded } from "../ui/parts.tsx";
@@ -119,8 +119,8 @@ function WarningCard({ seen }: { seen: number }) {
             types.map(({ type, count, last_seen }) => (
               <details key={type} class="reason">
                 <summary>
-                  <strong>{type}</strong> <span>{numberText(count)}</span>{" "}
-                  <span class="quiet">last {agoText(last_seen)}</span>
+                  <strong title={type}>{capitalized(type.replaceAll("_", " "))}</strong>{" "}
+                  <span>{numberText(count)}</span> <span class="quiet">last {agoText(last_seen)}</span>
                 </summary>
                 <Examples rows={results.filter((row) => row.type === type).slice(0, examplesMax)} />
               </details>

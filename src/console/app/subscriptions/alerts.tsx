@@ -94,29 +94,22 @@ function OneAlert({ id }: { id: string }) {
   const loaded = useGet<AlertRow>(path);
   const mayWrite = useAllowed("alert:write");
   const action = useAction();
-  const change = (fields: object, done: string) => action.send("PATCH", path, fields, done, loaded.reload);
+  const renderChange = (label: string, fields: object, done: string) =>
+    mayWrite && (
+      <Button onClick={() => action.send("PATCH", path, fields, done, loaded.reload)}>{label}</Button>
+    );
   return (
     <PageWhenLoaded loaded={loaded} title="Alert">
       {(row) => (
         <>
           <PageHead title={nameAlert(row)}>
             <Status text={nameState(row)} />
-            {mayWrite && row.enabled && (
-              <Button onClick={() => change({ enabled: false }, "The alert is paused.")}>Pause</Button>
-            )}
-            {mayWrite && !row.enabled && (
-              <Button onClick={() => change({ enabled: true }, "The alert is checked again.")}>Resume</Button>
-            )}
-            {mayWrite && row.snoozed_until === null && (
-              <Button onClick={() => change({ snoozed_until: "1d" }, "Snoozed for a day.")}>
-                Snooze a day
-              </Button>
-            )}
-            {mayWrite && row.snoozed_until !== null && (
-              <Button onClick={() => change({ snoozed_until: null }, "The snooze is over.")}>
-                End the snooze
-              </Button>
-            )}
+            {row.enabled
+              ? renderChange("Pause", { enabled: false }, "The alert is paused.")
+              : renderChange("Resume", { enabled: true }, "The alert is checked again.")}
+            {row.snoozed_until === null
+              ? renderChange("Snooze a day", { snoozed_until: "1d" }, "Snoozed for a day.")
+              : renderChange("End the snooze", { snoozed_until: null }, "The snooze is over.")}
             <RemoveButton path={path} sure="Delete this alert?" action={action} back="alerts" />
           </PageHead>
           <Outcome action={action} />

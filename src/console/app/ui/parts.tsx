@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX, RenderableProps } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Refusal, toMessage } from "../session/api.ts";
+import { Refusal, ServerUnreachable, toMessage } from "../session/api.ts";
 import { type PageAddress, useAllowed, useHref } from "../session/session.ts";
 import type { Action, Loaded } from "../session/use_loaded.ts";
 import { agoText, shortText, timeText } from "./format.ts";
@@ -65,13 +65,15 @@ export function ErrorText({ error }: { error: unknown }) {
   );
 }
 
-/** The error of a reply, with a button that asks again: a busy server is asked by itself, too. */
+/** The error of a reply, with a button that asks again: a busy or absent server is asked by itself, too. */
 export function LoadError({ loaded: { error, reload } }: { loaded: Loaded<unknown> }) {
   return (
     <>
       <ErrorText error={error} />
-      {error instanceof Refusal && (
-        <Button onClick={reload}>{error.status === 503 ? "Ask again now" : "Try again"}</Button>
+      {error !== undefined && !(error instanceof ServerUnreachable) && (
+        <Button onClick={reload}>
+          {error instanceof Refusal && error.status === 503 ? "Ask again now" : "Try again"}
+        </Button>
       )}
     </>
   );
