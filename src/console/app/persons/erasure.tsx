@@ -2,21 +2,24 @@
 
 import type { ListReply } from "../session/api.ts";
 import { useAllowed } from "../session/session.ts";
-import { useAction, useGet, usePolling } from "../session/use_loaded.ts";
+import { useAction, useAnswer, useGet, usePolling } from "../session/use_loaded.ts";
+import { dayText, numberText, timeText } from "../ui/format.ts";
 import { ConfirmButton } from "../ui/forms.tsx";
 import { useFields } from "../ui/inputs.tsx";
-import { Card, Outcome, PageHead, PageLink, WhenLoaded } from "../ui/parts.tsx";
+import { Card, NoSuch, Outcome, PageHead, PageLink, WhenLoaded } from "../ui/parts.tsx";
 
 interface ErasureProps {
   /** The API's path of the person. */
   path: string;
+  uuid: string;
   /** How many distinct ids it has. */
   ids: number;
   deleted: () => void;
 }
 
-export function ErasureForm({ path, ids, deleted }: ErasureProps) {
+export function ErasureForm({ path, uuid, ids, deleted }: ErasureProps) {
   const mayWrite = useAllowed("person:write");
+  const seesEvents = useAllowed("query:read");
   const action = useAction();
   const { fields, check } = useFields({ events: true, recordings: true });
   if (!mayWrite) return null;
@@ -33,10 +36,8 @@ export function ErasureForm({ path, ids, deleted }: ErasureProps) {
       {check("events", "Delete its events and sessions, too")}
       {check("recordings", "Delete its recordings, too")}
       <p class="quiet">
-        {events
-          ? "Figures of the past change: its events are no longer counted."
-          : `Its events stay${apart}.`}{" "}
-        A new event of one of its ids makes a new person.
+        {events ? "Figures of the past change: its events are no longer counted" : `Its events stay${apart}`}
+        {seesEvents && <Days uuid={uuid} />}. A new event of one of its ids makes a new person.
       </p>
       <ConfirmButton label="Delete" sure="It cannot be undone." act={erase} />
       <Outcome action={action} />
@@ -44,15 +45,48 @@ export function ErasureForm({ path, ids, deleted }: ErasureProps) {
   );
 }
 
+/** The days whose figures a deletion changes. */
+function Days({ uuid: person }: { uuid: string }) {
+  const day = (least: string) => `toString(toDate(${least}(timestamp)))`;
+  const query = `select count(), ${day("min")}, ${day("max")} from events where person_id = {person}`;
+  const loaded = useAnswer<{ results: [[number, string, string]] }>({
+    kind: "HogQLQuery",
+    query,
+    values: { person },
+  });
+  const [count, from, to] = loaded.value?.results[0] ?? [0, "", ""];
+  if (count === 0) return null;
+  const days = from === to ? `on ${dayText(from)}` : `from ${dayText(from)} to ${dayText(to)}`;
+  return (
+    <>
+      {" "}
+      ({count === 1 ? "one" : numberText(count)} {days})
+    </>
+  );
+}
+
 interface ActivityRow {
+  activity: string;
+  user: { email: string } | null;
+  created_at: string;
   detail: { changes: { action: string }[] };
 }
 
-/** Shown instead of a deleted person. */
-export function Erasure({ path, name }: { path: string; name: string }) {
+interface ErasedProps {
+  path: string;
+  name: string;
+  /** Why the person is not shown, where it was not deleted. */
+  error?: unknown;
+}
+
+/** Shown instead of a deleted person: how far it is, and who began it when. */
+export function Erasure({ path, name, error }: ErasedProps) {
   const loaded = useGet<ListReply<ActivityRow>>(`${path}/activity/`, { limit: 1 });
-  const isErased = loaded.value?.results[0]?.detail.changes[0]?.action === "erased";
-  usePolling(!isErased, loaded.value, loaded.reload);
+  const row = loaded.value?.results[0];
+  const isErased = row?.detail.changes[0]?.action === "erased";
+  const isOther = error !== undefined && loaded.value !== undefined && row?.activity !== "deleted";
+  usePolling(!isErased && !isOther, loaded.value, loaded.reload);
+  if (isOther) return <NoSuch title="Person" what="person" name={name} />;
   return (
     <>
       <PageHead title={name} />
@@ -62,6 +96,8 @@ export function Erasure({ path, name }: { path: string; name: string }) {
             {isErased
               ? "Deleted: no row of it is left."
               : "No page and no query shows it any more. Its rows are being removed, within minutes …"}
+            {row?.activity === "deleted" &&
+              ` Requested ${timeText(row.created_at)} by ${row.user?.email ?? "a user who is gone"}.`}
           </p>
         )}
       </WhenLoaded>

@@ -7,7 +7,7 @@ import { AddCondition, OwnFilters } from "../filters/condition_fields.tsx";
 import { type Condition, conditionsText, readTextConditions, toProperties } from "../filters/conditions.ts";
 import { EventList, toRecordingQuery } from "../live/event_row.tsx";
 import type { ShownEvent } from "../live/stream.ts";
-import type { ListReply } from "../session/api.ts";
+import { type ListReply, Refusal } from "../session/api.ts";
 import type { Route } from "../session/route.ts";
 import { useAllowed } from "../session/session.ts";
 import { useAnswer, useList, useRead } from "../session/use_loaded.ts";
@@ -114,6 +114,8 @@ function OnePerson({ uuid }: { uuid: string }) {
   const seesEvents = useAllowed("query:read");
   const seesRecordings = useAllowed("session_recording:read");
   if (isDeleted && loaded.value) return <Erasure path={path} name={namePerson(loaded.value.person)} />;
+  if (loaded.error instanceof Refusal && loaded.error.status === 404)
+    return <Erasure path={path} name={uuid} error={loaded.error} />;
   return (
     <PageWhenLoaded loaded={loaded} title="Person">
       {({ person, ids }) => (
@@ -145,7 +147,7 @@ function OnePerson({ uuid }: { uuid: string }) {
                 <p class="quiet">and {ids.count - ids.results.length} more</p>
               )}
             </Card>
-            <ErasureForm path={path} ids={ids.count} deleted={() => setDeleted(true)} />
+            <ErasureForm path={path} uuid={uuid} ids={ids.count} deleted={() => setDeleted(true)} />
             {seesEvents && <Sessions person={uuid} />}
             {seesEvents && <PersonEvents uuid={uuid} />}
           </div>

@@ -28,7 +28,10 @@ const answers: Answers = {
   [`GET ${home}/persons/${uuid}/`]: person,
   [`GET ${home}/persons/${uuid}/distinct_ids/`]: { results: ["zoe", "device-1"], count: 300 },
   [`GET ${home}/events/`]: { results: [], count: 0 },
-  [`POST ${home}/query/`]: { results: [] },
+  [`POST ${home}/query/`]: ({ body }) => {
+    const { query = "" } = (body as { query: { query?: string } }).query;
+    return { results: query.startsWith("select count()") ? [[42, "2026-03-01", "2026-05-09"]] : [] };
+  },
   [`DELETE ${home}/persons/${uuid}/`]: {},
 };
 
@@ -88,14 +91,23 @@ test("one person has ids with the main one marked, and says how many more there 
   expect(page.find("a.button").getAttribute("href")).toBe(`#/7/recordings?person=${uuid}`);
 });
 
+const deletion = {
+  activity: "deleted",
+  user: { email: "admin@example.com" },
+  created_at: "2026-05-10T00:00:00Z",
+};
 const activity = (action: string) => ({
-  [`GET ${home}/persons/${uuid}/activity/`]: { results: [{ detail: { changes: [{ action }] } }], count: 1 },
+  [`GET ${home}/persons/${uuid}/activity/`]: {
+    results: [{ ...deletion, detail: { changes: [{ action }] } }],
+    count: 1,
+  },
 });
 const yes = "Yes, delete. It cannot be undone.";
 
 test("deleting asks what goes with the person, and shows the progress until nothing is left", async () => {
   const page = await drawn(`#/7/persons/${uuid}`, ["*"], activity("erased"));
   expect(page.text()).toContain("The person goes with its 300 distinct ids");
+  expect(page.text()).toContain("its events are no longer counted (42 from Mar 1, 2026 to May 9, 2026).");
   await page.press("Delete");
   expect(page.asked.some(({ method }) => method === "DELETE")).toBe(false);
   await page.press(yes);
@@ -104,12 +116,23 @@ test("deleting asks what goes with the person, and shows the progress until noth
     `${home}/persons/${uuid}/`,
     { delete_events: "true", delete_recordings: "true" },
   ]);
-  expect(page.texts('[role="status"]')).toEqual(["Deleted: no row of it is left."]);
+  const proof = /^Deleted: no row of it is left. Requested May .* by admin@example.com.$/;
+  expect(page.texts('[role="status"]')).toEqual([expect.stringMatching(proof)]);
   await closePage();
   const erasing = await drawn(`#/7/persons/${uuid}`, ["*"], activity("erasing"));
   await erasing.press("Delete");
   await erasing.press(yes);
   expect(erasing.texts('[role="status"]')[0]).toContain("are being removed");
+});
+
+test("the address of a deleted person keeps the proof, that of nobody says that there is none", async () => {
+  const gone = { [`GET ${home}/persons/${uuid}/`]: refused(404, "Person not found.") };
+  const page = await drawn(`#/7/persons/${uuid}`, ["*"], { ...gone, ...activity("erased") });
+  expect(page.texts('[role="status"]')[0]).toContain("no row of it is left");
+  await closePage();
+  const none = { [`GET ${home}/persons/${uuid}/activity/`]: { results: [], count: 0 } };
+  const nobody = await drawn(`#/7/persons/${uuid}`, ["*"], { ...gone, ...none });
+  expect(nobody.texts('[role="alert"]')[0]).toContain("There is no person");
 });
 
 test("events of a merged person may stay, which says what becomes of past figures", async () => {
