@@ -237,7 +237,7 @@ inBrowser(
       await page
         .locator(".cohort tr")
         .evaluateAll((rows) => rows.map((row) => row.innerHTML.includes("unfinished"))),
-    ).toEqual([false, true, true, true]);
+    ).toEqual([false, true, true, true, false]);
     expect(await page.locator(".unfinished").count()).toBe(3);
   },
   msMax,

@@ -311,16 +311,16 @@ inBrowser(
 inBrowser(
   "the interval that is not over says so, and a range that ended has none",
   async () => {
-    const page = await opened("explore?event=visit&range=-7d");
+    const page = await opened("explore?event=visit&event=&math=total&math=total&range=-7d");
     await page.getByRole("img", { name: /^Lines from/ }).waitFor();
     const names = (await rowsOf(page, "The numbers of the lines")).map(([name]) => name!);
     expect(names.slice(0, -1).map((name) => name.endsWith("(in progress)"))).toEqual([
       ...Array.from({ length: 7 }, () => false),
       true,
     ]);
-    // It is a dashed series of its own, without an entry in the legend.
-    expect(await page.locator(".u-legend .tail").count()).toBe(1);
-    expect(await page.locator(".u-legend .tail").isVisible()).toBe(false);
+    // Of each line it is a dashed series of its own, without an entry in the legend.
+    expect(await page.locator(".u-legend .tail").count()).toBe(2);
+    expect(await page.locator(".u-legend .tail").first().isVisible()).toBe(false);
     const ended = await opened(`insights/${await insightOf(trendOf([{}]))}`);
     expect(await ended.locator(".u-legend .tail").count()).toBe(0);
     expect(await ended.getByText("(in progress)").count()).toBe(0);

@@ -16,16 +16,22 @@ interface Found {
   querySelectorAll: (selector: string) => Iterable<Found>;
 }
 
-/** A line's name begins with its event. */
-const bareName = (name: string) => name.replace(/^\$pageview · /, "").replace(/^\((.*)\)$/, "$1");
+/** A line's name begins with its event, that of pages in words. */
+const bareName = (name: string) =>
+  name.replace(/^(?:\$pageview|Page views|Visitors) · /, "").replace(/^\((.*)\)$/, "$1");
+
+/** Numbers of four digits have a separator where others of their column have five. */
+const bareNumber = (text: string) => text.replace(/^(\d),(\d{3})(?!\d|,)/, "$1$2");
 
 /** What both show, without the names where one has none, else in the order of the names. */
 export function comparable(shown: Named[], expected: Named[]): [Named[], Named[]] {
   const isNamed = expected.some(([name]) => name !== "");
   const of = (some: Named[]): Named[] =>
     isNamed
-      ? some.map(([name, texts]): Named => [bareName(name), texts]).toSorted(([a], [b]) => (a < b ? -1 : 1))
-      : some.map(([, texts]): Named => ["", texts]);
+      ? some
+          .map(([name, texts]): Named => [bareName(name), texts.map(bareNumber)])
+          .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      : some.map(([, texts]): Named => ["", texts.map(bareNumber)]);
   return [of(shown), of(expected)];
 }
 

@@ -15,15 +15,16 @@ interface Setting {
   /** Shown only on request. */
   rare?: true;
   hint?: string;
+  placeholder?: string;
   options?: readonly string[];
 }
 
 const required = true;
-const prefix = { label: "Prefix", hint: "May contain {year}, {month}, {day} and {hour} of the interval." };
+const prefix = { label: "Prefix", placeholder: "events/{year}/{month}/{day}/" };
 const address = {
   label: "Address of the store",
   rare: true,
-  hint: "https://…, where it is not the usual one.",
+  placeholder: "https://… (the usual one)",
 } as const;
 const events = {
   include_events: { label: "Only these events", kind: "lines", rare: true, hint: "One each line." },
@@ -77,7 +78,7 @@ export const destinations: Readonly<Record<string, Readonly<Record<string, Setti
     ...events,
   },
   File: {
-    path: { label: "Folder", hint: "Below EXPORT_FILE_DIR." },
+    path: { label: "Folder", placeholder: "below EXPORT_FILE_DIR" },
     prefix,
     ...files,
   },
@@ -112,7 +113,7 @@ export function SettingFields({ type, settings, set }: SettingProps) {
   const { text, check } = makeInputs<Settings>(values, (part) => set({ ...settings, ...part } as Settings));
   const render = ([
     name,
-    { label, kind = "text", options, required: isNeeded = false, hint },
+    { label, kind = "text", options, required: isNeeded = false, hint, placeholder = "" },
   ]: (typeof all)[0]) => {
     if (kind === "check") return check(name, label);
     const write = (value: string) => set({ ...settings, [name]: value });
@@ -120,7 +121,7 @@ export function SettingFields({ type, settings, set }: SettingProps) {
       const words = options.map((option) => [option, option || "none"] as const);
       return <ChoiceField label={label} value={String(values[name])} set={write} options={words} />;
     }
-    if (kind !== "lines") return text(name, label, { type: kind, required: isNeeded, hint });
+    if (kind !== "lines") return text(name, label, { type: kind, required: isNeeded, placeholder });
     return (
       <Field label={label} hint={hint}>
         {(id) => (

@@ -43,21 +43,25 @@ export function Explore({ route }: { route: Route }) {
           </button>
         ))}
       </div>
-      <Card>
-        <QueryForm
-          next={next}
-          edit={(changed) => edit({ address, query: changed })}
-          submit={show}
-          isEdited={isEdited}
-        />
-        <Saving key={key} makeQuery={(before) => savedWith(before, next)} insight={insight} />
-        {isEdited && <p class="quiet">The form's current values are saved, not the result that is shown.</p>}
-      </Card>
-      <Card key={key}>
-        <div class="answer">
-          <Answer key={address} query={query} />
-        </div>
-      </Card>
+      <div class="asked">
+        <Card>
+          <QueryForm
+            next={next}
+            edit={(changed) => edit({ address, query: changed })}
+            submit={show}
+            isEdited={isEdited}
+          />
+          <Saving key={key} makeQuery={(before) => savedWith(before, next)} insight={insight} />
+          {isEdited && (
+            <p class="quiet">The form's current values are saved, not the result that is shown.</p>
+          )}
+        </Card>
+        <Card key={key}>
+          <div class="answer">
+            <Answer key={address} query={query} />
+          </div>
+        </Card>
+      </div>
     </>
   );
 }

@@ -1,19 +1,12 @@
 // The steps of funnels: how many persons got to each.
 
-import { type FunnelStep, toFunnels } from "../../../query/result.ts";
-import { stepPersons, useFigureHref } from "../actors/figures.tsx";
-import { useAllowed } from "../session/session.ts";
-import { useRead } from "../session/use_loaded.ts";
-import { rangeBefore } from "../ui/chart/intervals.ts";
-import { durationText, numberText, percentText, signedText } from "../ui/format.ts";
+import type { FunnelStep } from "../../../query/result.ts";
+import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Cut, FigureLink } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
-import { unwrapQuery } from "../values.ts";
-import { nameStep, shownValue } from "./results.ts";
-
-const stepLettersMax = 100;
-
-const titleStep = (step: FunnelStep) => `${step.order + 1}. ${nameStep(step)}`;
+import { Conversion, ConversionBefore, findEnds, WholeConversion } from "./conversion.tsx";
+import { countBefore, GroupedSteps, stepLettersMax, titleStep, useStepHref } from "./grouped_steps.tsx";
+import { shownValue } from "./results.ts";
 
 interface FunnelProps {
   funnels: readonly FunnelStep[][];
@@ -26,75 +19,31 @@ interface FunnelProps {
 /** How many of those who began came to the end; with a breakdown, each funnel shows its own. */
 export function FunnelView({ funnels, query, small }: FunnelProps) {
   const [steps = [], ...others] = funnels;
-  const { first, last } = findEnds(steps);
   return (
     <>
-      {others.length === 0 && (
-        <div class="bold-numbers headline">
-          <p>
-            <span class="bold-number">{percentText(last, first)}</span>
-            <span class="quiet">
-              {numberText(last)} of {numberText(first)} came to the last step
-            </span>
-            {query !== undefined && <ConversionBefore query={query} rate={first === 0 ? 0 : last / first} />}
-          </p>
-        </div>
+      {others.length === 0 ? (
+        <Conversion {...findEnds(steps)}>
+          {(rate) => query !== undefined && <ConversionBefore query={query} rate={rate} />}
+        </Conversion>
+      ) : (
+        <>
+          {query !== undefined && <WholeConversion query={query} />}
+          <GroupedSteps funnels={funnels} />
+        </>
       )}
       {funnels.map((funnel, i) => (
-        <OneFunnel key={i} steps={funnel} small={small} />
+        <OneFunnel key={i} steps={funnel} small={small} isOnly={others.length === 0} />
       ))}
     </>
   );
 }
 
-const findEnds = (steps: readonly FunnelStep[]) => ({
-  first: steps[0]?.count ?? 0,
-  last: steps.at(-1)?.count ?? 0,
-});
-
-/** The rate of the time before: two queries, since the API returns the days of a range with its result. */
-function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
-  const mayQuery = useAllowed("query:read");
-  const source = unwrapQuery(query);
-  const loaded = useRead(
-    async (api, signal) => {
-      if (!mayQuery) return undefined;
-      const range = {
-        kind: "TrendsQuery",
-        series: [source["series"]].flat().slice(0, 1),
-        dateRange: source["dateRange"] ?? null,
-        trendsFilter: { display: "BoldNumber" },
-      };
-      type Resolved = { resolved_date_range: Parameters<typeof rangeBefore>[0] };
-      const dateRange = rangeBefore((await api.ask<Resolved>(range, signal)).resolved_date_range);
-      if (!dateRange) return undefined;
-      const { results } = await api.ask<{ results: FunnelStep[] }>({ ...source, dateRange }, signal);
-      return findEnds(toFunnels(results)[0]!);
-    },
-    [JSON.stringify(source)],
-  );
-  // While it is loaded, the line has its height.
-  if (!loaded.value) return <span class="quiet">{"\u00a0"}</span>;
-  const { first, last } = loaded.value;
-  if (first === 0) return <span class="quiet">none before</span>;
-  const points = Math.round((rate - last / first) * 1000) / 10;
-  return (
-    <span class="quiet">{`${signedText(points, " points")} (before: ${percentText(last, first)})`}</span>
-  );
-}
-
-function OneFunnel({ steps, small }: { steps: FunnelStep[]; small: boolean }) {
+function OneFunnel({ steps, small, isOnly }: { steps: FunnelStep[]; small: boolean; isOnly: boolean }) {
   const first = steps[0]?.count ?? 0;
-  const before = (step: FunnelStep) => steps[step.order - 1]?.count ?? step.count;
+  const before = (step: FunnelStep) => countBefore(steps, step);
   const value = steps[0]?.breakdown_value;
-  const hrefOfFigure = useFigureHref();
-  const linkStep = (step: FunnelStep, isLost: boolean) =>
-    hrefOfFigure(
-      (query) => stepPersons(query, step, isLost),
-      `${isLost ? "Did not reach" : "Reached"} step ${step.order + 1}, ${nameStep(step)}` +
-        (value === undefined ? "" : ` · ${shownValue(value)}`),
-      isLost ? before(step) - step.count : step.count,
-    );
+  const stepHref = useStepHref();
+  const linkStep = (step: FunnelStep, isLost: boolean) => stepHref(steps, step, isLost);
   return (
     <div class="funnel">
       {value !== undefined && (
@@ -102,17 +51,19 @@ function OneFunnel({ steps, small }: { steps: FunnelStep[]; small: boolean }) {
           <Cut text={shownValue(value)} lettersMax={stepLettersMax} />
         </h3>
       )}
-      <ul class="bars" aria-hidden="true">
-        {steps.map((step) => (
-          <li key={step.order}>
-            <Cut text={titleStep(step)} lettersMax={stepLettersMax} /> · {numberText(step.count)}
-            {step.order > 0 && ` · ${percentText(step.count, first)}`}
-            <a class="track" tabIndex={-1} href={linkStep(step, false)}>
-              <div class="bar" style={{ width: `${first === 0 ? 0 : (step.count / first) * 100}%` }} />
-            </a>
-          </li>
-        ))}
-      </ul>
+      {isOnly && (
+        <ul class="bars" aria-hidden="true">
+          {steps.map((step) => (
+            <li key={step.order}>
+              <Cut text={titleStep(step)} lettersMax={stepLettersMax} /> · {numberText(step.count)}
+              {step.order > 0 && ` · ${percentText(step.count, first)}`}
+              <a class="track" tabIndex={-1} href={linkStep(step, false)}>
+                <div class="bar" style={{ width: `${first === 0 ? 0 : (step.count / first) * 100}%` }} />
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
       <details class="numbers" open={!small}>
         <summary>Numbers</summary>
         <Table

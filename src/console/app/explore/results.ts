@@ -72,8 +72,14 @@ export function nameAllSeries(series: readonly DrawnLine[]): string[] {
 
 export function nameSeries(series: DrawnLine): string {
   const { label, action, breakdown_value, compare_label, status } = series;
-  const event = action?.custom_name ?? action?.name ?? label;
-  const counted = action && !action.custom_name ? countedText(action) : "";
+  const isOfPages = !action?.custom_name && (action?.name ?? label) === "$pageview";
+  const isOfVisitors = isOfPages && action?.math === "dau";
+  const event = isOfVisitors
+    ? "Visitors"
+    : isOfPages
+      ? "Page views"
+      : (action?.custom_name ?? action?.name ?? label);
+  const counted = action && !action.custom_name && !isOfVisitors ? countedText(action) : "";
   const value = breakdown_value === undefined ? "" : ` · ${shownValue(breakdown_value)}`;
   const before = compare_label === "previous" ? " (before)" : "";
   return `${event || "All events"}${counted}${status ? ` · ${status}` : ""}${value}${before}`;

@@ -34,6 +34,10 @@ export function RetentionView({ cohorts: all, retentionType = "" }: RetentionPro
     ({ breakdown_value: value }) => value === all[0]?.breakdown_value,
   ).length;
   const { isOpen, isUnfinished } = markUnfinished(cohorts, now);
+  const rates = cohorts.flatMap(({ values: [begun, ...later] }) =>
+    later.map(({ count }) => count / Math.max(1, begun?.count ?? 0)),
+  );
+  const highest = Math.max(...rates, 0.01);
   return (
     <>
       {renderReturned(countReturned(cohorts, 1, now))}
@@ -66,16 +70,35 @@ export function RetentionView({ cohorts: all, retentionType = "" }: RetentionPro
                 <tr key={name}>
                   <th scope="row">{name}</th>
                   {offsets.map((i) =>
-                    renderCell(values[i]?.count, values[0]?.count, isUnfinished(row, i), hrefAt(i)),
+                    renderCell(values[i]?.count, values[0]?.count, {
+                      isUnfinished: isUnfinished(row, i),
+                      href: hrefAt(i),
+                      highest: i === 0 ? firstShade : highest,
+                    }),
                   )}
                 </tr>
               );
             })}
           </tbody>
+          <tfoot>{renderMeans(offsets.map((i) => countReturned(cohorts, i, now)))}</tfoot>
         </table>
       </div>
       {isOpen && <p class="quiet">Dashed: in progress.</p>}
     </>
+  );
+}
+
+/** The part of those who came back after each interval, of all rows where it is over. */
+function renderMeans(means: readonly ReturnType<typeof countReturned>[]) {
+  return (
+    <tr>
+      <th scope="row">All rows</th>
+      {means.map(({ began, back }, i) => (
+        <td key={i} class="cell">
+          {began > 0 && <strong>{percentText(back, began)}</strong>}
+        </td>
+      ))}
+    </tr>
   );
 }
 
@@ -94,12 +117,22 @@ function renderReturned({ began, back }: ReturnType<typeof countReturned>) {
   );
 }
 
+interface CellLooks {
+  isUnfinished: boolean;
+  href: string | undefined;
+  /** The rate of the strongest shade. */
+  highest: number;
+}
+
+/** The first column is everybody: it has a quiet shade. */
+const firstShade = 5;
+
 /** @param first the row's first count. */
-function renderCell(count: number | undefined, first = 0, isUnfinished: boolean, href?: string) {
+function renderCell(count: number | undefined, first = 0, { isUnfinished, href, highest }: CellLooks) {
   if (count === undefined) return <td class="cell" />;
   const rate = first === 0 ? 0 : count / first;
   // At most 30 % of the accent, so that the text keeps its contrast on light and on dark.
-  const strength = Math.round(rate * 30);
+  const strength = Math.round(Math.min(1, rate / highest) * 30);
   return (
     <td
       class={isUnfinished ? "cell unfinished" : "cell"}

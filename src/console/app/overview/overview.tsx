@@ -56,9 +56,11 @@ export function Overview({ route }: { route: Route }) {
           has && (
             <>
               <Scope site={site} show={show} />
-              <Figures site={site} drawn={drawn} draw={(key) => show({ ...site, drawn: key })} />
               <div class="cards">
-                <Curve site={site} drawn={drawn} />
+                <Card wide>
+                  <Figures site={site} drawn={drawn} draw={(key) => show({ ...site, drawn: key })} />
+                  <Curve site={site} drawn={drawn} />
+                </Card>
                 {Object.entries(cards).map(([title, subjects], i, all) => (
                   <SiteCard
                     key={title}
@@ -143,7 +145,7 @@ function Curve({ site, drawn }: { site: Site; drawn: string }) {
   const of = JSON.stringify({ source });
   const { isReader } = useSession();
   return (
-    <Card wide>
+    <>
       <div class="card-head">
         <h2>{title}</h2>
         {!isReader && (
@@ -160,7 +162,7 @@ function Curve({ site, drawn }: { site: Site; drawn: string }) {
           )}
         </WhenLoaded>
       </div>
-    </Card>
+    </>
   );
 }
 

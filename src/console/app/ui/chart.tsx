@@ -3,11 +3,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { daySeconds } from "../../../query/results/figures.ts";
-import { tickText, timeSteps, valueSteps } from "./chart/intervals.ts";
+import { tickText, timeSteps, timeTicks, valueSteps } from "./chart/intervals.ts";
 import { ChartNotes, type PlotArea } from "./chart/notes.tsx";
 import { type Drawing, type DrawnSeries, type Line, toDrawnSeries } from "./chart/series.ts";
 import { numberText } from "./format.ts";
-import { inkAt, paleInkAt } from "./ink.ts";
+import { earlierInk, inkAt, paleInkAt } from "./ink.ts";
 import { useDark } from "./theme.tsx";
 
 interface ChartProps {
@@ -39,7 +39,7 @@ const arrowMoves: Readonly<Record<string, { time?: number; line?: number }>> = {
 const legendHeight = 30;
 
 export function Chart(props: ChartProps) {
-  const { label, times, names, height = 260, bare = false, pick } = props;
+  const { label, times, names, lines, height = 260, bare = false, pick } = props;
   const { element, drawn, at, area, isDark } = useDrawn(props);
   const { named, choice, press } = useChoice(props, at, drawn);
   const picture = (
@@ -49,7 +49,7 @@ export function Chart(props: ChartProps) {
       aria-label={label}
       ref={element}
       // The chart is drawn after the page: its height is kept free.
-      style={{ minHeight: bare ? height : height + legendHeight }}
+      style={{ minHeight: height + (bare || lines.length < 2 ? 0 : legendHeight) }}
     />
   );
   if (!names || bare) return picture;
@@ -166,7 +166,13 @@ const namedMax = 12;
 /** The values of one time, the largest first. */
 function valuesAt(lines: readonly Line[], at: number) {
   return lines
-    .map(({ label, values, colour }, line) => ({ label, value: values[at], colour: colour ?? line, line }))
+    .map(({ label, values, colour, dashed }, line, { length }) => ({
+      label,
+      value: values[at],
+      colour: colour ?? line,
+      line,
+      isEarlier: dashed && length === 2,
+    }))
     .filter(({ value }) => typeof value === "number")
     .toSorted((left, right) => right.value! - left.value!);
 }
@@ -182,9 +188,9 @@ function renderValues(
   return (
     <div class={isLeft ? "values left" : "values"} role="status">
       <strong>{title}</strong>
-      {values.slice(0, namedMax).map(({ label, value, colour }, i) => (
+      {values.slice(0, namedMax).map(({ label, value, colour, isEarlier }, i) => (
         <span key={i} class={i === choice ? "chosen" : ""}>
-          <i style={{ background: inkAt(colour, isDark) }} />
+          <i style={{ background: isEarlier ? earlierInk(isDark) : inkAt(colour, isDark) }} />
           <span class="cut">{label}</span> <b>{numberText(value!)}</b>
         </span>
       ))}
@@ -241,6 +247,13 @@ function measureBars(chart: uPlot, count: number): { from: number; width: number
 
 const barPixelsMax = 60;
 
+/** A round number a little above the value: axes have about five steps. */
+function stepAbove(value: number): number {
+  const size = 10 ** Math.floor(Math.log10(value / 4));
+  const step = [1, 2, 5, 10].find((factor) => factor * size * 4 >= value)! * size;
+  return Math.ceil((value * 1.02) / step) * step;
+}
+
 /** Paths of bars beside `count - 1` others; `index` is their position among these. */
 function barPaths(count: number, index: number): uPlot.Series.PathBuilder {
   const x0 = (chart: uPlot) => {
@@ -265,7 +278,8 @@ function buildOptions(series: readonly DrawnSeries[], { bare, drawing, ink, rule
   const axis = { stroke: ink, grid, ticks: grid, show: !bare };
   return {
     legend: {
-      show: !bare,
+      // The only line is named above the chart.
+      show: !bare && countSeries(series) > 1,
       live: false,
       markers: { width: 8, dash: (_: uPlot, i: number) => (series[i - 1]?.line.dashed ? "dashed" : "solid") },
     },
@@ -280,7 +294,7 @@ function buildOptions(series: readonly DrawnSeries[], { bare, drawing, ink, rule
         x: {
           range: ({ data: [times] }: uPlot, min: number, max: number): uPlot.Range.MinMax => {
             const steps = Array.from(times.slice(1), (time, i) => time - times[i]!);
-            const half = Math.min(...steps, daySeconds) / 2;
+            const half = (steps.length > 0 ? Math.min(...steps) : daySeconds) / 2;
             return [min - half, max + half];
           },
         },
@@ -288,7 +302,8 @@ function buildOptions(series: readonly DrawnSeries[], { bare, drawing, ink, rule
       y: {
         range: (_: uPlot, min: number, max: number): uPlot.Range.MinMax => [
           Math.min(0, min * 1.1),
-          max > 0 ? max * 1.1 : 1,
+          // The axis reaches the next step above the highest value.
+          max > 0 ? stepAbove(max) : 1,
         ],
       },
     },
@@ -297,6 +312,8 @@ function buildOptions(series: readonly DrawnSeries[], { bare, drawing, ink, rule
         ...axis,
         grid: { show: false },
         incrs: ({ data }: uPlot) => timeSteps(data[0]),
+        splits: ({ data }: uPlot, _: number, min: number, max: number, step: number) =>
+          timeTicks(data[0], [min, max], step),
         values: (_: uPlot, ticks: number[]) => ticks.map((tick) => tickText(tick, ticks)),
       },
       { ...axis, size: 56, incrs: ({ data }: uPlot) => valueSteps(data.slice(1)) },
@@ -313,16 +330,18 @@ function buildSeriesOptions(
   count: number,
   { bare, drawing, isDark }: Pick<ChartStyle, "bare" | "drawing" | "isDark">,
 ): uPlot.Series {
-  const stroke = inkAt(colour, isDark);
   const isFilled = drawing !== "line";
+  // Several earlier lines have the colours of their own.
+  const isEarlier = line.dashed && !isFilled && count === 2;
+  const stroke = isEarlier ? earlierInk(isDark) : inkAt(colour, isDark);
   const isPale = isTail || (line.dashed && isFilled);
   return {
     label: line.label,
     stroke,
-    width: 2,
+    width: isEarlier ? 1.5 : 2,
     ...((line.dashed || isTail) && { dash: [6, 4] }),
     ...(isTail && { class: "tail" }),
-    ...(bare && { fill: `${stroke}22` }),
+    ...((bare || (drawing === "line" && count === 1)) && { fill: `${stroke}${bare ? "22" : "14"}` }),
     ...(isFilled && { fill: isPale ? paleInkAt(colour, isDark) : stroke, width: isPale ? 1 : 0 }),
     ...(drawing === "bar" && { paths: barPaths(1, 0) }),
     ...(drawing === "beside" && { paths: barPaths(count, index) }),

@@ -22,6 +22,9 @@ export function inkAt(i: number, isDark: boolean): string {
   return toHex(hue, isDark ? 0.6 : 0.75, isDark ? 0.64 + level * 0.08 : 0.24 + level * 0.04);
 }
 
+/** The colour of what an earlier time had: quiet beside any other. */
+export const earlierInk = (isDark: boolean): string => (isDark ? "#8a94a3" : "#7b8594");
+
 /** The colour of line `i` at half strength, as `#rrggbb`; it is opaque, so that a bar hides what it is drawn over. */
 export function paleInkAt(i: number, isDark: boolean): string {
   const [ink, ground] = [inkAt(i, isDark), isDark ? "#181c22" : "#ffffff"];

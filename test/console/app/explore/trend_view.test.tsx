@@ -91,7 +91,12 @@ test.each([
 test("a long name is cut beneath the chart and whole in the table's head", async () => {
   const name = "x".repeat(80);
   const page = await drawPage(
-    <TrendView series={[line({ action: { name } })]} display="" small={false} height={200} />,
+    <TrendView
+      series={["other", name].map((event) => line({ action: { name: event } }))}
+      display=""
+      small={false}
+      height={200}
+    />,
   );
   expect(page.texts(".u-legend .u-label").at(-1)).toBe(`${"x".repeat(59)}…`);
   expect(page.texts("th").at(-1)).toBe(name);

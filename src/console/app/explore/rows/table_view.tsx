@@ -63,7 +63,7 @@ export function TableView({ rows, columns, types, display, height }: TableViewPr
   );
 }
 
-/** Numbers of a column have as many decimals, three at most. Whole ones below 10,000 have no separator: a year. */
+/** Numbers of a column have as many decimals, three at most, and separators unless all may be years, below 10,000. */
 function alignedFormat(values: readonly (number | null)[]): Intl.NumberFormat {
   const decimals = values.map((value) => /\.(\d+)$/.exec(String(value ?? ""))?.[1]?.length ?? 0);
   const fraction = Math.min(
@@ -71,7 +71,7 @@ function alignedFormat(values: readonly (number | null)[]): Intl.NumberFormat {
     decimals.reduce((most, count) => Math.max(most, count), 0),
   );
   return new Intl.NumberFormat("en", {
-    useGrouping: fraction > 0 || "min2",
+    useGrouping: fraction > 0 || values.some((value) => Math.abs(value ?? 0) >= 10_000),
     minimumFractionDigits: fraction,
     maximumFractionDigits: fraction,
   });

@@ -52,6 +52,19 @@ export function valueSteps(lines: readonly ArrayLike<unknown>[]): number[] {
   return powers.flatMap((power) => [power, 2 * power, 5 * power]);
 }
 
+/** The ticks of an axis, about `step` apart: where intervals are days or longer, at times of the chart, as its bars. */
+export function timeTicks(
+  times: ArrayLike<number>,
+  [min, max]: readonly [number, number],
+  step: number,
+): number[] {
+  const own = times.length > 1 ? times[1]! - times[0]! : daySeconds;
+  const every = Math.max(1, Math.round(step / own));
+  if (own >= daySeconds) return Array.from(times).filter((_, i) => i % every === 0);
+  const first = Math.ceil(min / step) * step;
+  return Array.from({ length: Math.floor((max - first) / step) + 1 }, (_, i) => first + i * step);
+}
+
 const dayFormat = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" });
 
 /** The text of a tick: a day, or the time of day where ticks are closer. */
