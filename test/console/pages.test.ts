@@ -294,7 +294,7 @@ inBrowser(
     await page.getByLabel("Event", { exact: true }).focus();
     await page.keyboard.type("$pageview");
     await page.keyboard.press("Enter");
-    await page.getByRole("img", { name: /Lines from .*: \$pageview/ }).waitFor();
+    await page.getByRole("img", { name: /Lines from .*: Page views/ }).waitFor();
     expect(page.url()).toContain("event=%24pageview");
     await page.getByLabel("Name of the insight").focus();
     await page.keyboard.type("Visits");
