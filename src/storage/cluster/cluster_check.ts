@@ -126,7 +126,7 @@ export function findClusterProblem(
   if (before === shape) return undefined;
   return named(
     `the cluster ${name} has the shards ${shape}, and the tables of ${database} were made for ${before}: ` +
-      "new rows would lie apart from those they belong to",
+      "new rows would lie apart from those they belong to; docs/scaling.md has the way to another database",
   );
 }
 

@@ -65,7 +65,7 @@ test("other shards than the tables were made for", async () => {
   const grown = await startClusterFront({ dataDir, shards: ownShard.repeat(2) });
   expect(await refusalOf(grown.url)).toBe(
     "sluice serve: CLICKHOUSE_CLUSTER: the cluster one has the shards 1, 2, and the tables of sluice were made for 1: " +
-      "new rows would lie apart from those they belong to",
+      "new rows would lie apart from those they belong to; docs/scaling.md has the way to another database",
   );
 });
 

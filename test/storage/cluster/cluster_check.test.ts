@@ -59,7 +59,7 @@ test("other shards than the tables were made for are refused", () => {
   const grown = { ...well, replicas: [...well.replicas, replica(3, "d")] };
   expect(findClusterProblem(cluster, grown, made)).toBe(
     "CLICKHOUSE_CLUSTER: the cluster main has the shards 1, 2, 3, and the tables of sluice were made for 1, 2: " +
-      "new rows would lie apart from those they belong to",
+      "new rows would lie apart from those they belong to; docs/scaling.md has the way to another database",
   );
   const replicas = [replica(1, "a", { shard_weight: 2 }), replica(2, "c")];
   expect(shardsText(replicas)).toBe("1 (weight 2), 2");
