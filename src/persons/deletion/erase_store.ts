@@ -3,7 +3,8 @@
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { insertStoredSessions } from "../../storage/events/sessions.ts";
 import { arrayText, type Postgres } from "../../storage/postgres/postgres.ts";
-import { type ListedIds, withListedIds } from "../mirror_store.ts";
+import { type ListedIds, mirrorMerges, withListedIds } from "../mirror_store.ts";
+import { forgetMerges } from "./merges_store.ts";
 
 export interface DeletionScope {
   delete_events: boolean;
@@ -56,17 +57,13 @@ export async function erase(sql: Postgres, clickhouse: ClickHouse, erasure: Eras
   const { project_id, ordered_at, keep_person } = erasure;
   const ids = arrayText(erasure.ids);
   const [next] = await sql<{ version: string }[]>`SELECT nextval('merge_versions')::text AS version`;
-  if (!keep_person) {
-    await sql`
-      DELETE FROM merged_ids m USING person_deletion_ids d
-      WHERE d.deletion_id = ANY (${ids}::text::bigint[]) AND m.project_id = ${project_id}
-        AND m.distinct_id = d.distinct_id AND m.created_at <= ${ordered_at}::bigint`;
-  }
+  const kept = await sql.begin((transaction) => forgetMerges(transaction, erasure));
   await withListedIds(clickhouse, project_id, readIds(sql, ids), async (listed) => {
     const params = { version: next?.version, at: ordered_at };
     if (!keep_person) await recordDeleted(sql, erasure, listed);
     await eraseListed(erasure, listed, params);
   });
+  if (kept !== undefined) await mirrorMerges(sql, clickhouse, kept);
   await sql`
     UPDATE person_deletion_orders SET begun_at = coalesce(begun_at, now())
     WHERE id = ANY (${ids}::text::bigint[])`;

@@ -8,6 +8,9 @@ import { findUserId } from "../../../src/personal_api_keys/store.ts";
 import { finishDeletions, hideOrdered, orderDeletions } from "../../../src/persons/deletion/store.ts";
 import { openDeletions } from "../../../src/persons/deletion/worker.ts";
 import { ownPersonId } from "../../../src/persons/identity.ts";
+import { type Merge, mergeKind } from "../../../src/persons/merge.ts";
+import { mirrorMerges } from "../../../src/persons/mirror_store.ts";
+import { applyMerges } from "../../../src/persons/store.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { HiddenRowsOfProjects } from "../../../src/storage/clickhouse/hidden_rows.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
@@ -179,4 +182,75 @@ test("a pass carries out what was ordered, and none is due without an order", as
   await sql`INSERT INTO project_deletions (project_id, ordered_at) VALUES (77, now() - interval '1 hour')`;
   expect(await passedAt()).toBeGreaterThan(passed!);
   await deletions.close();
+});
+
+/** Applies merges that arrived so many seconds after the order, as one segment. */
+async function merge(...merges: (Pick<Merge, "kind" | "from" | "into"> & { seconds: number })[]) {
+  const at = ({ seconds }: { seconds: number }) => orderedAt + seconds * 1_000_000;
+  const rows = merges.map((row) => ({ ...row, project_id: 1, at: at(row), created_at: at(row) }));
+  const { version } = await applyMerges(stores.sql, crypto.randomUUID(), [rows], []);
+  await mirrorMerges(stores.sql, stores.clickhouse, version);
+}
+
+/** The main ids of merged ids that begin so, as Postgres and ClickHouse have them. */
+async function mainsOf(prefix: string): Promise<Record<string, string>> {
+  const { sql, clickhouse } = stores;
+  const toMains = (rows: { distinct_id: string; main_id: string }[]) =>
+    Object.fromEntries(rows.map(({ distinct_id, main_id }) => [distinct_id, main_id]));
+  const decided = toMains(
+    await sql`
+    SELECT distinct_id, main_id FROM merged_ids WHERE starts_with(distinct_id, ${prefix})`,
+  );
+  const mirrored = await clickhouse.query<{ distinct_id: string; main_id: string }>(
+    "SELECT distinct_id, main_id FROM merged_ids FINAL WHERE startsWith(distinct_id, {prefix:String})",
+    { prefix },
+  );
+  expect(toMains(mirrored)).toEqual(decided);
+  return decided;
+}
+
+async function order(
+  main_id: string,
+  scope: { delete_events: boolean; keep_person: boolean },
+): Promise<void> {
+  const user_id = (await findUserId(stores.sql, undefined)) ?? 0;
+  const request = { project_id: 1, delete_recordings: false, ...scope, user_id, key_id: "key" };
+  const person = { person_id: ownPersonId(1, main_id), main_id };
+  await orderDeletions(stores.sql, stores.clickhouse, request, [person], orderedAt);
+}
+
+for (const keep_person of [false, true]) {
+  const [name, batch] = keep_person ? (["kept", 50] as const) : (["left", 40] as const);
+  test(`an id that was merged before the order and is so behind it goes with its person, which is ${name}`, async () => {
+    const [late, main, later] = [`${name} late`, `${name} main`, `${name} later`];
+    for (const [i, id] of [late, main, later].entries()) {
+      await arrive(id, `${id} before`, batch + i * 2, -20);
+      await arrive(id, `${id} after`, batch + i * 2 + 1, 10);
+    }
+    await order(main, { delete_events: true, keep_person });
+    const { identify } = mergeKind;
+    await merge(
+      { kind: identify, from: late, into: main, seconds: -1 },
+      { kind: identify, from: later, into: main, seconds: 1 },
+    );
+    await finishDeletions(stores.sql, stores.clickhouse);
+    for (const id of [late, main]) expect(await rowsOf(id)).toMatchObject({ event_rows: [1, 1] });
+    expect(await rowsOf(later)).toMatchObject({ event_rows: [2, 2] });
+    const since = { [main]: main, [later]: main };
+    expect(await mainsOf(name)).toEqual(keep_person ? { [late]: main, ...since } : since);
+    const [left] = await stores.sql`SELECT FROM person_deletion_ids LIMIT 1`;
+    expect(left).toBeUndefined();
+  });
+}
+
+test("ids that were merged into a person since the order of its deletion stay one person with its main id", async () => {
+  const { identify, alias } = mergeKind;
+  await merge({ kind: identify, from: "torn old", into: "torn main", seconds: -30 });
+  await order("torn main", { delete_events: true, keep_person: false });
+  await merge({ kind: identify, from: "torn new", into: "torn main", seconds: 10 });
+  await finishDeletions(stores.sql, stores.clickhouse);
+  expect(await mainsOf("torn")).toEqual({ "torn main": "torn main", "torn new": "torn main" });
+  await merge({ kind: alias, from: "torn main", into: "torn next", seconds: 20 });
+  const mains = ["torn main", "torn new", "torn next"].map((id) => [id, "torn next"]);
+  expect(await mainsOf("torn")).toEqual(Object.fromEntries(mains));
 });
