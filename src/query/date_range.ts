@@ -134,7 +134,7 @@ export function spanBetween(today: Today, query: Between, attr: string): DateSpa
   const now = toNow(today);
   const read = (name: "after" | "before") => {
     const text = name === "after" && query.after === "all" ? "" : query[name];
-    return readDate(text, today, "start", `${attr}__${name}`);
+    return readDate(text, today, "exact", `${attr}__${name}`);
   };
   const isOneDay = query.after === query.before && /^\d{4}-\d\d-\d\d$/.test(query.after ?? "");
   const first = query.after === "all" ? dayStartIn(today.timezone) : now.subtract({ hours: 24 });

@@ -5,7 +5,7 @@ import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { projectKey } from "../support/server.ts";
+import { projectKey, rested } from "../support/server.ts";
 
 let app: RunningApp;
 beforeAll(async () => {
@@ -62,6 +62,32 @@ test("lists of events end now, unless they name a later end", async () => {
   const query = { kind: "EventsQuery", select: ["event"], after: "-1d" };
   const listed = await ask(app, "POST", "/api/projects/1/query/", { query });
   expect((listed.body["results"] as string[][]).flat()).not.toContain("ahead");
+});
+
+// events_query_runner.py and sessions_query_runner.py read relative dates to the second, as the list of events does.
+test("what is relative in a query of a list is that long ago, not the day's start", async () => {
+  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+  const week = 7 * 24;
+  const batch = [week + 1, week - 1, 25, 23].map((hours) => ({
+    event: "aged",
+    distinct_id: `${hours} h`,
+    timestamp: hoursAgo(hours),
+    properties: { $session_id: `session ${hours}` },
+  }));
+  expect((await ask(app, "POST", "/batch/", { api_key: projectKey, batch }, "")).status).toBe(200);
+  await rested(app);
+  const read = async (more: object) => {
+    const query = { after: "-7d", before: "-1d", orderBy: ["1"], ...more };
+    const { status, body } = await ask(app, "POST", "/api/projects/1/query/", { query });
+    expect(status).toBe(200);
+    return (body["results"] as string[][]).flat();
+  };
+  const expected = [`${week - 1} h`, "25 h"];
+  const events = { kind: "EventsQuery", event: "aged", orderBy: ["timestamp"] };
+  expect(await read({ ...events, select: ["distinct_id"] })).toEqual(expected);
+  expect(await read({ ...events, select: ["concat(distinct_id, '')"] })).toEqual(expected);
+  const sessions = { kind: "SessionsQuery", select: ["session_id"], orderBy: ["$start_timestamp"] };
+  expect(await read(sessions)).toEqual([`session ${week - 1}`, "session 25"]);
 });
 
 // PostHog/posthog#11922 again: the list's own days, and words for them, are those of the project; posthog's relative_date_parse.
