@@ -90,6 +90,35 @@ test("what is relative in a query of a list is that long ago, not the day's star
   expect(await read(sessions)).toEqual([`session ${week - 1}`, "session 25"]);
 });
 
+// property.py compares a session's moment, which PostHog stores with its zone, with the project's.
+test("a filter of a session's start and end reads both in the right zone", async () => {
+  const properties = { $session_id: "morning in Tokyo" };
+  const batch = [{ event: "woke", distinct_id: "w", timestamp: "2024-03-04T23:00:00Z", properties }];
+  expect((await ask(app, "POST", "/batch/", { api_key: projectKey, batch }, "")).status).toBe(200);
+  await rested(app);
+  for (const key of ["$start_timestamp", "$end_timestamp"]) {
+    for (const [operator, value, expected] of [
+      ["is_date_after", "2024-03-05T07:00:00", 1],
+      ["is_date_after", "2024-03-05T09:00:00", 0],
+      ["is_date_before", "2024-03-05T09:00:00", 1],
+      ["is_date_before", "2024-03-05T07:00:00", 0],
+      ["is_date_exact", "2024-03-05", 1],
+      ["is_date_exact", "2024-03-04", 0],
+      ["is_date_after", "2024-03-04T22:59:59Z", 1],
+    ] as const) {
+      const query = {
+        kind: "TrendsQuery",
+        series: [{ event: "woke" }],
+        dateRange: { date_from: "2024-03-04", date_to: "2024-03-06" },
+        properties: [{ type: "session", key, operator, value }],
+      };
+      const { body } = await ask(app, "POST", "/api/projects/1/query/", { query });
+      const [line] = body["results"] as { count: number }[];
+      expect([key, operator, value, line!.count]).toEqual([key, operator, value, expected]);
+    }
+  }
+});
+
 // PostHog/posthog#11922 again: the list's own days, and words for them, are those of the project; posthog's relative_date_parse.
 test("days and words for days in the dates of lists are of the project's zone and week", async () => {
   const at = (moment: Temporal.ZonedDateTime) => moment.toInstant().toString({ smallestUnit: "second" });

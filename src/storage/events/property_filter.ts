@@ -157,7 +157,11 @@ function compileRows(compiler: Compiler, filter: PropertyCondition): string {
     return `${negated ? "NOT " : ""}arrayExists(one -> ${name}, ${texts[filter.key]!})`;
   }
   if (filter.type === "session") {
-    const condition = compilePositive(compiler, `nullIf(${sessionExpressions[filter.key]!}, '')`, positive);
+    // Moments are texts of UTC: as moments they need its sign.
+    const isMoment = filter.operator.startsWith("is_date_") && filter.key.endsWith("_timestamp");
+    const column = sessionExpressions[filter.key]!;
+    const text = isMoment ? `concat(${column}, 'Z')` : column;
+    const condition = compilePositive(compiler, `nullIf(${text}, '')`, positive);
     return `${rows === "sessions" ? "session_id" : sessionOfEvent} GLOBAL ${negated ? "NOT " : ""}IN (
       SELECT session_id FROM sessions WHERE project_id = {project_id:UInt32} AND ${condition})`;
   }
