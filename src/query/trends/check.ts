@@ -143,7 +143,7 @@ export const isAddedUp = ({ trendsFilter }: TrendsQuery): boolean =>
 
 /** Whether the math counts groups, whose persons are not listed. */
 export const countsGroups = ({ math, math_group_type_index: index }: EventsNode): boolean =>
-  math === "unique_group" || (typeof index === "number" && /^(weekly|monthly)_active$/.test(math ?? ""));
+  math === "unique_group" || (typeof index === "number" && /^dau$|_active$/.test(math ?? ""));
 
 /** Whether the math counts persons or groups, each once. */
 export const countsActors = ({ math, math_property: property }: EventsNode): boolean =>

@@ -155,6 +155,13 @@ test("persons are counted within each value", async () => {
   expect(bySize.reduce((sum, [, count]) => sum + count, 0)).toBe(4);
 });
 
+// PostHog's insights/trends/utils.py: `is_groups_math` has DAU with an index of a group type.
+test("unique users with a group type are its groups", async () => {
+  expect(await lines({}, { math: "dau" })).toEqual([[undefined, 4]]);
+  expect(await lines({}, { math: "dau", math_group_type_index: 0 })).toEqual([[undefined, 3]]);
+  expect(await lines({}, { math: "dau", math_group_type_index: 3 })).toEqual([[undefined, 0]]);
+});
+
 test("many values, read in two passes, and few, read in one, are counted alike", async () => {
   const brandOf = ({ item }: (typeof viewed)[number]) =>
     `brand ${viewed.findIndex((one) => one.item === item) % 5}`;
