@@ -56,6 +56,8 @@ journey("url", "p5", ...minutes("in", ["page", a], "other", ["page", b], ["page"
 for (let i = 0; i < 5; i++) {
   const two = i < 2 ? "2020-01-02" : "2020-01-10";
   journey("window", `u${i}`, ["one", "01"], ["two", two]);
+  if (i === 0) journey("month", "late", ["one", "01"], ["two", "2020-01-31 20:00:00"]);
+  if (i === 0) journey("month", "too late", ["one", "01"], ["two", "2020-02-01 00:00:01"]);
   journey("seconds", `u${i}`, ["one", "01"], ["two", `2020-01-01 00:00:${i < 2 ? "10" : "20"}`]);
 }
 // test_funnel_exclusion_no_end_event, test_funnel_exclusions_with_actions and between other steps.
@@ -316,6 +318,16 @@ test.each([
     "a window of months",
     funnel("window", ["one", "two"], { funnelWindowInterval: 1, funnelWindowIntervalUnit: "month" }),
     [5, 5],
+  ],
+  [
+    "a window of 31 days: DATERANGE_MAP of posthog/utils.py",
+    funnel(
+      "month",
+      ["one", "two"],
+      { funnelWindowInterval: 1, funnelWindowIntervalUnit: "month" },
+      { dateRange: { date_from: "2020-01-01", date_to: "2020-02-02" } },
+    ),
+    [2, 1],
   ],
   [
     "a window of hours",

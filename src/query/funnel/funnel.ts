@@ -84,8 +84,8 @@ const unitSeconds: Record<string, number> = {
   hour: 3600,
   day: 86_400,
   week: 604_800,
-  // The mean month of a year.
-  month: 2_629_746,
+  // 31 days, as at PostHog.
+  month: 2_678_400,
 };
 
 /** The window of a funnel, unless the query has another. */
