@@ -63,6 +63,13 @@ test("stickiness counts persons by the days, weeks and months in which they came
   ]);
 });
 
+// stickiness_query_runner.py groups by age(…, date_to): intervals that count as one are counted back from the last one.
+test("intervals of several days are counted from the end of the range", async () => {
+  const dateRange = { date_from: "2020-01-11", date_to: "2020-01-19" };
+  const [line] = await lines(three, { dateRange, intervalCount: 2 });
+  expect(line!.data).toEqual([1, 2, 0, 0, 0]);
+});
+
 // PostHog/posthog#19947: of groups, and compared.
 test.each([
   [{ properties: [chrome] }, one],

@@ -19,12 +19,13 @@ export function timesText(
   context: QueryContext,
   { interval, filters, size, criteria }: CheckedStickiness,
   series: Series,
-  { span, starts: [first] }: Period,
+  { span, starts }: Period,
 ): PersonStatement {
   const draft = new Draft(context);
   const inSpan = draft.spanCondition(span);
   const which = draft.entityCondition(series, filters);
-  const bucket = `intDiv(${draft.bucketIndex(interval, first!)}, ${size})`;
+  // Counted back from the last one, as at PostHog.
+  const bucket = `intDiv(${starts.length - 1} - ${draft.bucketIndex(interval, starts[0]!)}, ${size})`;
   const having = criteria ? `HAVING count() ${comparisons[criteria.operator]} {criteria:UInt32}` : "";
   if (criteria) draft.params["criteria"] = criteria.value;
   const { math, node } = series;
