@@ -216,6 +216,22 @@ test("persons are listed by columns, orders, names and pages", async () => {
   expect([reply["results"], reply["hasMore"]]).toEqual([[["u2@y.org"]], true]);
 });
 
+// events_query_runner.py, columns(): a column with an alias is called by it; `event` and `events` are one list.
+test("rows of events have aliases for columns, and both lists of events", async () => {
+  await people.send([made("one", "u1", at(1)), made("two", "u1", at(1)), made("three", "u1", at(1))]);
+  const query = { kind: "EventsQuery", after: "-1h", event: "one", events: ["two"] };
+  const select = ["event as name", "count() as n", "person_display_name -- Person"];
+  const reply = await people.reply({ ...query, select: select.slice(0, 2), orderBy: ["name"] });
+  expect(reply["columns"]).toEqual(["name", "n"]);
+  expect(reply["results"]).toEqual([
+    ["one", 1],
+    ["two", 1],
+  ]);
+  expect((await people.reply({ ...query, select }))["columns"]).toEqual(["name", "n", select[2]]);
+  const actors = await people.reply({ kind: "ActorsQuery", select: ["properties.email as mail"] });
+  expect(actors["columns"]).toEqual(["properties.email as mail"]);
+});
+
 test("rows of events keep numbers that are too large, and days of the project", async () => {
   await people.send([made("big", "u1", at(1), { bigInt: 2 ** 159 - 24 })]);
   const rows = (more: object) => people.query({ kind: "EventsQuery", after: "-1h", ...more });

@@ -42,8 +42,9 @@ export const eventsKind = queryKind({
     const event = query.event || undefined;
     if (!plain || expressionsIn(filters).length > 0) {
       const { personId } = query;
-      const events = query.events?.length ? query.events : undefined;
-      return await timedRows(context, checked, { ...eventList, values: { event, events, personId } });
+      const events = query.events?.length ? [...query.events, ...(event ? [event] : [])] : undefined;
+      const values = events ? { events, personId } : { event, personId };
+      return await timedRows(context, checked, { ...eventList, values });
     }
     const span = spanBetween(context, query, attr);
     const limit = query.limit ?? limits.pageDefault;

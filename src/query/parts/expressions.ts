@@ -34,6 +34,8 @@ export interface ExpressionList {
   orderBy?: readonly string[] | null | undefined;
   /** Columns that together identify a row: they order rows without an order, and rows of equal rank. */
   usualOrder: readonly string[];
+  /** Whether a column with an alias is called by it. */
+  isAliased?: boolean;
   /** Whether rows without an order have that of the first column instead. */
   isByFirst?: boolean;
   filters: SqlFilters;
@@ -83,8 +85,8 @@ export async function expressionRows(
   refuseLong(texts, "list", attr);
   const read: Reader = (text, kind, field) => parseText(context, text, kind, `${attr}__${field}`);
   const { select, columns } = await columnsRead(list, read);
-  const aggregates = select.filter(isAggregated);
-  const groups = select.filter((item) => !isAggregated(item));
+  const aggregates = select.filter(isAggregated).map(unnamed);
+  const groups = select.filter((item) => !isAggregated(item)).map(unnamed);
   const where: ExpressionNode[] = [];
   for (const [text, field] of [["{filters}", "properties"] as const, ...conditions])
     where.push(await read(text, "expression", field));
@@ -110,7 +112,8 @@ export async function expressionRows(
     (row) => row.reduce<number>((sum, item) => sum + (typeof item === "string" ? item.length : 0), 0),
   );
   const columnTypes = columns.map(({ at, cell }) => (cell ? "Tuple" : types[at]!));
-  return { results, table: { ...table, columns: [...list.select], types: columnTypes } };
+  const columnNames = columns.map(({ name, alias }) => (list.isAliased && alias) || name);
+  return { results, table: { ...table, columns: columnNames, types: columnTypes } };
 }
 
 /** A list of rows within the span of a query. @throws as expressionRows. */
@@ -125,23 +128,42 @@ export async function timedRows(
   const filters = { from: clickhouseTime(span.from), to: clickhouseTime(span.to), properties };
   return {
     span,
-    ...(await expressionRows(context, { ...list, attr, select, where, orderBy, filters }, query)),
+    ...(await expressionRows(
+      context,
+      { ...list, isAliased: true, attr, select, where, orderBy, filters },
+      query,
+    )),
   };
 }
 
 /** PostHog's pages name columns with a comment after them: `person_display_name -- Person`. */
 const readName = (text: string): string => text.split("--", 1)[0]!.trim();
 
-/** The expressions that are selected, and those of each column: `count` of them from `at` on. */
+/** A column by its text: it reads `count` of the expressions that are selected, from `at` on. */
+interface ReadColumn {
+  name: string;
+  alias: string | undefined;
+  at: number;
+  count: number;
+  cell: MadeColumn["cell"] | undefined;
+}
+
+/** What an expression is without its alias, which only the list of columns may define. */
+const unnamed = (item: ExpressionNode): ExpressionNode => (item.node === "Alias" ? item.expr : item);
+
+/** The expressions that are selected, and those of each column. */
 async function columnsRead({ select: names, made }: ExpressionList, read: Reader) {
   const select: ExpressionNode[] = [];
-  const columns: { at: number; count: number; cell: MadeColumn["cell"] | undefined }[] = [];
+  const columns: ReadColumn[] = [];
   for (const [i, name] of names.entries()) {
     const columnName = readName(name);
     const column = Object.hasOwn(made, columnName) ? made[columnName] : undefined;
     const reads = column?.reads ?? [name];
-    columns.push({ at: select.length, count: reads.length, cell: column?.cell });
+    const at = select.length;
     for (const text of reads) select.push(await read(text, "expression", `select__${i}`));
+    const [item] = select.slice(at);
+    const alias = !column && item?.node === "Alias" ? item.alias : undefined;
+    columns.push({ name, alias, at, count: reads.length, cell: column?.cell });
   }
   return { select, columns };
 }
@@ -167,7 +189,7 @@ async function orderRead(
     return [...order, ...groups.map((expr) => by(expr, "ASC"))];
   }
   const [first] = isByFirst && order.length === 0 ? groups : [];
-  if (first) order.push(by(first.node === "Alias" ? first.expr : first, "ASC"));
+  if (first) order.push(by(first, "ASC"));
   const way = order.at(-1)?.order ?? (order.length > 0 ? "ASC" : "DESC");
   for (const name of usualOrder) order.push(by(await read(name, "expression", "orderBy"), way));
   return order;
