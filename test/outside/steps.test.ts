@@ -60,6 +60,12 @@ for (let i = 0; i < 5; i++) {
   if (i === 0) journey("month", "too late", ["one", "01"], ["two", "2020-02-01 00:00:01"]);
   journey("seconds", `u${i}`, ["one", "01"], ["two", `2020-01-01 00:00:${i < 2 ? "10" : "20"}`]);
 }
+// funnel_udf.py orders values by their last step, then those before it, and cuts there.
+for (let i = 0; i < 10; i++) journey("rank", `a${i}`, ...minutes(["open", { plan: "A" }]));
+for (let i = 0; i < 2; i++)
+  journey("rank", `b${i}`, ...minutes(["open", { plan: "B" }], ["buy", { plan: "B" }]));
+for (let i = 0; i < 3; i++)
+  journey("rank", `c${i}`, ...minutes(["open", { plan: "C" }], ...(i === 0 ? ["buy"] : [])));
 // test_funnel_exclusion_no_end_event, test_funnel_exclusions_with_actions and between other steps.
 journey("out", "clean", ["one", "2020-01-01 01:00:00"], ["two", "2020-01-01 02:00:00"]);
 journey(
@@ -521,6 +527,44 @@ test.each([
   expect(rows.toSorted((x, y) => (String(x[0]) < String(y[0]) ? -1 : 1))).toEqual(
     expected.map((row) => [...row]),
   );
+});
+
+// funnel_udf.py, get_query(): `order_by`, `use_breakdown_limit`; funnel_trends_udf.py ranks by who began.
+test("a funnel's values rank by their last step, and only stored ones are cut", async () => {
+  const ranked = async (breakdown: string, breakdown_type: string, breakdown_limit: number) => {
+    const breakdownFilter = { breakdown, breakdown_type, breakdown_limit };
+    const query = funnel("rank", ["open", "buy"], {}, { breakdownFilter });
+    const found = await project.results<FunnelStep[]>(query);
+    return found.map((steps) => [...[steps[0]!.breakdown_value ?? ""].flat(), ...counts(steps)]);
+  };
+  const others = "$$_posthog_breakdown_other_$$";
+  expect(await ranked("plan", "event", 1)).toEqual([
+    ["B", 2, 2],
+    [others, 13, 1],
+  ]);
+  const all = [
+    ["B", 2, 2],
+    ["C", 3, 1],
+    ["A", 10, 0],
+  ];
+  expect(await ranked("plan", "event", 3)).toEqual(all);
+  expect(await ranked("properties.plan", "hogql", 1)).toEqual(all);
+  const query = funnel(
+    "rank",
+    ["open", "buy"],
+    { funnelVizType: "trends" },
+    { breakdownFilter: { breakdown: "plan", breakdown_limit: 1 } },
+  );
+  const lines = await project.results<{ breakdown_value: string[] }>(query);
+  expect(lines.map((line) => line.breakdown_value)).toEqual([["A"], [others]]);
+  const source = funnel(
+    "rank",
+    ["open", "buy"],
+    {},
+    { breakdownFilter: { breakdown: "plan", breakdown_limit: 1 } },
+  );
+  const figure = { funnelStep: 2, funnelStepBreakdown: [others] };
+  expect(await names(source, "FunnelsActorsQuery", figure)).toEqual(["c0"]);
 });
 
 async function names(source: object, kind: string, more: object): Promise<string[]> {

@@ -4,7 +4,7 @@
 import { type PropertyFilter, sessionOfEvent } from "../../storage/events/property_filter.ts";
 import type { DateSpan } from "../date_range.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
-import { breakdownLine, type BreakdownLines, breakdownRows, needsPersons } from "../parts/breakdown_store.ts";
+import { type AnyBreakdown, breakdownLine, breakdownRows, needsPersons } from "../parts/breakdown_store.ts";
 import type { Draft } from "../store.ts";
 import { firstOnly } from "./first_store.ts";
 import { type Exclusion, type FunnelOrder, inTime, type Step, type Walk } from "./walk.ts";
@@ -82,11 +82,11 @@ function spreadValues(rows: string, step: number): string {
 }
 
 /** The keys of a funnel of its own: the person or session and, where each value has one, the value. */
-export const groupKeys = ({ touch }: FunnelScope, breakdown: Breakdown | undefined): string =>
+const groupKeys = ({ touch }: FunnelScope, breakdown: Breakdown | undefined): string =>
   touch === "all" && breakdown ? "actor, value" : "actor";
 
 /** The value that a person counts for: the first or last one that an event of the funnel has. */
-export function selectPersonValue({ touch }: FunnelScope): string {
+function selectPersonValue({ touch }: FunnelScope): string {
   if (touch === "all") return "any(value)";
   // The value breaks ties, so that the result is the same each time.
   const order = "(at, mask, assumeNotNull(value))";
@@ -94,8 +94,8 @@ export function selectPersonValue({ touch }: FunnelScope): string {
 }
 
 /**
- * Rows of persons who began the funnel: `actor`, `line`, that of their value of the breakdown, where there is a
- * `bucket` the `buckets` of their events, and
+ * Rows of persons who began the funnel: `actor`, `line`, that of their value of the breakdown (of one without lines the
+ * value itself), where there is a `bucket` the `buckets` of their events, and
  * `attempts`, an array of tuples with an element for each event: twice the number of steps that it came to, and one
  * more unless an exclusion ended it; minus the time of the last of them; the time at which it began, 0 in an unordered
  * funnel; minus the time of each step. The largest tuple is the attempt that came furthest, of these the first to get
@@ -103,9 +103,10 @@ export function selectPersonValue({ touch }: FunnelScope): string {
  * the funnel.
  * @param bucket as stepRows().
  */
-export function attemptRows(draft: Draft, scope: FunnelScope, breakdown?: BreakdownLines, bucket?: string) {
+export function attemptRows(draft: Draft, scope: FunnelScope, breakdown?: AnyBreakdown, bucket?: string) {
   const rows = stepRows(draft, scope, breakdown, bucket);
-  const line = breakdown ? breakdownLine(draft, selectPersonValue(scope), breakdown) : "0";
+  const value = breakdown ? selectPersonValue(scope) : "0";
+  const line = breakdown && "values" in breakdown ? breakdownLine(draft, value, breakdown) : value;
   draft.params["window"] = scope.windowMicros;
   const { exclusions, walk } = scope;
   const { columns, arrays, times, begins, ends } = walk;

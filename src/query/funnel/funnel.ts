@@ -1,5 +1,6 @@
 // Answers a FunnelsQuery: how many persons did one thing after the other.
 
+import { limits } from "../../core/limits.ts";
 import { addIntervals, listBuckets } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { type Breakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
@@ -100,11 +101,19 @@ async function buildScope(context: QueryContext, checked: CheckedFunnel) {
 }
 
 /** Values of a breakdown, and as replies show them, all others together among them. */
-async function chooseLines(context: QueryContext, scope: FunnelScope, breakdown: Breakdown) {
+async function chooseLines(
+  context: QueryContext,
+  scope: Awaited<ReturnType<typeof buildScope>>,
+  breakdown: Breakdown,
+) {
   requireBreakdownScopes(context, breakdown);
-  const top = await store.funnelValues(context, scope, breakdown);
-  const lineValues = valuesShown(breakdown, top).map((value) => [value].flat());
-  return { ...breakdown, values: top.values, shown: lineValues };
+  // As at PostHog: steps by what is computed have all values, as many as a page has rows, and no line of the others.
+  const isComputed = breakdown.parts.some(({ type }) => type === "session" || type === "hogql");
+  const isWhole = isComputed && scope.result === "steps";
+  const kept = isWhole ? { ...breakdown, limit: limits.pageDefault, other: false } : breakdown;
+  const top = await store.funnelValues(context, scope, kept);
+  const lineValues = valuesShown(kept, top).map((value) => [value].flat());
+  return { ...kept, values: top.values, shown: lineValues };
 }
 
 async function readTrends(

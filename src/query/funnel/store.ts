@@ -3,22 +3,15 @@
 
 import { queryLimits } from "../limits.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
-import type { BreakdownLines } from "../parts/breakdown_store.ts";
+import type { AnyBreakdown, BreakdownLines } from "../parts/breakdown_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import { Draft, type QueryContext } from "../store.ts";
-import {
-  attemptRows,
-  type FunnelScope,
-  groupKeys,
-  secondsBetween,
-  selectPersonValue,
-  selectSteps,
-  stepRows,
-} from "./attempts.ts";
+import { attemptRows, type FunnelScope, secondsBetween, selectSteps } from "./attempts.ts";
 
 /** A funnel, the indexes of the steps `from` and `to` which conversion counts, and the interval of its trend. */
 type ChosenScope = FunnelScope & { from: number; to: number; interval: Interval };
+type RankedScope = ChosenScope & { result: string };
 
 /** Keyed by step: the persons who reached it, and their seconds since the step before. */
 export interface FunnelRow {
@@ -29,18 +22,19 @@ export interface FunnelRow {
   median_seconds: (number | null)[];
 }
 
-/** The breakdown values with the most persons who began the funnel, and whether there are more values. */
-export async function funnelValues(context: QueryContext, scope: FunnelScope, breakdown: Breakdown) {
-  const draft = new Draft(context);
-  const rows = stepRows(draft, scope, breakdown);
+/**
+ * The breakdown values that rank first, and whether there are more: as at PostHog by the persons of their last step,
+ * then of the steps before it; of a trend by those who began.
+ */
+export async function funnelValues(context: QueryContext, scope: RankedScope, breakdown: Breakdown) {
+  const { draft, best } = bestAttempts(context, scope, breakdown);
   const { limit } = breakdown;
   draft.params["limit"] = limit + 1;
-  const values = await draft.run<{ value: string | null }>(`
-    SELECT own AS value FROM (
-      SELECT actor, ${selectPersonValue(scope)} AS own FROM (${rows})
-      GROUP BY ${groupKeys(scope, breakdown)} HAVING countIf(${scope.walk.begins}) > 0)
-    GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`);
-  return { values: values.slice(0, limit).map(({ value }) => value), more: values.length > limit };
+  const steps = scope.series.map((_, i) => `countIf(steps >= ${i + 1}) DESC`);
+  const order = scope.result === "conversions" ? ["count() DESC"] : steps.toReversed();
+  const rows = await draft.run<{ value: string | null }>(`
+    SELECT line AS value FROM (${best}) GROUP BY line ORDER BY ${order.join(", ")}, line LIMIT {limit:UInt32}`);
+  return { values: rows.slice(0, limit).map(({ value }) => value), more: rows.length > limit };
 }
 
 /** @returns one row; of a breakdown one for each value that persons count for. */
@@ -83,7 +77,7 @@ export function funnelPersonsText(
 function bestAttempts(
   context: QueryContext,
   scope: ChosenScope,
-  breakdown?: BreakdownLines,
+  breakdown?: AnyBreakdown,
   first?: Temporal.ZonedDateTime,
 ) {
   const draft = new Draft(context);

@@ -87,6 +87,8 @@ export interface BreakdownLines extends Breakdown {
   values: readonly (string | null)[];
 }
 
+export type AnyBreakdown = Breakdown | BreakdownLines;
+
 /** The index of a row's line; the number of values means all others. @param value an expression. */
 export function breakdownLine(draft: Draft, value: string, { values }: BreakdownLines): string {
   draft.params["values"] = values.filter((item) => item !== null);

@@ -17,6 +17,7 @@ import { bucketKey, bucketKeys, dayStart, type NaiveEvent, type NaiveInterval, z
 import { openWorlds, type World } from "../worlds.ts";
 import {
   allSteps,
+  attemptsByUser,
   denseEvents,
   exclusionSteps,
   type NaiveExclusion,
@@ -172,8 +173,16 @@ test(
           const shown = funnels.map(([first]) => first!.breakdown_value![0]!);
           expect(new Set(shown).size).toBe(shown.length);
           const apart = shown.filter((value) => value !== otherValues);
-          expect(apart.length).toBeLessThanOrEqual(limit);
           const counts = (of: readonly NaiveEvent[]) => stepsOf(of, funnel).map(({ count }) => count);
+          // The last step ranks first.
+          const planOf = (user: string) => plans.get(user) ?? noValue;
+          const rank = (plan: string) =>
+            counts(some.filter(({ distinct_id }) => planOf(distinct_id) === plan)).toReversed();
+          const isBelow = (a: number[], b: number[]) =>
+            b.map((item, k) => item - a[k]!).find((by) => by !== 0) ?? 0;
+          const begun = new Set([...attemptsByUser(some, funnel).keys()].map(planOf));
+          const ranks = [...begun].map(rank).toSorted(isBelow);
+          expect(apart.map(rank)).toEqual(ranks.slice(0, limit));
           for (const [n, steps] of funnels.entries()) {
             const isOwn = ({ distinct_id }: NaiveEvent) => {
               const plan = plans.get(distinct_id) ?? noValue;
