@@ -8,6 +8,7 @@ import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type Happening, makeProject, type PeerProject } from "../support/journeys.ts";
+import { rested } from "../support/server.ts";
 
 let app: RunningApp;
 let habits: PeerProject;
@@ -566,6 +567,32 @@ test.each([
   expect(items.map(({ key, value }) => [key, value])).toEqual(expected as never);
 });
 
+// stats_table.py, _order_by: visitors with a conversion, all conversions, then visitors; an asked column before them.
+test("a table with a goal begins with what converts most", async () => {
+  const at = "2023-12-02T12:00:00Z";
+  const pages = [
+    "/many",
+    "/many",
+    "/many",
+    "/some bought",
+    "/some bought",
+    "/often bought bought",
+    "/often",
+    "/none",
+  ];
+  const goals = await makeProject(
+    app,
+    pages.flatMap((page, i) => visit(`visitor ${i}`, at, page, { $pathname: page.split(" ")[0] })),
+  );
+  await rested(app);
+  const ranked = async (more: object = {}) =>
+    (await goals.results<[string]>(table("Page", { ...goal, ...more }))).map(([value]) => value);
+  const byGoal = ["/some", "/often", "/many", "/none"];
+  expect(await ranked()).toEqual(byGoal);
+  expect(await ranked({ orderBy: ["Views", "DESC"] })).toEqual(byGoal);
+  expect(await ranked({ orderBy: ["Visitors", "DESC"] })).toEqual(["/many", "/some", "/often", "/none"]);
+});
+
 test("test_conversion_goal_one_custom_event_conversion in a table", async () => {
   const { body } = await site.query(table("InitialUTMSource", goal));
   expect([body["columns"], body["results"]]).toEqual([
@@ -573,8 +600,8 @@ test("test_conversion_goal_one_custom_event_conversion in a table", async () => 
       (name) => `context.columns.${name}`,
     ),
     [
-      [null, [2, null], [0, null], [0, null], [0, null]],
       ["google", [1, null], [1, null], [1, null], [1, null]],
+      [null, [2, null], [0, null], [0, null], [0, null]],
     ],
   ]);
 });

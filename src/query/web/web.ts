@@ -123,13 +123,21 @@ export const webStatsTableKind = queryKind({
   },
 });
 
-/** The columns by which rows are ordered, as the statement numbers them: the asked one, then visitors and views. */
-function readOrder({ orderBy, includeBounceRate }: model.WebStatsTableQuery, attr: string): string {
+/**
+ * The columns by which rows are ordered, as the statement numbers them: the asked one, then visitors and views; of a
+ * site with a goal visitors with a conversion, all conversions and visitors.
+ */
+function readOrder(query: model.WebStatsTableQuery, attr: string): string {
+  const { orderBy, includeBounceRate, conversionGoal } = query;
   const [by, direction] = orderBy ?? ["Visitors", "DESC"];
+  const isOfGoal = Boolean(conversionGoal?.customEventName);
   const column = { Visitors: 2, Views: 4, BounceRate: 6 }[by as string];
   if (column === undefined || !/^(?:ASC|DESC)$/.test(direction!))
     refuseInput('A column and its direction are needed, like ["Views", "DESC"].', `${attr}__orderBy`);
   if (by === "BounceRate" && !includeBounceRate)
     refuseInput("An order by bounces needs includeBounceRate.", `${attr}__orderBy`);
-  return [...new Set([column, 2, 4])].map((value) => `${value} ${direction}`).join(", ");
+  // A goal's table has neither views nor bounces.
+  const goalOrder = orderBy && by === "Visitors" ? [2, 6, 4] : [6, 4, 2];
+  const order = isOfGoal ? goalOrder : [...new Set([column, 2, 4])];
+  return order.map((value) => `${value} ${direction}`).join(", ");
 }
