@@ -16,7 +16,8 @@ const operators: Readonly<Record<string, [rank: number, compute: (a: number, b: 
   "-": [1, (a, b) => a - b],
   "*": [2, (a, b) => a * b],
   "/": [2, (a, b) => (b === 0 ? 0 : a / b)],
-  "%": [2, (a, b) => (b === 0 ? 0 : a % b)],
+  // The remainder has the sign of the divisor, as in PostHog's Python.
+  "%": [2, (a, b) => (b === 0 ? 0 : a % b && a % b < 0 !== b < 0 ? (a % b) + b : a % b)],
 };
 
 const tokens = /\s*(?:(\d{1,15}(?:\.\d{1,15})?)|([A-Za-z])(?![A-Za-z0-9_])|([-+*/%()]))/y;

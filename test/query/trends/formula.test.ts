@@ -18,6 +18,14 @@ test("products come before sums, brackets before both, and equals from the left"
   expect(of(" A % B ", 7, 4)).toBe(3);
 });
 
+// formula_ast.py of PostHog computes with Python's operators.
+test("a remainder has the sign of the divisor", () => {
+  expect([of("A % B", -5, 3), of("A % B", 5, -3), of("A % B", -7, 4), of("(A - 12) % 5", 4)]).toEqual([
+    1, -1, 1, 2,
+  ]);
+  expect(of("A % B", -0.5, 2)).toBe(1.5);
+});
+
 test("what has no value is 0", () => {
   expect(of("A / B", 5, 0)).toBe(0);
   expect(of("A % B", 5, 0)).toBe(0);
