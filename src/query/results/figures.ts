@@ -144,6 +144,7 @@ export function unfinishedAt(
 
 const monthsByInterval: Readonly<Record<string, number>> = { month: 1, quarter: 3, year: 12 };
 const secondsByInterval: Readonly<Record<string, number>> = {
+  second: 1,
   minute: 60,
   hour: 3600,
   day: daySeconds,

@@ -47,7 +47,7 @@ export function leasedAlerts(sql: Postgres, now: number): LeasedRows {
     shown: sql`
       q.id, q.project_id, q.insight_id, q.name, q.threshold, q.condition, q.config, q.calculation_interval,
       q.skip_weekend, q.firing, q.failures, q.last_value, p.timezone,
-      coalesce(q.next_check_at, q.last_checked_at, q.created_at) AS due_at,
+      coalesce(greatest(q.next_check_at, q.snoozed_until), q.last_checked_at, q.created_at) AS due_at,
       EXISTS (SELECT FROM organization_memberships m
               WHERE m.user_id = q.created_by AND m.organization_id = p.organization_id AND m.level >= 1) AS is_allowed`,
   };

@@ -38,17 +38,28 @@ export class NoFigure extends Error {}
 /** Its first interval is still running: there is nothing to judge yet. */
 export class NoneOver extends Error {}
 
-/** @param now ms since 1970. @throws NoFigure, NoneOver */
-export function readAlertFigures(view: InsightView, config: Alert["config"], now: number): AlertFigure[] {
+/**
+ * @param now ms since 1970.
+ * @param every how often it is checked.
+ * @throws NoFigure, NoneOver
+ */
+export function readAlertFigures(
+  view: InsightView,
+  config: Alert["config"],
+  now: number,
+  every: Alert["calculation_interval"] = "daily",
+): AlertFigure[] {
   const { type, results = [], error, timezone = "UTC", computed_at, drawing } = view;
   const interval = view.interval ?? undefined;
   const isTable = type === "table";
+  // A row alone may be of as long a time as lies between two checks.
+  const single = every === "weekly" ? "week" : every === "monthly" ? "month" : "day";
   if (error || type === null) throw new NoFigure(error || "Its query failed.");
   const { series_index: index = 0, check_ongoing_interval: isOngoing } = config ?? {};
   // Of a result that was kept for a while, what was the last interval then was not over.
   const wallClock = wallClockAt(computed_at ? Math.min(now, Date.parse(computed_at)) : now, timezone);
   const pick = (data: readonly (number | null)[], days: readonly (string | number)[]) =>
-    pickInterval(data, days, { now: wallClock, isOngoing: isOngoing ?? false, interval, isTable });
+    pickInterval(data, days, { now: wallClock, isOngoing: isOngoing ?? false, interval, isTable, single });
   switch (type) {
     case "series":
       return pickLines(results as TrendLine[], index).map((line) => {
@@ -96,12 +107,14 @@ interface PickedInterval {
   interval: string | undefined;
   /** Rows of SQL. */
   isTable: boolean;
+  /** The longest time of a row that is alone. */
+  single: string;
 }
 
 function pickInterval(
   data: readonly (number | null)[],
   days: readonly (string | number)[],
-  { now, isOngoing, interval, isTable }: PickedInterval,
+  { now, isOngoing, interval, isTable, single }: PickedInterval,
 ) {
   const times = toTimes(days);
   const begun = times.findLastIndex((time) => time <= now);
@@ -111,26 +124,29 @@ function pickInterval(
   if (value === undefined || value === null) throw new NoFigure("Its last interval has no value.");
   // Rows of SQL may be missing where there were no events: the last one is not of the last interval then.
   const step = interval ?? guessInterval(times);
-  const end = findEnd(times[at]!, step);
-  if (isTable && findEnd(end, step) <= now) throw new NoFigure("It has no row for its last interval.");
+  const longest = times.length === 1 ? single : step;
+  if (isTable && findEnd(findEnd(times[at]!, longest), longest) <= now)
+    throw new NoFigure("It has no row for its last interval.");
   const isNext = at > 0 && findEnd(times[at - 1]!, step) >= times[at]!;
   return { value, before: isNext ? (data[at - 1] ?? null) : null, span: String(days[at]) };
 }
 
 /** Conversion of each funnel, in percent. */
 function readSteps(results: FunnelStep[], config: Alert["config"]): AlertFigure[] {
-  return toFunnels(results).map((steps) => {
+  const figures = toFunnels(results).flatMap((steps) => {
     const at = config?.funnel_step ?? steps.length - 1;
     const [reached, base] = [
       steps[at],
       config?.metric === "conversion_from_previous" ? steps[at - 1] : steps[0],
     ];
     if (!reached || !base) throw new NoFigure(`The funnel has no step ${at}.`);
-    if (base.count === 0) throw new NoFigure("Nobody entered the funnel.");
+    if (base.count === 0) return [];
     const group = reached.breakdown_value?.join(", ");
     const value = toPercent(reached.count, base.count);
-    return { label: group ? `${group}: conversion` : "conversion", value, before: null, unit: "%" };
+    return { label: group ? `${group}: conversion` : "conversion", value, before: null, unit: "%" as const };
   });
+  if (figures.length === 0) throw new NoFigure("Nobody came so far in the funnel.");
+  return figures;
 }
 
 type Pick = (data: readonly (number | null)[], days: readonly string[]) => ReturnType<typeof pickInterval>;

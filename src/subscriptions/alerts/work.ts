@@ -22,6 +22,7 @@ interface AlertParts extends Uses<"sql" | "clock" | "log"> {
 
 export function openAlertWork(parts: AlertParts, { registry }: Metrics) {
   const { sql } = parts;
+  const openedAt = parts.clock.now();
   const checks = registry.counters<string>(
     "sluice_alert_checks_total",
     "Checks of alerts, by the state that they left.",
@@ -37,16 +38,21 @@ export function openAlertWork(parts: AlertParts, { registry }: Metrics) {
     name: "alerts",
     rows: (now) => leasedAlerts(sql, now),
     attempt: async (alert, lease) => {
-      const end = await checkAlert(parts, alert, lease);
+      const end = await checkAlert(parts, alert, lease, openedAt);
       if (end) checks.of(end.error !== null ? "failed" : end.firing ? "firing" : "not_firing").add();
     },
   });
 }
 
-/** Resolves to what was stored; undefined when the claim was lost. */
-async function checkAlert({ sql, clock, log, reader }: AlertParts, alert: ClaimedAlert, lease: Lease) {
+/** Resolves to what was stored; undefined when the claim was lost. @param openedAt since when alerts are checked here. */
+async function checkAlert(
+  { sql, clock, log, reader }: AlertParts,
+  alert: ClaimedAlert,
+  lease: Lease,
+  openedAt: number,
+) {
   const now = clock.now();
-  const isEarly = now - alert.due_at.getTime() < alertLimits.awayMsMax;
+  const isEarly = now - Math.max(alert.due_at.getTime(), openedAt) < alertLimits.awayMsMax;
   // The lease has it repeated: events that are received and not stored yet would be missing from the interval.
   const { through } = await readWatermarks(sql, now);
   if (isEarly && through < now - alertLimits.storedLateMsMax)
@@ -86,7 +92,7 @@ function judgeAlert(alert: ClaimedAlert, view: InsightView, now: number, log: Lo
     return { ...nothing, state, error: null, firing, failures: 0, enabled: true, next_check_at };
   };
   try {
-    const figures = readAlertFigures(view, alert.config, now);
+    const figures = readAlertFigures(view, alert.config, now, alert.calculation_interval);
     // A figure without intervals is compared with that of the last check.
     const [only] = figures;
     if (only && figures.length === 1 && only.span === undefined) only.before ??= alert.last_value;

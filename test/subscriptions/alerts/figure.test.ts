@@ -133,9 +133,38 @@ test("rows that SQL has not for days without events are none of its last interva
   );
 });
 
-test("a funnel that nobody entered has no conversion", () => {
-  const steps = [0, 0].map((count, order) => ({ count, order, name: `s${order}` }));
-  expect(read({ type: "steps", results: steps })).toBe("Nobody entered the funnel.");
+test("a row alone may be of the week or month between two checks", () => {
+  const at = (day: string, now: string, every: "weekly" | "monthly") => {
+    const view = { columns: ["at", "n"], types: ["Date", "UInt64"], results: [[day, 7]] };
+    const figures = readAlertFigures(
+      { id: 1, name: "n", type: "table", ...view },
+      null,
+      Date.parse(now),
+      every,
+    );
+    return figures.map(({ value }) => value);
+  };
+  expect(at("2024-01-08", "2024-01-15T03:00:00Z", "weekly")).toEqual([7]);
+  expect(at("2024-01-14", "2024-01-15T03:00:00Z", "weekly")).toEqual([7]);
+  expect(at("2024-01-01", "2024-02-01T04:00:00Z", "monthly")).toEqual([7]);
+  expect(() => at("2023-12-31", "2024-01-15T03:00:00Z", "weekly")).toThrow("no row for its last interval");
+});
+
+test("of a trend by second it is the last one that is over", () => {
+  const seconds = ["2024-01-03 09:59:58", "2024-01-03 09:59:59", "2024-01-03 10:00:00"];
+  expect(read({ results: [line("a", [5, 6, 7], { days: seconds })], interval: "second" })).toEqual([
+    ["a", 6, 5, ""],
+  ]);
+});
+
+test("a funnel that nobody entered has no conversion, and of a breakdown that value has none", () => {
+  const steps = (...counts: number[]) => counts.map((count, order) => ({ count, order, name: `s${order}` }));
+  expect(read({ type: "steps", results: steps(0, 0) })).toBe("Nobody came so far in the funnel.");
+  const group = (name: string, ...counts: number[]) =>
+    steps(...counts).map((step) => ({ ...step, breakdown_value: [name] }));
+  const results = [group("Chrome", 10, 5, 2), group("Safari", 3, 0, 0)];
+  const last = { metric: "conversion_from_previous" as const, funnel_step: 2 };
+  expect(read({ type: "steps", results }, last)).toEqual([["Chrome: conversion", 40, null, "%"]]);
 });
 
 test("without a figure it says why", () => {
