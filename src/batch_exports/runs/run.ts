@@ -75,7 +75,10 @@ export async function attemptRun(run: runStore.ClaimedRun, services: RunServices
     const counts = { completed: rows, failed: refused.count };
     result = { status: "Completed", attempts: run.attempts, rows: counts };
   } catch (thrown) {
-    result = failedResult(run, shownFailure(thrown, secrets), services.clock.now());
+    result =
+      thrown instanceof IntervalExpired
+        ? { status: "Cancelled", attempts: run.attempts, latest_error: thrown.message }
+        : failedResult(run, shownFailure(thrown, secrets), services.clock.now());
   }
   if (!abort.aborted) await record(attempt, lease, result, began);
 }
@@ -91,16 +94,19 @@ async function begin(attempt: Attempt, tag: string): Promise<void> {
   await statements.killStatements(attempt.clickhouse, tag).catch(() => {});
 }
 
-/** @throws ExportError where the run would replace files of events that have expired since. */
+/** The run would replace files of events that have expired since. It is no failure of its export. */
+class IntervalExpired extends ExportError {
+  constructor() {
+    super("Events of its interval have expired: the files that an earlier run wrote stay", true);
+  }
+}
+
+/** @throws IntervalExpired */
 async function refuseExpired({ run, sql, clock, eventRetentionDays }: Attempt): Promise<void> {
   const days = run.event_retention_days ?? eventRetentionDays;
   if (run.model !== "events" || days === undefined) return;
   if ((run.data_interval_start?.getTime() ?? 0) >= keptFrom(clock.now(), days)) return;
-  if (!(await runStore.wasExported(sql, run))) return;
-  throw new ExportError(
-    "Events of its interval have expired: the files that an earlier run wrote stay",
-    true,
-  );
+  if (await runStore.wasExported(sql, run, readPlace(run))) throw new IntervalExpired();
 }
 
 async function buildSource(attempt: Attempt, destination: Destination): Promise<rowSource.ExportSource> {
@@ -188,6 +194,7 @@ async function record(attempt: Attempt, lease: Lease, result: runStore.AttemptRe
   const bare = error === undefined ? result : { ...result, latest_error: why };
   const end = (isBare: boolean) => runStore.endRun(sql, run, isBare ? bare : result, clock.now());
   if (!(await lease.end(end))) return;
+  if (status === "Cancelled") return await writeLine(attempt, "WARNING", `${rangeText(run)}: ${error}`);
   counts.ended(status);
   counts.rows(rows);
   counts.seconds((clock.elapsed() - began) / 1000);

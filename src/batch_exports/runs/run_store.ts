@@ -163,10 +163,12 @@ const replaced = (sql: Postgres, run: ClaimedRun) => sql`
   AND data_interval_start IS NOT DISTINCT FROM ${run.data_interval_start} AND files IS NOT NULL
   AND (id = ${run.id} OR status <> ALL(${[...openStatuses]}))`;
 
-/** Whether another run has written files of its interval. */
-export async function wasExported(sql: Postgres, run: ClaimedRun): Promise<boolean> {
+/** Whether another run has written files of its interval there. */
+export async function wasExported(sql: Postgres, run: ClaimedRun, place: string): Promise<boolean> {
   const rows = await sql`
-    SELECT FROM batch_export_runs WHERE ${replaced(sql, run)} AND id <> ${run.id} AND status = 'Completed' LIMIT 1`;
+    SELECT FROM batch_export_runs, jsonb_array_elements(files) AS recorded
+    WHERE ${replaced(sql, run)} AND id <> ${run.id} AND status = 'Completed' AND recorded ->> 'place' = ${place}
+    LIMIT 1`;
   return rows.length > 0;
 }
 

@@ -38,7 +38,7 @@ export async function readLastEnd(
 ): Promise<Date | null> {
   const [row] = await sql<{ last_end: Date | null }[]>`
     SELECT max(data_interval_end) AS last_end FROM batch_export_runs
-    WHERE batch_export_id = ${batch_export_id} AND backfill_id IS NULL`;
+    WHERE batch_export_id = ${batch_export_id} AND backfill_id IS NULL AND status <> 'Cancelled'`;
   return row?.last_end ?? null;
 }
 
