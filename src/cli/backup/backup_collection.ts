@@ -43,7 +43,8 @@ export function folderCollection(folder: string): BackupCollection {
     },
     names: async function* () {
       for (const entry of await readdir(folder, { withFileTypes: true })) {
-        if (!entry.isDirectory()) continue;
+        // A link stands for a backup that was moved to another disk.
+        if (!entry.isDirectory() && !entry.isSymbolicLink()) continue;
         yield entry.name.endsWith(partialEnding) ? entry.name.slice(0, -partialEnding.length) : entry.name;
       }
     },
@@ -125,15 +126,23 @@ export async function* listSharers(collection: BackupCollection, shared: string)
   }
 }
 
-/** Removes the shared files that no backup needs, of backups that were cut short too. @throws UserError as above. */
-export async function removeUnneeded(collection: BackupCollection, shared: string): Promise<number> {
+/**
+ * Removes the shared files that no backup needs, of backups that were cut short too.
+ * @param newest an incremental one that was just written.
+ * @throws UserError as above, and where the collection does not list `newest`.
+ */
+export async function removeUnneeded(
+  collection: BackupCollection,
+  shared: string,
+  newest?: string,
+): Promise<number> {
   const files = collection.shared(shared);
   let needed: Set<number> | undefined;
   let removed = 0;
   for await (const path of files.paths()) {
     const sum = readSharedPath(path);
     if (sum === undefined) continue;
-    needed ??= await listNeeded(collection, shared);
+    needed ??= await listNeeded(collection, shared, newest);
     if (needed.has(toNumber(sum))) continue;
     await files.remove(path);
     removed++;
@@ -141,10 +150,15 @@ export async function removeUnneeded(collection: BackupCollection, shared: strin
   return removed;
 }
 
-async function listNeeded(collection: BackupCollection, shared: string): Promise<Set<number>> {
+async function listNeeded(collection: BackupCollection, shared: string, newest?: string) {
   const needed = new Set<number>();
-  for await (const { sums } of listSharers(collection, shared))
+  const names = new Set<string>();
+  for await (const { name, sums } of listSharers(collection, shared)) {
+    names.add(name);
     for (const sum of sums) needed.add(toNumber(sum));
+  }
+  if (newest !== undefined && !names.has(newest))
+    throw new UserError(`${newest} is not listed where it was written: nothing is removed`);
   return needed;
 }
 

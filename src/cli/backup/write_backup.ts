@@ -81,7 +81,7 @@ async function writeTo(
   if (kept === undefined) return { manifest, location, reusedBytes, removed: 0 };
   try {
     const removed = await collections.removeOlder(collection, name, kept);
-    await collections.removeUnneeded(collection, shared);
+    await collections.removeUnneeded(collection, shared, isIncremental ? name : undefined);
     return { manifest, location, reusedBytes, removed };
   } catch (thrown) {
     throw new UserError(`${location} is complete, but older ones could not be removed: ${toReason(thrown)}`);

@@ -166,7 +166,7 @@ for (const [kind, open, numRuns] of [
           made.splice(0, made.length - kept);
           // A kill may come here: the next run removes the rest.
           if (killedAfter === 0) continue;
-          await removeUnneeded(place.collection, shared);
+          await removeUnneeded(place.collection, shared, how === "full" ? undefined : name);
           expect(await checkAll(place)).toEqual(made);
           expect(sharedIn(place)).toEqual(await listNeeded(place));
         }
@@ -202,7 +202,8 @@ for (const [kind, open, numRuns] of [
     await place.put(`${shared}/${"0".repeat(64)}`, Buffer.from("mine"));
     await expect(removeUnneeded(place.collection, shared)).rejects.toThrow("is damaged: its list of files");
     await place.put(`${nameAt(1)}/files`, list);
-    expect(await removeUnneeded(place.collection, shared)).toBe(0);
+    await expect(removeUnneeded(place.collection, shared, nameAt(3))).rejects.toThrow("nothing is removed");
+    expect(await removeUnneeded(place.collection, shared, nameAt(2))).toBe(0);
     await place.collection.remove(nameAt(1));
     expect(await removeUnneeded(place.collection, shared)).toBe(1);
     const left = sharedIn(place);
