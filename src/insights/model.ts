@@ -71,9 +71,7 @@ export const insightModel = field.model("Insight", {
   ),
   timezone: field.readOnly(field.nullable(field.timezone())),
   resolved_date_range: field.readOnly(
-    field.nullable(Type.Object({ date_from: Type.Unknown(), date_to: Type.Unknown() }), {
-      description: "The range of the result.",
-    }),
+    field.nullable(Type.Object({}), { description: "The range of the result: `date_from`, `date_to`." }),
   ),
   is_cached: field.readOnly(Type.Boolean()),
   query_status: field.readOnly(

@@ -68,16 +68,19 @@ function List({ query: persons }: { query: PersonsQuery }) {
         }),
         read<[number]>({ select: ["count()"] }),
       ]);
-      const shown = rows.map(([{ id }, , , last_seen_at]) => ({ id, last_seen_at }));
-      // The list is worth more than these: it is shown without them where they are refused.
-      const traits = await readTraits(api, signal, shown, seesRecordings).catch(() => undefined);
-      return { rows, count, left: count - page.offset - rows.length, traits };
+      return { rows, count, left: count - page.offset - rows.length };
     },
     [JSON.stringify(persons), page.offset],
   );
+  const shown = loaded.value?.rows.map(([{ id }, , , last_seen_at]) => ({ id, last_seen_at })) ?? [];
+  // The list does not wait for these, and is shown without them where they are refused.
+  const traits = useRead(
+    (api, signal) => readTraits(api, signal, shown, seesRecordings),
+    [JSON.stringify(shown)],
+  ).value;
   return (
     <WhenLoaded loaded={loaded}>
-      {({ rows, count, left, traits }) => (
+      {({ rows, count, left }) => (
         <>
           <p>{count === 1 ? "1 person" : `${numberText(count)} persons`}</p>
           <PersonsTable rows={rows} known={traits} />

@@ -37,6 +37,7 @@ export function linePersons(
     lineKinds.has(String(query["kind"])) &&
     !countsGroups(query) &&
     !mathsWithout.has(math) &&
+    (series["math_group_type_index"] ?? null) === null &&
     ["formula", "formulas", "formulaNodes"].every((name) => [filter[name] ?? []].flat().length === 0) &&
     filter["display"] !== "ActionsLineGraphCumulative" &&
     Number(filter["smoothingIntervals"] ?? 1) <= 1;

@@ -1,6 +1,12 @@
 // Turns a saved query back into the form's, if the form can show all of it.
 
-import { type Condition, readConditions, toOwner, toProperties } from "../filters/conditions.ts";
+import {
+  type Condition,
+  conditionsMax,
+  readConditions,
+  toOwner,
+  toProperties,
+} from "../filters/conditions.ts";
 import { type Fields, isFields, toFields, toList, toNumber, toText, unwrapQuery } from "../values.ts";
 import { kindNames, kinds, periods, seriesMax } from "./choices.ts";
 import { anyEvent, type InsightQuery, plainQuery, readFilters, type Series, toQueryBody } from "./query.ts";
@@ -14,7 +20,9 @@ export function toFormQuery(saved: unknown): InsightQuery | undefined {
   if (beginsElsewhere(query)) return undefined;
   const formQuery = readFormQuery(query);
   const toMeaning = (item: unknown) => JSON.stringify(withoutDefaults(item));
-  return formQuery && toMeaning(toQueryBody(formQuery)) === toMeaning(query) ? formQuery : undefined;
+  if (!formQuery || toMeaning(normalized(toFields(toQueryBody(formQuery)))) !== toMeaning(query))
+    return undefined;
+  return formQuery;
 }
 
 /** Whether rows of retention begin at a date that the form does not show: those of the last eight days begin there. */
@@ -159,7 +167,10 @@ function toSeries(node: Fields): Series {
 }
 
 /** None for filters that a form cannot show: the whole query then differs, and is not shown in the form. */
-const conditionsIn = (fields: Fields): Condition[] => readConditions(fields["properties"]) ?? [];
+function conditionsIn(fields: Fields): Condition[] {
+  const conditions = readConditions(fields["properties"]) ?? [];
+  return conditions.length <= conditionsMax ? conditions : [];
+}
 
 /** The meaning of a query: empty fields and the API's defaults are left out. */
 function withoutDefaults(value: unknown): unknown {

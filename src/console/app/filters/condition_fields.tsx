@@ -11,6 +11,7 @@ import {
   type Condition,
   conditionsMax,
   joins,
+  leaveOut,
   needsValue,
   noCondition,
   operators,
@@ -94,7 +95,7 @@ export function ConditionFields({ conditions, set, about = "", owner, mayJoin }:
             )}
             <Button
               aria-label={`Remove filter ${i + 1}${about}`}
-              onClick={() => set(conditions.filter((_, j) => j !== i))}
+              onClick={() => set(leaveOut(conditions, (_, j) => j !== i))}
             >
               Remove
             </Button>

@@ -85,10 +85,25 @@ export const isGroup = (filter: object): filter is Group => "values" in filter;
 const toGroup = (type: Group["type"], values: object[]) =>
   values.length === 1 ? values[0]! : { type, values };
 
+/** Without the conditions that `isLeft` says no of: where alternatives parted there they part at the next one. */
+export function leaveOut(
+  conditions: readonly Condition[],
+  isLeft: (condition: Condition, i: number) => boolean,
+): Condition[] {
+  let isParted = false;
+  return conditions.flatMap((condition, i) => {
+    isParted ||= condition.join === "else";
+    if (!isLeft(condition, i)) return [];
+    const left: Condition = isParted ? { ...condition, join: "else" } : condition;
+    isParted = false;
+    return [left];
+  });
+}
+
 /** Filters in the API's form, all of which must hold, without those that have no key yet. */
 export function toProperties(conditions: readonly Condition[]): object[] {
   const alternatives: object[][][] = [];
-  for (const condition of conditions.filter(({ key }) => key !== "")) {
+  for (const condition of leaveOut(conditions, ({ key }) => key !== "")) {
     const last = alternatives.at(-1);
     if (!last || condition.join === "else") alternatives.push([[toFilter(condition)]]);
     else if (condition.join === "or") last.at(-1)!.push(toFilter(condition));

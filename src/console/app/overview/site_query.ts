@@ -165,6 +165,8 @@ export function tableQuery(site: Site, { by }: Subject, limit: number) {
     breakdownBy: by,
     ...scope,
     ...toGoal(site),
+    // With a goal the API's own order is by what converts.
+    ...(site.goal !== "" && { orderBy: ["Visitors", "DESC"] }),
     properties: [...properties, ...excluded],
     limit,
   };

@@ -1,6 +1,6 @@
 // The deletion of a person: what goes with it, and the progress until nothing is left.
 
-import type { ListReply } from "../session/api.ts";
+import { type ListReply, Refusal } from "../session/api.ts";
 import { useAllowed } from "../session/session.ts";
 import { useAction, useAnswer, useGet, usePolling } from "../session/use_loaded.ts";
 import { dayText, numberText, timeText } from "../ui/format.ts";
@@ -84,7 +84,8 @@ export function Erasure({ path, name, error }: ErasedProps) {
   const loaded = useGet<ListReply<ActivityRow>>(`${path}/activity/`, { limit: 1 });
   const row = loaded.value?.results[0];
   const isErased = row?.detail.changes[0]?.action === "erased";
-  const isOther = error !== undefined && loaded.value !== undefined && row?.activity !== "deleted";
+  const isUnknown = loaded.error instanceof Refusal && loaded.error.status === 404;
+  const isOther = error !== undefined && (isUnknown || (loaded.value && row?.activity !== "deleted"));
   usePolling(!isErased && !isOther, loaded.value, loaded.reload);
   if (isOther) return <NoSuch title="Person" what="person" name={name} />;
   return (

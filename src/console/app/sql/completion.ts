@@ -138,10 +138,13 @@ function offersAfterDot(owners: readonly string[], text: string, words: SqlWords
 }
 
 function offerProperties(names: readonly string[]): Offer[] {
-  return names.map((name) => {
-    const isPlain = [...name].every(isWordSign) && !/^\d/.test(name);
-    return toOffer("property", name, isPlain ? name : `\`${name.replaceAll("`", "\\`")}\``);
-  });
+  return names.map((name) => toOffer("property", name, quoteName(name)));
+}
+
+/** A name as SQL has it: in backticks unless it is a word. */
+export function quoteName(name: string): string {
+  const isPlain = [...name].every(isWordSign) && !/^\d/.test(name);
+  return isPlain ? name : `\`${name.replaceAll("\\", "\\\\").replaceAll("`", "\\`")}\``;
 }
 
 /** Names that begin with what was typed, then names that contain it. */

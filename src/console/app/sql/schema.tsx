@@ -2,6 +2,7 @@
 
 import { useAnswer } from "../session/use_loaded.ts";
 import { WhenLoaded } from "../ui/parts.tsx";
+import { quoteName } from "./completion.ts";
 
 interface SchemaReply {
   tables: Record<string, { name: string; fields: Record<string, SchemaField> }>;
@@ -29,7 +30,7 @@ export function Schema({ insert }: { insert: (name: string) => void }) {
                     {renderName(table, "table", () => insert(table))}
                     {Object.values(fields).map(({ name, type, table: joined }) =>
                       joined
-                        ? renderName(`${name}.…`, `of ${joined}`, () => insert(`${name}.`))
+                        ? renderName(`${name}.…`, `of ${joined}`, () => insert(`${quoteName(name)}.`))
                         : renderName(name, type, () => insert(name)),
                     )}
                   </ul>

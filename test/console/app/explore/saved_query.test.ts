@@ -61,6 +61,32 @@ test("a question that was saved is the same when it is opened", () => {
   }
 });
 
+test("joined filters come back, of every kind of question; more than the form holds do not", () => {
+  const filter = { type: "event", key: "plan", operator: "exact", values: ["gold"] } as const;
+  const rest = { series: insightQuery.series.slice(0, 1), formula: "", breakdown: "" };
+  for (const kind of kindNames) {
+    for (const [second, third] of [
+      ["or", undefined],
+      ["else", "or"],
+      [undefined, "else"],
+    ] as const) {
+      const conditions = [
+        { ...filter, values: ["a"] },
+        { ...filter, values: ["b"], ...(second && { join: second }) },
+        { ...filter, values: ["c"], ...(third && { join: third }) },
+      ];
+      const saved = toQueryBody({ ...insightQuery, ...rest, kind, conditions });
+      expect([kind, toFormQuery(saved)?.conditions.length]).toEqual([kind, 3]);
+    }
+  }
+  const many = Array.from({ length: 11 }, (_, i) => ({
+    ...filter,
+    values: [String(i)],
+    join: "or" as const,
+  }));
+  expect(toFormQuery(toQueryBody({ ...insightQuery, conditions: many }))).toBeUndefined();
+});
+
 test("what a query leaves out is what the API takes for granted", () => {
   const least = { kind: "TrendsQuery", series: [{ event: "paid" }] };
   expect(toFormQuery(least)).toMatchObject({

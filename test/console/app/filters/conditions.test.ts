@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { readAddress, toAddress, toQueryBody } from "../../../../src/console/app/explore/query.ts";
 import {
   type Condition,
+  leaveOut,
   readConditions,
   toProperties,
 } from "../../../../src/console/app/filters/conditions.ts";
@@ -85,6 +86,15 @@ test("a query's groups are PostHog's, two deep, and words say what binds first",
     group("OR", group("AND", filter("a"), filter("b")), group("AND", filter("c"))),
   );
   expect(filtersText(toProperties(either))).toBe("((a is set, and b is set), or c is set)");
+});
+
+test("a filter that is taken out, or has no name yet, leaves the alternatives of the others", () => {
+  const three = [named("a"), named("b", "else"), named("c")];
+  const either = [named("a"), named("c", "else")];
+  expect(leaveOut(three, (_, i) => i !== 1)).toEqual(either);
+  expect(toProperties([named("a"), { ...named("b", "else"), key: "" }, named("c")])).toEqual(
+    toProperties(either),
+  );
 });
 
 test("groups that no form can show are none: deeper ones, and an empty one of which any may hold", () => {

@@ -130,7 +130,7 @@ test("the address of a deleted person keeps the proof, that of nobody says that 
   const page = await drawn(`#/7/persons/${uuid}`, ["*"], { ...gone, ...activity("erased") });
   expect(page.texts('[role="status"]')[0]).toContain("no row of it is left");
   await closePage();
-  const none = { [`GET ${home}/persons/${uuid}/activity/`]: { results: [], count: 0 } };
+  const none = { [`GET ${home}/persons/${uuid}/activity/`]: refused(404, "Person not found.") };
   const nobody = await drawn(`#/7/persons/${uuid}`, ["*"], { ...gone, ...none });
   expect(nobody.texts('[role="alert"]')[0]).toContain("There is no person");
 });
