@@ -52,6 +52,9 @@ export function valueSteps(lines: readonly ArrayLike<unknown>[]): number[] {
   return powers.flatMap((power) => [power, 2 * power, 5 * power]);
 }
 
+/** How near two ticks of an axis may be, in steps. */
+const ticksApartMin = 0.7;
+
 /** The ticks of an axis, about `step` apart: where intervals are days or longer, at times of the chart, as its bars. */
 export function timeTicks(
   times: ArrayLike<number>,
@@ -59,8 +62,15 @@ export function timeTicks(
   step: number,
 ): number[] {
   const own = times.length > 1 ? times[1]! - times[0]! : daySeconds;
-  const every = Math.max(1, Math.round(step / own));
-  if (own >= daySeconds) return Array.from(times).filter((_, i) => i % every === 0);
+  if (own >= daySeconds) {
+    let last = Number.NEGATIVE_INFINITY;
+    // Days without a value are missing: the times are not at equal distances.
+    return Array.from(times).filter((time) => {
+      const isFar = time - last >= ticksApartMin * step;
+      if (isFar) last = time;
+      return isFar;
+    });
+  }
   const first = Math.ceil(min / step) * step;
   return Array.from({ length: Math.floor((max - first) / step) + 1 }, (_, i) => first + i * step);
 }

@@ -19,4 +19,7 @@ test("ticks of days and weeks are at times of the chart, those of hours at whole
     [6, 12, 18, 24, 30].map((hour) => hour * 3600),
   );
   expect(timeTicks([day], [0, 2 * day], day)).toEqual([day]);
+  // A first visit, a month of nothing, two hundred days.
+  const visits = [0, ...Array.from({ length: 200 }, (_, i) => 30 + i)].map((number) => number * day);
+  expect(timeTicks(visits, [0, 230 * day], 28 * day)).toHaveLength(11);
 });
