@@ -44,7 +44,10 @@ export function openAlertWork(parts: AlertParts, { registry }: Metrics) {
   });
 }
 
-/** Resolves to what was stored; undefined when the claim was lost. @param openedAt since when alerts are checked here. */
+/**
+ * Resolves to what was stored; undefined when the claim was lost.
+ * @param openedAt since when alerts are checked here.
+ */
 async function checkAlert(
   { sql, clock, log, reader }: AlertParts,
   alert: ClaimedAlert,
