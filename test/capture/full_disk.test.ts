@@ -243,7 +243,8 @@ test.skipIf(!canMount)(
       expect((await merge(acknowledged)).status).toBe(503);
     }
     expect((await readiness(server))[1]).toEqual({ part: "journal", ok: false, error: "DISK_LOW" });
-    expect(await metric(server, 'sluice_ready{part="postgres"}')).toBe(1);
+    // On a busy machine one question may wait for too long.
+    await until(async () => (await metric(server, 'sluice_ready{part="postgres"}')) === 1);
     rmSync(filler);
     await until(async () => {
       const { status } = await merge(acknowledged);
