@@ -81,7 +81,12 @@ describe.skipIf(missing !== undefined).each(["nginx", "caddy", "haproxy"])("%s",
     // Until the next check each second request may meet the one that is away.
     let inARow = 0;
     await until(async () => {
-      const { status } = await front.ask("/e/", capture("of several"));
+      // A proxy may end the stream of one whose server went away in its middle.
+      const asked = front.ask("/e/", capture("of several"));
+      const status = await asked.then(
+        (answer) => answer.status,
+        () => 0,
+      );
       inARow = status === 200 ? inARow + 1 : 0;
       return inARow === 12;
     });
