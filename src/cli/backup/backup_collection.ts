@@ -43,8 +43,7 @@ export function folderCollection(folder: string): BackupCollection {
     },
     names: async function* () {
       for (const entry of await readdir(folder, { withFileTypes: true })) {
-        // A link stands for a backup that was moved to another disk.
-        if (!entry.isDirectory() && !entry.isSymbolicLink()) continue;
+        if (!entry.isDirectory()) continue;
         yield entry.name.endsWith(partialEnding) ? entry.name.slice(0, -partialEnding.length) : entry.name;
       }
     },
