@@ -104,7 +104,7 @@ inBrowser(
       ["1/insights/abc", "Not found."],
       ["1/dashboards/99999", "Not found."],
       ["1/insights/99999", "Not found."],
-      [`1/persons/${none}`, "Not found."],
+      [`1/persons/${none}`, `There is no person ${none} here`],
       ["1/groups/company/nobody", "There are no groups of the type company."],
       ["1/recordings/nobody", "not found"],
       [`1/exports/${none}`, "Not found."],
