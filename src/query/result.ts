@@ -141,7 +141,7 @@ export function toFunnels(results: readonly (FunnelStep | FunnelStep[])[]): Funn
 export interface QueryDrawing {
   /** PostHog's name of the drawing. */
   display?: string;
-  /** Of results over time; SQL has none. */
+  /** The interval of results over time; SQL has none. */
   interval?: string;
   retentionType?: string;
 }

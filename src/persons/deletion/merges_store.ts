@@ -1,4 +1,4 @@
-// What a deletion of persons does to their merges, decided in Postgres.
+// Merges of persons who are deleted: which are forgotten, decided in Postgres.
 
 import { arrayText, type PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { lockMerges } from "../group_type_store.ts";

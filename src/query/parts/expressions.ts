@@ -148,7 +148,7 @@ interface ReadColumn {
   cell: MadeColumn["cell"] | undefined;
 }
 
-/** What an expression is without its alias, which only the list of columns may define. */
+/** Removes the alias of an expression, which only the list of columns may define. */
 const unnamed = (item: ExpressionNode): ExpressionNode => (item.node === "Alias" ? item.expr : item);
 
 /** The expressions that are selected, and those of each column. */

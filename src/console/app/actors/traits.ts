@@ -1,4 +1,4 @@
-// What the newest events of persons say of them, and which of them have recordings.
+// Countries and devices of persons, by their newest events, and which of them have recordings.
 
 import { countryName, findCountry } from "../overview/countries.ts";
 import type { Api } from "../session/api.ts";

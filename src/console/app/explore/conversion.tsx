@@ -32,7 +32,7 @@ export function Conversion({ first, last, children }: ConversionProps) {
   );
 }
 
-/** Of everybody, whatever their value: those of values that are not shown count, too. */
+/** Conversion of everybody, whatever their value: those of values that are not shown count, too. */
 export function WholeConversion({ query }: { query: unknown }) {
   const mayQuery = useAllowed("query:read");
   const whole = { ...unwrapQuery(query), breakdownFilter: null };
