@@ -12,6 +12,8 @@ export const httpLimits = {
   idleEarlySeconds: 5,
   /** Bytes of a request's line and headers: cookies of a whole domain, or events in a pixel's query. */
   headBytesMax: 65_536,
+  /** A search for a connection is followed by none for as many times as long as it took: 5 % of the time. */
+  connectionSearchRest: 20,
   /** Segments of a path: the longest route has 9, and files of posthog-js are no deeper. */
   pathSegmentsMax: 16,
   /** Things whose tags one request may change, as at PostHog. */

@@ -63,7 +63,7 @@ export function listen(
     // The application refuses first, with a reason; Bun would send an empty 413.
     maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
     idleTimeout,
-    ...targetRoutes(paths, (request) => app.fetch(request), trusts, idleTimeout),
+    ...targetRoutes(paths, (request) => app.fetch(request), { trusts, idleTimeout, peers }),
   };
   // The types of Node have it read only; the runtime uses what it is set to.
   Object.assign(http, { maxHeaderSize: httpLimits.headBytesMax });

@@ -3,7 +3,7 @@
 
 import { Fault } from "../core/fault.ts";
 import { httpLimits } from "./limits.ts";
-import { copyPeer, requestIds } from "./peer.ts";
+import { copyPeer, type PeerAddresses, requestIds } from "./peer.ts";
 import { problemFor } from "./problem.ts";
 import { isSdkPath, readPath, repeatedSlashPatterns, withSingleSlashes } from "./sdk_path.ts";
 
@@ -50,16 +50,24 @@ export function withRequestId<R extends Request>(
  * @param paths of the application; the segments of those without parameters need not be checked.
  * @param trusts see withRequestId.
  * @param idleTimeout seconds that a connection may be idle outside of a request of the API.
+ * @param peers answers the clients that wait for 100 Continue and spell it in a way that the runtime does not know.
  */
 export function targetRoutes(
   paths: Iterable<string>,
   answer: (request: Request) => Response | Promise<Response>,
-  trusts: (request: Request) => boolean,
-  idleTimeout: number,
+  {
+    trusts,
+    idleTimeout,
+    peers,
+  }: { trusts: (request: Request) => boolean; idleTimeout: number; peers: PeerAddresses },
 ) {
   const answerOneHost = (request: Request, server: Server, received = request) => {
     // The runtime joins two Host headers by a comma, which no host has.
     if (request.headers.get("host")?.includes(",")) return problemFor(request, twoHosts);
+    // The runtime has answered 100-continue; the expectation has no case: RFC 9110, 10.1.1.
+    const expectation = request.headers.get("expect");
+    if (expectation !== null && expectation !== "100-continue" && /^100-continue$/i.test(expectation))
+      peers.continueUpload(received);
     if (!request.url.includes("/api/")) return answer(request);
     const asked = tableRequest(request) ?? request;
     // A question may wait and run for longer than a connection may be idle, and than the 255 s of the runtime's longest
