@@ -85,12 +85,14 @@ export async function runImportCommand(
 function printSummary(end: ImportEnd, dryRun: boolean, json: boolean, context: CliContext): void {
   const { counts } = end;
   const ignored = sumCounts(counts.ignored);
+  const warned = sumCounts(counts.warned);
   const skipped = sumCounts(counts.skipped);
   const lines = [
     `${dryRun ? "would send" : "sent"} ${formatCount(counts.sent)}`,
     !dryRun && `accepted ${formatCount(counts.accepted)}`,
     !dryRun && `ignored ${formatCount(ignored)}${reasons(counts.ignored)}`,
     `rejected ${formatCount(counts.rejected)}`,
+    warned > 0 && `with warnings ${formatCount(warned)}${reasons(counts.warned)}`,
     skipped > 0 && `skipped ${formatCount(skipped)}${reasons(counts.skipped)}`,
     end.readable !== undefined && readableText[end.readable],
   ].filter((line) => line !== false);

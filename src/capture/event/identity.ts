@@ -131,7 +131,7 @@ function readMerge(index: EventIndex, at: EntryOffset, row: Row): void {
   const slot = identifies ? field.$anon_distinct_id : field.alias;
   const [from, to] = [index.entries[at + slot]!, index.entries[at + slot + 1]!];
   if (to === 0 || !readString(index.bytes, from, to, row.other_id)) return;
-  cutText(row.other_id, captureLimits.distinctIdCharsMax);
+  if (cutText(row.other_id, captureLimits.distinctIdCharsMax)) row.warned |= warningBit.distinct_id_truncated;
   if (sameBytes(row.other_id, row.distinct_id)) return;
   if (isIllegalId(rangeText(row.other_id)) || isIllegalId(rangeText(row.distinct_id))) {
     row.warned |= warningBit.cannot_merge_with_illegal_distinct_id;

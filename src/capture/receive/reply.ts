@@ -19,15 +19,16 @@ export function captureReply(request: Request, recordingsUnwanted = false): Resp
 }
 
 /**
- * Variant of captureReply(), with a list of ignored events and warnings (`?verbose=1`) where there is memory for
- * another reply: the events are accepted, and must not be sent again.
+ * Variant of captureReply(), with ignored events and warnings (`?verbose=1`). Where there is no memory for their lists
+ * they are counted only: the events are accepted, and must not be sent again.
  */
 export async function verboseReply(request: Request, result: CaptureResult): Promise<Response> {
   try {
     return await listReply(request, jsonChunks(verbose(result), 2), result.project_id);
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;
-    return captureReply(request, result.recordingsUnwanted);
+    const counted = JSON.stringify({ ...verbose(result), ignored: [], warnings: [] });
+    return new Response(counted, { headers: replyHeaders(request) });
   }
 }
 

@@ -42,7 +42,7 @@ export const sentences: Readonly<Record<Reason | Warning, string>> = {
     "The event was ignored: a visitor in cookieless mode cannot be identified. Ask for consent first.",
   daily_event_quota_exceeded:
     "The event was ignored: its project has had daily_event_quota events today. The day ends at midnight, UTC.",
-  distinct_id_truncated: `distinct_id was cut to ${captureLimits.distinctIdCharsMax} characters.`,
+  distinct_id_truncated: `distinct_id or the merged id was cut to ${captureLimits.distinctIdCharsMax} characters.`,
   ignored_invalid_timestamp: "The timestamp is invalid, so the event has its time of arrival. Send ISO 8601.",
   event_timestamp_in_future:
     "The timestamp is more than 23 hours ahead, so the event has its time of arrival.",

@@ -152,7 +152,9 @@ async function readState(path: string): Promise<State | undefined> {
   const file = Bun.file(path);
   if (!(await file.exists())) return undefined;
   const state = jsonIn(await file.text()) as Partial<State> | null | undefined;
-  if (state?.sluice_import === 1 && state.identity && state.counts && state.above) return state as State;
+  if (state?.sluice_import === 1 && state.identity && state.counts && state.above)
+    // One of an older version counts no warnings.
+    return { ...(state as State), counts: { ...noCounts(), ...state.counts } };
   throw new UserError(`${path} is not a checkpoint of this command; move it, or set another --state`);
 }
 

@@ -6,6 +6,8 @@ export interface ImportCounts {
   accepted: number;
   /** Rows from which the server made no event, by its reason. */
   ignored: Record<string, number>;
+  /** Warnings about accepted rows, by reason: what the server cut, replaced or left out. */
+  warned: Record<string, number>;
   /** Records that cannot be imported, and rows that the server finds too large. */
   rejected: number;
   /** Records left out on purpose, by reason. */
@@ -13,14 +15,14 @@ export interface ImportCounts {
 }
 
 export function noCounts(): ImportCounts {
-  return { sent: 0, accepted: 0, ignored: {}, rejected: 0, skipped: {} };
+  return { sent: 0, accepted: 0, ignored: {}, warned: {}, rejected: 0, skipped: {} };
 }
 
 export function addCounts(to: ImportCounts, from: ImportCounts): void {
   to.sent += from.sent;
   to.accepted += from.accepted;
   to.rejected += from.rejected;
-  for (const kind of ["ignored", "skipped"] as const) {
+  for (const kind of ["ignored", "warned", "skipped"] as const) {
     for (const [reason, count] of Object.entries(from[kind]))
       to[kind][reason] = (to[kind][reason] ?? 0) + count;
   }

@@ -27,6 +27,9 @@ export const importLimits = {
   storedMsMax: 10_000,
   /** How long the import waits without progress until its events can be read, in ms. */
   readableMsMax: 120_000,
+  /** Reasons of one reply that are counted, and the characters of each: the server has some forty, all short. */
+  reasonsMax: 100,
+  reasonCharsMax: 100,
   /** Rejected lines that are shown one by one, and as many ignored ones; the rest is counted. */
   linesShownMax: 20,
 };

@@ -155,19 +155,31 @@ function judgeAccepted(answer: ServerReply, rows: number): ReplyVerdict {
     typeof accepted === "number" && Number.isInteger(accepted) && accepted >= 0 && accepted <= rows;
   // A server that returns no count has accepted the whole body.
   counts.accepted = counted ? accepted : rows;
-  let unlistedCount = rows - counts.accepted;
-  const listed: IgnoredRow[] = [];
-  for (const entry of Array.isArray(reply["ignored"]) ? (reply["ignored"] as unknown[]) : []) {
-    if (unlistedCount === 0) break;
-    const { reason, index } = (entry ?? {}) as { reason?: unknown; index?: unknown };
-    const name = typeof reason === "string" ? reason.slice(0, 100) : "unknown";
-    counts.ignored[name] = (counts.ignored[name] ?? 0) + 1;
-    const isRow = typeof index === "number" && Number.isInteger(index) && index >= 0 && index < rows;
-    if (isRow && listed.length < importLimits.linesShownMax) listed.push({ index, reason: name });
-    unlistedCount--;
+  counts.warned = readCounts(reply["warnings_by_reason"]);
+  let uncounted = rows - counts.accepted;
+  const byReason = { ...readCounts(reply["ignored_by_reason"]), unlisted: uncounted };
+  for (const [reason, count] of Object.entries(byReason)) {
+    const added = Math.min(count, uncounted);
+    if (added > 0) counts.ignored[reason] = added;
+    uncounted -= added;
   }
-  if (unlistedCount > 0) counts.ignored["unlisted"] = unlistedCount;
+  const listed = (Array.isArray(reply["ignored"]) ? (reply["ignored"] as unknown[]) : [])
+    .slice(0, importLimits.linesShownMax)
+    .map((entry) => (entry ?? {}) as IgnoredRow)
+    .filter(({ index }) => Number.isInteger(index) && index >= 0 && index < rows)
+    .map(({ index, reason }) => ({ index, reason: String(reason).slice(0, importLimits.reasonCharsMax) }));
   return { is: "taken", counts, ignored: listed };
+}
+
+/** Counts by reason as a server sends them; what is none is left out. */
+function readCounts(value: unknown): Record<string, number> {
+  const isCount = ([, count]: [string, unknown]) => Number.isSafeInteger(count) && Number(count) > 0;
+  return Object.fromEntries(
+    Object.entries((value ?? {}) as Record<string, number>)
+      .filter(isCount)
+      .slice(0, importLimits.reasonsMax)
+      .map(([reason, count]) => [reason.slice(0, importLimits.reasonCharsMax), count]),
+  );
 }
 
 /** `: ` and the server's detail on one line, or the target of a redirect. */

@@ -100,6 +100,7 @@ test("the last of two members with one name counts, and so do keys with escapes"
 
 test("what was altered is warned about", () => {
   expect(outcome("e", {}, { distinct_id: "x".repeat(201) })).toEqual(["distinct_id_truncated"]);
+  expect(outcome("$identify", { $anon_distinct_id: "x".repeat(201) })).toEqual(["distinct_id_truncated"]);
   expect(outcome("e", {}, { timestamp: "soon" })).toEqual(["ignored_invalid_timestamp"]);
   expect(outcome("e", {}, { timestamp: {} })).toEqual(["ignored_invalid_timestamp"]);
   expect(outcome("e", {}, { timestamp: "1776-07-04" })).toEqual(["ignored_invalid_timestamp"]);

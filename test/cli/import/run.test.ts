@@ -181,6 +181,19 @@ describe("what is wrong with single events", () => {
     ]);
   });
 
+  test("and altered by the server is counted by what was altered", async () => {
+    const reply = {
+      status: "Ok",
+      accepted: 2,
+      ignored: [],
+      warnings_by_reason: { distinct_id_truncated: 1 },
+    };
+    setup.server.trouble = () => ({ status: 200, body: JSON.stringify(reply) });
+    const ran = await setup.run([await setup.write("long.jsonl", eventLines(2))]);
+    expect(ran.code).toBe(0);
+    expect(ran.printed).toContain("with warnings 1 (distinct_id_truncated 1)");
+  });
+
   test("and left out on purpose is counted too", async () => {
     const ran = await setup.run([join(fixtures, "import/amplitude.jsonl"), "--state", setup.path("state")]);
     expect(ran.code).toBe(1);

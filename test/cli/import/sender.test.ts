@@ -7,34 +7,32 @@ function judged(status: number, body: unknown = "", headers: Record<string, stri
 }
 
 describe("a 200", () => {
-  test("counts accepted and ignored rows by reason", () => {
-    const ignored = [
-      { index: 0, reason: "missing_event_name" },
-      { index: 4, reason: "missing_event_name" },
-      {},
-    ];
-    expect(judged(200, { status: "Ok", accepted: 7, ignored })).toEqual({
+  test("counts accepted and ignored rows by reason, and warnings", () => {
+    const ignored = [{ index: 0, reason: "missing_event_name" }, { index: 10, reason: "beyond" }, {}, null];
+    const ignored_by_reason = { missing_event_name: 2, heatmap: 1, other: -1 };
+    const warnings_by_reason = { distinct_id_truncated: 4 };
+    expect(
+      judged(200, { status: "Ok", accepted: 7, ignored, ignored_by_reason, warnings_by_reason }),
+    ).toEqual({
       is: "taken",
       counts: {
         sent: 10,
         accepted: 7,
-        ignored: { missing_event_name: 2, unknown: 1 },
+        ignored: { missing_event_name: 2, heatmap: 1 },
+        warned: { distinct_id_truncated: 4 },
         rejected: 0,
         skipped: {},
       },
-      ignored: [
-        { index: 0, reason: "missing_event_name" },
-        { index: 4, reason: "missing_event_name" },
-      ],
+      ignored: [{ index: 0, reason: "missing_event_name" }],
     });
   });
 
-  test("always adds up, whatever the server lists", () => {
-    const one = [{ index: 0, reason: "a" }];
-    expect(judged(200, { status: "Ok", accepted: 7, ignored: one })).toMatchObject({
+  test("always adds up, whatever the server counts", () => {
+    const ignored_by_reason = { a: 1 };
+    expect(judged(200, { status: "Ok", accepted: 7, ignored_by_reason })).toMatchObject({
       counts: { accepted: 7, ignored: { a: 1, unlisted: 2 } },
     });
-    expect(judged(200, { status: "Ok", accepted: 10, ignored: one })).toMatchObject({
+    expect(judged(200, { status: "Ok", accepted: 10, ignored_by_reason })).toMatchObject({
       counts: { accepted: 10, ignored: {} },
     });
     expect(judged(200, { status: "Ok", accepted: -1 })).toMatchObject({ counts: { accepted: 10 } });

@@ -85,7 +85,13 @@ export class CaptureServer {
       return reason === undefined ? [] : [{ index, reason }];
     });
     const accepted = received.batch.length - ignored.length;
-    return reply(response, { status: 200, body: JSON.stringify({ status: "Ok", accepted, ignored }) });
+    const ignored_by_reason = Object.fromEntries(
+      Map.groupBy(ignored, ({ reason }) => reason)
+        .entries()
+        .map(([reason, rows]) => [reason, rows.length]),
+    );
+    const body = JSON.stringify({ status: "Ok", accepted, ignored, ignored_by_reason });
+    return reply(response, { status: 200, body });
   }
 }
 
