@@ -7,13 +7,14 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { sleep } from "../../../src/core/clock.ts";
 import { openLog } from "../../../src/core/log.ts";
+import { parserLimits } from "../../../src/query/sql/parser/limits.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { ClickHouseError } from "../../../src/storage/clickhouse/error.ts";
 import { storageLimits } from "../../../src/storage/limits.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
 import { type Answer, ask } from "../../support/ask.ts";
-import { cleanUp } from "../../support/cleanup.ts";
+import { cleanUp, later } from "../../support/cleanup.ts";
 import { fillProject, mixProjects } from "../../support/neighbours.ts";
 import { storesOf } from "../../support/server.ts";
 import { openTexts } from "../sql/compile/lists/arguments.ts";
@@ -255,8 +256,11 @@ test("texts made of the table of functions end, show nothing of others and leave
 }, 7_200_000);
 
 test("bombs end, by a bound, and nobody else waits for them", async () => {
-  // Of its own: a bomb may take a second, of one core.
+  // Of its own: a bomb may take a second, of one core, and half a second of the parser's.
   app = await startApp({ QUERY_CPU_SECONDS_MAX: "1" });
+  const { textCpuMsMax } = parserLimits;
+  parserLimits.textCpuMsMax = 500;
+  later(() => (parserLimits.textCpuMsMax = textCpuMsMax));
   const { clickhouse } = await storesOf(app);
   loop.enable();
   const before = process.memoryUsage().rss;

@@ -1,6 +1,6 @@
 // PostHog's parser in a child process, and texts that break it.
 
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { getPriority } from "node:os";
 import { Fault } from "../../../../src/core/fault.ts";
 import { openLog } from "../../../../src/core/log.ts";
@@ -11,7 +11,15 @@ import { ParserProcess } from "../../../../src/query/sql/parser/parser_process.t
 
 const log = openLog({ level: "error", format: "json", write: () => {} });
 const parser = openSqlParser(log);
-afterAll(() => parser.close());
+const { textCpuMsMax } = parserLimits;
+// Bombs end at the bound, whatever it is.
+beforeAll(() => {
+  parserLimits.textCpuMsMax = 500;
+});
+afterAll(() => {
+  parserLimits.textCpuMsMax = textCpuMsMax;
+  parser.close();
+});
 
 /** Asks again, as clients are told to, when a busy machine gave the parser no time. */
 const parsed = async (
