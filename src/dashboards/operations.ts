@@ -106,13 +106,11 @@ function oneOperations(parts: DashboardParts) {
       },
       replies: { 200: shownOne },
       find: (request) => find(request),
-      answer: async ({ access, project, found, query: { refresh = false } }) => {
+      answer: async ({ access, project, found, query: { refresh = false }, request }) => {
         if (refresh) requireScopes(access.key.scopes, ["insight:read"]);
         await recordRead(sql, found.id);
-        return await slicedJson(
-          await showDashboard(parts, project.id, found.id, refresh ? toCaller(access) : undefined),
-          rowsBelow,
-        );
+        const caller = refresh ? { ...toCaller(access), abort: request.signal } : undefined;
+        return await slicedJson(await showDashboard(parts, project.id, found.id, caller), rowsBelow);
       },
     }),
     projectOperation("PATCH /dashboards/:id/", "dashboard:write", {

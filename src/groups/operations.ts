@@ -22,6 +22,7 @@ import { checkChange } from "../persons/properties/operations.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { toReads } from "../storage/clickhouse/query_options.ts";
 import { CountCache } from "../work/count_cache.ts";
+import { besidePrimed } from "../work/slices.ts";
 import * as model from "./model.ts";
 import * as store from "./store.ts";
 
@@ -51,14 +52,14 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
         const reads = toReads(readsUntil(clickhouse, request.signal), project.id);
         const question = JSON.stringify(filter);
         // Other requests use the count, too: it is read to its end.
-        const [count, groups] = await Promise.all([
+        const [count, groups] = await besidePrimed(
           counts.count(project.id, question, () =>
             store.countGroups(toReads(clickhouse, project.id), filter),
           ),
           store
             .listGroupKeys(reads, filter, query)
             .then((keys) => primedTexts(store.groupBlocks(reads, keys), makeGroupText(types))),
-        ]);
+        );
         return await streamedPage(url, query, count, groups);
       },
     }),

@@ -3,7 +3,7 @@
 import { Fault, unavailable } from "../core/fault.ts";
 import { toCode } from "../core/log.ts";
 import { wordsIn } from "../core/words.ts";
-import { ClickHouseError, describeExcess, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
+import { busyErrors, ClickHouseError, describeExcess, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
 
 /** A fault for a store that is unreachable or too slow: neither our error nor the client's. */
 export function storeFault(error: unknown): Fault | undefined {
@@ -26,7 +26,6 @@ const narrower = "Narrow it, for example with after and before.";
 const busyStore = "The event store is busy. Please retry.";
 
 const unreachable = wordsIn("ALL_CONNECTION_TRIES_FAILED NETWORK NETWORK_ERROR SOCKET_TIMEOUT UNKNOWN");
-const busy = wordsIn("ABORTED QUERY_WAS_CANCELLED TIMEOUT_EXCEEDED TOO_MANY_SIMULTANEOUS_QUERIES");
 
 /** ClickHouse's errors that a retry may overcome, and their details; any other is an error of this server. */
 const clickhouseUnavailable: ReadonlyMap<string, string> = new Map([
@@ -36,7 +35,7 @@ const clickhouseUnavailable: ReadonlyMap<string, string> = new Map([
   ["TIMEOUT", "The event store does not answer. Please retry."],
   // Counts all statements together: a single one that is too heavy is no trouble of the store.
   ["MEMORY_LIMIT_EXCEEDED", "The event store has no memory free. Please retry."],
-  ...busy.map((type) => [type, busyStore] as const),
+  ...busyErrors.map((type) => [type, busyStore] as const),
 ]);
 
 /**

@@ -17,6 +17,7 @@ import { readStoredZone } from "../storage/clickhouse/zones.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
 import { personKeysIn, refuseUnset } from "../storage/events/lifted_properties.ts";
 import { CountCache } from "../work/count_cache.ts";
+import { besidePrimed } from "../work/slices.ts";
 import { activityOperations } from "./activity/operations.ts";
 import { recordChange } from "./activity/store.ts";
 import { batchOperations } from "./batch_operations.ts";
@@ -130,10 +131,10 @@ async function personPage(parts: CountedParts, reads: ProjectReads, query: Perso
   }
   const { project_id } = reads;
   // Other requests use the count as well: it is read to its end.
-  const [count, rows] = await Promise.all([
+  const [count, rows] = await besidePrimed(
     counts.count(project_id, "all", () => countPersons(toReads(clickhouse, project_id))),
     listMainIds(reads, query, query.ordering).then(readTexts),
-  ]);
+  );
   return { count, rows };
 }
 

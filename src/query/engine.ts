@@ -67,7 +67,7 @@ export function openQueryEngine({
   results: cache = new ResultCache(clock),
   texts = openQueryTexts(clock),
 }: EngineOptions) {
-  const withPermit = openQueryPermits(store, clock);
+  const withPermit = openQueryPermits(store);
   const { zones } = clickhouse;
   let running = 0;
 

@@ -134,7 +134,7 @@ function backgroundOperations(background: BackgroundQueries) {
       find: ({ access, project, params: { id } }) => background.find({ project_id: project.id, access, id }),
       description:
         "For the key that started it, until ten minutes after its end: 202 while it runs, 200 with the query's " +
-        "reply, 400 with the reason of its failure.",
+        "reply, 400 with the reason of its failure, 503 where the event store was busy: send it again then.",
       query: {
         show_progress: flagParameter("Accepted; there is no `query_progress` here."),
         showProgress: flagParameter("As `show_progress`."),
@@ -165,10 +165,11 @@ async function statusReply(query: FoundQuery): Promise<Response> {
   const query_status = toStatus(query);
   if (query.result) return await slicedJson({ query_status }, rowLevels);
   if (!query.fault) return Response.json({ query_status }, { status: 202 });
-  const { code, detail, attr } = query.fault;
-  // Not a 5xx: a retry with this id has the same outcome.
-  const status = code === "error" ? problems[code].status : 400;
-  return Response.json({ type: problems[code].type, code, detail, attr, query_status }, { status });
+  const { code, detail, attr, retryAfterSeconds: seconds } = query.fault;
+  // What was wrong with it is a 400, as at PostHog. One that found the store busy may be sent again with its id.
+  const status = code === "error" || code === "unavailable" ? problems[code].status : 400;
+  const headers: Record<string, string> = seconds === undefined ? {} : { "retry-after": String(seconds) };
+  return Response.json({ type: problems[code].type, code, detail, attr, query_status }, { status, headers });
 }
 
 function toStatus({ id, project_id, startedAt, begunAt, endedAt, result, fault }: FoundQuery) {

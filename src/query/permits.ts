@@ -1,7 +1,6 @@
 // Permits of queries: a few run at the same time, projects and their people in turn; one that is long makes room.
 
 import type { KeyHolder } from "../access/store.ts";
-import type { Clock } from "../core/clock.ts";
 import { unavailable } from "../core/fault.ts";
 import type { Work } from "../storage/work_watch.ts";
 import type { Owner } from "../work/fair_share.ts";
@@ -32,14 +31,14 @@ export interface RunningQuery {
   mustYield: Work["mustYield"] | undefined;
 }
 
-export function openQueryPermits(store: QueryStore, clock: Clock) {
+export function openQueryPermits(store: QueryStore) {
   const { queriesRunningMax, queriesRunningFreeMultiple, queriesLongMax, queriesLongFreeMultiple } =
     queryLimits;
   const { queriesWaitingMax, queriesWaitMsMax, longCpuSecondsMin, longUsualMultiple } = queryLimits;
   const permits = new Semaphore(queriesRunningMax, queriesWaitingMax, queriesRunningFreeMultiple);
   const longPermits = new Semaphore(queriesLongMax, queriesWaitingMax, queriesLongFreeMultiple);
 
-  /** @param work is run again, once, if it was long and others of its project waited. */
+  /** @param work is run again, once, if it was long, others waited and no place for long ones was free. */
   return async <Value>(
     owner: number,
     { abort, person, waitMsMax = queriesWaitMsMax }: QueryCaller,
@@ -47,18 +46,21 @@ export function openQueryPermits(store: QueryStore, clock: Clock) {
   ): Promise<Value> => {
     const usual = await countUsual(store, owner);
     const longSeconds = Math.max(longCpuSecondsMin, usual * longUsualMultiple);
-    const until = clock.elapsed() + waitMsMax;
-    const wait = (spare: number) => {
-      const msMax = Math.max(0, until - clock.elapsed());
-      return { owner, person, spare, msMax, busy: tooManyQueries, ...(abort && { abort }) };
-    };
+    const wait = (spare: number) => ({
+      owner,
+      person,
+      spare,
+      msMax: waitMsMax,
+      busy: tooManyQueries,
+      ...(abort && { abort }),
+    });
     const begin = (mustYield?: RunningQuery["mustYield"]) =>
       permits.run(wait(usual > queryLimits.lightCpuSecondsMax ? 1 : 0), () => work({ abort, mustYield }));
     let leaveLong: (() => void) | undefined;
     let hasYielded = false;
     const mustYield = (seconds: number): boolean => {
       if (hasYielded) return true;
-      if (leaveLong || seconds < longSeconds || permits.countWaiting(owner) === 0) return false;
+      if (leaveLong || seconds < longSeconds || permits.waiting === 0) return false;
       leaveLong = longPermits.tryEnter(owner);
       hasYielded = leaveLong === undefined;
       return hasYielded;

@@ -5,10 +5,10 @@ import type { Clock } from "../core/clock.ts";
 import { clickhouseTime, monthly, timed } from "../core/dates.ts";
 import { Fault, unavailable } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { wordsIn } from "../core/words.ts";
 import {
   type ClickHouse,
   ClickHouseError,
+  isOfServer,
   isTooHeavy,
   type QueryOptions,
   WorkExceeded,
@@ -66,8 +66,9 @@ export function openQueryRunners(
     params: Record<string, unknown>,
     send: (options: QueryOptions) => Promise<Answer>,
   ): Promise<Answer> => {
-    const { secondsMax, seconds: used = 0 } = work;
+    const { secondsMax, seconds: used = 0, uncountedSeconds = 0 } = work;
     if (used >= secondsMax) throw tooHeavy(new WorkExceeded(used, secondsMax));
+    if (used + uncountedSeconds >= secondsMax) throw tooBusy();
     await check(text, params);
     const leftMs = end - clock.elapsed();
     if (leftMs <= 0) throw tooBusy();
@@ -106,34 +107,35 @@ export function openQueryRunners(
 /** @throws SqlFailure for what is wrong in the SQL, else what was thrown. */
 export function throwSqlFailure(thrown: unknown): never {
   if (!(thrown instanceof ClickHouseError)) throw thrown;
-  const { type, code } = thrown;
-  const isOfSql = /^\d+$/.test(code) && !ofServer.has(type) && !type.startsWith("MEMORY_LIMIT");
-  throw isOfSql ? new SqlFailure(type) : thrown;
+  throw isOfServer(thrown) ? thrown : new SqlFailure(thrown.type);
 }
-
-/** Errors of the network, the server and its limits. */
-const ofServer: ReadonlySet<string> = new Set(
-  wordsIn(`
-    TOO_MANY_SIMULTANEOUS_QUERIES ABORTED TIMEOUT QUERY_WAS_CANCELLED NOT_ENOUGH_SPACE ACCESS_DENIED UNKNOWN_TABLE
-    UNKNOWN_DATABASE ALL_CONNECTION_TRIES_FAILED NETWORK_ERROR SOCKET_TIMEOUT LOGICAL_ERROR UNKNOWN_EXCEPTION
-  `),
-);
 
 export function openQueryStore(clickhouse: ClickHouse, clock: Pick<Clock, "elapsed">): QueryStore {
   const { rowsKeptMs: ageMsMax, rowsKeptMax: sizeMax } = queryLimits;
   const recent = openRecent<number, number>(clock, { ageMsMax, sizeMax });
-  const options = { ...queryOptions, timeoutMs: queryLimits.estimateMsMax, settings: inWrittenOrder };
+  // An estimate computes the statement's scalar subqueries.
+  const options = {
+    ...queryOptions,
+    timeoutMs: queryLimits.estimateMsMax,
+    settings: { ...inWrittenOrder, max_threads: 1, readonly: 2 },
+  };
   const count = async (text: string, params: Record<string, unknown>): Promise<number> => {
-    const parts = await clickhouse.query<{ rows: string }>(text, params, options).catch(() => []);
+    const parts = await clickhouse.query<{ rows: string }>(text, params, options);
     return parts.reduce((sum, { rows }) => sum + Number(rows), 0);
   };
   const ofProject = "SELECT event FROM event_rows WHERE project_id = {project_id:UInt32}";
+  let cores = 0;
   return {
-    // The engine's default, which its operator may have lowered: no setting of ours for it goes with it.
-    countCores: () => recent(0, () => count("SELECT getSetting('max_threads') AS rows", {})),
+    // The engine's default, which its operator may have lowered: no setting of ours for it goes with it. A store that
+    // does not say it for a moment has as many as before.
+    countCores: async () => {
+      const counting = recent(0, () => count("SELECT getSetting('max_threads') AS rows", {}));
+      cores = await counting.catch((thrown) => cores || Promise.reject(thrown));
+      return cores;
+    },
     countRows: (project_id) =>
-      recent(project_id, () => count(`EXPLAIN ESTIMATE ${ofProject}`, { project_id })),
-    countRead: (text, params) => count(`EXPLAIN ESTIMATE ${text}`, params),
+      recent(project_id, () => count(`EXPLAIN ESTIMATE ${ofProject}`, { project_id })).catch(() => 0),
+    countRead: (text, params) => count(`EXPLAIN ESTIMATE ${text}`, params).catch(() => 0),
   };
 }
 

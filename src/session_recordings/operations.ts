@@ -15,6 +15,7 @@ import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import { sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
+import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { toReads } from "../storage/clickhouse/query_options.ts";
 import { readStoredZone } from "../storage/clickhouse/zones.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
@@ -70,7 +71,7 @@ export function sessionRecordingRoutes({ gate, ...parts }: RecordingParts & { ga
 const shownOne = { 200: reply("The recording.", model.recordingModel) };
 
 function listOperations(parts: Counted) {
-  const { sql, clickhouse, clock } = parts;
+  const { sql, clock } = parts;
   return [
     projectOperation("GET /session_recordings/", "session_recording:read", {
       summary: "List session recordings, by default newest first",
@@ -97,12 +98,12 @@ function listOperations(parts: Counted) {
         ...pageParameters("Recordings"),
       },
       replies: { 200: reply("The recordings.", model.recordingsModel) },
-      answer: async ({ access, project, query, url }) => {
+      answer: async ({ access, project, query, url, request }) => {
+        const clickhouse = readsUntil(parts.clickhouse, request.signal);
         const viewer = { project_id: project.id, user_id: access.user.id };
         const required = query.filter_test_accounts ? await testAccountFilters(sql, project.id) : [];
         const conditions = readConditions(query, required);
         const reads = toReads(clickhouse, project.id);
-        const timezone = readStoredZone(project.timezone);
         if (conditions) await refuseUnsetIn(reads, conditions);
         const selection = {
           // The dates as written are the key for counts: relative dates resolve to another time in each request.
@@ -112,11 +113,12 @@ function listOperations(parts: Counted) {
           session_ids: query.session_ids,
           conditions,
           unviewedBy: query.hide_viewed_recordings,
-          timezone,
+          timezone: readStoredZone(project.timezone),
           order: readOrder(query.order, query.order_direction),
           ...(await readPersonFilter(reads, query)),
         };
-        const { count, recordings } = await listPage(parts, viewer, selection, query).catch(
+        const reader = { ...parts, clickhouse };
+        const { count, recordings } = await listPage(reader, viewer, selection, query).catch(
           (thrown: unknown) => {
             throw conditions ? filterFault(thrown, chooseAttr(conditions), "date_from and date_to") : thrown;
           },

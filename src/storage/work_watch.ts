@@ -10,6 +10,8 @@ export interface Work {
   readonly secondsMax: number;
   /** Used by the question's statements that have ended; undefined where each statement has as many of its own. */
   seconds?: number;
+  /** The time of these that was not counted: they may have worked, or waited for others. */
+  uncountedSeconds?: number;
   /** Whether it is ended now, after so many, because others wait. */
   mustYield?: (usedSeconds: number) => boolean;
 }
@@ -53,14 +55,18 @@ export function openWorkWatch(
     if (counts) answered = elapsed();
     for (const [, { began, stop }] of counts ? [] : long)
       if (elapsed() - Math.max(began, answered) >= clickhouseLimits.engineSilentMsMax) stop(noAnswer());
+    const workers = Map.groupBy(counts?.flatMap(({ threads }) => threads) ?? [], (thread) => thread);
     for (const { tag, micros, rows, rows_read, threads } of counts ?? []) {
       const statement = watched.get(tag);
       if (!statement) continue;
-      // The engine counts between two blocks: in a join of two, its threads are asked.
+      // The engine counts between two blocks: in a join of two, its threads are asked. One that has worked for another
+      // statement, too, may work for that one now; one without a time has ended, or could not be read.
       let unseen = 0;
       for (const thread of threads) {
         const [seconds, before] = [readThread(thread), statement.threads.get(thread)];
-        if (micros === statement.micros && before !== undefined) unseen += seconds - before;
+        if (seconds <= 0) continue;
+        const isOwn = micros === statement.micros && workers.get(thread)?.length === 1;
+        if (isOwn && before !== undefined) unseen += Math.max(0, seconds - before);
         statement.threads.set(thread, seconds);
       }
       const seconds = Math.max(Number(micros) / 1e6, statement.seconds + unseen);
@@ -77,7 +83,8 @@ export function openWorkWatch(
 
   const pollWhileWatched = async (): Promise<void> => {
     isPolling = true;
-    for (; watched.size > 0; await poll()) await sleep(clickhouseLimits.workPollMs);
+    // One poll that fails, as by an answer of no engine, ends no watch.
+    for (; watched.size > 0; await poll().catch(() => {})) await sleep(clickhouseLimits.workPollMs);
     isPolling = false;
   };
 
@@ -89,13 +96,15 @@ export function openWorkWatch(
       watched.set(tag, { work, began: now, seen: now, micros: "", seconds: 0, threads: new Map(), stop });
       if (!isPolling) void pollWhileWatched();
     },
-    /** Adds to its question what was counted of the statement, and the time since, at most that between polls. */
+    /** Adds to its question what was counted of the statement; the time since, at most that between polls, apart. */
     end: (tag: string): void => {
       const statement = watched.get(tag);
       watched.delete(tag);
       if (statement?.work.seconds === undefined) return;
-      const unseenMs = Math.min(elapsed() - statement.seen, clickhouseLimits.workPollMs);
-      statement.work.seconds += statement.seconds + unseenMs / 1000;
+      const { work, seconds, seen } = statement;
+      work.seconds! += seconds;
+      const uncountedMs = Math.min(elapsed() - seen, clickhouseLimits.workPollMs);
+      work.uncountedSeconds = (work.uncountedSeconds ?? 0) + uncountedMs / 1000;
     },
   };
 }

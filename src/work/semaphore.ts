@@ -45,9 +45,9 @@ export class Semaphore {
     return this.#leaveOnce(owner, person);
   }
 
-  /** How many of an owner wait. */
-  countWaiting(owner: Owner): number {
-    return this.#line.countWaiting(owner);
+  /** How many wait, of all owners. */
+  get waiting(): number {
+    return this.#line.all.size;
   }
 
   #leaveOnce(owner: Owner, person: Owner | undefined): () => void {

@@ -38,17 +38,38 @@ export async function mapInSlices<Row, Shown>(
   return results;
 }
 
-/** Resolves when the first chunk is ready, to all chunks: a failure of the first can still set a reply's status. */
+/**
+ * Resolves when the first chunk is ready, to all chunks: a failure of the first can still set a reply's status. To end
+ * them frees what they hold, although none was taken.
+ */
 export async function primed<Chunk>(
   chunks: AsyncGenerator<Chunk, void>,
 ): Promise<AsyncGenerator<Chunk, void>> {
   const first = await chunks.next();
-  return (async function* () {
+  const all = (async function* () {
     try {
+      // A generator that was not begun would end without its finally.
+      yield undefined as Chunk;
       if (!first.done) yield first.value;
       yield* chunks;
     } finally {
       await chunks.return();
     }
   })();
+  await all.next();
+  return all;
+}
+
+/** Both answers; where the other one fails, chunks that are ready are ended. */
+export async function besidePrimed<Other, Chunk>(
+  other: Promise<Other>,
+  chunks: Promise<AsyncGenerator<Chunk, void>>,
+): Promise<[Other, AsyncGenerator<Chunk, void>]> {
+  return await Promise.all([other, chunks]).catch(async (thrown) => {
+    await chunks.then(
+      (all) => all.return(),
+      () => {},
+    );
+    throw thrown;
+  });
 }

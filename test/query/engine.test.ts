@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Clock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
+import { storeFault } from "../../src/http/store_fault.ts";
 import { chooseBounds, type QueryStore } from "../../src/query/bounds.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
 import { queryLimits } from "../../src/query/limits.ts";
-import { openQueryRunners } from "../../src/query/store.ts";
+import { openQueryPermits, type RunningQuery } from "../../src/query/permits.ts";
+import { openQueryRunners, openQueryStore } from "../../src/query/store.ts";
 import { ClickHouseError } from "../../src/storage/clickhouse/error.ts";
 import { openEngineZones } from "../../src/storage/clickhouse/zones.ts";
 import type { Stores } from "../../src/storage/stores.ts";
@@ -227,6 +229,28 @@ function openCountedEngine() {
   };
 }
 
+test("a question of many short statements that waited is busy, not too heavy", async () => {
+  const work: Work = { secondsMax: 60, seconds: 1, uncountedSeconds: 60 };
+  const { run } = openQueryRunners({ query: async () => [] } as never, clock, usualBounds({ work }));
+  expect((await faultOf(run("SELECT 1", {})))[0]).toBe("unavailable");
+});
+
+test("a store that does not say its cores for a moment has as many as before, and none was never asked", async () => {
+  let [isDown, elapsed] = [true, 0];
+  const query = async () => {
+    if (isDown) throw new ClickHouseError("away", "ECONNREFUSED", "NETWORK");
+    return [{ rows: "32" }];
+  };
+  const store = openQueryStore({ query } as never, { elapsed: () => elapsed });
+  expect(storeFault((await faultOf(store.countCores()))[0])?.code).toBe("unavailable");
+  expect(await store.countRows(1)).toBe(0);
+  isDown = false;
+  expect([await store.countCores(), await store.countRows(1)]).toEqual([32, 32]);
+  isDown = true;
+  elapsed += 2 * queryLimits.rowsKeptMs;
+  expect(await store.countCores()).toBe(32);
+});
+
 describe("a question that is long", () => {
   const longSeconds = queryLimits.longCpuSecondsMin;
   const busy = new ClickHouseError("gave way", "202", "TOO_MANY_SIMULTANEOUS_QUERIES");
@@ -255,7 +279,41 @@ describe("a question that is long", () => {
     await Promise.all(answers);
   });
 
-  test("goes on while no other of its project waits, whoever waits elsewhere", async () => {
+  test("gives way to other projects where as many are long as may be", async () => {
+    const withPermit = openQueryPermits(emptyStore);
+    const running: NonNullable<RunningQuery["mustYield"]>[] = [];
+    const ends: (() => void)[] = [];
+    for (let project = 1; project <= queryLimits.queriesRunningMax; project++)
+      void withPermit(project, {}, ({ mustYield }) => {
+        running.push(mustYield!);
+        return new Promise<void>((end) => ends.push(end));
+      });
+    while (running.length < queryLimits.queriesRunningMax) await Bun.sleep(0);
+    expect(running.map((mustYield) => mustYield(59))).toEqual(running.map(() => false));
+    const other = withPermit(100, {}, async () => "answered");
+    await Bun.sleep(1);
+    const yields = running.map((mustYield) => mustYield(59));
+    expect(yields.filter(Boolean)).toHaveLength(queryLimits.queriesRunningMax - queryLimits.queriesLongMax);
+    for (const end of ends) end();
+    expect(await other).toBe("answered");
+  });
+
+  test("waits for its turn again, however late it gave way", async () => {
+    const { ask, begun } = openCountedEngine();
+    const answers = [ask("a", 1), ask("b", 2)];
+    const [a, b] = [await begun(1), await begun(2)];
+    answers.push(ask("c", 3));
+    await Bun.sleep(1);
+    expect([a, b].map(({ work }) => work.mustYield?.(longSeconds))).toEqual([false, true]);
+    b.stop(busy);
+    const c = await begun(3);
+    a.end();
+    c.end();
+    (await begun(4)).end();
+    expect(await Promise.all(answers)).toHaveLength(3);
+  });
+
+  test("goes on while nobody waits", async () => {
     const { ask, begun } = openCountedEngine();
     const answers = [ask("a", 1), ask("b", 2)];
     const running = [await begun(1), await begun(2)];

@@ -172,3 +172,50 @@ test("a question never uses more than its share, and what one poll may miss of e
     { numRuns: 100 },
   );
 });
+
+test("the time of statements that were never counted is kept apart from what they used", () => {
+  let elapsed = 0;
+  const watch = openWorkWatch(async () => [], { elapsed: () => elapsed });
+  const work: Work = { secondsMax: 60, seconds: 0 };
+  for (let i = 0; i < 61; i++) {
+    watch.begin(`${i}`, work, () => expect.unreachable());
+    elapsed += workPollMs - 1;
+    watch.end(`${i}`);
+  }
+  expect(work.seconds).toBe(0);
+  expect(work.uncountedSeconds).toBeCloseTo(61, 0);
+});
+
+/** Polls once a second; the first statement is "a", whose ends are returned. */
+async function pollThreads(
+  counts: () => CountedWork[],
+  readThread: (thread: string) => number,
+  polls: number,
+) {
+  let elapsed = 0;
+  const watch = openWorkWatch(async () => counts(), { elapsed: () => elapsed }, readThread);
+  const ended: string[] = [];
+  watch.begin("a", { secondsMax: 60, seconds: 0 }, ({ message }) => ended.push(message));
+  watch.begin("b", { secondsMax: 1000, seconds: 0 }, () => {});
+  for (let i = 0; i < polls; i++) {
+    elapsed += 1000;
+    await watch.poll();
+  }
+  for (const tag of ["a", "b"]) watch.end(tag);
+  return ended;
+}
+
+test("a thread whose time cannot be read for a moment costs nothing", async () => {
+  const readings = [100, 0, 100.2];
+  const counts = () => [{ tag: "a", micros: "2000000", rows: "1", rows_read: "1", threads: ["7"] }];
+  expect(await pollThreads(counts, () => readings.shift()!, 3)).toEqual([]);
+});
+
+test("a thread that works for another statement now is not charged to the first", async () => {
+  let seconds = 0;
+  const counts = () => [
+    { tag: "a", micros: "2000000", rows: "1", rows_read: "1", threads: ["7", "8"] },
+    { tag: "b", micros: String(++seconds * 1e6), rows: "1", rows_read: "1", threads: ["8"] },
+  ];
+  expect(await pollThreads(counts, (thread) => (thread === "8" ? seconds : 5), 70)).toEqual([]);
+});

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../src/core/limits.ts";
-import { mapInSlices, slices } from "../../src/work/slices.ts";
+import { besidePrimed, mapInSlices, primed, slices } from "../../src/work/slices.ts";
 import { countTurns } from "../support/turns.ts";
 
 test("a long list comes in slices, and others have their turn between two of them", async () => {
@@ -38,4 +38,23 @@ test("long rows are shown fewer at a time", async () => {
   const rows = Array.from({ length: 10 }, (_, i) => i);
   const turns = await countTurns(() => mapInSlices(rows, String, () => limits.replySliceBytes));
   expect(turns).toBeGreaterThanOrEqual(9);
+});
+
+test("chunks that are ready free what they hold when they are ended untaken, as where what is beside them fails", async () => {
+  let freed = 0;
+  const open = async function* () {
+    try {
+      yield 1;
+      yield 2;
+    } finally {
+      freed++;
+    }
+  };
+  await (await primed(open())).return();
+  expect(freed).toBe(1);
+  const failing = besidePrimed(Promise.reject(new Error("busy")), primed(open()));
+  await expect(failing).rejects.toThrow("busy");
+  expect(freed).toBe(2);
+  const [other, chunks] = await besidePrimed(Promise.resolve("a"), primed(open()));
+  expect([other, await Array.fromAsync(chunks), freed]).toEqual(["a", [1, 2], 3]);
 });

@@ -54,19 +54,22 @@ export async function streamedReply(
     for await (const chunk of rest) yield* cutSlices([chunk]);
     yield tail;
   };
-  return sentAsRead(slices(), { headers });
+  return sentAsRead(slices(), { headers }, undefined, () => void middle.return());
 }
 
 function sentAsRead(
   slices: Generator<Uint8Array, undefined> | AsyncGenerator<Uint8Array, void>,
   init: ResponseInit,
   reply?: HeldReply,
+  end: () => void = () => {},
 ): LongReply {
   const next = async () => (await slices.next()).value ?? undefined;
   // The client disconnected or reads too slowly, or its memory was needed: the generator ends.
   const release = (): void => {
     reply?.close();
     void slices.return(undefined);
+    // Slices that were not begun do not end what they are of.
+    end();
   };
   return new LongReply({ next, release, msMax: httpLimits.longReplyMsMax, held: reply }, init);
 }

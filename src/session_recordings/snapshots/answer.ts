@@ -7,6 +7,7 @@ import { flagParameter, parameter, type QueryValues } from "../../http/fields/qu
 import { heldReplies, type HeldReply } from "../../http/pages/held_replies.ts";
 import { LongReply } from "../../http/pages/long_reply.ts";
 import { heldSlices, slicedReply } from "../../http/pages/sliced.ts";
+import { readsUntil } from "../../storage/clickhouse/clickhouse.ts";
 import { primed } from "../../work/slices.ts";
 import { type Blob, groupBlobs, pageEnd, toSource } from "./blobs.ts";
 import { snapshotLimits } from "./limits.ts";
@@ -31,11 +32,12 @@ export const snapshotQuery = {
 
 /** @throws Fault unavailable when too many recordings are being read. */
 export async function answerSnapshots(
-  { clickhouse, readers }: Pick<PieceReading, "clickhouse" | "readers">,
+  { clickhouse: store, readers }: Pick<PieceReading, "clickhouse" | "readers">,
   session: RecordedSession,
   query: QueryValues<typeof snapshotQuery>,
   { url, request: { signal } }: { url: URL; request: Request },
 ): Promise<Response> {
+  const clickhouse = readsUntil(store, signal);
   const reading = { clickhouse, readers, session, gone: signal };
   const list = async () => groupBlobs(await listPieces(clickhouse, session));
   const blobs = await readers.within(session.project_id, signal, list);

@@ -65,9 +65,9 @@ export class EnginePriority {
   #liftWhenStarved(): () => void {
     const { clock, after = afterTimer, usedMs = readUsedMs } = this.#options;
     const { frontMs, readLateMs, readStarvedCores, readLiftSteps } = chdbServerLimits;
-    const before = usedMs();
+    const [before, beganAt] = [usedMs(), clock.elapsed()];
     let forget = after(readLateMs, () => {
-      const isStarved = usedMs() - before < readLateMs * readStarvedCores;
+      const isStarved = usedMs() - before < (clock.elapsed() - beganAt) * readStarvedCores;
       // One of several late reads lifts it at a time.
       const isLifted = clock.elapsed() + frontMs - this.#frontUntil < readLateMs / 2;
       if (isStarved && !isLifted) this.#toFront(Math.max(0, this.#steps - readLiftSteps));

@@ -19,8 +19,10 @@ import { type Cluster, ownTables, quoteName, quoteText } from "./statement.ts";
 import { countFittingZones, openEngineZones } from "./zones.ts";
 
 export {
+  busyErrors,
   ClickHouseError,
   describeExcess,
+  isOfServer,
   isTooBig,
   isTooHeavy,
   unlessTooBig,

@@ -24,6 +24,26 @@ export class ClickHouseError extends Error {
   }
 }
 
+/** Errors of an engine that has too much to do, or parts of which are away: the same statement succeeds later. */
+export const busyErrors: readonly string[] = wordsIn(`
+  ABORTED QUERY_WAS_CANCELLED QUERY_WAS_CANCELLED_BY_CLIENT TIMEOUT_EXCEEDED TOO_MANY_SIMULTANEOUS_QUERIES
+  SERVER_OVERLOADED QUOTA_EXCEEDED CANNOT_SCHEDULE_TASK CANNOT_ALLOCATE_MEMORY NOT_ENOUGH_SPACE
+  ALL_REPLICAS_ARE_STALE ALL_REPLICAS_LOST ATTEMPT_TO_READ_AFTER_EOF CANNOT_READ_FROM_SOCKET KEEPER_EXCEPTION S3_ERROR
+`);
+
+const ofServer: ReadonlySet<string> = new Set<string>([
+  ...busyErrors,
+  ...wordsIn(`
+    TIMEOUT ACCESS_DENIED UNKNOWN_TABLE UNKNOWN_DATABASE ALL_CONNECTION_TRIES_FAILED NETWORK_ERROR SOCKET_TIMEOUT
+    LOGICAL_ERROR UNKNOWN_EXCEPTION MEMORY_LIMIT_EXCEEDED
+  `),
+]);
+
+/** Whether it is an error of the network, the server or its limits, and not of what the statement says. */
+export function isOfServer({ type, code }: ClickHouseError): boolean {
+  return !/^\d+$/.test(code) || ofServer.has(type);
+}
+
 /** The error of a statement that was ended because it, or its question, had used up its CPU-seconds. */
 export class WorkExceeded extends ClickHouseError {
   constructor(neededSeconds: number, secondsMax: number) {

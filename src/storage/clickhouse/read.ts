@@ -191,16 +191,15 @@ function openTransport(options: ReaderOptions) {
     const reply = await send({ text, params, settings: { wait_end_of_query: 1 }, abort });
     return (await reply.text()).trim();
   };
-  /** Resolves when the statement has left the engine, or after clickhouseLimits.readGoneMsMax. */
+  /** Resolves when the statement has left the engine, or clickhouseLimits.readGoneMsMax after its limit is over. */
   const end = async (tag: string, limitMs: number): Promise<void> => {
     const began = systemClock.elapsed();
-    const until = began + clickhouseLimits.readGoneMsMax;
+    const until = Math.max(began, limitMs) + clickhouseLimits.readGoneMsMax;
     options.killed?.set(tag, Math.max(limitMs, began - limits.engineSaysMsMax));
     for (;;) {
-      const countText = await queryText(killTagged, { tag }).then(
-        () => queryText(countTagged, { tag }),
-        () => "unknown",
-      );
+      const countText = await queryText(killTagged, { tag })
+        .then(() => queryText(countTagged, { tag }))
+        .catch(() => "unknown");
       if (countText === "0" || systemClock.elapsed() > until) return;
       await sleep(clickhouseLimits.readKillAgainMs);
     }

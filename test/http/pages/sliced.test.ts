@@ -100,3 +100,19 @@ function countTurns() {
   let next = setImmediate(again);
   return counting;
 }
+
+test("a long reply that is ended before it is read ends what it is of", async () => {
+  let ended = 0;
+  const middle = async function* () {
+    try {
+      yield new Uint8Array(2 * slice);
+      yield new Uint8Array(1);
+    } finally {
+      ended++;
+    }
+  };
+  const reply = await streamedReply(new Uint8Array(1), middle(), new Uint8Array(1));
+  await reply.body!.cancel();
+  await Bun.sleep(1);
+  expect(ended).toBe(1);
+});

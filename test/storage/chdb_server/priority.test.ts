@@ -127,3 +127,12 @@ test("a read that is long and has the cores leaves it behind, also where it fail
   pass(10 * readLateMs);
   expect(set).toEqual([stepsBehind]);
 });
+
+test("a read whose check comes late is lifted by what the engine had meanwhile", async () => {
+  const { set, pass, priority } = openPriority(readStarvedCores / 2);
+  await priority.during(async () => {});
+  await priority.beside(async () => {
+    for (let i = 0; i < 20; i++) pass(4 * readLateMs);
+  });
+  expect(set.at(-1)).toBe(0);
+});

@@ -126,3 +126,41 @@ test("a connection that ends without an answer is followed by one of its own; a 
   ends = 100;
   await expect(ask()).rejects.toMatchObject({ code: "ECONNRESET" });
 });
+
+test("a statement whose client left is killed and counted until it is gone, although a count fails", async () => {
+  const asked: string[] = [];
+  const { promise: gone, resolve } = Promise.withResolvers<void>();
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const text = await request.text();
+      if (text.startsWith("KILL")) return new Response("");
+      if (!text.includes("system.processes")) return await new Promise<Response>(() => {});
+      asked.push(text);
+      if (asked.length === 4) resolve();
+      // The first count fails, as on a busy machine; then the statement is there, and then it is gone.
+      return asked.length === 1
+        ? new Response("", { headers: { "content-length": "5" } })
+        : new Response(asked.length < 4 ? "1" : "0");
+    },
+  });
+  closers.push(() => void server.stop(true));
+  const killed = new Map<string, number>();
+  const read = openReader({
+    origin: `http://127.0.0.1:${server.port}`,
+    username: "u",
+    password: "p",
+    database: "d",
+    killed,
+    failure: (text) => new Error(text),
+  });
+  const abort = new AbortController();
+  const request = { text: "SELECT 1", settings: { max_execution_time: 3600 }, abort: abort.signal };
+  const reading = read(request, (reply) => reply.text()).catch(() => "left");
+  await Bun.sleep(50);
+  abort.abort();
+  expect(await reading).toBe("left");
+  await gone;
+  while (killed.size > 0) await Bun.sleep(1);
+});
