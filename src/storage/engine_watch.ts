@@ -31,6 +31,8 @@ export function worstTrouble(troubles: readonly FlushTrouble[]): FlushTrouble {
   return { failingMs, silentMs: findWorst("silentMs"), memoryMs: findWorst("memoryMs"), code };
 }
 
+const overdue = "a statement outlives its kill";
+
 interface EngineWatchOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
   /** The embedded engine; undefined for a remote one. */
   engine: Pick<Child, "pid" | "restart"> | undefined;
@@ -70,7 +72,8 @@ export class EngineWatch {
     if (lateness < 0.5) this.#isReported = false;
     if (lateness < 0.5 || (engine && pid === undefined)) return void (this.#halfway = undefined);
     if (pid !== undefined) this.#halfway ??= { ...readCpu(pid), at: clock.elapsed() };
-    if (lateness < 1 || (lateness < storageLimits.engineStarvedFactor && this.#isStarved(pid))) return;
+    if (lateness < 1 || (lateness < storageLimits.engineStarvedFactor && this.#isStarved(pid, reason)))
+      return;
     const hindrance = await this.#findHindrance();
     if (hindrance === undefined) return this.#restart(reason);
     if (!this.#isReported) log.warn("ClickHouse is stuck and is not restarted", { reason, hindrance });
@@ -83,23 +86,26 @@ export class EngineWatch {
     const found = [
       { lateness: silentMs / storageLimits.flushSilentMsMax, reason: "a flush has no answer" },
       { lateness: memoryMs / storageLimits.flushMemoryMsMax, reason: "its memory is used up" },
-      { lateness: overdueMs / storageLimits.statementOverdueMsMax, reason: "a statement outlives its kill" },
+      { lateness: overdueMs / storageLimits.statementOverdueMsMax, reason: overdue },
     ];
     return found.reduce((worst, next) => (next.lateness > worst.lateness ? next : worst));
   }
 
   /**
    * Whether other programs left it hardly any CPU time since it was halfway: then it may be slow, not stuck. A hung
-   * engine waits for no core, and one that computes without end has one.
+   * engine waits for no core, and one that computes without end has one. A statement that is killed may need some
+   * seconds of a core until its block ends.
    */
-  #isStarved(pid: number | undefined): boolean {
+  #isStarved(pid: number | undefined, reason: string): boolean {
     if (!this.#halfway || pid === undefined) return false;
     const passedMs = this.#options.clock.elapsed() - this.#halfway.at;
     // This process may have been stopped itself, and has just begun to watch.
     if (passedMs < storageLimits.engineWatchedMsMin) return true;
     const { usedMs, delayedMs } = this.#options.readCpu(pid);
-    const leastMs = passedMs * storageLimits.engineStarvedCores;
-    return usedMs - this.#halfway.usedMs < leastMs && delayedMs - this.#halfway.delayedMs > leastMs;
+    const { engineStarvedCores, engineBlockCores } = storageLimits;
+    const leastMs = passedMs * (reason === overdue ? engineBlockCores : engineStarvedCores);
+    const isDelayed = delayedMs - this.#halfway.delayedMs > passedMs * engineStarvedCores;
+    return isDelayed && usedMs - this.#halfway.usedMs < leastMs;
   }
 
   async #findHindrance(): Promise<string | undefined> {

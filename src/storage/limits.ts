@@ -54,6 +54,8 @@ export const storageLimits = {
    * a load of 60 on two cores an INSERT takes up to a minute.
    */
   engineStarvedCores: 0.25,
+  /** Cores below which a killed statement's block, which may need ten CPU-seconds, gets as many times as long. */
+  engineBlockCores: 0.9,
   engineStarvedFactor: 5,
   /** Milliseconds for which at least it is watched before it counts as stuck. */
   engineWatchedMsMin: 4000,

@@ -158,6 +158,11 @@ test("what its rows alone make too expensive is refused before it runs, with wha
   ]);
   await check("SELECT count() FROM event_rows", of);
   expect(asked).toHaveLength(2);
+  // The first rows of many cost little.
+  await check("SELECT properties FROM event_rows LIMIT 100", of);
+  expect(asked).toHaveLength(2);
+  const [code] = await faultOf(check("SELECT properties FROM event_rows\nORDER BY timestamp\nLIMIT 100", of));
+  expect([code, asked.length]).toEqual(["invalid_input", 3]);
 });
 
 test("a statement of a project with few rows is not estimated at all", async () => {

@@ -96,6 +96,15 @@ test("a statement that outlives its limit and its kill restarts the engine", asy
   expect([restarts, codeOf(watch)]).toEqual([["a statement outlives its kill"], undefined]);
 });
 
+test("a killed statement whose block has half a core gets more time, but not without limit", async () => {
+  const { world, restarts, pass } = openWatch();
+  world.share = { usedMs: 500, delayedMs: 500 };
+  await pass(engineStarvedFactor * statementOverdueMsMax - 1000, (ms) => (world.overdueMs = ms));
+  expect(restarts).toEqual([]);
+  await pass(1000, () => (world.overdueMs = engineStarvedFactor * statementOverdueMsMax));
+  expect(restarts).toHaveLength(1);
+});
+
 test("an engine that other programs starve gets more time, but not without limit", async () => {
   const { world, restarts, beSilent } = openWatch();
   world.share = { usedMs: 30, delayedMs: 2000 };
