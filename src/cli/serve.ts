@@ -1,6 +1,6 @@
 // `sluice serve`: runs the server until a signal, and prints its address and first keys.
 
-import { type App, openApp } from "../app.ts";
+import type { App } from "../app.ts";
 import { withinMs } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
@@ -38,6 +38,8 @@ async function run(args: string[], { config, print, terminal }: CliContext): Pro
     log.warn("an environment variable resembles a setting", { name, setting });
   }
   void stop.promise.then((signal) => ending.abort(new UserError(`ended by ${signal}`)));
+  // Loaded here: it is four fifths of what there is to load, and no other command needs it.
+  const { openApp } = await import("../app.ts");
   const app = await openApp(config, log, ending.signal).catch((thrown: unknown) => {
     if (thrown !== ending.signal.reason) throw thrown;
   });
