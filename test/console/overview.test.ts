@@ -163,7 +163,7 @@ inBrowser(
       await page.getByRole("button", { name: figure, exact: true, pressed: true }).waitFor();
     }
     await page.getByRole("link", { name: "The persons" }).click();
-    await page.getByRole("heading", { name: "Persons with page views, 2024-03-30 to 2024-03-31" }).waitFor();
+    await page.getByRole("heading", { name: "Visitors, 2024-03-30 to 2024-03-31" }).waitFor();
     const users = [...new Set(current.map(({ user }) => user))].toSorted();
     await page.getByText(`${users.length} persons`, { exact: true }).waitFor();
     expect(
@@ -176,7 +176,12 @@ inBrowser(
 inBrowser(
   "rows are those of the visits; a country that a time zone tells says so",
   async () => {
-    const page = await opened(`overview?${range}`);
+    const page = await opened("overview?range=dStart");
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.goto(`${desk.server.url}/#/1/overview?${range}`);
+    await list(page, "Referrers").getByText("news.example").waitFor();
+    await until(async () => (await page.locator('.old, [aria-busy="true"]').count()) === 0);
     expect(await shownRows(page, "Pages")).toEqual(rowsOf(({ views }) => views.map(([, path]) => path)));
     expect(await shownRows(page, "Browsers")).toEqual(
       rowsOf(({ views, browser: own }) => views.map(() => own)),
@@ -189,6 +194,20 @@ inBrowser(
     expect(await shownRows(page, "Countries")).toEqual(
       rowsOf((visit) => visit.views.map(() => placeOf(visit))),
     );
+    // A mark stands before each: of this page alone, nothing is asked of the sites.
+    const marksOf = async (name: string) =>
+      await list(page, name)
+        .locator(".mark")
+        .evaluateAll((all) => all.map((mark) => mark.getAttribute("data-mark")));
+    expect(await marksOf("Countries")).toEqual(
+      (await shownRows(page, "Countries")).map((row) => (row.startsWith("Germany") ? "DE" : "JP")),
+    );
+    expect(await marksOf("Referrers")).toEqual(
+      (await shownRows(page, "Referrers")).map((row) =>
+        row.startsWith("Direct") ? "→" : row[0]!.toUpperCase(),
+      ),
+    );
+    expect(asked.filter((url) => !url.startsWith(desk.server.url))).toEqual([]);
     await page.getByRole("button", { name: "Entry pages" }).click();
     await list(page, "Entry pages").waitFor();
     expect((await shownRows(page, "Entry pages")).toSorted()).toEqual(

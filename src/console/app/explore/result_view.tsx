@@ -59,7 +59,13 @@ function Picture(props: ViewProps & TypedResults) {
         return <TotalsView series={props.results} display={display} query={query} />;
       return <TrendView series={props.results} {...{ display, small, height, query, totals, interval }} />;
     case "conversions":
-      return <TrendView series={toLines(props.results)} {...{ display, small, height, query, interval }} />;
+      return (
+        <TrendView
+          series={toLines(props.results)}
+          isUnnamed
+          {...{ display, small, height, query, interval }}
+        />
+      );
     case "grid":
       return <RetentionView cohorts={props.results} retentionType={drawing.retentionType} />;
     case "steps":

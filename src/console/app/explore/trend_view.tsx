@@ -13,7 +13,7 @@ import { nowMs } from "../clock.ts";
 import { navigate } from "../session/route.ts";
 import { useZone } from "../session/session.ts";
 import { Chart } from "../ui/chart.tsx";
-import { nameTimes } from "../ui/chart/intervals.ts";
+import { nameTimes, rangeName } from "../ui/chart/intervals.ts";
 import type { Drawing, Line } from "../ui/chart/series.ts";
 import { dayText, numberText, shortText } from "../ui/format.ts";
 import { FigureLink } from "../ui/parts.tsx";
@@ -31,6 +31,8 @@ export interface TrendProps {
   totals?: readonly DrawnLine[] | undefined;
   /** The query's: of what it is the lines have a value each. */
   interval?: string | undefined;
+  /** Whether no number above the chart names a line: an only one has its name beneath, too. */
+  isUnnamed?: boolean;
 }
 
 const drawings: Readonly<Record<string, Drawing>> = {
@@ -60,7 +62,16 @@ const legendLettersMax = 60;
 /** A table with more rows is closed at first. */
 const openRowsMax = 31;
 
-export function TrendView({ series, display, small, height, query, totals, interval }: TrendProps) {
+export function TrendView({
+  series,
+  display,
+  small,
+  height,
+  query,
+  totals,
+  interval,
+  isUnnamed,
+}: TrendProps) {
   const now = wallClockAt(nowMs(), useZone());
   const days = series[0]?.days ?? [];
   const times = toTimes(days);
@@ -87,6 +98,7 @@ export function TrendView({ series, display, small, height, query, totals, inter
     height,
     drawing: chooseDrawing(series, display),
     unfinished: at,
+    named: isUnnamed || series.length > 1,
     ...(pick && { pick }),
   };
   const label = chart.lines.map((line) => line.label).join(", ");
@@ -138,6 +150,14 @@ interface Row {
 const isToCome = ({ compare_label }: DrawnLine, time: number | undefined, now: number) =>
   time !== undefined && time > now && compare_label !== "previous";
 
+/** The days of a line that is compared, the last of them whole; "" for others. */
+function nameDays({ compare_label, days, filter }: DrawnLine): string {
+  const [from, ...later] = toTimes(days);
+  if (compare_label === undefined || from === undefined) return "";
+  const [end] = filter ? toTimes([filter.date_to]) : [];
+  return `, ${rangeName(from, end === undefined ? (later.at(-1) ?? from) : end - 1)}`;
+}
+
 /** The time before has the colour of its series and a dashed line. */
 function toLines(
   series: readonly DrawnLine[],
@@ -147,7 +167,7 @@ function toLines(
   const current = nameAllSeries(series.map((item) => ({ ...item, compare_label: "current" as const })));
   const colours = [...new Set(current)];
   return series.map((item, i) => ({
-    label: shortText(names[i]!, legendLettersMax),
+    label: shortText(names[i]!, legendLettersMax) + nameDays(item),
     values: data[i]!,
     dashed: item.compare_label === "previous",
     colour: colours.indexOf(current[i]!),

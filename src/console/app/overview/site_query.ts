@@ -142,9 +142,9 @@ const rangeIntervals: Readonly<Record<string, string>> = {
 
 /** The figures that can be drawn over time: the title, and the API's name of the math. */
 export const curves: Readonly<Record<string, readonly [title: string, math: string]>> = {
-  visitors: ["Persons with page views", "dau"],
+  visitors: ["Visitors", "dau"],
   views: ["Page views", "total"],
-  sessions: ["Sessions with page views", "unique_session"],
+  sessions: ["Sessions", "unique_session"],
 };
 
 /** A figure over time. @param key of `curves`. */

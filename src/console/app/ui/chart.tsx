@@ -20,6 +20,8 @@ interface ChartProps {
   height?: number;
   /** Draws neither axes nor legend. */
   bare?: boolean;
+  /** Whether the names of lines are beneath; by default those of several. */
+  named?: boolean;
   drawing?: Drawing;
   /** The interval that is not over, if any: it is dashed. */
   unfinished?: number | undefined;
@@ -39,7 +41,16 @@ const arrowMoves: Readonly<Record<string, { time?: number; line?: number }>> = {
 const legendHeight = 30;
 
 export function Chart(props: ChartProps) {
-  const { label, times, names, lines, height = 260, bare = false, pick } = props;
+  const {
+    label,
+    times,
+    names,
+    lines,
+    height = 260,
+    bare = false,
+    pick,
+    named: hasNames = lines.length > 1,
+  } = props;
   const { element, drawn, at, area, isDark } = useDrawn(props);
   const { named, choice, press } = useChoice(props, at, drawn);
   const picture = (
@@ -49,7 +60,7 @@ export function Chart(props: ChartProps) {
       aria-label={label}
       ref={element}
       // The chart is drawn after the page: its height is kept free.
-      style={{ minHeight: height + (bare || lines.length < 2 ? 0 : legendHeight) }}
+      style={{ minHeight: height + (hasNames && !bare ? legendHeight : 0) }}
     />
   );
   if (!names || bare) return picture;
@@ -85,6 +96,7 @@ function useDrawn({
   drawing = "line",
   unfinished,
   pick,
+  named = lines.length > 1,
 }: ChartProps) {
   const element = useRef<HTMLDivElement>(null);
   const isDark = useDark();
@@ -98,6 +110,7 @@ function useDrawn({
   const shape = [
     bare,
     drawing,
+    named,
     unfinished,
     ...series.map(({ line, isTail }) => [line.label, line.dashed, isTail]),
   ];
@@ -106,7 +119,7 @@ function useDrawn({
     if (!target) return;
     const size = () => ({ width: Math.max(120, target.clientWidth), height });
     const { color: ink, columnRuleColor: rule } = getComputedStyle(target);
-    const options = buildOptions(series, { bare, drawing, ink, rule, isDark });
+    const options = buildOptions(series, { bare, drawing, named, ink, rule, isDark });
     const hooks = {
       setCursor: [({ cursor }: uPlot) => setAt(cursor.idx ?? undefined)],
       draw: [(chart: uPlot) => setArea((before) => measureArea(chart, before))],
@@ -266,6 +279,7 @@ function barPaths(count: number, index: number): uPlot.Series.PathBuilder {
 
 interface ChartStyle {
   bare: boolean;
+  named: boolean;
   drawing: Drawing;
   /** Colours of text and grid. They are read from the element: a canvas cannot use a style sheet's variables. */
   ink: string;
@@ -273,13 +287,13 @@ interface ChartStyle {
   isDark: boolean;
 }
 
-function buildOptions(series: readonly DrawnSeries[], { bare, drawing, ink, rule, isDark }: ChartStyle) {
+function buildOptions(series: readonly DrawnSeries[], style: ChartStyle) {
+  const { bare, drawing, named, ink, rule, isDark } = style;
   const grid = { stroke: rule, width: 1 };
   const axis = { stroke: ink, grid, ticks: grid, show: !bare };
   return {
     legend: {
-      // The only line is named above the chart.
-      show: !bare && countSeries(series) > 1,
+      show: !bare && named,
       live: false,
       markers: { width: 8, dash: (_: uPlot, i: number) => (series[i - 1]?.line.dashed ? "dashed" : "solid") },
     },

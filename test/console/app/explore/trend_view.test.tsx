@@ -65,6 +65,30 @@ test("the change of an unfinished time is that against the same part of the one 
   expect(page.texts(".headline p")).toEqual(["7paid+40 % (before: 5 until 18:43)"]);
 });
 
+test("lines that are compared are named with the days they are of", async () => {
+  setSystemTime(new Date("2026-04-01T12:00:00Z"));
+  const filter = { date_from: "2026-02-22 00:00:00.000000", date_to: "2026-03-01 00:00:00.000000" };
+  const before = line({ compare_label: "previous", days: ["2026-02-22"], filter });
+  const series = [line({ compare_label: "current" }), before];
+  const page = await drawPage(<TrendView {...{ series, display: "" }} small={false} height={200} />);
+  expect(page.texts(".u-legend .u-label")).toEqual([
+    "paid, Mar 1 – 3, 2026",
+    "paid (before), Feb 22 – 28, 2026",
+  ]);
+});
+
+test("an only line is named beneath the chart where no number above has its name", async () => {
+  const drawn = async (isUnnamed: boolean) => {
+    const page = await drawPage(
+      <TrendView series={[line()]} display="" small={false} height={200} isUnnamed={isUnnamed} />,
+    );
+    const names = page.texts(".u-legend .u-label");
+    await closePage();
+    return names;
+  };
+  expect([await drawn(false), await drawn(true)]).toEqual([[], ["paid"]]);
+});
+
 test("stickiness is bars of how many were active in so many intervals", async () => {
   const series = line({ days: [1, 2, 3], labels: ["1 day", "2 days", "3 days"], action: null });
   const page = await drawPage(<TrendView series={[series]} display="" small={false} height={200} />);

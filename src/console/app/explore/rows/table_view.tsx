@@ -84,9 +84,7 @@ function RowsChart({ chart, isBar, height }: { chart: ChartRows; isBar: boolean;
   const label = `${kind} from ${names[0]} to ${names.at(-1)}: ${labels}`;
   if (isTime) {
     const [times, drawing] = [toTimes(names), isBar ? "bar" : "line"] as const;
-    return (
-      <Chart label={label} times={times} names={names} lines={series} height={height} drawing={drawing} />
-    );
+    return <Chart {...{ label, times, names, lines: series, height, drawing }} named />;
   }
   const bars = names.flatMap((name, i) =>
     series.map((item, j) => ({

@@ -9,6 +9,11 @@ export function nameTimes(days: readonly (string | number)[]): string[] {
   );
 }
 
+const rangeFormat = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" });
+
+/** The days from one moment to another, in seconds: `Nov 1 – 7, 2026`. */
+export const rangeName = (from: number, to: number) => rangeFormat.formatRange(from * 1000, to * 1000);
+
 const dayMs = daySeconds * 1000;
 
 interface ResolvedRange {
