@@ -22,6 +22,14 @@ const sent: Sent[] = users.flatMap((user, u) => [
 ]);
 const longName = `long event ${"x".repeat(150)}`;
 const longValue = "v".repeat(5000);
+/** What each did one after the other. */
+const ways: Record<string, string[]> = {
+  ann: ["open", "read", "buy"],
+  bob: ["open", "read"],
+  cid: ["open", "buy"],
+  dot: ["open", "read"],
+};
+const waysDay = { date_from: "2026-02-20", date_to: "2026-02-20" };
 const march = { date_from: "2026-03-01", date_to: "2026-03-03" };
 
 const desk = openConsole(() => [
@@ -38,6 +46,9 @@ const desk = openConsole(() => [
     properties: { long: longValue },
   })),
   { event: "today", distinct_id: "ann", properties: {} },
+  ...Object.entries(ways).flatMap(([distinct_id, events]) =>
+    events.map((event, i) => ({ event, distinct_id, timestamp: `2026-02-20T10:0${i}:00Z`, properties: {} })),
+  ),
 ]);
 
 const count = (event: string, day?: number) =>
@@ -223,6 +234,55 @@ inBrowser(
 );
 
 inBrowser(
+  "paths are a flow whose steps and bands have the numbers of the API, and each band opens its persons",
+  async () => {
+    const pathsFilter = { includeEventTypes: ["custom_event"] };
+    const query = { kind: "PathsQuery", pathsFilter, dateRange: waysDay };
+    const answer = await desk.api("POST", "query/", { query });
+    const links = answer["results"] as { source: string; target: string; value: number }[];
+    expect(links.length).toBeGreaterThan(2);
+    const page = await desk.opened(await insightOf(query));
+    const titles = await page.locator(".flow path title").allTextContents();
+    const titleOf = (key: string) => key.replace("_", ". ");
+    expect(titles).toEqual(
+      links.map(({ source, target, value }) => `${titleOf(source)} → ${titleOf(target)}: ${value}`),
+    );
+    const sum = (key: string, end: "source" | "target") =>
+      links.filter((link) => link[end] === key).reduce((all, { value }) => all + value, 0);
+    const steps = [...new Set(links.flatMap(({ source, target }) => [source, target]))];
+    expect((await page.locator(".flow > div").allInnerTexts()).toSorted()).toEqual(
+      steps.map((key) => `${key.slice(2)}\n${Math.max(sum(key, "source"), sum(key, "target"))}`).toSorted(),
+    );
+    const [first] = links;
+    await page.locator(".flow path").first().click();
+    expect(await listed(page)).toHaveLength(first!.value);
+  },
+  msMax,
+);
+
+inBrowser(
+  "retention has a curve of all rows, its points those of the table's last row",
+  async () => {
+    const entity = { id: "seen", type: "events" };
+    const retentionFilter = { totalIntervals: 3, targetEntity: entity, returningEntity: entity };
+    const page = await desk.opened(
+      await insightOf({ kind: "RetentionQuery", dateRange: { date_to: march.date_to }, retentionFilter }),
+    );
+    const mean = async (column: number) =>
+      (await page.locator(".cohort tfoot td").nth(column).innerText()).replace(" %", "");
+    await page.getByRole("group", { name: "Values of one time" }).focus();
+    const points: string[] = [];
+    for (const _ of [1, 2]) {
+      await page.keyboard.press("ArrowRight");
+      points.push((await page.locator(".values").innerText()).replaceAll(/\s*\n\s*/g, " "));
+    }
+    expect(points).toEqual([`Day 1 All rows, % ${await mean(1)}`, `Day 2 All rows, % ${await mean(2)}`]);
+    await page.locator(".u-legend").getByText("All rows, %").waitFor();
+  },
+  msMax,
+);
+
+inBrowser(
   "retention of today marks what is not over",
   async () => {
     const entity = { id: "today", type: "events" };
@@ -294,13 +354,19 @@ inBrowser(
       },
       lifecycle: { kind: "LifecycleQuery", series: nodes("seen") },
       stickiness: { kind: "StickinessQuery", series: nodes("seen") },
+      paths: {
+        kind: "PathsQuery",
+        pathsFilter: { includeEventTypes: ["custom_event"] },
+        dateRange: waysDay,
+      },
+      retention: { kind: "RetentionQuery", retentionFilter: { targetEntity: { id: "seen" } } },
       totals_table: { kind: "TrendsQuery", series, trendsFilter: { display: "ActionsTable" } },
     };
     const faults: string[] = [];
     for (const [name, query] of Object.entries(queries)) {
       const ready = async (page: Page) => {
         await settled(page);
-        await page.locator(".u-over, .side-bars, td.number").first().waitFor();
+        await page.locator(".u-over, .side-bars, .flow, td.number").first().waitFor();
       };
       faults.push(...(await faultsOfLooks(desk.browser, desk.server, name, await insightOf(query), ready)));
     }

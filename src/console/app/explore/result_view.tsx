@@ -2,19 +2,17 @@
 
 import {
   type FunnelTimes,
-  type PathLink,
   type QueryDrawing,
   toFunnels,
   type TypedResults,
   type WebFigure,
 } from "../../../query/result.ts";
 import { type DrawnLine, isTotals } from "../../../query/results/figures.ts";
-import { linkPersons, useFigureHref } from "../actors/figures.tsx";
 import { DataButtons } from "../ui/copying.tsx";
 import { capitalized, durationText, numberText } from "../ui/format.ts";
-import { Cut, FigureLink } from "../ui/parts.tsx";
 import { Bars, Table } from "../ui/table.tsx";
 import { FunnelView } from "./funnel_view.tsx";
+import { PathsView } from "./paths/paths_view.tsx";
 import { figureText, toLines, toTable, untilText } from "./results.ts";
 import { RetentionView } from "./retention_view.tsx";
 import { TableView } from "./rows/table_view.tsx";
@@ -67,13 +65,15 @@ function Picture(props: ViewProps & TypedResults) {
         />
       );
     case "grid":
-      return <RetentionView cohorts={props.results} retentionType={drawing.retentionType} />;
+      return (
+        <RetentionView cohorts={props.results} retentionType={drawing.retentionType} {...{ small, height }} />
+      );
     case "steps":
       return <FunnelView funnels={toFunnels(props.results)} query={query} small={small} />;
     case "times":
       return <TimesView times={props.results[0]!} />;
     case "flow":
-      return <PathsView links={props.results} />;
+      return <PathsView links={props.results} height={height} />;
     case "figures":
       return <FiguresView figures={props.results} />;
     default:
@@ -120,32 +120,3 @@ function TimesView({ times: { bins, average_conversion_time: average } }: { time
     </>
   );
 }
-
-const stepLettersMax = 60;
-
-function PathsView({ links }: { links: PathLink[] }) {
-  const hrefOfFigure = useFigureHref();
-  const linkPath = (link: PathLink) =>
-    hrefOfFigure(
-      (query) => linkPersons(query, link),
-      `From ${shownStep(link.source)} to ${shownStep(link.target)}`,
-    );
-  return (
-    <Table
-      caption="The steps of paths"
-      rows={links}
-      id={({ source, target }) => JSON.stringify([source, target])}
-      columns={({ column, numberColumn }) => [
-        column("From", ({ source }) => <Cut text={shownStep(source)} lettersMax={stepLettersMax} />),
-        column("To", ({ target }) => <Cut text={shownStep(target)} lettersMax={stepLettersMax} />),
-        numberColumn("Times", (link) => (
-          <FigureLink href={linkPath(link)}>{numberText(link.value)}</FigureLink>
-        )),
-        numberColumn("Average time", ({ average_conversion_time: ms }) => durationText(ms / 1000)),
-      ]}
-    />
-  );
-}
-
-/** `2_/tea` as "2. /tea". */
-const shownStep = (name: string): string => name.replace("_", ". ");

@@ -1,10 +1,18 @@
 // Persons by the interval in which they did something, and how many of them came back.
 
 import type { RetentionCohort } from "../../../query/result.ts";
-import { countReturned, markUnfinished, trimCohorts, wallClockAt } from "../../../query/results/figures.ts";
+import {
+  countReturned,
+  daySeconds,
+  markUnfinished,
+  trimCohorts,
+  wallClockAt,
+} from "../../../query/results/figures.ts";
 import { cellPersons, useFigureHref } from "../actors/figures.tsx";
 import { nowMs } from "../clock.ts";
 import { useZone } from "../session/session.ts";
+import { Chart } from "../ui/chart.tsx";
+import type { Line } from "../ui/chart/series.ts";
 import { dayText, numberText, percentText } from "../ui/format.ts";
 import { FigureLink } from "../ui/parts.tsx";
 
@@ -12,6 +20,9 @@ interface RetentionProps {
   cohorts: RetentionCohort[];
   /** PostHog's name of the kind; undefined where it is not known. */
   retentionType: string | undefined;
+  /** On a dashboard: the table is closed beneath the curve. */
+  small: boolean;
+  height: number;
 }
 
 /** For each kind, the head of its first column, and a sentence about what is counted. */
@@ -23,7 +34,7 @@ const kindsOfRetention: Readonly<Record<string, readonly [head: string, sentence
   ],
 };
 
-export function RetentionView({ cohorts: all, retentionType = "" }: RetentionProps) {
+export function RetentionView({ cohorts: all, retentionType = "", small, height }: RetentionProps) {
   const cohorts = trimCohorts(all);
   const [head, sentence] = kindsOfRetention[retentionType] ?? ["Interval", "Persons who came back."];
   const hrefOfFigure = useFigureHref();
@@ -38,54 +49,96 @@ export function RetentionView({ cohorts: all, retentionType = "" }: RetentionPro
     later.map(({ count }) => count / Math.max(1, begun?.count ?? 0)),
   );
   const highest = Math.max(...rates, 0.01);
+  const lines = drawCurves(cohorts, offsets.length, now);
+  const hasCurve = lines[0]!.values.filter((value) => value !== null).length > 1;
+  const names = offsets.slice(1).map((i) => all[0]?.values[i]?.label ?? String(i));
   return (
     <>
       {renderReturned(countReturned(cohorts, 1, now))}
       <p class="quiet">{sentence}</p>
-      <div class="cohort scroll" tabIndex={0} role="group" aria-label="Retention">
-        <table>
-          <caption class="visually-hidden">Retention</caption>
-          <thead>
-            <tr>
-              <th scope="col">{head}</th>
-              {offsets.map((i) => (
-                <th key={i} scope="col" class="number">
-                  {all[0]?.values[i]?.label ?? i}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {cohorts.map(({ date, values, breakdown_value: value }, row) => {
-              const begin = dayText(date.slice(0, isHourly ? 16 : 10));
-              const name = value === undefined ? begin : `${value || "None"} · ${begin}`;
-              const hrefAt = (column: number) =>
-                hrefOfFigure(
-                  (query) =>
-                    cellPersons(query, { row: row % rowsOfValue, column, last: cohorts.at(-1)!.date, value }),
-                  `${head} ${name}, ${values[column]?.label ?? column}`,
-                  values[column]?.count,
+      {hasCurve && (
+        <Chart
+          label={`Lines from ${names[0]} to ${names.at(-1)}: ${lines.map((line) => line.label).join(", ")}`}
+          times={names.map((_, i) => i * daySeconds)}
+          names={names}
+          lines={lines}
+          height={small ? height : curveHeight}
+          isOfTimes={false}
+          named
+        />
+      )}
+      <details class="numbers" open={!small || !hasCurve}>
+        <summary>Numbers</summary>
+        <div class="cohort scroll" tabIndex={0} role="group" aria-label="Retention">
+          <table>
+            <caption class="visually-hidden">Retention</caption>
+            <thead>
+              <tr>
+                <th scope="col">{head}</th>
+                {offsets.map((i) => (
+                  <th key={i} scope="col" class="number">
+                    {all[0]?.values[i]?.label ?? i}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {cohorts.map(({ date, values, breakdown_value: value }, row) => {
+                const begin = dayText(date.slice(0, isHourly ? 16 : 10));
+                const name = value === undefined ? begin : `${value || "None"} · ${begin}`;
+                const hrefAt = (column: number) =>
+                  hrefOfFigure(
+                    (query) =>
+                      cellPersons(query, {
+                        row: row % rowsOfValue,
+                        column,
+                        last: cohorts.at(-1)!.date,
+                        value,
+                      }),
+                    `${head} ${name}, ${values[column]?.label ?? column}`,
+                    values[column]?.count,
+                  );
+                return (
+                  <tr key={name}>
+                    <th scope="row">{name}</th>
+                    {offsets.map((i) =>
+                      renderCell(values[i]?.count, values[0]?.count, {
+                        isUnfinished: isUnfinished(row, i),
+                        href: hrefAt(i),
+                        highest: i === 0 ? firstShade : highest,
+                      }),
+                    )}
+                  </tr>
                 );
-              return (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  {offsets.map((i) =>
-                    renderCell(values[i]?.count, values[0]?.count, {
-                      isUnfinished: isUnfinished(row, i),
-                      href: hrefAt(i),
-                      highest: i === 0 ? firstShade : highest,
-                    }),
-                  )}
-                </tr>
-              );
-            })}
-          </tbody>
-          <tfoot>{renderMeans(offsets.map((i) => countReturned(cohorts, i, now)))}</tfoot>
-        </table>
-      </div>
-      {isOpen && <p class="quiet">Dashed: in progress.</p>}
+              })}
+            </tbody>
+            <tfoot>{renderMeans(offsets.map((i) => countReturned(cohorts, i, now)))}</tfoot>
+          </table>
+        </div>
+        {isOpen && <p class="quiet">Dashed: in progress.</p>}
+      </details>
     </>
   );
+}
+
+/** Pixels of the curve above the table. */
+const curveHeight = 180;
+
+/** How many per cent came back after each interval, of all rows where it is over; with a breakdown of each value, too. */
+function drawCurves(cohorts: readonly RetentionCohort[], count: number, now: number): Line[] {
+  const draw = (label: string, rows: readonly RetentionCohort[]) => ({
+    label,
+    values: Array.from({ length: count - 1 }, (_, i) => {
+      const { began, back } = countReturned(rows, i + 1, now);
+      return began === 0 ? null : Math.round((back / began) * 1000) / 10;
+    }),
+  });
+  const byValue = Map.groupBy(cohorts, ({ breakdown_value }) => breakdown_value);
+  const others = byValue.size > 1 ? [...byValue] : [];
+  return [
+    draw("All rows, %", cohorts),
+    ...others.map(([value, rows]) => draw(`${value || "None"}, %`, rows)),
+  ];
 }
 
 /** The part of those who came back after each interval, of all rows where it is over. */

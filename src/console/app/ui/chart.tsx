@@ -22,6 +22,8 @@ interface ChartProps {
   bare?: boolean;
   /** Whether the names of lines are beneath; by default those of several. */
   named?: boolean;
+  /** Whether times are moments. Otherwise they are days since the first, and the axis has their names. */
+  isOfTimes?: boolean;
   drawing?: Drawing;
   /** The interval that is not over, if any: it is dashed. */
   unfinished?: number | undefined;
@@ -41,16 +43,8 @@ const arrowMoves: Readonly<Record<string, { time?: number; line?: number }>> = {
 const legendHeight = 30;
 
 export function Chart(props: ChartProps) {
-  const {
-    label,
-    times,
-    names,
-    lines,
-    height = 260,
-    bare = false,
-    pick,
-    named: hasNames = lines.length > 1,
-  } = props;
+  const { label, times, names, lines, height = 260, bare = false, pick, isOfTimes = true } = props;
+  const { named: hasNames = lines.length > 1 } = props;
   const { element, drawn, at, area, isDark } = useDrawn(props);
   const { named, choice, press } = useChoice(props, at, drawn);
   const picture = (
@@ -82,7 +76,7 @@ export function Chart(props: ChartProps) {
           isDark,
           pick && named.length > 1 ? choice : undefined,
         )}
-      <ChartNotes {...{ times, names, area, at }} />
+      {isOfTimes && <ChartNotes {...{ times, names, area, at }} />}
     </div>
   );
 }
@@ -97,6 +91,8 @@ function useDrawn({
   unfinished,
   pick,
   named = lines.length > 1,
+  isOfTimes = true,
+  names = [],
 }: ChartProps) {
   const element = useRef<HTMLDivElement>(null);
   const isDark = useDark();
@@ -111,6 +107,7 @@ function useDrawn({
     bare,
     drawing,
     named,
+    !isOfTimes && names,
     unfinished,
     ...series.map(({ line, isTail }) => [line.label, line.dashed, isTail]),
   ];
@@ -119,7 +116,8 @@ function useDrawn({
     if (!target) return;
     const size = () => ({ width: Math.max(120, target.clientWidth), height });
     const { color: ink, columnRuleColor: rule } = getComputedStyle(target);
-    const options = buildOptions(series, { bare, drawing, named, ink, rule, isDark });
+    const tickNames = isOfTimes ? undefined : names;
+    const options = buildOptions(series, { tickNames, bare, drawing, named, ink, rule, isDark });
     const hooks = {
       setCursor: [({ cursor }: uPlot) => setAt(cursor.idx ?? undefined)],
       draw: [(chart: uPlot) => setArea((before) => measureArea(chart, before))],
@@ -278,6 +276,7 @@ function barPaths(count: number, index: number): uPlot.Series.PathBuilder {
 }
 
 interface ChartStyle {
+  tickNames: readonly string[] | undefined;
   bare: boolean;
   named: boolean;
   drawing: Drawing;
@@ -288,7 +287,7 @@ interface ChartStyle {
 }
 
 function buildOptions(series: readonly DrawnSeries[], style: ChartStyle) {
-  const { bare, drawing, named, ink, rule, isDark } = style;
+  const { tickNames, bare, drawing, named, ink, rule, isDark } = style;
   const grid = { stroke: rule, width: 1 };
   const axis = { stroke: ink, grid, ticks: grid, show: !bare };
   return {
@@ -328,7 +327,8 @@ function buildOptions(series: readonly DrawnSeries[], style: ChartStyle) {
         incrs: ({ data }: uPlot) => timeSteps(data[0]),
         splits: ({ data }: uPlot, _: number, min: number, max: number, step: number) =>
           timeTicks(data[0], [min, max], step),
-        values: (_: uPlot, ticks: number[]) => ticks.map((tick) => tickText(tick, ticks)),
+        values: (_: uPlot, ticks: number[]) =>
+          ticks.map((tick) => tickNames?.[tick / daySeconds] ?? tickText(tick, ticks)),
       },
       { ...axis, size: 56, incrs: ({ data }: uPlot) => valueSteps(data.slice(1)) },
     ],
