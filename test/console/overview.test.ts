@@ -194,15 +194,15 @@ inBrowser(
     expect(await shownRows(page, "Countries")).toEqual(
       rowsOf((visit) => visit.views.map(() => placeOf(visit))),
     );
-    // A mark stands before each: of this page alone, nothing is asked of the sites.
-    const marksOf = async (name: string) =>
+    // A badge stands before each: of this page alone, nothing is asked of the sites.
+    const badgesOf = async (name: string) =>
       await list(page, name)
-        .locator(".mark")
-        .evaluateAll((all) => all.map((mark) => mark.getAttribute("data-mark")));
-    expect(await marksOf("Countries")).toEqual(
+        .locator(".badge")
+        .evaluateAll((all) => all.map((badge) => badge.getAttribute("data-badge")));
+    expect(await badgesOf("Countries")).toEqual(
       (await shownRows(page, "Countries")).map((row) => (row.startsWith("Germany") ? "DE" : "JP")),
     );
-    expect(await marksOf("Referrers")).toEqual(
+    expect(await badgesOf("Referrers")).toEqual(
       (await shownRows(page, "Referrers")).map((row) =>
         row.startsWith("Direct") ? "→" : row[0]!.toUpperCase(),
       ),

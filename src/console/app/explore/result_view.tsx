@@ -12,12 +12,12 @@ import { DataButtons } from "../ui/copying.tsx";
 import { capitalized, durationText, numberText } from "../ui/format.ts";
 import { Bars, Table } from "../ui/table.tsx";
 import { FunnelView } from "./funnel_view.tsx";
-import { PathsView } from "./paths/paths_view.tsx";
 import { figureText, toLines, toTable, untilText } from "./results.ts";
-import { RetentionView } from "./retention_view.tsx";
-import { TableView } from "./rows/table_view.tsx";
 import { TotalsView } from "./totals_view.tsx";
 import { TrendView } from "./trend_view.tsx";
+import { PathsView } from "./views/paths_view.tsx";
+import { RetentionView } from "./views/retention_view.tsx";
+import { TableView } from "./views/table_view.tsx";
 
 export interface ViewProps {
   /** On a dashboard: the table is closed. */

@@ -12,8 +12,8 @@ import {
   type WebFigure,
 } from "../../../query/result.ts";
 import { nameColumns } from "../../../query/results/chart_rows.ts";
-import { type DrawnLine, isTotals, trimCohorts } from "../../../query/results/figures.ts";
-import { nameTimes } from "../ui/chart/intervals.ts";
+import { type DrawnLine, isTotals, toTimes, trimCohorts } from "../../../query/results/figures.ts";
+import { nameTimes, rangeName } from "../ui/chart/intervals.ts";
 import type { Cell, TableData } from "../ui/csv.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
 import { maths, needsProperty } from "./choices.ts";
@@ -83,6 +83,14 @@ export function nameSeries(series: DrawnLine): string {
   const value = breakdown_value === undefined ? "" : ` · ${shownValue(breakdown_value)}`;
   const before = compare_label === "previous" ? " (before)" : "";
   return `${event || "All events"}${counted}${status ? ` · ${status}` : ""}${value}${before}`;
+}
+
+/** The days of a line that is compared, the last of them whole; "" for others. */
+export function nameDays({ compare_label, days, filter }: DrawnLine): string {
+  const [from, ...later] = toTimes(days);
+  if (compare_label === undefined || from === undefined) return "";
+  const [end] = filter ? toTimes([filter.date_to]) : [];
+  return `, ${rangeName(from, end === undefined ? (later.at(-1) ?? from) : end - 1)}`;
 }
 
 /** The math in words; "" for a count of events. */

@@ -13,13 +13,13 @@ import { nowMs } from "../clock.ts";
 import { navigate } from "../session/route.ts";
 import { useZone } from "../session/session.ts";
 import { Chart } from "../ui/chart.tsx";
-import { nameTimes, rangeName } from "../ui/chart/intervals.ts";
+import { nameTimes } from "../ui/chart/intervals.ts";
 import type { Drawing, Line } from "../ui/chart/series.ts";
 import { dayText, numberText, shortText } from "../ui/format.ts";
 import { FigureLink } from "../ui/parts.tsx";
 import { type Bar, Bars, Table } from "../ui/table.tsx";
 import { Headline, wholeTime } from "./headline.tsx";
-import { nameAllSeries, nameSeries } from "./results.ts";
+import { nameAllSeries, nameDays, nameSeries } from "./results.ts";
 
 export interface TrendProps {
   series: DrawnLine[];
@@ -149,14 +149,6 @@ interface Row {
 /** Whether a value is of an interval that has not begun. */
 const isToCome = ({ compare_label }: DrawnLine, time: number | undefined, now: number) =>
   time !== undefined && time > now && compare_label !== "previous";
-
-/** The days of a line that is compared, the last of them whole; "" for others. */
-function nameDays({ compare_label, days, filter }: DrawnLine): string {
-  const [from, ...later] = toTimes(days);
-  if (compare_label === undefined || from === undefined) return "";
-  const [end] = filter ? toTimes([filter.date_to]) : [];
-  return `, ${rangeName(from, end === undefined ? (later.at(-1) ?? from) : end - 1)}`;
-}
 
 /** The time before has the colour of its series and a dashed line. */
 function toLines(

@@ -4,12 +4,11 @@ import { useState } from "preact/hooks";
 import { useRead } from "../session/use_loaded.ts";
 import { DataButtons } from "../ui/copying.tsx";
 import { numberText } from "../ui/format.ts";
-import { inkOf } from "../ui/ink.ts";
 import { Button, Card, PageLink, WhenLoaded } from "../ui/parts.tsx";
 import { Bars } from "../ui/table.tsx";
-import { useDark } from "../ui/theme.tsx";
+import { Badge } from "./badge.tsx";
 import { type Site, siteAddress, tableQuery, withFilter } from "./site_query.ts";
-import { byZone, markRow, rowName, type Subject } from "./subjects.ts";
+import { byZone, rowName, type Subject } from "./subjects.ts";
 
 interface SiteCardProps {
   title: string;
@@ -69,7 +68,6 @@ const measures = {
 
 function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
   const [limit, setLimit] = useState(rowsShort);
-  const isDark = useDark();
   const measure = site.goal === "" ? measures.views : measures.rate;
   const loaded = useRead(
     async (api, signal) => {
@@ -84,7 +82,6 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
           return {
             by: source.by,
             name: rowName(source, value ?? ""),
-            mark: markRow(source, value ?? ""),
             value: value ?? "",
             visitors,
             measured,
@@ -112,26 +109,8 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
             </p>
             <Bars
               caption={subject.title}
-              bars={rows.map(({ by, name, mark, value, visitors, measured }) => ({
-                // The name links to the page with the row as a filter.
-                label: (
-                  <>
-                    {mark && (
-                      <i
-                        class="mark"
-                        data-mark={mark}
-                        {...(by === "InitialReferringDomain" &&
-                          mark !== "→" && { style: { color: inkOf(value, isDark) } })}
-                      />
-                    )}
-                    <PageLink
-                      to={["overview", [], siteAddress(withFilter(site, { by, value }))]}
-                      title={name}
-                    >
-                      {name}
-                    </PageLink>
-                  </>
-                ),
+              bars={rows.map(({ by, name, value, visitors, measured }) => ({
+                label: renderName(site, { by, name, value }),
                 value: visitors,
                 text: `${numberText(visitors)} · ${measure.format(measured)}`,
               }))}
@@ -148,5 +127,17 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
         )
       }
     </WhenLoaded>
+  );
+}
+
+/** The name links to the page with the row as a filter. */
+function renderName(site: Site, { by, name, value }: { by: string; name: string; value: string }) {
+  return (
+    <>
+      <Badge by={by} value={value} />
+      <PageLink to={["overview", [], siteAddress(withFilter(site, { by, value }))]} title={name}>
+        {name}
+      </PageLink>
+    </>
   );
 }

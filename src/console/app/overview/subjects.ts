@@ -57,19 +57,6 @@ export const subjects = new Map(
   [...Object.values(cards).flat(), byZone].map((subject) => [subject.by, subject]),
 );
 
-/** A row's mark: the code of its country, or the first letter of the site it came from; "" for what has none. */
-export function markRow({ by }: Subject, value: string): string {
-  if (by === byZone.by) return findCountry(value) ?? "?";
-  if (by === "Country") return value.slice(0, 2).toUpperCase() || "?";
-  if (by !== "InitialReferringDomain") return "";
-  return value === "" || value === "$direct"
-    ? "→"
-    : value
-        .replace(/^www\./, "")
-        .slice(0, 1)
-        .toUpperCase();
-}
-
 /** The name of a row. A country that is known only by a time zone is named as such. */
 export function rowName({ by, none = "(none)" }: Subject, value: string): string {
   if (value === "") return none;

@@ -22,12 +22,6 @@ export function inkAt(i: number, isDark: boolean): string {
   return toHex(hue, isDark ? 0.6 : 0.75, isDark ? 0.64 + level * 0.08 : 0.24 + level * 0.04);
 }
 
-/** A name's own colour, the same at every time. */
-export function inkOf(name: string, isDark: boolean): string {
-  const sum = [...name].reduce((before, letter) => (before * 31 + letter.codePointAt(0)!) % 997, 7);
-  return inkAt(sum % first.light.length, isDark);
-}
-
 /** The colour of what an earlier time had: quiet beside any other. */
 export const earlierInk = (isDark: boolean): string => (isDark ? "#8a94a3" : "#7b8594");
 

@@ -1,20 +1,18 @@
 // Persons by the interval in which they did something, and how many of them came back.
 
-import type { RetentionCohort } from "../../../query/result.ts";
+import type { RetentionCohort } from "../../../../query/result.ts";
 import {
   countReturned,
-  daySeconds,
   markUnfinished,
   trimCohorts,
   wallClockAt,
-} from "../../../query/results/figures.ts";
-import { cellPersons, useFigureHref } from "../actors/figures.tsx";
-import { nowMs } from "../clock.ts";
-import { useZone } from "../session/session.ts";
-import { Chart } from "../ui/chart.tsx";
-import type { Line } from "../ui/chart/series.ts";
-import { dayText, numberText, percentText } from "../ui/format.ts";
-import { FigureLink } from "../ui/parts.tsx";
+} from "../../../../query/results/figures.ts";
+import { cellPersons, useFigureHref } from "../../actors/figures.tsx";
+import { nowMs } from "../../clock.ts";
+import { useZone } from "../../session/session.ts";
+import { dayText, numberText, percentText } from "../../ui/format.ts";
+import { findHighest, firstShade, renderCell } from "./retention_cell.tsx";
+import { drawCurves, RetentionCurve } from "./retention_curve.tsx";
 
 interface RetentionProps {
   cohorts: RetentionCohort[];
@@ -39,35 +37,20 @@ export function RetentionView({ cohorts: all, retentionType = "", small, height 
   const [head, sentence] = kindsOfRetention[retentionType] ?? ["Interval", "Persons who came back."];
   const hrefOfFigure = useFigureHref();
   const now = wallClockAt(nowMs(), useZone());
-  const isHourly = cohorts[0]?.label.startsWith("Hour") === true;
-  const offsets = (all[0]?.values ?? []).map((_, i) => i);
-  const rowsOfValue = cohorts.filter(
-    ({ breakdown_value: value }) => value === all[0]?.breakdown_value,
-  ).length;
+  const [first] = all;
+  const letters = first?.label.startsWith("Hour") ? 16 : 10;
+  const offsets = (first?.values ?? []).map((_, i) => i);
+  const rowsOfValue = cohorts.filter((row) => row.breakdown_value === first?.breakdown_value).length;
   const { isOpen, isUnfinished } = markUnfinished(cohorts, now);
-  const rates = cohorts.flatMap(({ values: [begun, ...later] }) =>
-    later.map(({ count }) => count / Math.max(1, begun?.count ?? 0)),
-  );
-  const highest = Math.max(...rates, 0.01);
+  const highest = findHighest(cohorts);
+  const heads = offsets.map((i) => first?.values[i]?.label ?? String(i));
   const lines = drawCurves(cohorts, offsets.length, now);
-  const hasCurve = lines[0]!.values.filter((value) => value !== null).length > 1;
-  const names = offsets.slice(1).map((i) => all[0]?.values[i]?.label ?? String(i));
   return (
     <>
       {renderReturned(countReturned(cohorts, 1, now))}
       <p class="quiet">{sentence}</p>
-      {hasCurve && (
-        <Chart
-          label={`Lines from ${names[0]} to ${names.at(-1)}: ${lines.map((line) => line.label).join(", ")}`}
-          times={names.map((_, i) => i * daySeconds)}
-          names={names}
-          lines={lines}
-          height={small ? height : curveHeight}
-          isOfTimes={false}
-          named
-        />
-      )}
-      <details class="numbers" open={!small || !hasCurve}>
+      {lines && <RetentionCurve names={heads.slice(1)} lines={lines} {...(small && { height })} />}
+      <details class="numbers" open={!small || !lines}>
         <summary>Numbers</summary>
         <div class="cohort scroll" tabIndex={0} role="group" aria-label="Retention">
           <table>
@@ -75,16 +58,16 @@ export function RetentionView({ cohorts: all, retentionType = "", small, height 
             <thead>
               <tr>
                 <th scope="col">{head}</th>
-                {offsets.map((i) => (
-                  <th key={i} scope="col" class="number">
-                    {all[0]?.values[i]?.label ?? i}
+                {heads.map((name) => (
+                  <th key={name} scope="col" class="number">
+                    {name}
                   </th>
                 ))}
               </tr>
             </thead>
             <tbody>
               {cohorts.map(({ date, values, breakdown_value: value }, row) => {
-                const begin = dayText(date.slice(0, isHourly ? 16 : 10));
+                const begin = dayText(date.slice(0, letters));
                 const name = value === undefined ? begin : `${value || "None"} · ${begin}`;
                 const hrefAt = (column: number) =>
                   hrefOfFigure(
@@ -121,26 +104,6 @@ export function RetentionView({ cohorts: all, retentionType = "", small, height 
   );
 }
 
-/** Pixels of the curve above the table. */
-const curveHeight = 180;
-
-/** How many per cent came back after each interval, of all rows where it is over; with a breakdown of each value, too. */
-function drawCurves(cohorts: readonly RetentionCohort[], count: number, now: number): Line[] {
-  const draw = (label: string, rows: readonly RetentionCohort[]) => ({
-    label,
-    values: Array.from({ length: count - 1 }, (_, i) => {
-      const { began, back } = countReturned(rows, i + 1, now);
-      return began === 0 ? null : Math.round((back / began) * 1000) / 10;
-    }),
-  });
-  const byValue = Map.groupBy(cohorts, ({ breakdown_value }) => breakdown_value);
-  const others = byValue.size > 1 ? [...byValue] : [];
-  return [
-    draw("All rows, %", cohorts),
-    ...others.map(([value, rows]) => draw(`${value || "None"}, %`, rows)),
-  ];
-}
-
 /** The part of those who came back after each interval, of all rows where it is over. */
 function renderMeans(means: readonly ReturnType<typeof countReturned>[]) {
   return (
@@ -167,33 +130,5 @@ function renderReturned({ began, back }: ReturnType<typeof countReturned>) {
         </span>
       </p>
     </div>
-  );
-}
-
-interface CellLooks {
-  isUnfinished: boolean;
-  href: string | undefined;
-  /** The rate of the strongest shade. */
-  highest: number;
-}
-
-/** The first column is everybody: it has a quiet shade. */
-const firstShade = 5;
-
-/** @param first the row's first count. */
-function renderCell(count: number | undefined, first = 0, { isUnfinished, href, highest }: CellLooks) {
-  if (count === undefined) return <td class="cell" />;
-  const rate = first === 0 ? 0 : count / first;
-  // At most 30 % of the accent, so that the text keeps its contrast on light and on dark.
-  const strength = Math.round(Math.min(1, rate / highest) * 30);
-  return (
-    <td
-      class={isUnfinished ? "cell unfinished" : "cell"}
-      style={{ background: `color-mix(in srgb, var(--accent) ${strength}%, transparent)` }}
-    >
-      <FigureLink href={href}>{numberText(count)}</FigureLink>
-      <br />
-      <small>{percentText(count, first)}</small>
-    </td>
   );
 }

@@ -1,7 +1,7 @@
 // Paths as a flow: steps in columns as high as they were taken, bands that fill their ends and do not overlap there.
 
 import { expect, test } from "bun:test";
-import { layFlow } from "../../../../../src/console/app/explore/paths/flow.ts";
+import { layFlow } from "../../../../../src/console/app/explore/views/flow.ts";
 
 const link = (source: string, target: string, value: number) => ({
   source,

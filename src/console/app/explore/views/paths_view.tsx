@@ -92,7 +92,9 @@ function drawBand({ from, to, height }: FlowBand): string {
 /** Names steps without their number and, where all are of one site, without its address. */
 function shortenSteps(links: readonly PathLink[]): (key: string) => string {
   const cut = (key: string) => key.slice(key.indexOf("_") + 1);
-  const siteOf = (key: string) => /^https?:\/\/[^/]+/.exec(cut(key))?.[0] ?? "";
-  const [site = "", ...others] = new Set(links.flatMap(({ source, target }) => [source, target]).map(siteOf));
+  const cutSite = (key: string) => /^https?:\/\/[^/]+/.exec(cut(key))?.[0] ?? "";
+  const [site = "", ...others] = new Set(
+    links.flatMap(({ source, target }) => [source, target]).map(cutSite),
+  );
   return (key) => (others.length === 0 ? cut(key).slice(site.length) || "/" : cut(key));
 }
