@@ -98,6 +98,8 @@ export const queryLimits = {
   breakdownValuesMax: 200,
   /** Values on a map of the world: one for each country. */
   breakdownMapValues: 300,
+  /** Characters of a value that tell it from others: PostHog's number. */
+  breakdownValueCharsMax: 400,
   /** A breakdown is read in one pass if the first 100,000 events have at most 500 values. */
   breakdownEventsSeen: 100_000,
   breakdownValuesHeldMax: 500,

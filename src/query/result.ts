@@ -71,9 +71,9 @@ export interface FunnelStep {
   /** Seconds from the step before, in each person's best attempt; null for the first step and without persons. */
   average_conversion_time: number | null;
   median_conversion_time: number | null;
-  /** The values of its breakdown, in PostHog's two names. */
-  breakdown?: string[];
-  breakdown_value?: string[];
+  /** The values of its breakdown, in PostHog's two names: empty for none, "Other" for all others. */
+  breakdown?: string | string[];
+  breakdown_value?: string | string[];
 }
 
 /** The share of persons who began a funnel in each interval and finished it, in percent with two decimals. */
@@ -83,7 +83,7 @@ export interface FunnelTrend {
   data: number[];
   labels: string[];
   days: string[];
-  breakdown_value?: string[];
+  breakdown_value?: string | string[];
 }
 
 /** How many persons finished a funnel in which time; the only member of its results. */

@@ -5,6 +5,7 @@ import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
+import { made, openProject } from "../support/projects.ts";
 import { post, projectKey, rested } from "../support/server.ts";
 
 let app: RunningApp;
@@ -330,4 +331,22 @@ test("a breakdown into bins has equal ranges of its numbers, and none for what i
     400,
     "query__breakdownFilter__breakdown_histogram_bin_count",
   ]);
+});
+
+// breakdown.py cuts values at BREAKDOWN_VALUE_MAX_LENGTH; a session's moments are those of the project's zone.
+test("a breakdown tells values apart by 400 letters, and shows a session's start in the project's zone", async () => {
+  const zoned = await openProject(app, "zoned", [], { timezone: "America/New_York" });
+  const long = "é".repeat(400);
+  const start = "2024-03-08T03:00:00Z";
+  const $session_id = Bun.randomUUIDv7("hex", Date.parse(start));
+  await zoned.send(["a", "b"].map((end) => made("cut", end, start, { v: long + end, $session_id })));
+  const lines = async (breakdownFilter: object) => {
+    const dateRange = { date_from: "2024-03-07", date_to: "2024-03-08" };
+    const query = { kind: "TrendsQuery", series: [{ event: "cut" }], dateRange, breakdownFilter };
+    const found = await zoned.query<{ breakdown_value: string; count: number }>(query);
+    return found.map((line) => [line.breakdown_value, line.count]);
+  };
+  expect(await lines({ breakdown: "v" })).toEqual([[long, 2]]);
+  const started = await lines({ breakdown: "$start_timestamp", breakdown_type: "session" });
+  expect(started).toEqual([[expect.stringMatching(/^2024-03-07 22:00:00/), 2]]);
 });

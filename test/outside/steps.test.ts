@@ -521,8 +521,7 @@ test.each([
   ],
 ] as const)("the values of %s", async (_, query, expected) => {
   const found = await project.results<FunnelStep[]>(query);
-  const name = ([value = ""]: string[]) =>
-    ({ $$_posthog_breakdown_null_$$: "none", $$_posthog_breakdown_other_$$: "others" })[value] ?? value;
+  const name = ([value = ""]: string[]) => (value === "" ? "none" : value === "Other" ? "others" : value);
   const rows = found.map((steps) => [name([steps[0]!.breakdown ?? ""].flat()), ...counts(steps)]);
   expect(rows.toSorted((x, y) => (String(x[0]) < String(y[0]) ? -1 : 1))).toEqual(
     expected.map((row) => [...row]),
@@ -537,7 +536,7 @@ test("a funnel's values rank by their last step, and only stored ones are cut", 
     const found = await project.results<FunnelStep[]>(query);
     return found.map((steps) => [...[steps[0]!.breakdown_value ?? ""].flat(), ...counts(steps)]);
   };
-  const others = "$$_posthog_breakdown_other_$$";
+  const others = "Other";
   expect(await ranked("plan", "event", 1)).toEqual([
     ["B", 2, 2],
     [others, 13, 1],

@@ -581,7 +581,7 @@ describe.each(manyZones)("in %s", (zone) => {
       const { results } = await run({ ...query, limit: 1000 });
       const views = events.filter((one) => {
         const isTimely = one.at >= begin && one.at < end && startOf(one.session) >= begin;
-        const isNamed = breakdownBy.startsWith("Initial") || values[breakdownBy](one) !== "";
+        const isNamed = /^Initial(?!Page$)/.test(breakdownBy) || values[breakdownBy](one) !== "";
         return isView(one) && isTimely && isNamed;
       });
       const [now, before] = [true, false].map((isNow) =>

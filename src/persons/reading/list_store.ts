@@ -27,11 +27,13 @@ const searchedKeys = ["email", "Email", "name", "Name", "username", "Username"];
 
 const contains = (text: string) => `positionCaseInsensitiveUTF8(${text}, {search:String}) > 0`;
 
+/** Main ids of persons of whom one id satisfies a condition. */
+const mainsNamed = (holds: string) =>
+  `SELECT main FROM (${withMains(`SELECT distinct_id FROM seen WHERE ${ofProject} AND ${holds}`)})`;
+
 /** Main ids of persons with a distinct id, a current e-mail address or a current name that contains the text. */
 const found = `(
-  SELECT main FROM (
-    ${withMains(`SELECT distinct_id FROM seen WHERE ${ofProject} AND ${contains("distinct_id")}`)}
-  )
+  ${mainsNamed(contains("distinct_id"))}
   UNION ALL
   ${mainsHolding("key IN {keys:Array(String)}", contains("JSONExtractString(value)"))}
 )`;
@@ -106,6 +108,7 @@ export async function filterMainIds(
   const lookup = {
     column: "distinct_id",
     of: (key: string, holds: string) => mainsHolding(`key = ${key}`, holds),
+    named: mainsNamed,
   };
   const options = { rows: "persons", now, timezone, lookup } as const;
   conditions.push(compilePropertyFilters(properties, params, "property", options));

@@ -58,7 +58,7 @@ export const actorsKind = queryKind({
       made: madeColumns,
       select: select?.length ? select : ["person", "id", "created_at", "person.$delete"],
       compared: { search: searched },
-      values: search ? { search: `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`, id: search } : {},
+      values: search ? { search: `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%` } : {},
       orderBy,
       usualOrder: [...appearances, "created_at", "id"],
       isByFirst:
@@ -88,7 +88,7 @@ const madeColumns: Readonly<Record<string, MadeColumn>> = {
 };
 
 const searched =
-  "properties.email ilike {search} or properties.name ilike {search} or toString(id) = {id} or " +
+  "properties.email ilike {search} or properties.name ilike {search} or toString(id) ilike {search} or " +
   "arrayExists(one -> one ilike {search}, distinct_ids)";
 
 function arePersonFilters(filters: readonly PropertyFilter[]): boolean {

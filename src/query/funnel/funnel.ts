@@ -7,7 +7,7 @@ import { type Breakdown, requireBreakdownScopes, valuesShown } from "../parts/br
 import { figureLine, type FigureRef, noFigure } from "../parts/figure.ts";
 import { nameStarts, refuseNumbers } from "../parts/lines.ts";
 import { figureBucket } from "../parts/periods.ts";
-import type { FunnelStep, FunnelTimes, FunnelTrend } from "../result.ts";
+import { type FunnelStep, type FunnelTimes, type FunnelTrend, noValue, otherValues } from "../result.ts";
 import { type QueryContext, readSpan } from "../store.ts";
 import type { FunnelScope } from "./attempts.ts";
 import { type CheckedFunnel, checkFunnel, funnelsModel } from "./check.ts";
@@ -50,7 +50,8 @@ export const funnelsKind = queryKind({
       if (value === undefined) return store.funnelPersonsText(context, scope, part);
       if (!breakdown) return noFigure(figure, "funnelStepBreakdown", "This query has no breakdown.");
       const lines = await chooseLines(context, scope, breakdown);
-      const line = figureLine(value, lines.shown);
+      const stored = figureLine(value, lines.lineValues);
+      const line = stored < 0 ? figureLine(value, lines.shown) : stored;
       if (line < 0) noFigure(figure, "funnelStepBreakdown", "The result has no line of this value.");
       return store.funnelPersonsText(context, scope, part, { lines, line });
     },
@@ -113,7 +114,14 @@ async function chooseLines(
   const kept = isWhole ? { ...breakdown, limit: limits.pageDefault, other: false } : breakdown;
   const top = await store.funnelValues(context, scope, kept);
   const lineValues = valuesShown(kept, top).map((value) => [value].flat());
-  return { ...kept, values: top.values, shown: lineValues };
+  // In PostHog's words; only values of events, persons and expressions are lists there.
+  const shown = lineValues.map((values) => {
+    const words = values.includes(otherValues)
+      ? ["Other"]
+      : values.map((item) => (item === noValue ? "" : item));
+    return !breakdown.isList && /group|session/.test(breakdown.parts[0]!.type) ? words[0]! : words;
+  });
+  return { ...kept, values: top.values, lineValues, shown };
 }
 
 async function readTrends(
@@ -137,7 +145,7 @@ async function readTrends(
         data[bucket] = Math.round(rate * 10_000) / 100;
     }
     const trend = { count: starts.length, data, ...nameStarts(starts, interval) };
-    return value ? { ...trend, breakdown_value: value } : trend;
+    return value === undefined ? trend : { ...trend, breakdown_value: value };
   });
 }
 

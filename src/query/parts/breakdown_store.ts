@@ -3,6 +3,7 @@
 import { groupKeyAt, groupTypeAt } from "../../storage/events/event_columns.ts";
 import { eventPropertyText, propertyText, sessionOfEvent } from "../../storage/events/property_filter.ts";
 import { sessionExpressions } from "../../storage/events/session_property.ts";
+import { queryLimits } from "../limits.ts";
 import { type Draft, finiteNumber } from "../store.ts";
 import type { Breakdown } from "./breakdown.ts";
 
@@ -30,7 +31,9 @@ export function breakdownRows(draft: Draft, rows: string, { parts }: Breakdown) 
     const ofProject = "WHERE project_id = {project_id:UInt32}";
     if (type === "session") {
       keys.push(`, ${sessionOfEvent} AS key_${i}`);
-      const value = `nullIf(${sessionExpressions[property]!}, '')`;
+      // A moment as text is one of the project's zone.
+      const text = sessionExpressions[property]!.replace(/\((\w+_time)\)/, "(toTimeZone($1, {tz:String}))");
+      const value = `nullIf(${text}, '')`;
       return joined(`key_${i}`, "session_id", value, `sessions ${ofProject}`);
     }
     draft.params[`breakdown_${i}`] = property;
@@ -64,7 +67,8 @@ export function isNone(value: string, { parts }: Breakdown): string {
 
 /** The name of the range that a number is in, where there are some; null for what is no number. */
 function rangeText(draft: Draft, i: number, { bins, ranges }: Breakdown["parts"][number], value: string) {
-  if (bins === 0) return value;
+  // As at PostHog, only so much of a text tells it from others.
+  if (bins === 0) return `leftUTF8(${value}, ${queryLimits.breakdownValueCharsMax})`;
   Object.assign(draft.params, {
     [`starts_${i}`]: ranges?.starts ?? [],
     [`ranges_${i}`]: ranges?.names ?? [],

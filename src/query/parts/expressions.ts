@@ -66,8 +66,8 @@ export async function readExpressions(
 type Reader = <Kind extends TextKind>(text: string, kind: Kind, field: string) => Promise<Trees[Kind]>;
 
 /**
- * With an aggregate among the columns the others group the rows, and without an order the largest come first. No two
- * rows have equal rank, so that each is on one page.
+ * With an aggregate among the columns the others group the rows, conditions with aggregates are of these groups, and
+ * without an order the largest come first. No two rows have equal rank, so that each is on one page.
  * @throws Fault for what is wrong in an expression, named by its field.
  */
 export async function expressionRows(
@@ -87,15 +87,18 @@ export async function expressionRows(
   const { select, columns } = await columnsRead(list, read);
   const aggregates = select.filter(isAggregated).map(unnamed);
   const groups = select.filter((item) => !isAggregated(item)).map(unnamed);
-  const where: ExpressionNode[] = [];
+  const all: ExpressionNode[] = [];
   for (const [text, field] of [["{filters}", "properties"] as const, ...conditions])
-    where.push(await read(text, "expression", field));
+    all.push(await read(text, "expression", field));
+  const where = all.filter((item) => !isAggregated(item));
+  const having = all.filter((item) => isAggregated(item));
   const tree: SelectQuery = {
     node: "SelectQuery",
     select,
     select_from: { node: "JoinExpr", table: { node: "Field", chain: [list.table] } },
     where: { node: "And", exprs: where },
     ...(aggregates.length > 0 && { group_by: groups }),
+    ...(having.length > 0 && { having: { node: "And", exprs: having } as const }),
     order_by: await orderRead(list, aggregates[0], groups, read),
     limit: { node: "Constant", value: page.limit ?? limits.pageDefault },
     offset: { node: "Constant", value: page.offset ?? 0 },

@@ -41,12 +41,16 @@ interface PersonLookup {
    * `properties`, JSON text of an object with this member.
    */
   of: (key: string, holds: string) => string;
+  /** A statement with that of the persons of whom one id satisfies `holds`: a condition on `distinct_id`. */
+  named: (holds: string) => string;
 }
 
 const personsOfEvents: PersonLookup = {
   column: "person_id",
   of: (key, holds) =>
     `SELECT person_id FROM person_values WHERE project_id = {project_id:UInt32} AND key = ${key} AND ${holds}`,
+  named: (holds) =>
+    `SELECT person_id FROM person_distinct_ids WHERE project_id = {project_id:UInt32} AND ${holds}`,
 };
 
 /**
@@ -165,12 +169,17 @@ function compileRows(compiler: Compiler, filter: PropertyCondition): string {
     return `${rows === "sessions" ? "session_id" : sessionOfEvent} GLOBAL ${negated ? "NOT " : ""}IN (
       SELECT session_id FROM sessions WHERE project_id = {project_id:UInt32} AND ${condition})`;
   }
+  const not = negated ? "NOT " : "";
+  const persons = lookup ?? personsOfEvents;
+  if (filter.type === "person" && filter.key === "distinct_id") {
+    // As at PostHog, each id of a person is one: a negated filter leaves the person out for any of them.
+    return `${persons.column} GLOBAL ${not}IN (${persons.named(compilePositive(compiler, "distinct_id", positive))})`;
+  }
   const key = bind(compiler, "String", filter.key);
   const isOfEvent = filter.type === "event" || filter.type === "event_metadata";
   const column = filter.type === "event_metadata" ? ownColumnTexts[filter.key] : undefined;
   const text = column ?? (isOfEvent ? eventPropertyText(filter.key, key) : propertyText(key));
   const yes = compilePositive(compiler, text, positive);
-  const not = negated ? "NOT " : "";
   if (isOfEvent || (rows === "persons" && !lookup)) return `${not}${yes}`;
   // A negated filter also matches events without such a group.
   if (filter.type === "group") {
@@ -179,8 +188,7 @@ function compileRows(compiler: Compiler, filter: PropertyCondition): string {
       WHERE project_id = {project_id:UInt32} AND group_type = ${type} AND ${yes})`;
   }
   // A negated filter also matches persons without any property, who are in no list: the excluded persons are looked up.
-  const { column: personColumn, of } = lookup ?? personsOfEvents;
-  return `${personColumn} GLOBAL ${not}IN (${of(key, yes)})`;
+  return `${persons.column} GLOBAL ${not}IN (${persons.of(key, yes)})`;
 }
 
 /** Numbers with too many digits, or too large ones, for which the engine's parser refuses the whole object. */

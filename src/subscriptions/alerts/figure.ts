@@ -19,7 +19,7 @@ import {
   unfinishedAt,
   wallClockAt,
 } from "../../query/results/figures.ts";
-import { type InsightView, toPercent } from "../report/section.ts";
+import { type InsightView, labelText, toPercent } from "../report/section.ts";
 import type { Alert } from "./model.ts";
 
 export interface AlertFigure {
@@ -73,7 +73,11 @@ export function readAlertFigures(
       return readSteps(results as FunnelStep[], config);
     case "conversions":
       return (results as FunnelTrend[]).map(({ data, days, breakdown_value }) => {
-        return { label: breakdown_value?.join(", ") ?? "conversion", unit: "%", ...pick(data, days) };
+        return {
+          label: breakdown_value === undefined ? "conversion" : labelText(breakdown_value),
+          unit: "%",
+          ...pick(data, days),
+        };
       });
     case "grid": {
       const cohorts = trimCohorts(results as RetentionCohort[]);
@@ -141,7 +145,8 @@ function readSteps(results: FunnelStep[], config: Alert["config"]): AlertFigure[
     ];
     if (!reached || !base) throw new NoFigure(`The funnel has no step ${at}.`);
     if (base.count === 0) return [];
-    const group = reached.breakdown_value?.join(", ");
+    const { breakdown_value } = reached;
+    const group = breakdown_value === undefined ? "" : labelText(breakdown_value);
     const value = toPercent(reached.count, base.count);
     return { label: group ? `${group}: conversion` : "conversion", value, before: null, unit: "%" as const };
   });

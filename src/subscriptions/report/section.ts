@@ -330,8 +330,15 @@ function readDay(value: unknown): string | undefined {
 }
 
 function toLabel(value: string | string[] | undefined): string {
-  return cut(Array.isArray(value) ? value.join(", ") : value || "(none)");
+  return cut(labelText(value));
 }
+
+/** The values of a breakdown in words; an empty one is none. */
+export const labelText = (value: string | string[] | undefined): string =>
+  [value]
+    .flat()
+    .map((item) => item || "(none)")
+    .join(", ");
 
 function toCell(value: unknown): Cell {
   if (value === null || value === undefined) return null;

@@ -2,13 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { systemClock } from "../../../src/core/clock.ts";
 import { openQueryEngine, type QueryEngine } from "../../../src/query/engine.ts";
-import {
-  type FunnelStep,
-  type FunnelTimes,
-  type FunnelTrend,
-  noValue,
-  otherValues,
-} from "../../../src/query/result.ts";
+import type { FunnelStep, FunnelTimes, FunnelTrend } from "../../../src/query/result.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { noSqlParser } from "../../support/sql_parser.ts";
@@ -36,6 +30,8 @@ let stores: Stores;
 let engine: QueryEngine;
 let worlds: World[];
 const seed = 20_240_324;
+/** PostHog's words for the steps of persons without a value, and for those of all other values. */
+const [none, others] = ["", "Other"];
 
 beforeAll(async () => {
   ({ stores, engine, worlds } = await openWorlds(denseEvents, seed));
@@ -172,10 +168,10 @@ test(
           const plans = plansTouched(some, funnel, touch);
           const shown = funnels.map(([first]) => first!.breakdown_value![0]!);
           expect(new Set(shown).size).toBe(shown.length);
-          const apart = shown.filter((value) => value !== otherValues);
+          const apart = shown.filter((value) => value !== others);
           const counts = (of: readonly NaiveEvent[]) => stepsOf(of, funnel).map(({ count }) => count);
           // The last step ranks first.
-          const planOf = (user: string) => plans.get(user) ?? noValue;
+          const planOf = (user: string) => plans.get(user) ?? none;
           const rank = (plan: string) =>
             counts(some.filter(({ distinct_id }) => planOf(distinct_id) === plan)).toReversed();
           const isBelow = (a: number[], b: number[]) =>
@@ -185,8 +181,8 @@ test(
           expect(apart.map(rank)).toEqual(ranks.slice(0, limit));
           for (const [n, steps] of funnels.entries()) {
             const isOwn = ({ distinct_id }: NaiveEvent) => {
-              const plan = plans.get(distinct_id) ?? noValue;
-              return shown[n] === otherValues ? !apart.includes(plan) : plan === shown[n];
+              const plan = plans.get(distinct_id) ?? none;
+              return shown[n] === others ? !apart.includes(plan) : plan === shown[n];
             };
             expect(steps.map(({ count }) => count)).toEqual(counts(some.filter(isOwn)));
           }
@@ -252,12 +248,12 @@ test("a funnel's trend has a line for each value of its breakdown", async () => 
   const plans = plansTouched(some, funnel, "first");
   const shown = lines.map(({ breakdown_value }) => breakdown_value![0]!);
   expect(shown).toHaveLength(3);
-  expect(shown.at(-1)).toBe(otherValues);
+  expect(shown.at(-1)).toBe(others);
   const keys = bucketKeys(dateRange.date_from, dateRange.date_to, "day", own.zone);
   for (const [i, { data }] of lines.entries()) {
     const isOwn = ({ distinct_id }: NaiveEvent) => {
-      const plan = plans.get(distinct_id) ?? noValue;
-      return shown[i] === otherValues ? !shown.includes(plan) : plan === shown[i];
+      const plan = plans.get(distinct_id) ?? none;
+      return shown[i] === others ? !shown.includes(plan) : plan === shown[i];
     };
     const rates = ratesOf(some.filter(isOwn), funnel, [0, 2], (at) => bucketKey(at, "day", own.zone));
     expect(data).toEqual(keys.map((key) => rates.get(key) ?? 0));
