@@ -23,6 +23,8 @@ export type ReadKind = "page" | "query" | "export" | "flush";
 interface Allowance {
   permits: Semaphore;
   bytes: number;
+  /** Permits that it leaves free for reads of other kinds. */
+  spare?: number;
 }
 
 interface ReaderOptions {
@@ -71,13 +73,13 @@ export function openReader(options: ReaderOptions): Reader {
   const watch = openWorkWatch(transport.count, systemClock, options.embedded ? readThreadSeconds : undefined);
 
   async function attempt<Taken>(
-    { permits, bytes }: Allowance,
+    { permits, bytes, spare = 0 }: Allowance,
     reading: ReadRequest,
     readReply: (reply: Response) => Promise<Taken>,
   ): Promise<Taken> {
     // A read that timed out in the queue gets the error that allows a retry.
     const release = await permits
-      .enter(findOwner(reading), reading.abort, reading.kind === "query" ? queryShare : {})
+      .enter(findOwner(reading), reading.abort, { weight: reading.kind === "query" ? queryWeight : 1, spare })
       .catch(() => undefined);
     if (!release) throw tooManyWait();
     const tag = crypto.randomUUID();
@@ -143,7 +145,7 @@ export function openAllowances(memory = memoryHere()): Readonly<Record<ReadKind,
   return {
     page: [small, large],
     // A small machine has the levels of a page only.
-    query: huge.bytes > large.bytes ? [small, large, huge] : [small, large],
+    query: [small, { ...large, spare: 1 }, ...(huge.bytes > large.bytes ? [huge] : [])],
     export: [allow(clickhouseLimits.readExportPermits, clickhouseLimits.readExportBytesMax), large],
     flush: [allow(clickhouseLimits.readFlushPermits, clickhouseLimits.readFlushBytesMax), large],
   };
@@ -163,8 +165,8 @@ function computeBounds(bytes: number): Record<string, string | number> {
   };
 }
 
-/** The queries of a project have one of the two large permits: the other is for pages, and for other projects. */
-const queryShare = { weight: 2 };
+/** The queries of a project have half of the permits of a level: the others are for pages, and for other projects. */
+const queryWeight = 2;
 
 /**
  * A client's query changes nothing, and the disk space that it uses is bounded. Its conditions follow the project's: in
@@ -206,8 +208,9 @@ function openTransport(options: ReaderOptions) {
   };
   const count = async (tags: readonly string[]): Promise<CountedWork[]> => {
     const lines = await queryText(countWork, { tags }, clickhouseLimits.engineSilentMsMax);
-    // A user may be denied to read it.
-    return lines.startsWith("{") ? JSON.parse(`[${lines.replaceAll("\n", ",")}]`) : [];
+    // A user may be denied to read it. Any other text is of an engine that is overloaded, or of a proxy before it.
+    if (lines === "" || lines.includes("(ACCESS_DENIED)")) return [];
+    return JSON.parse(`[${lines.replaceAll("\n", ",")}]`);
   };
   const endAndForget = (tag: string, limitMs: number) =>
     end(tag, limitMs)

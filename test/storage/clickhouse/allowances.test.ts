@@ -64,6 +64,14 @@ test("a query has one larger permit where the machine has the memory", () => {
   expect(openAllowances(1e9).query).toHaveLength(2);
 });
 
+test("large queries of all projects leave a permit to pages, exports and the flush", () => {
+  const { query, page } = openAllowances(16e9);
+  const { permits, spare = 0 } = query[1]!;
+  expect(permits.tryEnter(1, { weight: 2, spare })).toBeDefined();
+  expect(permits.tryEnter(2, { weight: 2, spare })).toBeUndefined();
+  expect(page[1]!.permits.tryEnter(3)).toBeDefined();
+});
+
 test("all other places together hold 1.2 GB", () => {
   const { page, export: exports, flush } = openAllowances();
   const places = new Set([...page, ...exports, ...flush]);
