@@ -22,7 +22,7 @@ export function isBusy(error: unknown): boolean {
   return error instanceof ClickHouseError && clickhouseUnavailable.get(error.type) === busyStore;
 }
 
-const narrower = "Narrow it, for example with after and before.";
+const narrower = "Ask for less: fewer rows, a shorter time, or a narrower filter.";
 const busyStore = "The event store is busy. Please retry.";
 
 const unreachable = wordsIn("ALL_CONNECTION_TRIES_FAILED NETWORK NETWORK_ERROR SOCKET_TIMEOUT UNKNOWN");

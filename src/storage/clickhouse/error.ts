@@ -55,7 +55,9 @@ export class WorkExceeded extends ClickHouseError {
 /** The reason of an error for which isTooHeavy() holds, as a predicate of what was asked. */
 export function describeExcess(error: ClickHouseError): string {
   if (error instanceof WorkExceeded) return error.message;
-  return exceedsItsMemory(error) ? "needs too much memory" : "has too long an answer";
+  if (!exceedsItsMemory(error)) return "has too long an answer";
+  const [, used] = /would use ([\d.]+ \w+)/.exec(error.message) ?? [];
+  return used ? `needs too much memory, ${used} or more` : "needs too much memory";
 }
 
 /**
