@@ -41,7 +41,10 @@ function toAsciiDigits(text: string): string {
   return text.replace(/[٠-٩۰-۹०-९০-৯၀-၉]/g, toAscii);
 }
 
-/** Small letters, single blanks, no weekday and no comment; Chinese units as the signs that they stand for. */
+/**
+ * Small letters, single blanks, no weekday and no comment; Chinese units as the signs that they stand for, the halves
+ * of a day in other languages as am and pm behind their hour.
+ */
 function toPlainText(text: string): string {
   const plain = text
     .toLowerCase()
@@ -51,6 +54,10 @@ function toPlainText(text: string): string {
     .replace(/[时時分]/g, ":")
     .replace(/秒/, "")
     .replace(/\s+/g, " ")
+    .replace(/([ap])\. ?m\./, "$1m")
+    .replace(/([上下]午|午[前後]|오[전후]) ?([\d:.,]+)/, (_, half: string, hour: string) =>
+      /[上前전]/.test(half) ? `${hour}am` : `${hour}pm`,
+    )
     .trim();
   return plain.replace(/^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?[,.]? /, "");
 }
@@ -150,19 +157,22 @@ function weekMicros(year: number, week: number, weekday: number): number {
 }
 
 const clock =
-  /^(?:[t_:]|,? at |, ?| )?(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{0,9})\d*)?)? ?([ap]m(?![a-z]))?(?!\d)|^/;
+  /^(?:[t_:]|,? at |, ?| )?(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{0,9})\d*)?)? ?([ap]m(?![a-y]))?(?!\d)|^/;
+/** Some languages have points in a time; without seconds it may be a fraction. */
+const pointedClock = /^([t ]?\d{1,2})\.(\d\d)\.(\d\d)(?!\d)/;
 const basicClock = /^t(\d\d)(?:(\d\d)(?:(\d\d)(?:[.,](\d{1,9})\d*)?)?)?(?![\d:])/;
 const yearBefore = /^ (\d{4})(?=$| )/;
 const yearBehind = / (\d{4})$/;
 const zone =
-  /^ ?(?:(z|[a-z]{2,4})(?![a-z])|(?:utc|gmt)?([+-]\d{1,2})(?::?(\d\d))?(?: [a-z]{3,5})?(?: m=[+-][\d.]{1,20})?)?$/;
+  /^[ :]?(?:(z|[a-z]{2,4})(?![a-z])|(?:utc|gmt)?([+-]\d{1,2})(?::?(\d\d))?(?: [a-z+-][a-z\d]{2,4})?(?: m=\S{2,20})?)?$/;
 
 /** The time behind a date, and its zone's minutes east of UTC, if it names one; undefined when that is no time. */
 function readClock(
-  text: string,
+  written: string,
   { micros, month, day }: NonNullable<ReturnType<typeof readDate>>,
   now: number | undefined,
 ): { micros: number; offset: number | undefined } | undefined {
+  const text = written.replace(pointedClock, "$1:$2:$3");
   const found = basicClock.exec(text) ?? clock.exec(text)!;
   const [whole, hours = "0", minutes = "0", seconds = "0", fraction = "", half] = found;
   const hour = toHour(Number(hours), half);

@@ -3,8 +3,11 @@
 import { toBytes } from "../../core/bytes.ts";
 import { knownKeys } from "../fields/event_fields.ts";
 
-/** Members of an event that are left out, with their slots in a list of ranges: the first three become properties. */
-const beside = { session_id: 0, window_id: 2, options: 4, offset: 6 } as const;
+/**
+ * Members of an event that are left out, with their slots in a list of ranges: the first three become properties. The
+ * last is copied without blanks around it.
+ */
+export const beside = { session_id: 0, window_id: 2, options: 4, offset: 6, distinct_id: 8 } as const;
 export const besideKeys = knownKeys(beside);
 
 /** Options, with the property that each becomes. */
@@ -68,4 +71,36 @@ function toFlag(value: unknown): string | undefined {
 function toText(value: unknown): string | undefined {
   if (Number.isSafeInteger(value)) return `"${String(value)}"`;
   return typeof value === "string" ? JSON.stringify(value) : undefined;
+}
+
+/** A raw text at [from, to), without its quotes, without the blanks at its ends. */
+export function trimRaw(text: Uint8Array, from: number, to: number): [from: number, to: number] {
+  let [start, end] = [from, to];
+  for (let size = blankAt(text, start, end); size > 0; size = blankAt(text, start, end)) start += size;
+  for (let size = blankBefore(text, start, end); size > 0; size = blankBefore(text, start, end)) end -= size;
+  return [start, end];
+}
+
+/** Bytes of the blank at `from`, before `to`: a space, or an escaped tab or end of line; 0 for none. */
+function blankAt(text: Uint8Array, from: number, to: number): number {
+  if (from >= to) return 0;
+  if (text[from] === 0x20) return 1;
+  const escaped = text[from + 1]!;
+  return text[from] === 0x5c && (escaped === 0x74 || escaped === 0x6e || escaped === 0x72) ? 2 : 0;
+}
+
+/** Bytes of the blank at the end of a raw text. */
+function blankBefore(text: Uint8Array, from: number, to: number): number {
+  if (to > from && text[to - 1] === 0x20) return 1;
+  let slash = to - 2;
+  while (slash >= from && text[slash] === 0x5c) slash--;
+  // An even number of backslashes stand for themselves.
+  return to - from >= 2 && (to - slash) % 2 === 1 ? blankAt(text, to - 2, to) : 0;
+}
+
+/** Whether the bytes are an opening brace and white space only. */
+export function isOpening(bytes: Uint8Array, from: number, to: number): boolean {
+  let at = to - 1;
+  while (at > from && bytes[at]! <= 0x20) at--;
+  return at === from;
 }

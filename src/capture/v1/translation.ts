@@ -12,7 +12,7 @@ import type { Reason } from "../fields/outcome.ts";
 import { uuidFromText, uuidText } from "../fields/row.ts";
 import { captureLimits } from "../limits.ts";
 import { type EventIndex, isHistorical } from "../scan/event_index.ts";
-import { addedKeys, besideKeys, readAdded } from "./added_properties.ts";
+import { addedKeys, beside, besideKeys, isOpening, readAdded, trimRaw } from "./added_properties.ts";
 
 /** Bytes written for each event beside its own: names above, and option properties with values. */
 const writtenBytesMax = 512;
@@ -32,7 +32,7 @@ export class Translation {
   readonly #source: Buffer;
   readonly #sdk: string;
   readonly #out: Buffer;
-  readonly #ranges = new Int32Array(8);
+  readonly #ranges = new Int32Array(10);
   readonly #members = new JsonCursor();
   readonly #uuid = new Uint8Array(16);
   #length = 0;
@@ -132,7 +132,8 @@ export class Translation {
       else members.skip();
       const { key, keyEnd, value, end } = members;
       const slot = toSlot(besideKeys, this.#source, key, keyEnd);
-      if (slot >= 0) this.#ranges.set([value, end], slot);
+      if (slot === beside.distinct_id) next = this.#copyId(next, key - 1, value, end);
+      else if (slot >= 0) this.#ranges.set([value, end], slot);
       else if (!isProperties) next = this.#copyMember(next, key - 1, end);
     }
   }
@@ -173,6 +174,17 @@ export class Translation {
     return 0x2c;
   }
 
+  /** Copies a distinct id, at [value, end), without the blanks at its ends. */
+  #copyId(before: number, key: number, value: number, end: number): number {
+    const source = this.#source;
+    if (source[value] !== 0x22) return this.#copyMember(before, key, end);
+    const [from, to] = trimRaw(source, value + 1, end - 1);
+    this.#copyMember(before, key, value + 1);
+    this.#copy(from, to);
+    this.#out[this.#length++] = 0x22;
+    return 0x2c;
+  }
+
   #copy(from: number, to: number): void {
     this.#length += this.#source.copy(this.#out, this.#length, from, to);
   }
@@ -184,11 +196,4 @@ export class Translation {
 
 function refusal(code: FaultCode, problem: string): Fault {
   return new Fault(code, `${problem}: nothing of the batch is stored.`);
-}
-
-/** Whether the bytes are an opening brace and white space only. */
-function isOpening(bytes: Uint8Array, from: number, to: number): boolean {
-  let at = to - 1;
-  while (at > from && bytes[at]! <= 0x20) at--;
-  return at === from;
 }

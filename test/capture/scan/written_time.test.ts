@@ -144,8 +144,32 @@ test.each([
   "2024-05-06t08:11:12z",
   "2024-127T08:11:12Z",
   "2024-W19-1T08:11:12Z",
+  // segmentio/analytics-swift#75.
+  "2024-05-06T08:11:12.029:Z",
+  "2024-05-06T10:11:12:+02:00",
+  // PlayFab/UnitySDK#219, and Oracle's logs.
+  "2024-05-06T08.11.12.988Z",
+  "06-MAY-24 08.11.12.000000 AM",
+  "2024-05-06 8.11.12",
+  // grafana/grafana#130134: Go's zones without a name.
+  "2024-05-06 11:41:12 +0330 +0330",
+  "2024-05-06 05:11:12.5 -0300 -03 m=+0.000012",
 ])("reads %p as one moment", (text) => {
   expect(read(text).slice(0, 16)).toBe(moment.slice(0, 16));
+});
+
+// tiktok/tiktok-business-ios-sdk#66, #67, ushahidi/Ushahidi_Android#83: a phone with a clock of twelve hours rewrites
+// the hour of a fixed format, in its own language.
+test.each([
+  ["2024-05-06T8:11:12 AMZ", "T3:11:12 PMZ"],
+  ["2024-05-06 8:11:12 a. m.", " 3:11:12 p.\u00a0m."],
+  ["2024-05-06T8:11:12.000 a.m.+0000", "T3:11:12.000 p.m.+0000"],
+  ["2024-05-06T上午8:11:12Z", "T下午3:11:12Z"],
+  ["2024/05/06 午前8:11:12", " 午後 03:11:12"],
+  ["2024-05-06T오전 8:11:12Z", "T오후 3:11:12Z"],
+])("reads the halves of a day in %p", (morning, later) => {
+  expect(read(morning)).toBe(moment);
+  expect(read(`${morning.slice(0, 10)}${later}`)).toBe("2024-05-06T15:11:12Z");
 });
 
 test.each([
@@ -181,6 +205,10 @@ test.each([
   "13:61",
   "13:00pm",
   "2024-05-06T24:00:01Z",
+  "2024-05-06T08.11",
+  "2024-05-06T08.61.12",
+  "2024-05-06T08:11:12 amt",
+  "2024-05-06T下午13:11:12Z",
   `2024-05-06${" ".repeat(90)}08:11:12`,
 ])("takes %p for no time", (text) => {
   expect(read(text)).toBe("none");

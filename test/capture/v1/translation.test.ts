@@ -52,6 +52,7 @@ type Sent = Record<string, unknown>;
 /** What /batch is to read of an event; null for one that is refused. */
 function modelOf(sent: Sent): unknown {
   const { session_id, window_id, options, properties, offset: _, ...rest } = sent;
+  if (typeof rest["distinct_id"] === "string") rest["distinct_id"] = rest["distinct_id"].trim();
   const flags = { cookieless_mode: "$cookieless_mode", disable_skew_correction: "$ignore_sent_at" };
   const put: Sent = {};
   if (options !== undefined && options !== null) {
@@ -77,7 +78,7 @@ test("any batch means what its model says, whatever its spaces and the order of 
   const event = fc.record(
     {
       event: fc.oneof(fc.string(), fc.constant(5)),
-      distinct_id: fc.string({ minLength: 1 }),
+      distinct_id: fc.stringMatching(/^[ \t\n]{0,2}[ -~]*[ \t\n\\]{0,2}$/),
       timestamp: fc.string(),
       session_id: text,
       window_id: text,

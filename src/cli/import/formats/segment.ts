@@ -100,10 +100,11 @@ function translate(
       return { ...outline, event: "$groupidentify" };
     }
     case "alias": {
-      const previous = raw.fieldId(call, "previousId") ?? raw.fieldId(call, "anonymousId");
-      const user = raw.fieldId(call, "userId");
-      if (previous === undefined || user === undefined) return undefined;
-      raw.putField(properties, "alias", JSON.stringify(user));
+      const [user, anonymous] = [raw.fieldId(call, "userId"), raw.fieldId(call, "anonymousId")];
+      const previous = raw.fieldId(call, "previousId") ?? (user === undefined ? undefined : anonymous);
+      const alias = user ?? anonymous;
+      if (previous === undefined || alias === undefined) return undefined;
+      raw.putField(properties, "alias", JSON.stringify(alias));
       return { ...outline, event: "$create_alias", distinct_id: previous };
     }
   }

@@ -1,6 +1,6 @@
 // CSV rows as events. Known columns go by name; every other column becomes a text property, since a cell does
 // not show its type. Typed values belong in the column `properties`, which is JSON. The API's own CSV of events has
-// columns `properties.NAME` instead, with nested values as JSON.
+// columns `properties.NAME` instead, with nested values as JSON; that of PostHog's page `*.properties.NAME`.
 
 import { jsonIn } from "../../../core/json/dictionary.ts";
 import { splitFields } from "../reading/csv.ts";
@@ -17,13 +17,20 @@ export interface CsvTable {
   names: string[];
   /** The index of each known column; -1 when the file has none. */
   indexes: Record<Known, number>;
+  /** It comes from the API or PostHog's page: only `properties.NAME` are properties. */
+  isOwn: boolean;
 }
 
 /** Reads a header; a string is its problem in one sentence. */
 export function readHeader(text: string): CsvTable | string {
   const separator = detectSeparator(text);
-  const names = splitFields(text, separator)?.map((name) => name.trim());
-  if (names === undefined) return "the CSV header has a character after a closing quote";
+  const header = splitFields(text, separator)?.map((name) => name.trim());
+  if (header === undefined) return "the CSV header has a character after a closing quote";
+  // The columns of PostHog's page repeat some of the event's; as `shown.…` they are read as none of them.
+  const isPage = header.includes("*.event");
+  const names = isPage
+    ? header.map((name) => (name.startsWith("*.") ? name.slice(2) : `shown.${name}`))
+    : header;
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) return `the CSV header names "${twice}" twice`;
   const lower = names.map((name) => name.toLowerCase());
@@ -32,7 +39,8 @@ export function readHeader(text: string): CsvTable | string {
     number
   >;
   const missing = (["event", "distinct_id", "timestamp"] as const).filter((name) => indexes[name] < 0);
-  if (missing.length === 0) return { separator, names, indexes };
+  const isOwn = isPage || names.some(isProperty);
+  if (missing.length === 0) return { separator, names, indexes, isOwn };
   const has = names.slice(0, 12).join(", ").slice(0, 200);
   return `the CSV header needs the columns event, distinct_id and timestamp; it has ${has}`;
 }
@@ -68,7 +76,7 @@ export function mapCsvRow(table: CsvTable, row: CsvRow, ownUuid: (text: string) 
   const properties = readProperties(table, row, field("properties").trim());
   if (properties === undefined) return rejected("properties is not the JSON text of an object");
   const uuid = usableUuid(field("uuid").trim()) ?? ownUuid(JSON.stringify([table.names, fields]));
-  const readText = table.names.some(isOwn) ? withoutApostrophe : String;
+  const readText = table.isOwn ? withoutApostrophe : String;
   const [event, distinct_id] = [readText(field("event")), readText(field("distinct_id"))];
   return toBatchItem({ uuid, event, distinct_id, timestamp: time.text, properties });
 }
@@ -77,20 +85,19 @@ export function mapCsvRow(table: CsvTable, row: CsvRow, ownUuid: (text: string) 
 function readProperties(table: CsvTable, { fields, quotes }: CsvRow, json: string): string | undefined {
   if (json !== "" && !jsonObject(json)) return undefined;
   const eventIndexes = new Set(Object.values(table.indexes));
-  const hasOwn = table.names.some(isOwn);
   const columns = table.names.flatMap((name, index) => {
     const value = fields[index]!;
-    if (eventIndexes.has(index) || (value === "" && !(hasOwn && quotes.has(index)))) return [];
-    if (!hasOwn) return [[name, JSON.stringify(value)] as const];
+    if (eventIndexes.has(index) || (value === "" && !(table.isOwn && quotes.has(index)))) return [];
+    if (!table.isOwn) return [[name, JSON.stringify(value)] as const];
     // Its other columns are the server's: id, created_at, person_id, …
-    if (!isOwn(name)) return [];
+    if (!isProperty(name)) return [];
     return [[name.slice(ownPrefix.length), toRawValue(value, quotes.has(index))] as const];
   });
   return withFields(json || "{}", columns);
 }
 
 const ownPrefix = "properties.";
-const isOwn = (name: string): boolean => name.startsWith(ownPrefix);
+const isProperty = (name: string): boolean => name.startsWith(ownPrefix);
 
 /** A cell of the API's CSV as JSON: in quotes are texts, and objects and lists. */
 function toRawValue(cell: string, inQuotes: boolean): string {

@@ -40,19 +40,21 @@ export interface TimeRules {
 
 /**
  * The first value that is a timestamp and that the server would keep; otherwise the rejection: the server would replace
- * the first that can be read, or none can.
+ * the first that can be read, or none can. A program without a time may write 0: any other counts before it.
  */
 export function importTimestamp(values: readonly unknown[], rules: TimeRules): Timestamp | RecordOutcome {
   let unreadable: unknown;
   let firstProblem: string | undefined;
+  let zero: Timestamp | undefined;
   for (const value of values) {
     const time = readTimestamp(value, rules.dates);
     const problem = time && timeProblem(time.ms, rules.nowMs);
-    if (time && problem === undefined) return time;
+    if (time && problem === undefined && time.ms !== 0) return time;
+    if (time?.ms === 0) zero ??= time;
     firstProblem ??= problem;
     unreadable ??= value;
   }
-  return rejected(firstProblem ?? unreadableTime(unreadable));
+  return zero ?? rejected(firstProblem ?? unreadableTime(unreadable));
 }
 
 /** Why the server would replace this time; undefined when it would not. */

@@ -309,6 +309,19 @@ describe("CSV", () => {
     expect(second).toEndWith('"properties":{"plan":"=1+1","n":"00123"}}');
   });
 
+  // PostHog's test of its CSV of events: the columns on its page, and behind `*.` the events themselves.
+  test("the one of PostHog's page is read from its columns of whole events", () => {
+    const header = "event,person,*.uuid,*.event,*.distinct_id,*.timestamp,*.team_id,*.elements_chain";
+    const uuid = "0188f0a0-0000-7000-8000-000000000009";
+    const row = `paid,Ada,${uuid},paid,ada,2024-01-02T03:04:06.000000Z,1,`;
+    const properties = ",*.properties.plan,*.properties.n";
+    expect(outcomesOf(`${header}${properties}\n${row},free,5\n`)).toEqual([
+      `{"uuid":"${uuid}","event":"paid","distinct_id":"ada","timestamp":"2024-01-02T03:04:06.000000Z",` +
+        '"properties":{"plan":"free","n":5}}',
+    ]);
+    expect(outcomesOf(`${header}\n${row}\n`)[0]).toEndWith('"properties":{}}');
+  });
+
   test("rows that are equal under another header are other events", () => {
     const rowText = "a,d,2024-01-01,x\n";
     const [first] = outcomesOf(`event,distinct_id,timestamp,plan\n${rowText}`);

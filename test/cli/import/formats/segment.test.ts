@@ -72,6 +72,10 @@ test("an alias names the earlier id as its user", () => {
   const to = { event: "$create_alias", distinct_id: "old", properties: { alias: "u" } };
   expect(mapped({ type: "alias", previousId: "old", userId: "u" })).toMatchObject(to);
   expect(mapped({ type: "alias", anonymousId: "old", userId: "u" })).toMatchObject(to);
+  // segmentio/analytics-ruby#181: the spec asks for a user or an anonymous id.
+  expect(mapped({ type: "alias", previousId: "old", anonymousId: "u" })).toMatchObject(to);
+  for (const id of ["previousId", "anonymousId", "userId"])
+    expect(mapped({ type: "alias", [id]: "u" })["reason"]).toStartWith("a alias call without");
 });
 
 test("pages and screens have the names that PostHog gives them, and properties of the context", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { readTimestamp, rfc3339Ms } from "../../../../src/cli/import/formats/timestamp.ts";
+import { importTimestamp, readTimestamp, rfc3339Ms } from "../../../../src/cli/import/formats/timestamp.ts";
 
 describe("rfc3339Ms", () => {
   test("agrees with the platform on every time of the years 1 to 9999", () => {
@@ -67,6 +67,20 @@ describe("readTimestamp", () => {
     expect(readTimestamp("2009-03-22T10:30:00.1234567+01:00", "refused")?.text).toBe(
       "2009-03-22T10:30:00.1234567+01:00",
     );
+  });
+
+  // segment-boneyard/segment-docs#5149: a library wrote 0 for every time.
+  test("takes a later time before that of 0 seconds", () => {
+    const rules = { nowMs: Date.UTC(2026, 0, 1), dates: "refused" } as const;
+    const taken = (...values: unknown[]) => importTimestamp(values, rules);
+    const later = "2024-05-06T08:11:12.000Z";
+    const zeros = ["1970-01-01T00:00:00.000Z", "1970-01-01T01:00:00+01:00", "1970-01-01 00:00:00"];
+    for (const zero of zeros) {
+      expect(taken(zero, null, "soon", later)).toMatchObject({ text: later });
+      expect(taken(zero, "soon")).toMatchObject({ ms: 0 });
+      expect(taken(later, zero)).toMatchObject({ text: later });
+    }
+    expect(taken("1970-01-01T00:00:00.001Z", later)).toMatchObject({ ms: 1 });
   });
 
   test("does not guess", () => {
