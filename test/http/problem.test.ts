@@ -143,7 +143,7 @@ test("an event store that is unavailable or overloaded is distinguished from a w
     expect(big.status).toBe(400);
     expect(await big.json()).toMatchObject({
       code: "invalid_input",
-      detail: expect.stringContaining("Narrow it"),
+      detail: expect.stringContaining("Ask for less"),
     });
   }
   // The same request may be answered at rest.
