@@ -80,9 +80,15 @@ export type App = Awaited<ReturnType<typeof openApp>>;
 /**
  * Starts the server. When that fails, the parts that are open are closed.
  * @param ending aborts, with a reason, a start that waits for servers of an older version.
+ * @param openArchive opens what sends away the journal's archive.
  * @throws UserError with one line for the operator.
  */
-export async function openApp(config: Config, log: Log, ending?: AbortSignal) {
+export async function openApp(
+  config: Config,
+  log: Log,
+  ending?: AbortSignal,
+  openArchive?: Starting["openArchive"],
+) {
   const closers: Closers = [];
   const stop = { until: Number.POSITIVE_INFINITY };
   /** Stops accepting, answers the requests in flight, flushes, and closes the parts. */
@@ -91,7 +97,8 @@ export async function openApp(config: Config, log: Log, ending?: AbortSignal) {
     for (const closeOne of closers.splice(0).toReversed()) await closeOne();
   };
   try {
-    return { ...(await openParts({ config, log, stop, ...(ending && { ending }) }, closers)), close };
+    const starting = { config, log, stop, openArchive, ...(ending && { ending }) };
+    return { ...(await openParts(starting, closers)), close };
   } catch (thrown) {
     await close();
     throw thrown;

@@ -35,6 +35,8 @@ export function readConfig(environment: Environment, terminal = false) {
     idleTimeoutSeconds: read.integer("IDLE_TIMEOUT_SECONDS", httpLimits.idleSecondsUsual, 5, 240),
     bodyBytesMax: read.integer("BODY_BYTES_MAX", limits.bodyBytesUsual, 1024, 1_073_741_824),
     journalBytesMax: read.integer("JOURNAL_BYTES_MAX", 10_737_418_240, 1_048_576, Number.MAX_SAFE_INTEGER),
+    /** The folder or address of backups, for events that are stored; undefined: none. */
+    journalArchive: read.text("JOURNAL_ARCHIVE"),
     bootstrapProjectApiKey: read.key("BOOTSTRAP_PROJECT_API_KEY"),
     bootstrapPersonalApiKey: read.key("BOOTSTRAP_PERSONAL_API_KEY"),
     bootstrapEmail: read.matching("BOOTSTRAP_EMAIL", emailShape, "an e-mail address"),
@@ -67,6 +69,8 @@ export function readConfig(environment: Environment, terminal = false) {
   };
   if (config.clickhouseCluster && !config.clickhouseUrl)
     read.wrong("CLICKHOUSE_CLUSTER: needs CLICKHOUSE_URL, the address of a server of the cluster");
+  if (config.journalArchive !== undefined && (config.databaseUrl ?? config.clickhouseUrl) !== undefined)
+    read.wrong("JOURNAL_ARCHIVE: needs embedded stores, since only their backups are restored with it");
   if (config.databaseUrl && !config.secretKey)
     read.wrong("SECRET_KEY: must be set when DATABASE_URL is, so that every process can read stored secrets");
   if (config.siteUrl !== undefined && new URL(config.siteUrl).pathname !== "/")

@@ -41,6 +41,8 @@ export interface Starting {
   /** The deadline of a stop, by systemClock.elapsed(). */
   stop: { until: number };
   ending?: AbortSignal;
+  /** Opens what sends away the journal's archive; to be called before the first flush. */
+  openArchive?: ((parts: Opening & Pick<Stores, "sql">) => Worker) | undefined;
 }
 
 export interface Opening extends Starting {
@@ -54,8 +56,7 @@ export interface Opening extends Starting {
  */
 export async function openCapturing(opening: Opening, count: number, closers: Closers) {
   const { config, dataDir, metrics, log, ending } = opening;
-  const { databaseUrl } = config;
-  const postgres = nameDatabase(databaseUrl);
+  const postgres = nameDatabase(config.databaseUrl);
   const known = readKnownStores(dataDir);
   // Saved keys belong to the previous Postgres; with another database, a start waits until it answers.
   const insist = known === undefined || !isSameDatabase(known.postgres, postgres);
@@ -65,7 +66,7 @@ export async function openCapturing(opening: Opening, count: number, closers: Cl
     insist,
     hide: () => hideRows(stores, config),
     known,
-    alone: databaseUrl === undefined,
+    alone: config.databaseUrl === undefined,
     ownJournals: journalsIn([dataDir, ...leftBehind(dataDir, 1)]),
     ...(ending && { ending }),
     log,
@@ -73,13 +74,13 @@ export async function openCapturing(opening: Opening, count: number, closers: Cl
   const recent = openKeyCache({ sql: stores.sql, clock: systemClock });
   closers.push(() => recent.close());
   const capture = await openCapture({
+    ...config,
     dataDir,
     orphanDirs: leftBehind(dataDir, count),
     postgres,
-    flushIntervalMs: config.flushIntervalMs,
     journalBytesMax: Math.floor(config.journalBytesMax / count),
     stores,
-    counts: flushCounts(metrics),
+    counts: flushCounts(metrics, dataDir),
     clock: systemClock,
     log,
   });
@@ -139,9 +140,11 @@ export interface ServerParts extends Opening, Rooms, Capturing {
 }
 
 export function openWorkers(all: ServerParts): Worker[] {
-  const { exports, subscriptions, engine, metrics, config } = all;
-  const parts = { ...all.stores, clock: systemClock, log: all.log };
-  const { eventRetentionDays: retentionDays } = config;
+  const { exports, subscriptions, engine, metrics, stores } = all;
+  const { eventRetentionDays: retentionDays } = all.config;
+  const archive = all.openArchive?.({ ...all, sql: stores.sql });
+  const parts = { ...stores, clock: systemClock, log: all.log, isArchived: archive !== undefined };
   const retention = openEventRetention({ ...parts, metrics, retentionDays, onExpired: engine.forgetResults });
-  return [exports.worker, subscriptions, ...openDeletions(parts), openRemoval(parts), ...retention];
+  const working = [exports.worker, subscriptions, ...openDeletions(parts), openRemoval(parts), ...retention];
+  return archive ? [archive, ...working] : working;
 }

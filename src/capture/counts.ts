@@ -1,13 +1,20 @@
 // Counts of capture, as the operator's metrics.
 
+import { systemClock } from "../core/clock.ts";
 import type { FaultCode } from "../core/fault.ts";
 import type { MemoryBudget } from "../work/bodies/memory_budget.ts";
+import { captureSetup } from "./capture_journal.ts";
 import type { CaptureCounts } from "./capture_options.ts";
+import { readSegmentMillis } from "./journal/segments/segment.ts";
+import { listWaiting, spoolFolder } from "./journal/segments/segment_spool.ts";
 import type { CaptureMetrics } from "./metrics.ts";
 import type { OpenCaptureOptions, OpenedCapture } from "./open.ts";
 
-/** Metrics of events on their way into ClickHouse; warnings travel the same way and are not counted as events. */
-export function flushCounts(metrics: CaptureMetrics): OpenCaptureOptions["counts"] {
+/**
+ * Metrics of events on their way into ClickHouse; warnings travel the same way and are not counted as events.
+ * @param dataDir of one process of a server: it tells what waits there for the archive.
+ */
+export function flushCounts(metrics: CaptureMetrics, dataDir?: string): OpenCaptureOptions["counts"] {
   const quarantined = metrics.registry.counter(
     "sluice_events_quarantined_total",
     "Accepted events that ClickHouse refuses permanently; see bun run sluice journal list.",
@@ -28,7 +35,19 @@ export function flushCounts(metrics: CaptureMetrics): OpenCaptureOptions["counts
     "reason",
     ["too_long", "too_many"],
   );
+  const unarchived = registry.counter(
+    "sluice_journal_unarchived_segments_total",
+    "Stored segments of the journal that the archive will not get, since too many waited for it.",
+  );
+  if (dataDir !== undefined) {
+    const help = "Age of the oldest stored segment of the journal that waits to be archived.";
+    registry.followed("gauge", "sluice_journal_unarchived_seconds", help, () => {
+      const [oldest] = listWaiting(captureSetup.io, spoolFolder(dataDir));
+      return oldest ? Math.max(0, systemClock.now() - readSegmentMillis(oldest.id)) / 1000 : 0;
+    });
+  }
   return {
+    unarchived: () => unarchived.add(1),
     unrecorded: (why, names) => unrecorded.of(why).add(names),
     damaged: (damage) => {
       files.add(damage.files);

@@ -26,13 +26,13 @@ import { Quarantine } from "./journal/quarantine.ts";
 import { DiskReserve } from "./journal/quota.ts";
 import { adoptOrphans } from "./journal/recovery/orphan_journals.ts";
 import type { Damage } from "./journal/recovery/recovery.ts";
+import { openSpool, type SpoolOptions } from "./journal/segments/segment_spool.ts";
 import { captureLimits } from "./limits.ts";
 import { checkpointPostgres, openSessionBacklog, recentMinutes } from "./store.ts";
 import { type SharedBook, WarningBook } from "./warnings/warning_book.ts";
 import type { StrayEvent } from "./wasm/unread_events.ts";
 
-export interface OpenCaptureOptions extends Uses<"clock" | "log"> {
-  dataDir: string;
+export interface OpenCaptureOptions extends Uses<"clock" | "log">, SpoolOptions {
   /** The folder of the process's journal; by default dataDir. */
   ownDir?: string;
   /** Folders of workers that are no longer started: this process adopts their journals. */
@@ -42,13 +42,13 @@ export interface OpenCaptureOptions extends Uses<"clock" | "log"> {
   /** Books of worker 1, in another worker: which decides what must be decided for all. */
   shared?: SharedBook & { merges: MergeAppender };
   flushIntervalMs: number;
-  journalBytesMax: number;
   stores: Stores;
-  counts: FlushCounts & {
-    spiked(): void;
-    damaged(damage: Damage): void;
-    unrecorded(why: Unrecorded, names: number): void;
-  };
+  counts: FlushCounts &
+    SpoolOptions["counts"] & {
+      spiked(): void;
+      damaged(damage: Damage): void;
+      unrecorded(why: Unrecorded, names: number): void;
+    };
 }
 
 export type OpenedCapture = Awaited<ReturnType<typeof openCapture>>;
@@ -65,10 +65,10 @@ export async function openCapture(options: OpenCaptureOptions) {
   const ownership = await openOwnership({ sql: stores.sql, folder, postgres, clock, log });
   const damaged = (damage: Damage) => options.counts.damaged(damage);
   const adopted = await adoptOrphans(captureSetup, folder, { ...options, ownership }, damaged, log);
-  const reserve = new DiskReserve({ folder, log });
+  const [reserve, spool] = [new DiskReserve({ folder, log }), openSpool(captureSetup.io, options)];
   await reserve.poll();
   const parts = { folder, number: ownership.number, flushIntervalMs, bytesMax, damaged, reserve, clock, log };
-  const journal = new CaptureJournal({ ...parts, ...(shared && { mergesTo: shared.merges }) });
+  const journal = new CaptureJournal({ ...parts, spool, ...(shared && { mergesTo: shared.merges }) });
   journal.open();
   const book = openBook(options, journal);
   const { definitions, flush, merges } = openFlushes(options, { ownership, journal, book });

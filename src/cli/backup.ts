@@ -1,5 +1,4 @@
-// `sluice backup`: copies the data of the embedded stores and the journal into a folder or a bucket, while the server
-// runs. `sluice restore`: fills an empty data folder from there.
+// `sluice backup` copies the data of embedded stores and the journal; `sluice restore` fills an empty folder from it.
 
 import { tmpdir } from "node:os";
 import type { Config } from "../config.ts";
@@ -7,6 +6,7 @@ import { systemClock } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { type Log, openLog } from "../core/log.ts";
 import { type Arguments, optionalText, readArguments } from "./args.ts";
+import { archiveAdder } from "./backup/archive/restore_archive.ts";
 import { backupLimits } from "./backup/limits.ts";
 import type { Manifest } from "./backup/manifest.ts";
 import { restoreBackup } from "./backup/restore.ts";
@@ -35,11 +35,10 @@ with sha256sum -c.
                  written. They lie beside them, in sluice-files-DATABASE, as long as a backup needs them
 
 verify reads the backup at PLACE whole and names all that is missing, damaged or none of its files. Exit code: 0 it is
-whole, 1 it is damaged or cannot be read, 2 wrong use.
+whole, 1 it is damaged or cannot be read, 2 wrong use. A folder called verify is ./verify.
   --open FOLDER  then restores it below FOLDER, which needs the backup's size (twice from a bucket), counts its
                  events, recordings and projects, and removes it again; one that is killed leaves sluice-verify-…
                  there, with the data and secret.key
-A folder called verify is ./verify.
 
   DATA_DIR=/var/lib/sluice bun run sluice backup s3://backups/sluice --keep 7`,
   run: async (args, { config, print }) => {
@@ -70,20 +69,24 @@ A folder called verify is ./verify.
 export const restoreCommand: Command = {
   name: "restore",
   summary: "fill an empty DATA_DIR from a backup",
-  help: `usage: bun run sluice restore PLACE
+  help: `usage: bun run sluice restore PLACE [--archive]
 
 Checks the backup in the folder PLACE, or at the address s3://bucket/prefix, file by file, and fills DATA_DIR, which
 must be empty, with it. The server is started afterwards; it stores the pending events. Every start refuses an
-interrupted restore: empty DATA_DIR and restore again. Exports and subscriptions repeat what they sent since the
-backup.
+interrupted restore: empty DATA_DIR and restore again. Exports and subscriptions repeat what they sent since.
+
+  --archive  adds what JOURNAL_ARCHIVE has put beside it since, and tells gaps
 
   DATA_DIR=/var/lib/sluice bun run sluice restore /backups/monday`,
   run: async (args, { config, print }) => {
-    const source = readTarget(readArguments(args, []));
+    const words = readArguments(args, [], ["archive"]);
+    const source = readTarget(words);
     refuseRemote(config, "restore");
-    const { dataDir, bucketAccess } = config;
-    const manifest = await restoreBackup({ dataDir, source, bucketAccess, log: openBackupLog(config) });
-    print(`restored ${totalsText(manifest)}, as of ${manifest.begun_at}, to ${dataDir}`);
+    const added: string[] = [];
+    const archived = words.values["archive"] === true && { addArchive: archiveAdder(config, source, added) };
+    const manifest = await restoreBackup({ ...config, source, log: openBackupLog(config), ...archived });
+    const restored = `restored ${totalsText(manifest)}, as of ${manifest.begun_at}, to ${config.dataDir}`;
+    print([restored, ...added].join("\n"));
     return 0;
   },
 };

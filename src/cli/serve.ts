@@ -40,7 +40,8 @@ async function run(args: string[], { config, print, terminal }: CliContext): Pro
   void stop.promise.then((signal) => ending.abort(new UserError(`ended by ${signal}`)));
   // Loaded here: it is four fifths of what there is to load, and no other command needs it.
   const { openApp } = await import("../app.ts");
-  const app = await openApp(config, log, ending.signal).catch((thrown: unknown) => {
+  const { openArchiver } = await import("./backup/archive/send_archive.ts");
+  const app = await openApp(config, log, ending.signal, openArchiver(config)).catch((thrown: unknown) => {
     if (thrown !== ending.signal.reason) throw thrown;
   });
   if (!app) return 0;

@@ -23,6 +23,8 @@ export const personLimits = {
   /** How often pending deletions are searched for, in ms, and how many are claimed at once. */
   deletionPollMs: 2000,
   deletionsAtOnce: 1000,
+  /** Distinct ids of an order that are read for the archive at once: a few MB at most. */
+  archivedIdsAtOnce: 10_000,
   /** Moments of orders that reads filter by while persons are hidden; with more, requests wait for the deletion. */
   hiddenOrdersMax: 100,
   /** How often each process reads which persons are hidden by orders of others, in ms. */

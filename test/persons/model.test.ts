@@ -125,6 +125,7 @@ async function open(dataDir: string, stores: Stores): Promise<OpenedCapture> {
     seconds: nothing,
     spiked: nothing,
     damaged: nothing,
+    unarchived: nothing,
     unrecorded: nothing,
   };
   opening = true;

@@ -267,6 +267,7 @@ test("while Postgres is unavailable merges wait and events flow; then nothing of
       seconds: nothing,
       spiked: nothing,
       damaged: nothing,
+      unarchived: () => {},
       unrecorded: nothing,
     },
     clock: systemClock,

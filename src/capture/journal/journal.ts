@@ -14,6 +14,7 @@ import { type Damage, Recovery } from "./recovery/recovery.ts";
 import { SealedSegments, SegmentRecycler } from "./segments/sealed_segments.ts";
 import { type Segment, segmentId } from "./segments/segment.ts";
 import { foundUsage } from "./segments/segment_reader.ts";
+import type { SegmentSpool } from "./segments/segment_spool.ts";
 
 type RowOf<Block extends LaneBlock<LaneRow>> = Parameters<Block["append"]>[0];
 
@@ -28,6 +29,8 @@ export interface JournalOptions {
   damaged?(damage: Damage): void;
   /** The reserve of the volume; without it, all free space may be used. */
   reserve?: DiskReserve;
+  /** Keeps the files of stored segments for the archive. */
+  spool?: SegmentSpool | undefined;
   clock: Clock;
   log: Log;
 }
@@ -227,11 +230,12 @@ export class Journal {
     this.#releaseStored(segment);
   }
 
-  /** Removes a flushed segment. The order matters: a line in the ledger, the file, a sync of the folder. */
+  /** Removes a flushed segment. The order matters: its name for the archive, a line in the ledger, the file, a sync. */
   async finish(segment: Segment): Promise<void> {
     await segment.closed;
+    const isKept = await this.#options.spool?.retain(segment, this.isTight);
     await this.#ledger.writeFinished(segment, this.#lastMillis);
-    await this.#recycler.retain(segment, this.isTight);
+    await this.#recycler.retain(segment, this.isTight || isKept === true);
     await syncFolder(this.io, this.folder);
     if (!this.#underived.delete(segment)) this.#releaseStored(segment);
     this.#sealed.paths.delete(segment.path);

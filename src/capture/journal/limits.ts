@@ -98,4 +98,8 @@ export const journalLimits = {
   shareRetrySecondsMax: 60,
   /** How long a start waits for workers of an earlier server to end, in ms: they end with it. */
   workersGoneMsMax: 10_000,
+  /** Files that may wait for the archive: listing them takes some ms. */
+  waitingFilesMax: 10_000,
+  /** The share of JOURNAL_BYTES_MAX that they may take: its divisor. */
+  waitingBytesDivisor: 4,
 };

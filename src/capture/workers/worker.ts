@@ -47,6 +47,7 @@ export interface WorkerConfig {
   captureAck: "journal" | "stored" | "memory";
   flushIntervalMs: number;
   journalBytesMax: number;
+  journalArchive: string | undefined;
   /** How many workers there are: memory for bodies is divided among them. */
   workers: number;
   bodyBytesMax: number;

@@ -110,7 +110,7 @@ export class WorkerPool {
 /** The settings that a worker needs: the rest of the configuration has secrets. */
 const handedOn: readonly (keyof CommonConfig)[] = wordsIn(`
   dataDir databaseUrl postgres clickhouseUrl clickhouseCluster embedded host port inside captureAck flushIntervalMs
-  journalBytesMax workers bodyBytesMax idleTimeoutSeconds trustedProxies recordingRetentionDays logLevel
+  journalBytesMax journalArchive workers bodyBytesMax idleTimeoutSeconds trustedProxies recordingRetentionDays logLevel
 `);
 
 function toWorkerConfig(common: CommonConfig, number: number): WorkerConfig {

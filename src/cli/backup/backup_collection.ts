@@ -106,6 +106,15 @@ export async function removeOlder(collection: BackupCollection, newest: string, 
   return removed;
 }
 
+/** When the oldest backup of this one's database began, in ms since 1970: about, as its name has it. */
+export async function oldestTime(collection: BackupCollection, own: string): Promise<number> {
+  let oldest = own;
+  for await (const name of collection.names()) {
+    if (nameShape.exec(name)?.[1] === nameShape.exec(own)?.[1] && name < oldest) oldest = name;
+  }
+  return Date.parse(oldest.replace(/^sluice-(....)(..)(..T..)(..)(..Z).*/, "$1-$2-$3:$4:$5"));
+}
+
 /**
  * The backups that share these files, each with their hashes.
  * @throws UserError for one that cannot be read: nobody knows which it needs.

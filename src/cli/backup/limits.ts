@@ -29,6 +29,12 @@ export const backupLimits = {
   requestsMax: 5,
   /** The pause before the second request, in ms; each further one is twice as long. */
   requestPauseMs: 250,
+  /** Between two bundles of the archive, in ms: what a lost disk costs at worst, beside the flush. */
+  archiveMs: 60_000,
+  /** Bytes of a bundle: pieces of objectBytes, and a head with ids of deleted persons. */
+  bundleBytesMax: 64 * 1024 * 1024,
+  /** Bytes of a segment that an archive may name: the longest, of an import, has 256 MiB and a body. */
+  segmentBytesMax: 2 ** 31 - 1,
   /** Damaged shared files of which `verify` tells which backups need them. */
   harmfulMax: 1000,
   /** The largest number of backups that can be kept. */

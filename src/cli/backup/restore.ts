@@ -12,6 +12,7 @@ import { readPostgresId, writeClickHouseId } from "../../storage/identity.ts";
 import { ownDataDir, refuseHalfRestored, restoringPath } from "../../storage/lock.ts";
 import { migrate } from "../../storage/migrate.ts";
 import { byStore, readBackupVersion } from "../../storage/migrations/files.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { openStores, type Stores } from "../../storage/stores.ts";
 import { BackupBucket, type BucketAccess, readBucketAddress } from "./backup_bucket.ts";
 import { copyFile, readChunks, syncTree } from "./backup_files.ts";
@@ -29,24 +30,28 @@ export async function restoreBackup(options: {
   /** The backup's folder, or its `s3://bucket/prefix`. */
   source: string;
   bucketAccess: BucketAccess;
+  /** Adds what came back from the archive that lies beside it. */
+  addArchive?: AddArchive;
   log: Log;
 }): Promise<Manifest> {
-  const { source, log } = options;
+  const { source, addArchive = async () => {}, log } = options;
   const dataDir = resolve(options.dataDir);
   const address = readBucketAddress(source);
-  if (address) return await restoreBucket(new BackupBucket(address, options.bucketAccess), dataDir, log);
+  const outside = { dataDir, log, addArchive };
+  if (address) return await restoreBucket(new BackupBucket(address, options.bucketAccess), outside);
   const folder = resolve(source);
   const manifest = readManifest(folder, readVersion());
   checkEmpty(dataDir);
   await checkFiles(folder, manifest);
   await refuseForeign(folder);
-  const filling = { dataDir, folder, shared: manifest.shared, isSpent: false, log };
+  const filling = { ...outside, folder, shared: manifest.shared, isSpent: false };
   await withRestoreMarker(dataDir, folder, () => fill(filling, manifest));
   return manifest;
 }
 
 /** All files are fetched and checked before the first one is copied to its destination. */
-async function restoreBucket(bucket: BackupBucket, dataDir: string, log: Log): Promise<Manifest> {
+async function restoreBucket(bucket: BackupBucket, outside: Outside): Promise<Manifest> {
+  const { dataDir } = outside;
   const manifest = await fetchManifest(bucket, readVersion());
   checkEmpty(dataDir);
   const folder = join(dataDir, "restoring.files");
@@ -58,7 +63,7 @@ async function restoreBucket(bucket: BackupBucket, dataDir: string, log: Log): P
       rmSync(restoringPath(dataDir));
       throw thrown;
     }
-    await fill({ dataDir, folder, shared: undefined, isSpent: true, log }, manifest);
+    await fill({ ...outside, folder, shared: undefined, isSpent: true }, manifest);
     await rm(folder, { recursive: true });
   });
   return manifest;
@@ -75,15 +80,21 @@ async function withRestoreMarker(dataDir: string, source: string, work: () => Pr
   await syncTree(dataDir);
 }
 
-interface Filling {
+type AddArchive = (sql: Postgres, manifest: Manifest) => Promise<void>;
+
+interface Outside {
   dataDir: string;
+  log: Log;
+  addArchive: AddArchive;
+}
+
+interface Filling extends Outside {
   /** The backup's. */
   folder: string;
   /** Where an incremental backup has shared files; none of what was fetched is. */
   shared: string | undefined;
   /** Whether its files are removed as they are copied: they are on the disk of the copies. */
   isSpent: boolean;
-  log: Log;
 }
 
 async function fill(filling: Filling, manifest: Manifest): Promise<void> {
@@ -132,6 +143,7 @@ async function fillStores(filling: Filling, stores: Stores, manifest: Manifest):
   await migrate(stores, { log, alone: true });
   await mirrorMerges(sql, clickhouse);
   await deriveSince(clickhouse, Date.parse(manifest.begun_at) - backupLimits.derivedAgainMs);
+  await filling.addArchive(sql, manifest);
 }
 
 async function* readTables(folder: string) {

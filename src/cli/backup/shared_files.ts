@@ -6,7 +6,15 @@ import { rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import type { BackupBucket } from "./backup_bucket.ts";
-import { copyFile, filesBelow, summed, syncTree, type Written } from "./backup_files.ts";
+import {
+  copyFile,
+  filesBelow,
+  summed,
+  syncOne,
+  syncTree,
+  writeSummed,
+  type Written,
+} from "./backup_files.ts";
 
 /** The name of the folder, beside the backups, of the files that those of a database share. */
 export function sharedName(database: string): string {
@@ -63,6 +71,8 @@ export function readSharedPath(path: string): string | undefined {
 export interface SharedFiles {
   /** Bytes of added files that were there. */
   readonly reusedBytes: number;
+  /** Writes a file of this name, whole or not at all. */
+  write(name: string, bytes: Uint8Array): Promise<void>;
   /** The paths of all files. */
   paths(): AsyncIterable<string>;
   remove(path: string): Promise<void>;
@@ -91,6 +101,18 @@ export class SharedFolder implements SharedFiles {
     return written;
   }
 
+  async write(name: string, bytes: Uint8Array): Promise<void> {
+    const partial = join(this.#folder, `${name}.partial`);
+    try {
+      await writeSummed([bytes], partial);
+      await rename(partial, join(this.#folder, name));
+    } catch (thrown) {
+      await rm(partial, { force: true });
+      throw thrown;
+    }
+    for (const folder of [this.#folder, dirname(this.#folder)]) await syncOne(folder);
+  }
+
   /** Makes the names of all files durable, those of a backup that was killed too. */
   async sync(): Promise<void> {
     if (existsSync(this.#folder)) await syncTree(this.#folder);
@@ -116,6 +138,10 @@ export class SharedBucket implements SharedFiles {
   async put(sum: string, bytes: Uint8Array): Promise<void> {
     if ((await this.#bucket.size(toPath(sum))) === bytes.length) this.reusedBytes += bytes.length;
     else await this.#bucket.put(toPath(sum), bytes);
+  }
+
+  write(name: string, bytes: Uint8Array): Promise<void> {
+    return this.#bucket.put(name, bytes);
   }
 
   paths(): AsyncIterable<string> {

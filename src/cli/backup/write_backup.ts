@@ -13,11 +13,13 @@ import { appliedMigrations } from "../../storage/migrate.ts";
 import { reserve } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
 import { attachStores, type Stores } from "../../storage/stores.ts";
+import { ArchivePlace } from "./archive/archive_place.ts";
 import { BackupBucket, type BucketAccess, readBucketAddress } from "./backup_bucket.ts";
 import * as collections from "./backup_collection.ts";
 import { filesBelow } from "./backup_files.ts";
 import { copyData } from "./data_copy.ts";
 import { FileList } from "./file_list.ts";
+import { backupLimits } from "./limits.ts";
 import { backupManifestText, type Manifest } from "./manifest.ts";
 import { sharedName } from "./shared_files.ts";
 import { freeze, frozenParts, listPartTables, stagingFolder, thaw } from "./stores/clickhouse_parts_store.ts";
@@ -82,6 +84,8 @@ async function writeTo(
   try {
     const removed = await collections.removeOlder(collection, name, kept);
     await collections.removeUnneeded(collection, shared, isIncremental ? name : undefined);
+    const oldest = await collections.oldestTime(collection, name);
+    await new ArchivePlace(collection, id).removeBefore(oldest - 2 * backupLimits.derivedAgainMs);
     return { manifest, location, reusedBytes, removed };
   } catch (thrown) {
     throw new UserError(`${location} is complete, but older ones could not be removed: ${toReason(thrown)}`);

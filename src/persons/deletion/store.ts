@@ -78,8 +78,16 @@ export function isAnyDue(sql: Postgres): PostgresFragment {
   return sql`(EXISTS (SELECT ${due[0]}) OR EXISTS (SELECT ${due[1]}) OR EXISTS (SELECT ${due[2]}))`;
 }
 
-/** Carries out new orders, and again those that every journal has passed. Resolves to the number of orders finished. */
-export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse, stopping?: AbortSignal) {
+/**
+ * Carries out new orders, and again those that every journal has passed. Resolves to the number of orders finished.
+ * @param isArchived whether an archive gets the ids of orders, and forgets them.
+ */
+export async function finishDeletions(
+  sql: Postgres,
+  clickhouse: ClickHouse,
+  stopping?: AbortSignal,
+  isArchived = false,
+) {
   const due = await sql<(Omit<Erasure, "ids"> & { id: string; passed: boolean })[]>`
     SELECT id::text, project_id, ordered_at, delete_events,
       coalesce(delete_recordings, delete_events) AS delete_recordings, keep_person,
@@ -96,7 +104,11 @@ export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse, sto
     if (!orders[0]!.passed) continue;
     const done = arrayText(ids);
     await sql`
-      WITH forgotten AS (DELETE FROM person_deletion_ids WHERE deletion_id = ANY (${done}::text::bigint[]))
+      WITH forgotten AS (
+        DELETE FROM person_deletion_ids WHERE NOT ${isArchived}::boolean AND (
+          deletion_id = ANY (${done}::text::bigint[])
+          OR deletion_id IN (SELECT id FROM person_deletion_orders WHERE finished_at IS NOT NULL))
+      )
       UPDATE person_deletion_orders SET finished_at = now() WHERE id = ANY (${done}::text::bigint[])`;
     finished += ids.length;
   }

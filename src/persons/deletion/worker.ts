@@ -8,8 +8,10 @@ import { personLimits } from "../limits.ts";
 import { finishSplits } from "../split/store.ts";
 import { finishDeletions, hideOrdered, isAnyDue, removeGoneProjects } from "./store.ts";
 
-export function openDeletions(parts: Uses<"sql" | "clickhouse" | "clock" | "log">) {
-  const { sql, clickhouse, clock, log } = parts;
+export function openDeletions(
+  parts: Uses<"sql" | "clickhouse" | "clock" | "log"> & { isArchived?: boolean },
+) {
+  const { sql, clickhouse, clock, log, isArchived } = parts;
   const deletions = openPass({
     ...parts,
     id: "deletions of persons",
@@ -18,7 +20,7 @@ export function openDeletions(parts: Uses<"sql" | "clickhouse" | "clock" | "log"
     due: () => isAnyDue(sql),
     pass: async (_, stopping) => {
       await finishSplits(sql, clickhouse, clock.now() * 1000);
-      const persons = await finishDeletions(sql, clickhouse, stopping);
+      const persons = await finishDeletions(sql, clickhouse, stopping, isArchived);
       if (persons > 0) log.info("deleted persons permanently", { persons });
       const projects = await removeGoneProjects(sql, clickhouse);
       if (projects.length > 0) log.info("deleted the data of deleted projects", { projects });

@@ -70,6 +70,17 @@ export async function readSequences(sql: Postgres): Promise<Record<string, strin
   return Object.fromEntries(found.map(({ name, value }) => [name, value]));
 }
 
+/** Raises sequences to these values; those that are higher stay. */
+export async function raiseSequences(sql: Postgres, values: Readonly<Record<string, string>>): Promise<void> {
+  const own = await readSequences(sql);
+  for (const [name, value] of Object.entries(values)) {
+    const isKnown =
+      (await sql`SELECT FROM pg_sequences WHERE schemaname = 'public' AND sequencename = ${name}`).length > 0;
+    if (isKnown && BigInt(value) > BigInt(own[name] ?? 0))
+      await sql`SELECT setval(${quote(name)}::regclass, ${value}::text::bigint)`;
+  }
+}
+
 /** Those that are not generated, in their order, with their types as in a cast. */
 async function readColumns(sql: Postgres | PostgresTransaction, table: string) {
   return await sql<{ name: string; type: string }[]>`
