@@ -69,7 +69,7 @@ export interface Visit {
   requests: string[];
 }
 
-/** How long a page may take to show what is waited for, in ms: browsers of four files share a busy machine. */
+/** How long a page may take to show what is waited for, in ms: browsers of five files share a busy machine. */
 const waitMsMax = 180_000;
 
 /** Opens `url` as a new visitor; `settings` are those of the browser. */

@@ -162,7 +162,8 @@ export async function faultsOfVisit(
     await page.setViewportSize({ width, height: 800 });
     await page.emulateMedia({ colorScheme: "light" });
     const release = await holdReplies(page);
-    await page.goto(`${server.url}/#/1/${address}`);
+    // Loaded once: the page that is left does not follow its address.
+    await page.evaluate(`history.replaceState(null, "", ${JSON.stringify(`/#/1/${address}`)})`);
     await page.reload();
     const menu = page.getByRole("navigation", { name: "Pages of the console" });
     await menu.getByRole("link").first().waitFor();

@@ -20,7 +20,8 @@ export async function hangEngine(
   const server = place.start();
   const url = await addressOf(server);
   let isOver = false;
-  const sender = { isOver: () => isOver, pauseMs: 10 };
+  // Each hang lasts a minute, and all that is sent meanwhile is judged.
+  const sender = { isOver: () => isOver, pauseMs: 100 };
   const sending = [
     sendOn(url, ledger, { batch: 50, ...sender }),
     sendOn(url, ledger, { batch: 20, historical: true, ...sender }),

@@ -40,7 +40,25 @@ interface Outcome {
   notes?: string[];
 }
 
+/** The longest first: what is left alone at the end is short. */
 const parts: Record<string, Part> = {
+  hangs: {
+    run: async ({ isLong, progress }) => {
+      const ledger = new ProofLedger(makeFolder());
+      const { restarts, verdict } = await hangEngine(ledger, isLong ? 10 : 2, progress);
+      const isSound = verdict.isSound && restarts > 0;
+      return { cycles: restarts, verdict: { ...verdict, isSound } };
+    },
+  },
+  disk: {
+    run: ({ isLong, progress }) => underStrace((place, ledger) => failCalls(place, ledger, isLong, progress)),
+  },
+  calls: {
+    run: ({ isLong, progress }) =>
+      underStrace((place, ledger) => killAtCalls(place, ledger, isLong ? 60 : 4, progress)),
+  },
+  simulation: { run: bySimulation },
+  sockets: { run: bySockets },
   kills: {
     run: async ({ isLong, share, progress }) => {
       const place = await openPlace();
@@ -51,13 +69,6 @@ const parts: Record<string, Part> = {
       const cycles = await killAtRandom(place, ledger, { ...size, progress });
       return { cycles, verdict: await judge(place, ledger) };
     },
-  },
-  calls: {
-    run: ({ isLong, progress }) =>
-      underStrace((place, ledger) => killAtCalls(place, ledger, isLong ? 60 : 4, progress)),
-  },
-  disk: {
-    run: ({ isLong, progress }) => underStrace((place, ledger) => failCalls(place, ledger, isLong, progress)),
   },
   answers: {
     run: async ({ isLong, share, progress }) => {
@@ -83,14 +94,6 @@ const parts: Record<string, Part> = {
       return { cycles: 1, verdict: await judge(place, ledger) };
     },
   },
-  hangs: {
-    run: async ({ isLong, progress }) => {
-      const ledger = new ProofLedger(makeFolder());
-      const { restarts, verdict } = await hangEngine(ledger, isLong ? 10 : 2, progress);
-      const isSound = verdict.isSound && restarts > 0;
-      return { cycles: restarts, verdict: { ...verdict, isSound } };
-    },
-  },
   damage: {
     run: async () => {
       const { cases, told, problems, ...verdict } = await damageEverywhere();
@@ -101,8 +104,6 @@ const parts: Record<string, Part> = {
       };
     },
   },
-  sockets: { run: bySockets },
-  simulation: { run: bySimulation },
 };
 
 /** How much more memory the server may hold at the end than once it was warm. */
