@@ -186,7 +186,7 @@ inBrowser(
     const { page, requests } = visited;
     const faults: string[] = [];
     for (const [name, address] of Object.entries(addresses)) {
-      const found = await faultsOfVisit(visited, server, name, address, async () => {
+      const found = await faultsOfVisit(visited, name, address, async () => {
         if (name === "recording") {
           await page.frameLocator("iframe").getByRole("button", { name: "Play" }).waitFor();
         }

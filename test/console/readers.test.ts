@@ -60,7 +60,7 @@ inBrowser(
       "members",
       "account",
     ]) {
-      faults.push(...(await faultsOfVisit(visited, web.server, `reader ${address}`, address, settled)));
+      faults.push(...(await faultsOfVisit(visited, `reader ${address}`, address, settled)));
       const buttons = await page.locator("main").getByRole("button").allInnerTexts();
       if (/keys|account/.test(address)) continue;
       offered.push(...buttons.filter((text) => changing.test(text)).map((text) => `${address}: ${text}`));

@@ -55,7 +55,7 @@ inBrowser(
     const visited = await signedIn(browser, server, "start");
     const faults: string[] = [];
     for (const address of pages) {
-      faults.push(...(await faultsOfVisit(visited, server, `empty ${address}`, address, settled)));
+      faults.push(...(await faultsOfVisit(visited, `empty ${address}`, address, settled)));
     }
     expect(faults).toEqual([]);
   },

@@ -143,7 +143,7 @@ export async function faultsOfLooks(
   ready: (page: Page) => Promise<unknown>,
 ): Promise<string[]> {
   const visited = await signedIn(browser, server, address);
-  const faults = await faultsOfVisit(visited, server, name, address, ready);
+  const faults = await faultsOfVisit(visited, name, address, ready);
   await visited.context.close();
   return faults;
 }
@@ -151,7 +151,6 @@ export async function faultsOfLooks(
 /** The faults of a page in a browser that is signed in already. */
 export async function faultsOfVisit(
   { page, complaints }: Visit,
-  server: Server,
   name: string,
   address: string,
   ready: (page: Page) => Promise<unknown>,
