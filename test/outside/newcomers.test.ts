@@ -73,6 +73,10 @@ const written: [thread: string, timestamp: unknown, ms: number][] = [
   ["stac-utils/stac-api-validator#35", "2024-05-06T08:11:12,123Z", 123],
   ["bitwalker/timex#182", "Mon, 06 May 2024 08:11:12 Z", 0],
   ["tloncorp/tlon-apps#4849", 1714983072.5, 500],
+  ["airbytehq/airbyte#12953", "202405060811", -12_000],
+  ["log2timeline/dfdatetime#207", "638505798720000000", 0],
+  ["Azure/amqpnetlite#434", "133594566720000000", 0],
+  ["Tangerine-Community/Tangerine-legacy#116", "1.714983072E+12", 0],
 ];
 
 test("times as programs and phones write them are those times, in /batch and in a file", async () => {

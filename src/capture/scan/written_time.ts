@@ -63,24 +63,28 @@ function toPlainText(text: string): string {
 }
 
 /**
- * A number of seconds, ms, µs or ns since 1970, told apart by its size; or a date of digits: `2024`, `2024.05`,
- * `20240506`, `20240506081112`. Numbers below 1973 are no times: they are dates cut short, counters, or unset.
+ * A number of seconds, ms, µs or ns since 1970, told apart by its size; .NET's ticks or Windows' (ns of before 2001
+ * would be as long); or a date of digits: `2024`, `2024.05`, `20240506`, `202405060811`, `20240506081112`, and with ms.
+ * Numbers below 1973 are no times: they are dates cut short, counters, or unset.
  */
 function readNumber(text: string): number {
-  const digits = /^((?:19|20|21)\d\d)(?:\.?(\d\d)(?:(?<!\.\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d))?)?)?$/.exec(text);
+  const digits =
+    /^((?:19|20|21)\d\d)(?:\.?(\d\d)(?:(?<!\.\d\d)(\d\d)(?:(\d\d)(\d\d)(?:(\d\d)(\d{3})?)?)?)?)?$/.exec(text);
   const date = digits && dateMicros(Number(digits[1]), Number(digits[2] ?? 1), Number(digits[3] ?? 1));
   if (digits && !Number.isNaN(date) && text.length !== 6) {
-    const [hour, minute, second] = [digits[4], digits[5], digits[6]].map(Number);
-    if (digits[4] === undefined) return date!;
+    const [hour, minute, second, ms] = digits.slice(4).map((part) => Number(part ?? 0));
     if (hour! < 24 && minute! < 60 && second! < 60)
-      return date! + ((hour! * 60 + minute!) * 60 + second!) * 1_000_000;
+      return date! + (((hour! * 60 + minute!) * 60 + second!) * 1000 + ms!) * 1000;
   }
   const value = Number(text);
   const size = Math.abs(value);
   if (size < 1e8 || size >= 1e20) return Number.NaN;
   if (size < 1e11) return Math.round(value * 1e6);
   if (size < 1e14) return Math.round(value * 1e3);
-  return size < 1e17 ? Math.round(value) : Math.floor(value / 1e3);
+  if (size < 1e17) return Math.round(value);
+  // Ticks are 100 ns since the year 1, or since 1601.
+  if (size < 1e18) return Math.floor((value - (value > 6.2e17 ? 621_355_968e9 : 116_444_736e9)) / 10);
+  return Math.floor(value / 1e3);
 }
 
 const monthNames =

@@ -144,6 +144,12 @@ test.each([
   "2024-05-06t08:11:12z",
   "2024-127T08:11:12Z",
   "2024-W19-1T08:11:12Z",
+  // airbytehq/airbyte#12953: a dimension of Google Analytics; Java's yyyyMMddHHmmssSSS.
+  "202405060811",
+  "20240506081112123",
+  // log2timeline/dfdatetime#207, Azure/amqpnetlite#434: 100 ns since the year 1, and since 1601.
+  "638505798720000000",
+  "133594566720000000",
   // segmentio/analytics-swift#75.
   "2024-05-06T08:11:12.029:Z",
   "2024-05-06T10:11:12:+02:00",
