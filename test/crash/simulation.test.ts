@@ -1,5 +1,5 @@
 // The simulation of journal, flush and read-back (simulation/) holds for some seeds, and finds bugs that are planted in
-// the server's text. `bun run proof` simulates 4,000 seeds.
+// the server's text. `bun run proof` simulates 2,000 seeds.
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";

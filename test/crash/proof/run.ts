@@ -135,7 +135,7 @@ async function bySockets({ isLong, share, progress }: Size): Promise<Outcome> {
 
 /** The seeds of simulation/run.ts, in a process of their own: nothing else may live on its clock. */
 async function bySimulation({ isLong, share }: Size): Promise<Outcome> {
-  const seeds = isLong ? 1_000_000 * share : 4000;
+  const seeds = isLong ? 1_000_000 * share : 2000;
   const child = Bun.spawn(
     [process.execPath, resolve(import.meta.dir, "../simulation/run.ts"), "--seeds", String(seeds)],
     { stdout: "pipe", stderr: "inherit" },
