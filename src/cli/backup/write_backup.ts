@@ -92,7 +92,8 @@ async function writeTo(
   }
 }
 
-function openCollection(dataDir: string, target: string, settings: BucketAccess) {
+/** The folder of backups, or their address. @throws UserError for one that is neither, or within DATA_DIR. */
+export function openCollection(dataDir: string, target: string, settings: BucketAccess) {
   const address = readBucketAddress(target);
   if (address)
     return collections.bucketCollection(new BackupBucket(address, settings), stagingFolder(dataDir));

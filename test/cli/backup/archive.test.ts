@@ -19,10 +19,11 @@ import {
   SegmentSpool,
   spoolFolder,
 } from "../../../src/capture/journal/segments/segment_spool.ts";
-import { archiveBeside, archiveCollection } from "../../../src/cli/backup/archive/archive_place.ts";
+import { archiveBeside } from "../../../src/cli/backup/archive/archive_place.ts";
 import { type BundleHead, packBundle } from "../../../src/cli/backup/archive/bundle.ts";
 import { Archiver } from "../../../src/cli/backup/archive/send_archive.ts";
 import { backupLimits } from "../../../src/cli/backup/limits.ts";
+import { openCollection } from "../../../src/cli/backup/write_backup.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { readPostgresId } from "../../../src/storage/identity.ts";
@@ -86,7 +87,7 @@ async function openTestArchiver(server: Server, target: string): Promise<Archive
   return new Archiver({
     sql,
     dataDir,
-    collection: archiveCollection(target, bucketAccess()),
+    collection: openCollection(dataDir, target, bucketAccess()),
     clock: systemClock,
     log: silentLog,
   });
@@ -303,17 +304,27 @@ test("a bundle is refused whole: of names that are no segments', far offsets, an
   expect(existsSync(join(dataDir, "journal", aSegment))).toBe(false);
 });
 
+test("a place that is none, or within DATA_DIR, ends the start", async () => {
+  const DATA_DIR = join(makeFolder(), "data");
+  for (const place of ["s3://x", `${DATA_DIR}/backups`, "s3://backups/all"]) {
+    const ran = await runSluice(["serve"], { DATA_DIR, JOURNAL_ARCHIVE: place });
+    expect(ran).toMatchObject({ exitCode: place === "s3://x" ? 2 : 1, stdout: "" });
+    expect(ran.stderr).toMatch(/within DATA_DIR|expected s3:|AWS_ACCESS_KEY_ID/);
+  }
+  expect(existsSync(DATA_DIR)).toBe(false);
+});
+
 const archiverScript = `
-  import { archiveCollection } from "./src/cli/backup/archive/archive_place.ts";
-  import { Archiver } from "./src/cli/backup/archive/send_archive.ts";
+    import { Archiver } from "./src/cli/backup/archive/send_archive.ts";
   import { backupLimits } from "./src/cli/backup/limits.ts";
+  import { openCollection } from "./src/cli/backup/write_backup.ts";
   import { systemClock } from "./src/core/clock.ts";
   import { silentLog } from "./src/core/log.ts";
   import { attachStores } from "./src/storage/stores.ts";
   const [dataDir, place] = process.argv.slice(-2);
   backupLimits.objectBytes = 2000;
   const { sql } = await attachStores({ dataDir, log: silentLog, requireReachable: true });
-  const collection = archiveCollection(place, {});
+  const collection = openCollection(dataDir, place, {});
   const archiver = new Archiver({ sql, dataDir, collection, clock: systemClock, log: silentLog });
   await archiver.send();
   process.exit(0);`;

@@ -45,14 +45,6 @@ export class ArchivePlace {
   }
 }
 
-/** The folder of several backups, or their address. @throws UserError for an invalid address. */
-export function archiveCollection(target: string, access: BucketAccess): BackupCollection {
-  const address = readBucketAddress(target);
-  return address
-    ? bucketCollection(new BackupBucket(address, access), "")
-    : folderCollection(resolve(target));
-}
-
 /** The archive beside a backup. */
 export function archiveBeside(source: string, access: BucketAccess, database: string): ArchivePlace {
   const address = readBucketAddress(source);

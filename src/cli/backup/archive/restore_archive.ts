@@ -77,8 +77,9 @@ async function restoreArchive(place: ArchivePlace, dataDir: string, sql: Postgre
   await raiseSequences(sql, sequences);
   if (omitted.size > 0) gaps.push(`${omitted.size} segments were not archived`);
   if (added.size > 0) for (const folder of new Set([home, ...copied.values()])) await rewriteLedger(folder);
-  const until = names.length > 0 ? `, sent until ${isoTime(names.at(-1)!)}` : "";
-  const total = `added ${added.size} archived segments${until}; the next start stores them`;
+  if (names.length === 0) return ["nothing was archived since"];
+  const until = isoTime(names.at(-1)!);
+  const total = `added ${added.size} archived segments, sent until ${until}; the next start stores them`;
   return [total, ...gaps.map((gap) => `the archive has a gap: ${gap}`)];
 }
 

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
+import { resolve } from "node:path";
 import { captureSetup } from "../../../capture/capture_journal.ts";
 import { writeDurably, writeDurablyNow } from "../../../capture/journal/journal_io.ts";
 import {
@@ -20,7 +21,8 @@ import { intervalWorker, type Worker } from "../../../work/interval.ts";
 import type { BackupCollection } from "../backup_collection.ts";
 import { backupLimits } from "../limits.ts";
 import { readSequences } from "../stores/postgres_rows_store.ts";
-import { archiveCollection, ArchivePlace } from "./archive_place.ts";
+import { openCollection } from "../write_backup.ts";
+import { ArchivePlace } from "./archive_place.ts";
 import { type BundleHead, packBundle, readBundleTime, timePrefix } from "./bundle.ts";
 
 interface ArchiverOptions extends Uses<"sql" | "clock" | "log"> {
@@ -29,9 +31,9 @@ interface ArchiverOptions extends Uses<"sql" | "clock" | "log"> {
 }
 
 /** For the server; undefined where nothing is archived. @throws UserError for a setting that is no place. */
-export function openArchiver({ journalArchive: target, bucketAccess }: Config) {
+export function openArchiver({ dataDir, journalArchive: target, bucketAccess }: Config) {
   if (target === undefined) return undefined;
-  const collection = archiveCollection(target, bucketAccess);
+  const collection = openCollection(resolve(dataDir), target, bucketAccess);
   return (parts: Uses<"sql" | "log"> & { dataDir: string }): Worker => {
     const archiver = new Archiver({ ...parts, collection, clock: systemClock });
     return intervalWorker(backupLimits.archiveMs, "archiving the journal", () => archiver.send(), parts.log);
