@@ -4,7 +4,15 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { allFindings } from "../support/axe.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
-import { faultsOfLooks, inBrowser, msMax, openConsole } from "../support/console.ts";
+import {
+  faultsOfLooks,
+  inBrowser,
+  msMax,
+  openConsole,
+  openForm,
+  settled,
+  signedIn,
+} from "../support/console.ts";
 
 cleanUpEach();
 
@@ -127,6 +135,33 @@ inBrowser(
     await shown(sales.length);
     await page.getByRole("link", { name: "Edit query" }).click();
     expect(await page.getByLabel("Or value 2").inputValue()).toBe("FR");
+  },
+  msMax,
+);
+
+inBrowser(
+  "the question is one line, its result comes first, and the line opens the form and closes it",
+  async () => {
+    const where = `where=${encodeURIComponent('["event","plan","exact","gold"]')}`;
+    const address = `explore?kind=trend&event=sold&math=dau&${march}&${where}&breakdown=plan`;
+    const { page } = await signedIn(desk.browser, desk.server, address);
+    await settled(page);
+    const question = page.locator(".question");
+    expect(await question.locator(".tag").allInnerTexts()).toEqual([
+      "sold · Persons",
+      "Mar 1, 2026 to Mar 9, 2026",
+      "each day",
+      "by plan",
+      "Only where plan is gold",
+    ]);
+    await page.getByRole("img", { name: /^Lines from/ }).waitFor();
+    expect(await page.getByLabel("Event", { exact: true }).count()).toBe(0);
+    await question.press("Enter");
+    await page.getByLabel("Event", { exact: true }).fill("gone");
+    await question.press("Enter");
+    await question.press("Enter");
+    expect(await page.getByLabel("Event", { exact: true }).inputValue()).toBe("gone");
+    expect(await allFindings(page)).toEqual([]);
   },
   msMax,
 );
@@ -339,7 +374,10 @@ inBrowser(
   "the form is whole at every width, in light and dark",
   async () => {
     const where = `where=${encodeURIComponent('["event","plan","exact","gold"]')}`;
-    const ready = (page: Page) => page.getByRole("img", { name: /^Lines from/ }).waitFor();
+    const ready = async (page: Page) => {
+      await page.getByRole("img", { name: /^Lines from/ }).waitFor();
+      await openForm(page);
+    };
     const address = `explore?event=sold&math=dau&${march}&${where}&compare=true`;
     expect([
       ...(await faultsOfLooks(desk.browser, desk.server, "explore", address, ready)),

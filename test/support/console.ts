@@ -40,6 +40,7 @@ export function openConsole(events: () => readonly object[]): OpenedConsole {
     opened: async (address, settings) => {
       const { page } = await signedIn(opened.browser, opened.server, address, personalKey, settings);
       await settled(page);
+      await openForm(page);
       return page;
     },
   } as OpenedConsole;
@@ -85,6 +86,12 @@ export async function settled(page: Page): Promise<void> {
   await menu.getByRole("link").first().waitFor();
   await page.locator("main h1").first().waitFor();
   await page.getByText("Loading …").first().waitFor({ state: "detached" });
+}
+
+/** Opens the form of the explore page, where the page has one that is closed. */
+export async function openForm(page: Page): Promise<void> {
+  const question = page.locator('.question[aria-expanded="false"]');
+  if ((await question.count()) > 0) await question.click();
 }
 
 /** Where screenshots are wanted, if they are: to be looked at. */

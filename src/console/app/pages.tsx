@@ -2,7 +2,6 @@
 
 import { type ComponentType } from "preact";
 import { Dashboards } from "./dashboards/dashboards.tsx";
-import { Explore } from "./explore/explore.tsx";
 import { Insights } from "./insights/insights.tsx";
 import { Live } from "./live/live.tsx";
 import { Overview } from "./overview/overview.tsx";
@@ -71,7 +70,7 @@ const groups: Readonly<Record<string, readonly PageEntry[]>> = {
     { name: "live", title: "Live", scope: "query:read", page: Live, isForMembers: true },
   ],
   Analyze: [
-    { name: "explore", title: "Explore", scope: "query:read", page: Explore },
+    lazy("Explore", "query:read", async () => (await import("./explore/explore.tsx")).Explore),
     {
       ...lazy(
         "Persons behind a number",

@@ -1,5 +1,6 @@
-// The explore page: the form of a query, its result, and saving it as an insight.
+// The explore page: a question in a line, its result, the form that changes it, and saving it as an insight.
 
+import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { readDrawing } from "../../../query/result.ts";
 import { FigureSource } from "../actors/figures.tsx";
@@ -10,8 +11,8 @@ import { useAnswer, useRead } from "../session/use_loaded.ts";
 import { Card, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import { type Kind, kindNames, kinds } from "./choices.ts";
 import { QueryForm } from "./form/query_form.tsx";
-import { shownSeries } from "./form/series_fields.tsx";
-import { type InsightQuery, readAddress, toAddress, toQueryBody } from "./query.ts";
+import { type InsightQuery, readAddress, shownSeries, toAddress, toQueryBody } from "./query.ts";
+import { describeQuery } from "./query_text.ts";
 import { ResultView } from "./result_view.tsx";
 import { type QueryReply, readResults } from "./results.ts";
 import { savedWith } from "./saved_query.ts";
@@ -33,9 +34,13 @@ export function Explore({ route }: { route: Route }) {
   // The result of another kind is a new element: it does not move into place from the previous one.
   const key = `${query.kind} ${insight}`;
   const isEdited = toAddress(next) !== address;
+  // Where the form stands beside the result, it does not come before it.
+  const [isOpen, setOpen] = useState(insight > 0 || (!route.query.has("kind") && innerWidth >= besideMin));
   return (
     <>
-      <PageHead title={insight > 0 ? "Edit an insight" : "Explore"} />
+      <PageHead title={insight > 0 ? "Edit an insight" : "Explore"}>
+        <Saving key={key} makeQuery={(before) => savedWith(before, next)} insight={insight} />
+      </PageHead>
       <div class="tabs" role="group" aria-label="Kinds of queries">
         {kindNames.map((kind) => (
           <button key={kind} type="button" aria-pressed={kind === query.kind} onClick={() => choose(kind)}>
@@ -43,19 +48,28 @@ export function Explore({ route }: { route: Route }) {
           </button>
         ))}
       </div>
-      <div class="asked">
-        <Card>
-          <QueryForm
-            next={next}
-            edit={(changed) => edit({ address, query: changed })}
-            submit={show}
-            isEdited={isEdited}
-          />
-          <Saving key={key} makeQuery={(before) => savedWith(before, next)} insight={insight} />
-          {isEdited && (
-            <p class="quiet">The form's current values are saved, not the result that is shown.</p>
-          )}
-        </Card>
+      <button type="button" class="question" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {describeQuery(query).map((part, i) => (
+          <Fragment key={i}>
+            <span class="tag">{part}</span>{" "}
+          </Fragment>
+        ))}
+        <span class="change-it">{isOpen ? "Close" : "Change"}</span>
+      </button>
+      <div class={isOpen ? "asked" : ""}>
+        {isOpen && (
+          <Card>
+            <QueryForm
+              next={next}
+              edit={(changed) => edit({ address, query: changed })}
+              submit={show}
+              isEdited={isEdited}
+            />
+            {isEdited && (
+              <p class="quiet">The form's current values are saved, not the result that is shown.</p>
+            )}
+          </Card>
+        )}
         <Card key={key}>
           <div class="answer">
             <Answer key={address} query={query} />
@@ -65,6 +79,9 @@ export function Explore({ route }: { route: Route }) {
     </>
   );
 }
+
+/** Pixels of a window where the form stands beside the result; the style sheet has them, too. */
+const besideMin = 1100;
 
 /** Names of the query that no event has: a misspelt one would draw zeros, as one that is rare does. */
 function UnsentNames({ query: { kind, series } }: { query: InsightQuery }) {

@@ -39,6 +39,14 @@ export interface InsightQuery extends RarerFields {
 
 export const anyEvent: Series = { event: "", math: "total", property: "", conditions: [] };
 
+/** A funnel has at least two steps; retention has two events, of the first visit and of the return. */
+export function shownSeries(kind: Kind, series: readonly Series[]): Series[] {
+  const [first = anyEvent, second] = series;
+  if (kind === "retention") return [first, second ?? first];
+  if (kind === "lifecycle") return [first];
+  return kind === "funnel" && !second ? [first, anyEvent] : [...series];
+}
+
 export function readAddress(query: URLSearchParams): InsightQuery {
   const kind = query.get("kind");
   const [maths, properties] = [query.getAll("math"), query.getAll("property")];

@@ -40,7 +40,7 @@ function SaveNew({ makeQuery, isReady = true }: Pick<SavingProps, "makeQuery" | 
   return (
     <>
       <Form send={save}>
-        {text("name", "Name of the insight")}
+        {text("name", "Name of the insight", { placeholder: "Name of the insight" })}
         <Button type="submit" disabled={action.running || !isReady}>
           Save as insight
         </Button>

@@ -9,7 +9,7 @@ import type { ProjectNames } from "../../filters/property_names.tsx";
 import { makeInputs } from "../../ui/inputs.tsx";
 import { Button } from "../../ui/parts.tsx";
 import { type Kind, kinds, maths, needsProperty } from "../choices.ts";
-import { anyEvent, type InsightQuery, type Series } from "../query.ts";
+import { anyEvent, type InsightQuery, type Series, shownSeries } from "../query.ts";
 
 interface SeriesFieldsProps {
   query: InsightQuery;
@@ -68,14 +68,6 @@ export function SeriesFields({ query: { kind, series }, set }: SeriesFieldsProps
       })}
     </fieldset>
   );
-}
-
-/** A funnel has at least two steps; retention has two events, of the first visit and of the return. */
-export function shownSeries(kind: Kind, series: readonly Series[]): Series[] {
-  const [first = anyEvent, second] = series;
-  if (kind === "retention") return [first, second ?? first];
-  if (kind === "lifecycle") return [first];
-  return kind === "funnel" && !second ? [first, anyEvent] : [...series];
 }
 
 function labelSeries(kind: Kind, count: number, i: number): string {
