@@ -81,7 +81,8 @@ export function TrendView({
   );
   const at = unfinishedAt(times, now, interval);
   const sums = series.map((item) => sumLine(item, display));
-  const rowNames = times.length > 0 ? nameTimes(days) : (series[0]?.labels ?? days.map(String));
+  const rowNames =
+    times.length > 0 ? nameTimes(days) : cutZeros(series[0]?.labels ?? days.map(String), series);
   const rows = rowNames.map((name, i) => ({
     name: i === at ? `${name} (in progress)` : name,
     values: data.map((values) => values[i] ?? undefined),
@@ -138,6 +139,11 @@ export function TrendView({
       </details>
     </>
   );
+}
+
+/** Stickiness: the names up to the last interval count that anybody has. */
+function cutZeros(names: readonly string[], series: readonly DrawnLine[]): string[] {
+  return names.slice(0, 1 + names.findLastIndex((_, i) => series.some(({ data }) => data[i])));
 }
 
 interface Row {
