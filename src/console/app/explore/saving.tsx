@@ -70,14 +70,14 @@ function SaveChanges({ makeQuery, insight, isReady = true }: SavingProps) {
           Save changes
         </Button>
         <span class="quiet">
-          in the place of what{" "}
+          of{" "}
           <a href={href}>
             <Cut
               text={saved?.name || saved?.derived_name || `insight ${insight}`}
               lettersMax={nameLettersMax}
             />
           </a>{" "}
-          asks, on dashboards and in subscriptions too.
+          wherever it is shown or sent
         </span>
       </p>
       <Outcome action={action} />
