@@ -605,3 +605,34 @@ test("test_conversion_goal_one_custom_event_conversion in a table", async () => 
     ],
   ]);
 });
+
+// stats_table.py: hours east of UTC, views that have a size, addresses without their query.
+test("tables by time zone, viewport and referrer", async () => {
+  const at = "2023-12-02T12:00:00Z";
+  const views = [
+    {
+      $timezone_offset: 180,
+      $viewport_width: 100,
+      $viewport_height: 50,
+      $referrer: "https://a.example/b?c#d",
+    },
+    { $timezone_offset: -330, $viewport_width: 0, $viewport_height: 0, $timezone: "Asia/Kolkata" },
+    { $viewport_width: 100, $viewport_height: 50 },
+    { $timezone_offset: 0, $viewport_height: 50 },
+  ];
+  const zones = await makeProject(
+    app,
+    views.flatMap((more, i) => visit(`zone ${i}`, at, "/", more)),
+  );
+  await rested(app);
+  const rows = async (by: string) =>
+    (await zones.results<[unknown, [number]]>(table(by))).map(([value, [visitors]]) => [value, visitors]);
+  expect((await rows("Timezone")).toSorted()).toEqual([
+    [-3, 1],
+    [0, 1],
+    [5.5, 1],
+  ]);
+  expect(await rows("TimezoneName")).toEqual([["Asia/Kolkata", 1]]);
+  expect(await rows("Viewport")).toEqual([["100x50", 2]]);
+  expect(await rows("InitialReferringURL")).toEqual([["https://a.example/b", 1]]);
+});

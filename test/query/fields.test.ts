@@ -459,6 +459,13 @@ const answered: Record<string, Record<string, Case>> = {
     select: changed(visited, { select: ["$pageview_count"] }),
     where: changed(visited, { where: ["session_id = 'web'"] }),
     personId: changed(visited, { personId: "00000000-0000-4000-8000-000000000000" }),
+    event: changed(visited, { event: "nothing" }),
+    properties: changed(visited, {
+      properties: [{ type: "session", key: "$session_duration", operator: "gt", value: 86_400 }],
+    }),
+    fixedProperties: changed(visited, {
+      fixedProperties: [{ type: "person", key: "distinct_id", value: "nobody" }],
+    }),
     after: changed(visited, { after: "2024-03-30" }),
     before: changed(visited, { before: "2024-03-30" }),
     orderBy: changed(visited, { orderBy: ["$start_timestamp"] }),
@@ -653,11 +660,8 @@ const refused: Record<string, Record<string, Fields>> = {
   },
   SessionsQuery: {
     kind: { kind: "Sessions" },
-    event: { event: "seen" },
     eventProperties: { eventProperties: plan },
     actionId: { actionId: 1 },
-    properties: { properties: plan },
-    fixedProperties: { fixedProperties: plan },
     filterTestAccounts: { filterTestAccounts: true },
     modifiers: { modifiers: { a: 1 } },
   },

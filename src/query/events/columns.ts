@@ -48,7 +48,7 @@ export function readColumns(select: readonly string[]): Column[] | undefined {
     const key = plain ?? single ?? double;
     // `$group_0` and the like are not among the properties that were sent; SQL refuses those that are computed.
     if (key !== undefined && (readGroupIndex(key) !== undefined || findRefusal(key))) return undefined;
-    if (key !== undefined) return { type: "String", of: ({ parsed }) => readProperty(parsed, key) };
+    if (key !== undefined) return { type: "Nullable(String)", of: ({ parsed }) => readProperty(parsed, key) };
     return Object.hasOwn(fixed, name) ? fixed[name] : undefined;
   });
   return columns.every((column) => column !== undefined) ? columns : undefined;

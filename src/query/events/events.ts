@@ -7,7 +7,7 @@ import { mapInSlices } from "../../work/slices.ts";
 import { spanBetween } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { queryLimits } from "../limits.ts";
-import { readExpressions, timedRows } from "../parts/expressions.ts";
+import { readExpressions, readSelect, timedRows } from "../parts/expressions.ts";
 import { readNodeFilters } from "../parts/figure.ts";
 import * as part from "../parts/model.ts";
 import { type EventRow, isNewestFirst, parseEvent, readColumns } from "./columns.ts";
@@ -27,7 +27,8 @@ export const eventsKind = queryKind({
     filterTestAccounts: part.maybe(flag()),
   }),
   result: "table",
-  check: (query, attr) => {
+  check: (sent, attr) => {
+    const query = { ...sent, select: readSelect(sent) };
     const filters = readNodeFilters(query, attr);
     const newestFirst = isNewestFirst(query.orderBy);
     const columns = readColumns(query.select);

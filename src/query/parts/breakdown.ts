@@ -3,6 +3,7 @@
 
 import { requireScopes } from "../../access/scope.ts";
 import { refuseInput } from "../../core/fault.ts";
+import { ownEventKeys } from "../../storage/events/property_check.ts";
 import { findRefusal, sessionExpressions } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
 import { noValue, otherValues, type TrendLine } from "../result.ts";
@@ -62,6 +63,8 @@ export function readBreakdown(
       const known = Object.keys(sessionExpressions).join(", ");
       refuseInput(`"${property.slice(0, 100)}" is not supported of a session; ${known} are.`, at);
     }
+    if (type === "event_metadata" && !ownEventKeys.includes(property))
+      refuseInput(`An event itself has ${ownEventKeys.join(", ")} only.`, at);
     const refusal = !type || type === "event" || type === "person" ? findRefusal(property) : undefined;
     if (refusal) refuseInput(refusal, at);
     if (property.length > queryLimits.expressionCharsMax)
@@ -74,7 +77,8 @@ export function readBreakdown(
       refuseInput("A breakdown by a group's property needs a group type.", field, "required");
     return {
       property,
-      type: (type ?? "event") as BreakdownPart["type"],
+      // A column of events is an expression.
+      type: type === "event_metadata" ? "hogql" : (type ?? "event"),
       attr: at,
       typeIndex: typeIndex ?? 0,
       isNormalized: part.normalize_url === true,

@@ -72,7 +72,8 @@ const date = maybe(field.text({ blank: true, maxLength: 40 }));
 
 /** Fields of lists whose rows have a moment. */
 export const timedListFields = {
-  select: expressionList(1),
+  /** None means "*", as at PostHog. */
+  select: expressionList(),
   where: maybe(expressionList()),
   personId: maybe(field.uuid()),
   after: date,
@@ -131,7 +132,7 @@ export const insightFields = {
   ...ofEveryQuery,
 };
 
-const breakdownTypes = ["event", "person", "group", "session", "hogql"] as const;
+const breakdownTypes = ["event", "event_metadata", "person", "group", "session", "hogql"] as const;
 
 /** Into so many equal ranges a number is broken down. */
 const binCount = maybe(field.integer({ minimum: 1, maximum: queryLimits.breakdownValuesMax }));

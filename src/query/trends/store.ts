@@ -207,6 +207,7 @@ function selectRows(draft: Draft, { series, filters, span }: TrendScope, breakdo
     ...propertyColumns.filter(isSaid).map(quoteName),
     "group_types",
     "group_keys",
+    ...(said.includes("event_metadata") ? ["event", "distinct_id", "uuid"] : []),
     ...(draft.expressions?.columns ?? []),
   ];
   const columns = columnNames.map((name, i) => `first_event.${i + 1} AS ${name}`).join(", ");

@@ -85,7 +85,7 @@ export const webStatsTableKind = queryKind({
     const { breakdownBy, includeBounceRate, limit, offset } = checked.query;
     const spans = await visitSpans(context, checked);
     // As at PostHog, of a visit's start all but its page may be without a value.
-    const showsNone = /^Initial(?!Page$)/.test(breakdownBy);
+    const showsNone = /^Initial(?!Page$|ReferringURL$)/.test(breakdownBy);
     // A page's bounces are those of visits that entered the site there.
     const entered = breakdownBy === "Page" ? " and entry = value" : "";
     const isOfGoal = Boolean(checked.query.conversionGoal?.customEventName);
@@ -101,7 +101,7 @@ export const webStatsTableKind = queryKind({
       columns: `value, ${columns.map(([, of]) => countPeriods(of, spans).slice(0, 2)).join(", ")}`,
       value: model.webBreakdowns[breakdownBy],
       // A WHERE would read properties twice: the engine evaluates it before visits are counted.
-      rest: `GROUP BY value ${showsNone ? "" : "HAVING countIf(value != '') > 0"}
+      rest: `GROUP BY value ${showsNone ? "" : "HAVING countIf(toString(value) != '') > 0"}
         ORDER BY ${checked.order}, value LIMIT ${page.limit + 1} OFFSET ${page.offset}`,
     });
     return {

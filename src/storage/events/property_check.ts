@@ -195,10 +195,15 @@ export const ownColumnTexts: Readonly<Record<string, string>> = {
   timestamp: "formatDateTime(timestamp, '%FT%TZ', 'UTC')",
 };
 
+export const ownEventKeys: readonly string[] = [
+  ...Object.keys(ownColumnTexts),
+  ...groupIndexes.map((index) => `$group_${index}`),
+];
+
 const ownKeys: Partial<Record<Owner, readonly string[]>> = {
   session: Object.keys(sessionExpressions),
   element: ["tag_name", "text", "href"],
-  event_metadata: [...Object.keys(ownColumnTexts), ...groupIndexes.map((index) => `$group_${index}`)],
+  event_metadata: ownEventKeys,
 };
 const elementOperators: ReadonlySet<PropertyOperator> = new Set<PropertyOperator>(
   wordsIn("exact is_not icontains not_icontains regex not_regex is_set is_not_set"),

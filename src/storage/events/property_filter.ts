@@ -53,6 +53,15 @@ const personsOfEvents: PersonLookup = {
     `SELECT person_id FROM person_distinct_ids WHERE project_id = {project_id:UInt32} AND ${holds}`,
 };
 
+const idsOf = (persons: string) =>
+  `SELECT distinct_id FROM person_distinct_ids WHERE project_id = {project_id:UInt32} AND person_id GLOBAL IN (${persons})`;
+
+const personsOfSessions: PersonLookup = {
+  column: "distinct_id",
+  of: (key, holds) => idsOf(personsOfEvents.of(key, holds)),
+  named: (holds) => idsOf(personsOfEvents.named(holds)),
+};
+
 /**
  * A condition for rows of one project; its parameters are added to `params`, which must contain `project_id`.
  * An invalid regular expression fails with CANNOT_COMPILE_REGEXP when the query runs.
@@ -79,10 +88,10 @@ export function readsPersons(filters: readonly PropertyFilter[]): boolean {
   });
 }
 
-/** Whether all filters are of sessions. */
-export function areOfSessions(filters: readonly PropertyFilter[]): boolean {
+/** Whether all filters are of these types. */
+export function areOf(filters: readonly PropertyFilter[], types: readonly string[]): boolean {
   return filters.every((filter) =>
-    "key" in filter ? filter.type === "session" : areOfSessions(filter.values),
+    "key" in filter ? types.includes(filter.type) : areOf(filter.values, types),
   );
 }
 
@@ -170,7 +179,7 @@ function compileRows(compiler: Compiler, filter: PropertyCondition): string {
       SELECT session_id FROM sessions WHERE project_id = {project_id:UInt32} AND ${condition})`;
   }
   const not = negated ? "NOT " : "";
-  const persons = lookup ?? personsOfEvents;
+  const persons = rows === "sessions" ? personsOfSessions : (lookup ?? personsOfEvents);
   if (filter.type === "person" && filter.key === "distinct_id") {
     // As at PostHog, each id of a person is one: a negated filter leaves the person out for any of them.
     return `${persons.column} GLOBAL ${not}IN (${persons.named(compilePositive(compiler, "distinct_id", positive))})`;

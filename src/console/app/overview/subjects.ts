@@ -50,7 +50,7 @@ export const cards: Readonly<Record<string, readonly Subject[]>> = {
 };
 
 /** Events without a country have one by the time zone of their browser. */
-export const byZone = ofEvent("Timezone", "Time zones", "$timezone");
+export const byZone = ofEvent("TimezoneName", "Time zones", "$timezone");
 
 /** Subjects by the API's name of their breakdown. */
 export const subjects = new Map(

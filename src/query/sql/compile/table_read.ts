@@ -2,7 +2,7 @@
 // is limited to the project, and joins the other tables that are named.
 
 import {
-  areOfSessions,
+  areOf,
   compilePropertyFilters,
   eventPropertyText,
   propertyText,
@@ -81,8 +81,9 @@ export class TableRead implements TableLike {
   }
 
   field(path: readonly PathKey[], at: FieldNode): Sql {
-    const [name = "", ...keys] = path.map((pathKey, i) => (i === 0 ? String(pathKey) : pathKey));
+    const [name = "", ...named] = path.map((pathKey, i) => (i === 0 ? String(pathKey) : pathKey));
     const join = this.#findJoin(String(name));
+    const keys = join?.by !== undefined && named.length > 0 ? [join.by, ...named] : named;
     if (join && keys.length > 0) {
       const { read } = this.#joinFor(String(name), join, keys);
       const column = read.field(keys, at);
@@ -118,11 +119,11 @@ export class TableRead implements TableLike {
     const properties = filters?.properties ?? [];
     if (properties.length > 0) {
       const isSession = this.#table.source === "sessions";
-      if (isSession && !areOfSessions(properties))
-        refuse("Sessions are filtered by properties of sessions only.", at);
+      if (isSession && !areOf(properties, ["session", "person"]))
+        refuse("Sessions are filtered by properties of sessions and persons only.", at);
       if (this.#table.owner !== "event" && !isPerson && !isSession)
         refuse("Filters on properties need the table events.", at);
-      if (!isPerson && readsPersons(properties)) this.#source = "events";
+      if (!isPerson && !isSession && readsPersons(properties)) this.#source = "events";
       const prefix = `${this.#draft.fresh("f")}_`;
       conditions.push(
         compilePropertyFilters(properties, this.#draft.params, prefix, {

@@ -96,7 +96,7 @@ test("a filter that is added compares as it says, takes several values, and what
 });
 
 test("filters of events and of sessions become properties, and a row without a value is one without it", () => {
-  const filters = [is("Browser", "Firefox"), is("InitialUTMSource", ""), is("Timezone", "Europe/Paris")];
+  const filters = [is("Browser", "Firefox"), is("InitialUTMSource", ""), is("TimezoneName", "Europe/Paris")];
   expect(overviewQuery({ ...site, to: "2026-03-31", filters })).toEqual({
     kind: "WebOverviewQuery",
     dateRange: { date_from: "-7d", date_to: "2026-03-31" },
@@ -159,6 +159,6 @@ test("rows are called by what they stand for; what no browser knows is called as
   expect(named("InitialReferringDomain", "$direct")).toBe("Direct");
   expect(named("InitialReferringDomain", "")).toBe("Direct or unknown");
   expect(named("InitialUTMCampaign", "")).toBe("Without a campaign");
-  expect(named("Timezone", "Mars/Olympus")).toBe("Time zone Mars/Olympus");
-  expect(named("Timezone", "Europe/Paris")).toBe("France (by time zone Europe/Paris)");
+  expect(named("TimezoneName", "Mars/Olympus")).toBe("Time zone Mars/Olympus");
+  expect(named("TimezoneName", "Europe/Paris")).toBe("France (by time zone Europe/Paris)");
 });

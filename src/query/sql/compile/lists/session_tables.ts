@@ -38,6 +38,15 @@ export const sessions: SqlTable = {
       "$entry_utm_campaign $entry_utm_medium $entry_utm_term $entry_utm_content $pageview_count " +
       "$autocapture_count $screen_count $channel_type $session_duration $is_bounce $last_external_click_url",
   ),
+  joins: {
+    person: {
+      table: "person_distinct_ids",
+      left: "distinct_id",
+      right: "distinct_id",
+      by: "person",
+      rows: "one",
+    },
+  },
 };
 
 export const session_recordings: SqlTable = {

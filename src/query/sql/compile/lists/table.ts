@@ -17,6 +17,8 @@ export interface LazyJoin {
   /** The columns that must be equal: of this table, and of the other. */
   left: string;
   right: string;
+  /** The join of the other table that has the members, where it has not. */
+  by?: string;
   /** How many rows of the other table a row of this one may have. */
   rows: "one" | "many";
   /**
