@@ -119,10 +119,6 @@ export async function expressionRows(
   return { results, table: { ...table, columns: columnNames, types: columnTypes } };
 }
 
-/** The columns of a list: without any, whole rows. */
-export const readSelect = ({ select }: Pick<TimedListFields, "select">) =>
-  select.length > 0 ? select : ["*"];
-
 /** A list of rows within the span of a query. @throws as expressionRows. */
 export async function timedRows(
   context: QueryContext,

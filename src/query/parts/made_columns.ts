@@ -8,6 +8,9 @@ export interface MadeColumn {
   cell: (...read: unknown[]) => unknown;
 }
 
+/** The columns of a list: without any, whole rows. */
+export const readSelect = ({ select }: { select: string[] }) => (select.length > 0 ? select : ["*"]);
+
 /** The value of a JSON text; a text that is no JSON stays a text. */
 export function parseJson(text: string): unknown {
   if (text === "") return null;

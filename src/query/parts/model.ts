@@ -72,7 +72,6 @@ const date = maybe(field.text({ blank: true, maxLength: 40 }));
 
 /** Fields of lists whose rows have a moment. */
 export const timedListFields = {
-  /** None means "*", as at PostHog. */
   select: expressionList(),
   where: maybe(expressionList()),
   personId: maybe(field.uuid()),

@@ -2,12 +2,12 @@
 
 import { refuseInput } from "../../core/fault.ts";
 import { choice, strictModel, text } from "../../http/fields/field.ts";
-import { areOf } from "../../storage/events/property_filter.ts";
+import { haveTypes } from "../../storage/events/property_filter.ts";
 import { spanBetween, zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
-import { readExpressions, readSelect, timedRows } from "../parts/expressions.ts";
+import { readExpressions, timedRows } from "../parts/expressions.ts";
 import { readNodeFilters } from "../parts/figure.ts";
-import { displayNameText, objectColumn } from "../parts/made_columns.ts";
+import { displayNameText, objectColumn, readSelect } from "../parts/made_columns.ts";
 import { anything, maybe, timedListFields, unanswered } from "../parts/model.ts";
 import { sqlTables } from "../sql/compile/lists/tables.ts";
 
@@ -25,7 +25,7 @@ export const sessionsKind = queryKind({
   result: "table",
   check: (query, attr) => {
     const filters = readNodeFilters(query, attr);
-    if (!areOf(filters, ["session", "person"]))
+    if (!haveTypes(filters, ["session", "person"]))
       refuseInput("Sessions are filtered by properties of sessions and persons only.", `${attr}__properties`);
     return { attr, query: { ...query, select: readSelect(query), filterTestAccounts: null }, filters };
   },

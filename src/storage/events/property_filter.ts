@@ -53,13 +53,13 @@ const personsOfEvents: PersonLookup = {
     `SELECT person_id FROM person_distinct_ids WHERE project_id = {project_id:UInt32} AND ${holds}`,
 };
 
-const idsOf = (persons: string) =>
+const listIds = (persons: string) =>
   `SELECT distinct_id FROM person_distinct_ids WHERE project_id = {project_id:UInt32} AND person_id GLOBAL IN (${persons})`;
 
 const personsOfSessions: PersonLookup = {
   column: "distinct_id",
-  of: (key, holds) => idsOf(personsOfEvents.of(key, holds)),
-  named: (holds) => idsOf(personsOfEvents.named(holds)),
+  of: (key, holds) => listIds(personsOfEvents.of(key, holds)),
+  named: (holds) => listIds(personsOfEvents.named(holds)),
 };
 
 /**
@@ -89,9 +89,9 @@ export function readsPersons(filters: readonly PropertyFilter[]): boolean {
 }
 
 /** Whether all filters are of these types. */
-export function areOf(filters: readonly PropertyFilter[], types: readonly string[]): boolean {
+export function haveTypes(filters: readonly PropertyFilter[], types: readonly string[]): boolean {
   return filters.every((filter) =>
-    "key" in filter ? types.includes(filter.type) : areOf(filter.values, types),
+    "key" in filter ? types.includes(filter.type) : haveTypes(filter.values, types),
   );
 }
 

@@ -2,9 +2,9 @@
 // is limited to the project, and joins the other tables that are named.
 
 import {
-  areOf,
   compilePropertyFilters,
   eventPropertyText,
+  haveTypes,
   propertyText,
   readsPersons,
 } from "../../../storage/events/property_filter.ts";
@@ -119,7 +119,7 @@ export class TableRead implements TableLike {
     const properties = filters?.properties ?? [];
     if (properties.length > 0) {
       const isSession = this.#table.source === "sessions";
-      if (isSession && !areOf(properties, ["session", "person"]))
+      if (isSession && !haveTypes(properties, ["session", "person"]))
         refuse("Sessions are filtered by properties of sessions and persons only.", at);
       if (this.#table.owner !== "event" && !isPerson && !isSession)
         refuse("Filters on properties need the table events.", at);
