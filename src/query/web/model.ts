@@ -8,6 +8,8 @@ import { queryLimits } from "../limits.ts";
 import * as part from "../parts/model.ts";
 
 const ofEvent = (property: string) => ({ event: eventPropertyText(property, `'${property}'`) });
+/** Null for a side of nothing. */
+const viewportSide = (side: string) => `nullIf(${propertyText(`'$viewport_${side}'`)}, '0')`;
 const ofSession = (property: string) => ({ session: `nullIf(${sessionExpressions[property]!}, '')` });
 
 const shared = {
@@ -46,7 +48,7 @@ export const webBreakdowns = {
   TimezoneName: ofEvent("$timezone"),
   Language: ofEvent("$browser_language"),
   Viewport: {
-    event: `concat(${["width", "height"].map((side) => `nullIf(${propertyText(`'$viewport_${side}'`)}, '0')`).join(", 'x', ")})`,
+    event: `concat(${["width", "height"].map(viewportSide).join(", 'x', ")})`,
   },
   InitialPage: ofSession("$entry_pathname"),
   ExitPage: ofSession("$end_pathname"),

@@ -54,7 +54,8 @@ const personsOfEvents: PersonLookup = {
 };
 
 const listIds = (persons: string) =>
-  `SELECT distinct_id FROM person_distinct_ids WHERE project_id = {project_id:UInt32} AND person_id GLOBAL IN (${persons})`;
+  `SELECT distinct_id FROM person_distinct_ids
+   WHERE project_id = {project_id:UInt32} AND person_id GLOBAL IN (${persons})`;
 
 const personsOfSessions: PersonLookup = {
   column: "distinct_id",
