@@ -96,7 +96,11 @@ async function shownIn(card: Locator): Promise<Named[]> {
 const rowsNumber = new Intl.NumberFormat("en", { useGrouping: "min2", maximumFractionDigits: 3 });
 
 /** What an answer that was computed apart must show, in the shape of figuresOf(). */
-export function expectedFigures({ is, shown = is, query, cells }: Body): Named[] {
+export function expectedFigures(body: Body): Named[] {
+  return cutZeros(body, figuresApart(body));
+}
+
+function figuresApart({ is, shown = is, query, cells }: Body): Named[] {
   const answer = shown();
   const isOfRows = /"(?:ActorsQuery|EventsQuery|SessionsQuery|HogQLQuery)"/.test(JSON.stringify(query));
   const text = (value: unknown) => {
@@ -117,4 +121,13 @@ export function expectedFigures({ is, shown = is, query, cells }: Body): Named[]
     });
   }
   return answer.map((row: unknown[]) => ["", row.map(text)]);
+}
+
+/** Stickiness is shown up to the last number of intervals that anybody has. */
+function cutZeros({ query }: Body, figures: Named[]): Named[] {
+  if (!JSON.stringify(query).includes('"StickinessQuery"')) return figures;
+  return figures.map(([name, texts]) => [
+    name,
+    texts.slice(0, 1 + texts.findLastIndex((text) => text !== "0")),
+  ]);
 }
