@@ -73,7 +73,7 @@ export function readConfig(environment: Environment, terminal = false) {
     read.wrong("JOURNAL_ARCHIVE: needs embedded stores, since only their backups are restored with it");
   if (config.databaseUrl && !config.secretKey)
     read.wrong("SECRET_KEY: must be set when DATABASE_URL is, so that every process can read stored secrets");
-  if (config.siteUrl !== undefined && new URL(config.siteUrl).pathname !== "/")
+  if (config.siteUrl !== undefined && !/^https?:\/\/[^/?#@]+\/?$/i.test(config.siteUrl))
     read.wrong("SITE_URL: must have no path, since pages link to the root of their host (docs/proxies.md)");
   if (config.secretKeyBefore && !config.secretKey)
     read.wrong("SECRET_KEY_BEFORE: needs SECRET_KEY, the key that replaces it");
@@ -93,7 +93,7 @@ function readModelServer(read: SettingReader) {
   return { url: withoutLast(url ?? "https://api.openai.com/v1", "/"), key, model };
 }
 
-const emailShape = /^[^\s@]+@[^\s@]+$/;
+const emailShape = /^[^\s@<>"]+@[^\s@<>"]+$/;
 /** An address, or a name and an address: `Reports <reports@example.com>`. */
 // oxlint-disable-next-line no-control-regex
 const senderShape = /^(?:[^\x00-\x1f<>@]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/;

@@ -58,7 +58,18 @@ test("every wrong value has its line, in one refusal", () => {
 test("SITE_URL has no path: there is no base path, and links would lead elsewhere", () => {
   const [line, ...others] = wrongLines({ SITE_URL: "https://example.com/sluice" });
   expect([line, others]).toEqual([expect.stringContaining("SITE_URL: must have no path"), []]);
-  for (const SITE_URL of ["https://example.com", "https://example.com/"])
+  for (const SITE_URL of [
+    "https://user:secret@example.com/",
+    "https://example.com/?x",
+    "https://example.com#y",
+  ])
+    expect(wrongLines({ SITE_URL })).toHaveLength(1);
+  for (const SITE_URL of [
+    "https://example.com",
+    "https://example.com/",
+    "HTTPS://example.com",
+    "http://[::1]:8000",
+  ])
     expect(wrongLines({ SITE_URL })).toEqual([]);
 });
 

@@ -3,6 +3,7 @@
 import { membershipLevels } from "../access/people/levels.ts";
 import { newUuid, randomBase62 } from "../core/id.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { normalizedEmail } from "./sign_in/signing.ts";
 
 interface StoredKey {
   secure_value: string;
@@ -39,7 +40,7 @@ export async function createFirstAccounts(
       RETURNING id, organization_id, api_token
     ), owner AS (
       INSERT INTO users (uuid, distinct_id, email, current_organization_id, current_project_id)
-      SELECT ${newUuid()}, ${randomBase62(43)}, ${email}, organization_id, id FROM project
+      SELECT ${newUuid()}, ${randomBase62(43)}, ${normalizedEmail(email)}, organization_id, id FROM project
       RETURNING id, current_organization_id
     ), membership AS (
       INSERT INTO organization_memberships (organization_id, user_id, level)

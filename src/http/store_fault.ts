@@ -7,15 +7,20 @@ import { busyErrors, ClickHouseError, describeExcess, isTooHeavy } from "../stor
 
 /** A fault for a store that is unreachable or too slow: neither our error nor the client's. */
 export function storeFault(error: unknown): Fault | undefined {
-  if (!(error instanceof ClickHouseError))
-    return postgresUnavailable.has(toCode(error))
-      ? unavailable("The account store cannot be reached. Please retry.")
-      : undefined;
+  if (!(error instanceof ClickHouseError)) return accountFault(toCode(error));
   // No Retry-After: the same request would be refused again, at rest, too.
   if (isTooHeavy(error)) return new Fault("invalid_input", `The query ${describeExcess(error)}. ${narrower}`);
   const detail = clickhouseUnavailable.get(error.type);
   return detail === undefined ? undefined : unavailable(detail);
 }
+
+function accountFault(code: string): Fault | undefined {
+  if (postgresUnavailable.has(code)) return unavailable("The account store cannot be reached. Please retry.");
+  // Checked before: its project or organization was deleted meanwhile.
+  return code === foreignKeyViolated ? new Fault("not_found", "Not found.") : undefined;
+}
+
+const foreignKeyViolated = "23503";
 
 /** Whether our queue, or the engine's, was full, or others left no time for the statement. */
 export function isBusy(error: unknown): boolean {
@@ -39,12 +44,13 @@ const clickhouseUnavailable: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Codes of Postgres and of its client that a retry may overcome. 53300: too many connections; 57P01 to 57P03: it stops,
- * has crashed, or does not accept connections yet.
+ * Codes of Postgres and of its client that a retry may overcome. 40001, 40P01: two transactions met; 25006, 55P03: it
+ * is read only, or locked; 53xxx, 58030: it has no disk space, memory or connections; 57014 to 57P03: it was told to
+ * end the statement, stops, has crashed, or does not accept connections yet.
  */
 const postgresUnavailable: ReadonlySet<string> = new Set(
   wordsIn(`
     CONNECTION_CLOSED CONNECTION_DESTROYED CONNECTION_ENDED CONNECT_TIMEOUT ECONNREFUSED ECONNRESET ENOTFOUND EPIPE
-    ETIMEDOUT 53300 57P01 57P02 57P03
+    ETIMEDOUT 25006 40001 40P01 53000 53100 53200 53300 55P03 57014 57P01 57P02 57P03 58030
   `),
 );

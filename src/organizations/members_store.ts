@@ -8,7 +8,7 @@ import type { Page } from "../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { containing, countedPage, userJson } from "../storage/postgres/rows.ts";
 import { type Member, type Membership, requireMayChange, requireMayRemove } from "./model.ts";
-import { stopWork } from "./stop_work_store.ts";
+import { removeInvites, stopWork } from "./stop_work_store.ts";
 import { writeReachEnd } from "./store.ts";
 
 interface MemberFilter {
@@ -84,6 +84,7 @@ export async function changeMember(sql: Postgres, change: MemberChange, level: n
       UPDATE organization_memberships SET level = ${level}, level_changed_at = now()
       WHERE organization_id = ${change.organization_id} AND user_id = ${change.user_id}`;
     if (level < membershipLevels.member) await stopWork(tx, change.organization_id, change.user_id);
+    if (level < membershipLevels.admin) await removeInvites(tx, change.organization_id, change.user_id);
   });
 }
 
@@ -102,9 +103,7 @@ export async function removeMember(sql: Postgres, change: MemberChange): Promise
     await tx`
       DELETE FROM organization_memberships WHERE organization_id = ${organization_id} AND user_id = ${user_id}`;
     await tx`DELETE FROM user_sessions WHERE user_id = ${user_id}`;
-    await tx`
-      DELETE FROM organization_invites
-      WHERE organization_id = ${organization_id} AND created_by_id = ${user_id}`;
+    await removeInvites(tx, organization_id, user_id);
     await tx`
       WITH doomed AS (SELECT ${organization_id}::uuid AS id), ${writeReachEnd(tx, user_id)} SELECT FROM doomed`;
     await tx`
@@ -118,7 +117,8 @@ export async function removeMember(sql: Postgres, change: MemberChange): Promise
 }
 
 async function lockedMembers(tx: PostgresTransaction, { organization_id, actor_id, user_id }: MemberChange) {
-  await tx`SELECT FROM organizations WHERE id = ${organization_id} FOR UPDATE`;
+  // Not FOR UPDATE: whoever accepts an invitation has locked that, and then the organization's key.
+  await tx`SELECT FROM organizations WHERE id = ${organization_id} FOR NO KEY UPDATE`;
   const rows = await tx<Membership[]>`
     SELECT user_id, level FROM organization_memberships
     WHERE organization_id = ${organization_id}

@@ -29,3 +29,10 @@ export async function stopWork(
       WHERE status IN ('Starting', 'Running', 'FailedRetryable')
         AND batch_export_id IN (SELECT id FROM batch_exports WHERE ${theirs})`;
 }
+
+/** Removes somebody's invitations: nobody sees those of a member who may not invite. */
+export async function removeInvites(tx: PostgresTransaction, organization_id: string, user_id: number) {
+  await tx`
+    DELETE FROM organization_invites
+    WHERE organization_id = ${organization_id} AND created_by_id = ${user_id}`;
+}

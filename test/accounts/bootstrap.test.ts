@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { bootstrap } from "../../src/accounts/prepare.ts";
+import { normalizedEmail } from "../../src/accounts/sign_in/signing.ts";
+import { findSigningUser } from "../../src/accounts/sign_in/user_store.ts";
 import { markServed } from "../../src/accounts/store.ts";
 import { UserError } from "../../src/core/fault.ts";
 import { hashKey } from "../../src/core/id.ts";
@@ -95,4 +97,9 @@ test("while no start has served, each start replaces the personal key and hands 
   expect(keys).toMatchObject([{ secure_value: hashKey(second?.personalApiKey ?? "") }]);
   await markServed(sql);
   expect(await bootstrap(sql, nothingGiven, { alone: true })).toBeUndefined();
+});
+
+test("an address that is given is stored as people sign in with it", async () => {
+  await bootstrap(accounts.sql, { ...nothingGiven, bootstrapEmail: "Ünal@Shop.example" });
+  expect(await findSigningUser(accounts.sql, normalizedEmail("Ünal@Shop.example"))).toBeDefined();
 });

@@ -181,3 +181,11 @@ test("routes are only looked through when a path is not found", async () => {
   answer({ error: new Error("NOT_FOUND"), code: "NOT_FOUND", request });
   expect(asked).toBe(1);
 });
+
+test("Postgres' errors that another moment would not have are busy, and what lost its parent is gone", async () => {
+  const answer = async (code: string) =>
+    (await ask(Object.assign(new Error("x"), { code }), "/api/things/")).status;
+  for (const code of ["40001", "40P01", "53100", "53200", "57014", "25006"])
+    expect([code, await answer(code)]).toEqual([code, 503]);
+  expect(await answer("23503")).toBe(404);
+});

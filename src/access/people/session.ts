@@ -35,7 +35,7 @@ export function sessionCookieFor(siteUrl: string | undefined) {
 
 /** A cookie that no script can read and no other site can send. */
 export function openCookie(bareName: string, siteUrl: string | undefined) {
-  const isSecure = siteUrl?.startsWith("https:") ?? false;
+  const isSecure = siteUrl !== undefined && /^https:/i.test(siteUrl);
   const name = isSecure ? `__Host-${bareName}` : bareName;
   return {
     /** The Set-Cookie of a value, for so many seconds. */

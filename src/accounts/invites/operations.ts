@@ -2,7 +2,7 @@
 
 import { keyInHeader } from "../../access/gate.ts";
 import { insufficient, type Level, requireLevel } from "../../access/people/levels.ts";
-import { Fault } from "../../core/fault.ts";
+import { Fault, refuseInput } from "../../core/fault.ts";
 import { isUuid } from "../../core/id.ts";
 import { refusal } from "../../http/docs/refusals.ts";
 import { notFound, parseUuid } from "../../http/fields/field_fault.ts";
@@ -35,6 +35,8 @@ export function inviteOperations(signing: Signing) {
       const target_email = checkedEmail(body.target_email, "target_email");
       return { ...body, target_email, organization_id: organization.id, created_by_id: access.user.id };
     });
+    const addresses = new Set(invites.map(({ target_email }) => target_email));
+    if (addresses.size < invites.length) refuseInput("This address is invited twice.", "target_email");
     const made = await makeInvites(sql, invites);
     return made.map(({ invite: row, token }) => ({
       ...row,

@@ -66,7 +66,7 @@ export async function makeInvites(sql: Postgres, invites: readonly NewInvite[]) 
 async function insertInvite(sql: Postgres, tx: PostgresTransaction, invite: NewInvite) {
   const { organization_id, target_email } = invite;
   const token = randomBase62(43);
-  await tx`SELECT FROM organizations WHERE id = ${organization_id} FOR UPDATE`;
+  await tx`SELECT FROM organizations WHERE id = ${organization_id} FOR NO KEY UPDATE`;
   const [member] = await tx`
     SELECT FROM organization_memberships m JOIN users u ON u.id = m.user_id
     WHERE m.organization_id = ${organization_id} AND lower(u.email) = ${target_email}`;

@@ -59,7 +59,9 @@ async function lockSigner(tx: PostgresTransaction, signer: Signer): Promise<bool
 }
 
 export async function endSession(sql: Postgres, secure_value: string): Promise<void> {
-  await sql`DELETE FROM user_sessions WHERE secure_value = ${secure_value}`;
+  // Each DELETE tells all processes, also one of no row.
+  const [found] = await sql`SELECT FROM user_sessions WHERE secure_value = ${secure_value}`;
+  if (found) await sql`DELETE FROM user_sessions WHERE secure_value = ${secure_value}`;
 }
 
 /** Ends one session of a user; false when there is none. */

@@ -22,7 +22,7 @@ import { FileList } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
 import { backupManifestText, type Manifest } from "./manifest.ts";
 import { sharedName } from "./shared_files.ts";
-import { freeze, frozenParts, listPartTables, stagingFolder, thaw } from "./stores/clickhouse_parts_store.ts";
+import { freeze, listPartTables, stagingFolder, thaw } from "./stores/clickhouse_parts_store.ts";
 import * as postgresRows from "./stores/postgres_rows_store.ts";
 import type { BackupTarget } from "./target.ts";
 
@@ -145,7 +145,7 @@ async function fill(source: Source, target: BackupTarget): Promise<Manifest> {
   await copyData(dataDir, data);
   await postgresRows.beginSnapshot(connection);
   const tables = await listPartTables(clickhouse);
-  await freeze(clickhouse, tables);
+  const parts = await freeze(clickhouse, dataDir, tables);
   for (const table of await postgresRows.listRowTables(sql)) {
     const file = `postgres/${table}`;
     await list.add(file, target.write(file, postgresRows.copyOut(connection, table)));
@@ -155,14 +155,13 @@ async function fill(source: Source, target: BackupTarget): Promise<Manifest> {
   const postgres = await appliedMigrations(stores, "postgres");
   const applied = await appliedMigrations(stores, "clickhouse");
   for await (const name of filesBelow(data)) await list.add(`data/${name}`, target.adopt(`data/${name}`));
-  for (const table of tables) {
-    for (const { part, path } of await frozenParts(dataDir, table)) {
-      for await (const name of filesBelow(path)) {
-        const file = `clickhouse/${table.name}/${part}/${name}`;
-        await list.add(file, target.copy(file, join(path, name)));
-      }
+  for (const part of parts) {
+    for await (const name of filesBelow(part.path)) {
+      const file = `clickhouse/${part.name}/${name}`;
+      await list.add(file, target.copy(file, join(part.path, name)));
     }
   }
+  await postgresRows.checkBackupLock(connection);
   const files = await list.end();
   const own = { version: readVersion(), begun_at, postgres, clickhouse: applied, sequences, files };
   return shared === undefined ? own : { ...own, shared };

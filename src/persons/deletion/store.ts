@@ -162,7 +162,7 @@ export async function hideOrdered(sql: Postgres, clickhouse: ClickHouse): Promis
       coalesce(delete_recordings, delete_events) AS delete_recordings, keep_person
     FROM person_deletion_orders
     WHERE finished_at IS NULL AND begun_at IS NULL AND NOT keep_person
-    ORDER BY 1, 2 LIMIT ${personLimits.hiddenOrdersMax + 1}`;
+    ORDER BY 2, 1 LIMIT ${personLimits.hiddenOrdersMax + 1}`;
   if (orders.length > 0 && !(await clickhouse.canHide())) return false;
   const projects = Map.groupBy(orders.slice(0, personLimits.hiddenOrdersMax), (order) => order.project_id);
   const hidden = new Map([...projects].map(([id, ofProject]) => [id, hiddenRows(id, ofProject)]));

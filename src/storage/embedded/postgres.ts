@@ -71,7 +71,12 @@ function linkLibraries(folder: string): void {
 
 /** Generated once; those who can read the file can read the data beside it. */
 function ensurePassword(path: string): string {
-  if (!fs.existsSync(path)) fs.writeFileSync(path, randomBase62(32), { mode: 0o600, flush: true });
+  const part = `${path}.part`;
+  if (!fs.existsSync(path)) {
+    // A full disk leaves an empty file.
+    fs.writeFileSync(part, randomBase62(32), { mode: 0o600, flush: true });
+    fs.renameSync(part, path);
+  }
   return fs.readFileSync(path, "utf8").trim();
 }
 

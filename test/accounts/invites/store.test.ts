@@ -12,6 +12,7 @@ import {
 } from "../../../src/accounts/invites/store.ts";
 import { Fault } from "../../../src/core/fault.ts";
 import { hashKey } from "../../../src/core/id.ts";
+import { changeMember } from "../../../src/organizations/members_store.ts";
 import { addUser, type FirstAccounts, openFirstAccounts, startMsMax } from "../../support/accounts.ts";
 
 /** Of the form that the table takes. */
@@ -163,4 +164,49 @@ test("an invitation is revoked once, and only in its own organization", async ()
     await revokeInvite(sql, organization_id, id),
     await revokeInvite(sql, organization_id, id),
   ]).toEqual([true, false]);
+});
+
+test("an administrator who becomes a member leaves no invitations that fill the organization's places", async () => {
+  const { sql, organization_id, user_id: actor_id } = accounts;
+  const user_id = await addUser(sql, "admin2@shop.example");
+  await sql`
+    INSERT INTO organization_memberships (organization_id, user_id, level) VALUES (${organization_id}, ${user_id}, 8)`;
+  const invite = { organization_id, created_by_id: user_id, first_name: "", level: 1 };
+  const invites = Array.from({ length: invitesMax }, (_, i) => ({
+    ...invite,
+    target_email: `p${i}@shop.example`,
+  }));
+  await makeInvites(sql, invites);
+  await changeMember(sql, { organization_id, actor_id, user_id }, 1);
+  await made("fresh@shop.example");
+  expect(await listed()).toEqual(["fresh@shop.example"]);
+});
+
+test("an invitation is accepted while another is made for its address", async () => {
+  const { sql, organization_id } = accounts;
+  const first = await made("dan@shop.example");
+  const { promise: held, resolve: free } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
+  const holder = sql.begin(async (tx) => {
+    await tx`SELECT FROM organizations WHERE id = ${organization_id} FOR UPDATE`;
+    lock();
+    await held;
+  });
+  await locked;
+  const waitFor = async (count: number) => {
+    for (;;) {
+      const [row] = await sql<{ count: number }[]>`
+        SELECT count(*)::integer AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
+      if (row!.count >= count) return;
+      await Bun.sleep(5);
+    }
+  };
+  const again = made("dan@shop.example");
+  await waitFor(1);
+  const accepting = acceptInvite(sql, { ...first, joining: { first_name: "Dan", password_hash } });
+  await waitFor(2);
+  free();
+  await holder;
+  const [, user_id] = await Promise.allSettled([again, accepting]);
+  expect(user_id).toMatchObject({ status: "fulfilled" });
 });

@@ -8,6 +8,7 @@ import { findUserId } from "../../../src/personal_api_keys/store.ts";
 import { finishDeletions, hideOrdered, orderDeletions } from "../../../src/persons/deletion/store.ts";
 import { openDeletions } from "../../../src/persons/deletion/worker.ts";
 import { ownPersonId } from "../../../src/persons/identity.ts";
+import { personLimits } from "../../../src/persons/limits.ts";
 import { type Merge, mergeKind } from "../../../src/persons/merge.ts";
 import { mirrorMerges } from "../../../src/persons/mirror_store.ts";
 import { applyMerges } from "../../../src/persons/store.ts";
@@ -253,4 +254,19 @@ test("ids that were merged into a person since the order of its deletion stay on
   await merge({ kind: alias, from: "torn main", into: "torn next", seconds: 20 });
   const mains = ["torn main", "torn new", "torn next"].map((id) => [id, "torn next"]);
   expect(await mainsOf("torn")).toEqual(Object.fromEntries(mains));
+});
+
+test("a deleted person stays hidden while another project orders many deletions", async () => {
+  let isHidden: (project_id: number) => unknown = () => undefined;
+  const hide = (_: string, find: typeof isHidden) => void (isHidden = find);
+  const clickhouse = { canHide: async () => true, hide } as never;
+  const orderAt = (project_id: number, at: number) => stores.sql`
+    INSERT INTO person_deletion_orders
+      (project_id, person_id, delete_events, delete_recordings, keep_person, user_id, key_id, ordered_at)
+    VALUES (${project_id}, gen_random_uuid(), true, true, false, 1, 'k', ${at})`;
+  await orderAt(900, 1_000_000);
+  for (let i = 1; i <= personLimits.hiddenOrdersMax + 1; i++) await orderAt(5, 1_000_000 + i);
+  await hideOrdered(stores.sql, clickhouse);
+  await stores.sql`DELETE FROM person_deletion_orders WHERE ordered_at < 2000000`;
+  expect(isHidden(900)).toBeDefined();
 });

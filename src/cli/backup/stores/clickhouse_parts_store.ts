@@ -44,19 +44,17 @@ export async function listPartTables(clickhouse: ClickHouse): Promise<PartTable[
   return tables.toSorted((a, b) => sources.indexOf(a.name) - sources.indexOf(b.name));
 }
 
-/** Freezes the tables one after the other: links of the parts that each has at its moment. */
-export async function freeze(clickhouse: ClickHouse, tables: readonly PartTable[]): Promise<void> {
-  for (const { name } of tables) {
+/** Freezes the tables one after the other: links of the parts that each has at its moment, which it lists. */
+export async function freeze(clickhouse: ClickHouse, dataDir: string, tables: readonly PartTable[]) {
+  const parts: { name: string; path: string }[] = [];
+  for (const { name, folder } of tables) {
     await clickhouse.command(`ALTER TABLE ${clickhouse.tables.local(name)} FREEZE WITH NAME '${frozenName}'`);
+    const frozen = join(dataDir, frozenBelow, frozenName, folder);
+    // A table that has never had a row has no folder there.
+    const names = existsSync(frozen) ? await readdir(frozen) : [];
+    parts.push(...names.map((part) => ({ name: `${name}/${part}`, path: join(frozen, part) })));
   }
-}
-
-/** The frozen parts of a table. */
-export async function frozenParts(dataDir: string, { folder }: PartTable) {
-  const frozen = join(dataDir, frozenBelow, frozenName, folder);
-  // A table that has never had a row has no folder there.
-  if (!existsSync(frozen)) return [];
-  return (await readdir(frozen)).map((part) => ({ part, path: join(frozen, part) }));
+  return parts;
 }
 
 /** Holds files that a backup into a bucket cannot send directly; thaw() also removes those of a killed backup. */

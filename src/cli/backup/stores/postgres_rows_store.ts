@@ -24,6 +24,17 @@ export async function lockBackups(connection: HeldConnection): Promise<void> {
   if (got?.locked !== true) throw new UserError("another backup of this DATA_DIR is running");
 }
 
+/**
+ * @throws UserError where the connection has not had the lock all the time: a server that started, or another backup,
+ *   may have removed frozen parts.
+ */
+export async function checkBackupLock(connection: HeldConnection): Promise<void> {
+  const locks = await connection`
+    SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() LIMIT 1`.catch(() => []);
+  if (locks.length === 0)
+    throw new UserError("the server was restarted while its files were copied: repeat the backup");
+}
+
 /** From here on the connection sees one moment, until endSnapshot(). */
 export async function beginSnapshot(connection: HeldConnection): Promise<void> {
   await connection`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`;

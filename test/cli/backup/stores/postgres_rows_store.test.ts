@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
   beginSnapshot,
+  checkBackupLock,
   copyIn,
   copyOut,
   countAccounts,
@@ -100,7 +101,10 @@ test("one backup runs at a time, and the lock ends with its connection", async (
   const [one, other] = [await accounts.sql.reserve(), await accounts.sql.reserve()];
   await lockBackups(one);
   expect(lockBackups(other)).rejects.toThrow("another backup of this DATA_DIR is running");
+  await checkBackupLock(one);
   await one`SELECT pg_advisory_unlock_all()`;
+  // As after a restart of the server: its start removes the frozen parts.
+  expect(checkBackupLock(one)).rejects.toThrow("repeat the backup");
   await lockBackups(other);
   await other`SELECT pg_advisory_unlock_all()`;
   expect(await readPostgresId(other)).toMatch(/^[0-9a-f-]{36}$/);
