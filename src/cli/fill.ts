@@ -6,7 +6,13 @@ import { sleep } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { openLog } from "../core/log.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
-import { listUnfilled, readFill, startFill } from "../storage/migrations/fill_store.ts";
+import {
+  hasRoomToFill,
+  listUnfilled,
+  readFill,
+  startFill,
+  stopFill,
+} from "../storage/migrations/fill_store.ts";
 import { attachStores } from "../storage/stores.ts";
 import { checkPositionals, readArguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
@@ -19,8 +25,8 @@ export const fillCommand: Command = {
 
 Properties that are asked for most have columns of their own, which newer versions write with each event. Of events
 that were stored before, queries read the text of all properties instead, which takes ten times as long. This writes
-their columns, a year after the other, beside a running server: about 30 CPU-seconds a million events. Ended early, it
-goes on in the engine; run it again to see how far it is, and for the other years.
+their columns, a year after the other, beside a running server: about 30 CPU-seconds a million events; deletions go
+first. Ended early, it goes on in the engine; run it again to see how far it is, and for the other years.
 
   --check  lists the years and their events; changes nothing
 
@@ -30,6 +36,8 @@ goes on in the engine; run it again to see how far it is, and for the other year
 
 /** Between two looks at the engine's work, in ms. */
 const pollMs = 1000;
+/** Looks that find no work before it begins anew: a replica may not know of it yet, or a deletion goes first. */
+const idleLooksMax = 10;
 
 async function run(args: string[], { config, print }: CliContext): Promise<number> {
   const words = readArguments(args, [], ["check"]);
@@ -49,20 +57,26 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
 
 /** Resolves when the partition's events have the columns. @throws UserError when the engine cannot write them. */
 async function fillPartition(clickhouse: ClickHouse, partition: string, print: (line: string) => void) {
-  // An earlier run's work goes on first.
-  let isStarted = false;
-  let shown = 0;
+  let [shown, idleLooks] = [0, idleLooksMax];
   for (;;) {
+    // An earlier run's work goes on first.
     const { parts, failure } = await readFill(clickhouse);
-    if (failure !== "") throw new UserError(`The engine could not fill ${partition}: ${failure}`);
-    if (parts === 0 && isStarted) return print(`${partition}: done`);
-    if (parts === 0) {
-      isStarted = true;
-      const left = await listUnfilled(clickhouse);
-      if (left.some((other) => other.partition === partition)) await startFill(clickhouse, partition);
-      continue;
+    if (failure !== "") {
+      await stopFill(clickhouse);
+      throw new UserError(`The engine could not fill ${partition}: ${failure.replace(/\s+/g, " ")}`);
     }
-    if (parts !== shown) print(`${partition}: ${formatCount(parts)} parts left`);
+    if (parts === 0) {
+      const left = await listUnfilled(clickhouse);
+      if (!left.some((other) => other.partition === partition)) return print(`${partition}: done`);
+      if (++idleLooks > idleLooksMax) {
+        if (!(await hasRoomToFill(clickhouse, partition)))
+          throw new UserError(
+            `There is not enough disk space to fill ${partition}: its largest part is written anew.`,
+          );
+        await startFill(clickhouse, partition);
+        idleLooks = 0;
+      }
+    } else if (parts !== shown) print(`${partition}: ${formatCount(parts)} parts left`);
     shown = parts;
     await sleep(pollMs);
   }

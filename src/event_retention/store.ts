@@ -4,6 +4,7 @@
 
 import { limits } from "../core/limits.ts";
 import type { ClickHouse, QueryOptions } from "../storage/clickhouse/clickhouse.ts";
+import { isFill, stopFill } from "../storage/migrations/fill_store.ts";
 import type { Postgres, PostgresFragment } from "../storage/postgres/postgres.ts";
 import { type Expiry, type OwnRetention, passDueSince } from "./expiry.ts";
 import { retentionLimits } from "./limits.ts";
@@ -58,6 +59,7 @@ export class ExpiredRows {
   async deleteEvents(expiry: Expiry, year: number): Promise<void> {
     const { text, params } = buildCondition(expiry, "timestamp");
     const { tables } = this.#clickhouse;
+    await stopFill(this.#clickhouse);
     const statement = `DELETE FROM ${tables.local("event_rows")} IN PARTITION {year:UInt16} WHERE ${text}`;
     await this.#clickhouse.command(statement, { ...params, year }, this.#writing);
   }
@@ -124,6 +126,7 @@ export class ExpiredRows {
     const [found] = await this.#clickhouse.query<{ reason: string }>(
       `SELECT max(latest_fail_reason) AS reason FROM ${this.#clickhouse.tables.system("mutations")}
        WHERE database = currentDatabase() AND table IN {tables:Array(String)} AND NOT is_done
+         AND NOT ${isFill}
        HAVING count() > 0`,
       { tables: [...expiringTables] },
       this.#reading,

@@ -4,7 +4,7 @@
 import { newUuid } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
-import { deleteListed } from "../storage/cluster/listed_deletion.ts";
+import { awaitDeletions, deleteListed } from "../storage/cluster/listed_deletion.ts";
 import { microsType } from "../storage/native/native.ts";
 import { nativeBlock, type NativeColumns } from "../storage/native/native_block.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
@@ -95,6 +95,7 @@ export async function withListedIds(
   ]);
   const remove: ListedIds["remove"] = async (table, params, where = "1", value = "distinct_id") => {
     const deletion = { table, where: `${ofProject} AND ${where}`, value, list };
+    await awaitDeletions(clickhouse, table, options.timeoutMs);
     await deleteListed(clickhouse, deletion, { project_id, attempt, ...params }, options);
   };
   await run({ rows: ofIds, from, remove, command });

@@ -3,6 +3,7 @@
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { HiddenRows } from "../../storage/clickhouse/hidden_rows.ts";
+import { awaitDeletions } from "../../storage/cluster/listed_deletion.ts";
 import { arrayText, type Postgres, type PostgresFragment } from "../../storage/postgres/postgres.ts";
 import { areSeveral, isOrderDue, isPassed } from "../journals_store.ts";
 import { personLimits } from "../limits.ts";
@@ -132,6 +133,7 @@ export async function removeGoneProjects(sql: Postgres, clickhouse: ClickHouse):
     );
     for (const { table } of tables) {
       const text = `DELETE FROM ${clickhouse.tables.local(table)} WHERE project_id = {project_id:UInt32}`;
+      await awaitDeletions(clickhouse, table, personLimits.deletionMsMax);
       await clickhouse.command(text, { project_id }, { timeoutMs: personLimits.deletionMsMax });
     }
     for (const table of ["merged_ids", "person_splits", "person_activity", "group_types"])

@@ -12,6 +12,8 @@ export const clusterLimits = {
   listedRowsMax: 50_000,
   /** Portions queued before one is awaited: with 500 in a table, the engine delays further ones. */
   queuedDeletionsMax: 50,
+  /** Between two looks whether the engine has carried out a deletion, in ms. */
+  deletionPollMs: 500,
   /** How long a check of all servers may take, in ms. */
   checkMsMax: 1500,
   /** How long each connection of that check may take to open, in ms. */

@@ -1,10 +1,12 @@
 // Deletions of rows that a SELECT lists.
 
-import type { ClickHouse, QueryOptions } from "../clickhouse/clickhouse.ts";
+import { sleep } from "../../core/clock.ts";
+import { type ClickHouse, ClickHouseError, type QueryOptions } from "../clickhouse/clickhouse.ts";
 import { type Cluster, quoteText } from "../clickhouse/statement.ts";
+import { stopFill } from "../migrations/fill_store.ts";
 import { cutPortions } from "../portions.ts";
 import { clusterLimits } from "./limits.ts";
-import { localName } from "./placement.ts";
+import { localEnding, localName } from "./placement.ts";
 
 export interface ListedDeletion {
   table: string;
@@ -15,6 +17,36 @@ export interface ListedDeletion {
 }
 
 type Params = Record<string, unknown>;
+
+/**
+ * Resolves when the engine has carried out the table's earlier deletions: one whose wait ended goes on in the engine,
+ * and each further one would only stand behind it.
+ * @throws ClickHouseError when that takes too long.
+ */
+export async function awaitDeletions(
+  clickhouse: ClickHouse,
+  table: string,
+  timeoutMs: number,
+  pollMs = clusterLimits.deletionPollMs,
+): Promise<void> {
+  const name = table.endsWith(localEnding) ? table.slice(0, -localEnding.length) : table;
+  for (let waitedMs = 0; ; waitedMs += pollMs) {
+    if (name === "event_rows") await stopFill(clickhouse);
+    const [unfinished] = await clickhouse.query<{ reason: string }>(
+      `SELECT latest_fail_reason AS reason FROM ${clickhouse.tables.system("mutations")}
+       WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done LIMIT 1`,
+      { table: name },
+    );
+    if (!unfinished) return;
+    if (waitedMs >= timeoutMs)
+      throw new ClickHouseError(
+        `ClickHouse has not finished earlier deletions. ${unfinished.reason}`,
+        "TIMEOUT",
+        "TIMEOUT",
+      );
+    await sleep(pollMs);
+  }
+}
 
 /** Deletes the rows; resolves when they are gone from every server. */
 export async function deleteListed(

@@ -3,9 +3,17 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ExpiredRows } from "../../../src/event_retention/store.ts";
+import { awaitDeletions } from "../../../src/storage/cluster/listed_deletion.ts";
 import { propertyColumns } from "../../../src/storage/events/event_columns.ts";
 import { propertyText } from "../../../src/storage/events/property_filter.ts";
-import { listUnfilled, readFill, startFill } from "../../../src/storage/migrations/fill_store.ts";
+import {
+  hasRoomToFill,
+  listUnfilled,
+  readFill,
+  startFill,
+  stopFill,
+} from "../../../src/storage/migrations/fill_store.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
@@ -61,4 +69,53 @@ test("older events are read alike before and after their columns are filled, yea
   expect(await listUnfilled(clickhouse)).toEqual([]);
   expect(await readFill(clickhouse)).toEqual({ parts: 0, failure: "" });
   expect(await check()).toEqual(all);
+});
+
+const mutations = async () =>
+  await stores.clickhouse.query<{ command: string }>(
+    `SELECT command FROM ${stores.clickhouse.tables.system("mutations")}
+     WHERE database = currentDatabase() AND table = 'event_rows' AND NOT is_done`,
+  );
+
+test("a fill is begun and not awaited, however long the engine takes, and may be ended", async () => {
+  const { clickhouse } = stores;
+  await insert(2021, 5);
+  expect(await hasRoomToFill(clickhouse, "2021")).toBe(true);
+  await clickhouse.command("SYSTEM STOP MERGES event_rows");
+  await startFill(clickhouse, "2021");
+  expect((await readFill(clickhouse)).parts).toBeGreaterThan(0);
+  const rows = new ExpiredRows(clickhouse, new AbortController().signal);
+  expect(await rows.unfinishedDeletion()).toBeUndefined();
+  await stopFill(clickhouse);
+  expect(await mutations()).toEqual([]);
+  await clickhouse.command("SYSTEM START MERGES event_rows");
+});
+
+test("a fill that fails holds up neither retention nor a deletion", async () => {
+  const { clickhouse } = stores;
+  await insert(2024, 5);
+  await clickhouse.command(
+    `ALTER TABLE event_rows MATERIALIZE COLUMN \`$os\` IN PARTITION ID '2024',
+     UPDATE historical_migration = throwIf(1) IN PARTITION ID '2024' WHERE 1`,
+    {},
+    { settings: { mutations_sync: 0 } },
+  );
+  while ((await readFill(clickhouse)).failure === "") await Bun.sleep(20);
+  const rows = new ExpiredRows(clickhouse, new AbortController().signal);
+  await rows.deleteEvents({ before: Date.parse("2025-01-01") * 1000, projects: undefined }, 2024);
+  expect(await clickhouse.query("SELECT 1 FROM event_rows WHERE toYear(timestamp) = 2024")).toEqual([]);
+});
+
+test("a deletion that has not ended is awaited, and none is added to it", async () => {
+  const { clickhouse } = stores;
+  await insert(2025, 5);
+  await clickhouse.command("SYSTEM STOP MERGES event_rows");
+  const statement = "DELETE FROM event_rows WHERE distinct_id = 'd'";
+  await clickhouse.command(statement, {}, { settings: { lightweight_deletes_sync: 0, mutations_sync: 0 } });
+  await startFill(clickhouse, "2025");
+  await expect(awaitDeletions(clickhouse, "event_rows", 1, 1)).rejects.toThrow("earlier deletions");
+  expect(await mutations()).toHaveLength(1);
+  await clickhouse.command("SYSTEM START MERGES event_rows");
+  await awaitDeletions(clickhouse, "event_rows", 300_000, 20);
+  expect(await clickhouse.query("SELECT 1 FROM event_rows")).toEqual([]);
 });
