@@ -548,14 +548,16 @@ test("a funnel's values rank by their last step, and only stored ones are cut", 
   ];
   expect(await ranked("plan", "event", 3)).toEqual(all);
   expect(await ranked("properties.plan", "hogql", 1)).toEqual(all);
-  const query = funnel(
-    "rank",
-    ["open", "buy"],
-    { funnelVizType: "trends" },
-    { breakdownFilter: { breakdown: "plan", breakdown_limit: 1 } },
-  );
-  const lines = await project.results<{ breakdown_value: string[] }>(query);
-  expect(lines.map((line) => line.breakdown_value)).toEqual([["A"], [others]]);
+  const lines = async (breakdown_limit: number) => {
+    const breakdownFilter = { breakdown: "plan", breakdown_limit };
+    const query = funnel("rank", ["open", "buy"], { funnelVizType: "trends" }, { breakdownFilter });
+    const found = await project.results<{ breakdown_value: string[] }>(query);
+    return found.map((line) => line.breakdown_value);
+  };
+  expect(await lines(1)).toEqual([["A"], [others]]);
+  // funnel_trends.py, _format_summarized_results(): in the order of the values.
+  expect(await lines(2)).toEqual([["A"], ["C"], [others]]);
+  expect(await lines(3)).toEqual([["A"], ["B"], ["C"]]);
   const source = funnel(
     "rank",
     ["open", "buy"],

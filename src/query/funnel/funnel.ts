@@ -137,7 +137,12 @@ async function readTrends(
   const lineValues = lines?.shown ?? [undefined];
   refuseNumbers(lineValues.length * starts.length, scope.attr);
   const rows = await store.conversionRows(context, scope, all[0]!, lines);
-  return lineValues.map((value, line) => {
+  // As at PostHog the lines are in the order of their values, here that of all others after them.
+  const own = lines?.values.length ?? 0;
+  const places = lineValues.map((value, line) => ({ value, line, name: JSON.stringify(value) }));
+  const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));
+  places.sort((a, b) => Number(a.line >= own) - Number(b.line >= own) || compare(a.name, b.name));
+  return places.map(({ value, line }) => {
     const data = starts.map(() => 0);
     for (const { bucket, entered, converted, ...row } of rows) {
       const rate = Number(converted) / Number(entered);

@@ -31,7 +31,7 @@ export async function funnelValues(context: QueryContext, scope: RankedScope, br
   const { limit } = breakdown;
   draft.params["limit"] = limit + 1;
   const steps = scope.series.map((_, i) => `countIf(steps >= ${i + 1}) DESC`);
-  const order = scope.result === "conversions" ? ["count() DESC"] : steps.toReversed();
+  const order = scope.result === "conversions" ? ["count() DESC", "line DESC"] : steps.toReversed();
   const rows = await draft.run<{ value: string | null }>(`
     SELECT line AS value FROM (${best}) GROUP BY line ORDER BY ${order.join(", ")}, line LIMIT {limit:UInt32}`);
   return { values: rows.slice(0, limit).map(({ value }) => value), more: rows.length > limit };
