@@ -20,6 +20,8 @@ export const personLimits = {
   mergedIdsReadMax: 20_000,
   /** Timeout of one statement of a deletion, in ms: it may touch all parts of a large table. */
   deletionMsMax: 600_000,
+  /** Sessions of deleted events in one statement, which holds their ids in memory: up to 400 bytes each. */
+  sessionsAtOnce: 200_000,
   /** How often pending deletions are searched for, in ms, and how many are claimed at once. */
   deletionPollMs: 2000,
   deletionsAtOnce: 1000,

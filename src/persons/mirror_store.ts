@@ -65,7 +65,11 @@ export interface ListedIds {
   /** The ids, one in a row, as a FROM clause. */
   from: string;
   /** With the parameters `project_id` and `attempt`, and its own. */
-  command(text: string, params?: Record<string, unknown>): Promise<void>;
+  command(
+    text: string,
+    params?: Record<string, unknown>,
+    settings?: Record<string, string | number>,
+  ): Promise<void>;
 }
 
 const from = "deleting_ids WHERE attempt = {attempt:UUID}";
@@ -85,8 +89,8 @@ export async function withListedIds(
 ): Promise<void> {
   // A name for this attempt, since two processes may carry out one order at the same time.
   const attempt = newUuid();
-  const command = async (text: string, params: Record<string, unknown> = {}): Promise<void> => {
-    await clickhouse.command(text, { project_id, attempt, ...params }, options);
+  const command: ListedIds["command"] = async (text, params = {}, settings = {}) => {
+    await clickhouse.command(text, { project_id, attempt, ...params }, { ...options, settings });
   };
   await copyRows<{ distinct_id: string }>(ids, clickhouse, "deleting_ids", [
     ["attempt", "String", (out) => out.text(attempt)],

@@ -1,10 +1,10 @@
 // Deletes persons in both stores. Every step may be repeated.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { insertStoredSessions } from "../../storage/events/sessions.ts";
 import { arrayText, type Postgres } from "../../storage/postgres/postgres.ts";
 import { type ListedIds, mirrorMerges, withListedIds } from "../mirror_store.ts";
 import { forgetMerges } from "./merges_store.ts";
+import { eraseSessions } from "./session_store.ts";
 
 export interface DeletionScope {
   delete_events: boolean;
@@ -38,6 +38,7 @@ export const erasedTables: readonly {
     isErased: ({ delete_events }) => delete_events,
     tables: {
       event_rows: { arrived: "created_at" },
+      // As they are hidden; they are removed by their session.
       session_facts: { id: "substring(first_seen, 9)" },
       ingestion_warnings: { arrived: "timestamp" },
     },
@@ -61,7 +62,7 @@ export async function erase(sql: Postgres, clickhouse: ClickHouse, erasure: Eras
   await withListedIds(clickhouse, project_id, readIds(sql, ids), async (listed) => {
     const params = { version: next?.version, at: ordered_at };
     if (!keep_person) await recordDeleted(sql, erasure, listed);
-    await eraseListed(erasure, listed, params);
+    await eraseListed(clickhouse, erasure, listed, params);
   });
   if (kept !== undefined) await mirrorMerges(sql, clickhouse, kept);
   await sql`
@@ -110,9 +111,13 @@ async function insertDeleted({ from, command }: ListedIds, params: Record<string
   );
 }
 
-async function eraseListed(scope: DeletionScope, listed: ListedIds, params: Record<string, unknown>) {
+async function eraseListed(
+  clickhouse: ClickHouse,
+  scope: Erasure,
+  listed: ListedIds,
+  params: Record<string, unknown>,
+) {
   const { rows, remove, command } = listed;
-  const later = `${rows} AND created_at > ${moment}`;
   if (!scope.keep_person) {
     await insertDeleted(listed, params);
     await command(
@@ -123,13 +128,16 @@ async function eraseListed(scope: DeletionScope, listed: ListedIds, params: Reco
       params,
     );
   }
+  if (scope.delete_events)
+    await eraseSessions(clickhouse, scope, listed, `${rows} AND created_at <= ${moment}`);
   const parts = erasedTables.filter(({ isErased }) => isErased(scope));
   for (const [table, { id, arrived }] of parts.flatMap(({ tables }) => Object.entries(tables))) {
+    if (table === "session_facts") continue;
     // All that is derived of an id is derived again, below, for the events that stay.
     const where = arrived === undefined || table === "seen" ? "1" : `${arrived} <= ${moment}`;
     await remove(table, params, where, id);
   }
+  const later = `${rows} AND created_at > ${moment}`;
   if (!scope.keep_person)
     await command(`INSERT INTO event_feed (${fed}) SELECT ${fed} FROM event_rows WHERE ${later}`, params);
-  if (scope.delete_events) await command(insertStoredSessions(later), params);
 }

@@ -9,6 +9,7 @@ import { areSeveral, isOrderDue, isPassed } from "../journals_store.ts";
 import { personLimits } from "../limits.ts";
 import { dueSplits } from "../split/store.ts";
 import { type DeletionScope, erase, erasedTables, type Erasure, listDeleted } from "./erase_store.ts";
+import { forgetSessions } from "./session_store.ts";
 
 /**
  * Stores an order for each person. `now` is in microseconds. Resolves when no read shows the persons any more, to those
@@ -103,6 +104,7 @@ export async function finishDeletions(
     await erase(sql, clickhouse, { ...orders[0]!, ids });
     await hideOrdered(sql, clickhouse);
     if (!orders[0]!.passed) continue;
+    await forgetSessions(clickhouse, orders[0]!);
     const done = arrayText(ids);
     await sql`
       WITH forgotten AS (

@@ -35,13 +35,19 @@ beforeAll(async () => {
 }, startMsMax);
 
 /** Stores an event of `session` as batch number `batch`, arrived so many seconds after the order. */
-async function arrive(distinct_id: string, session: string, batch: number, seconds: number): Promise<void> {
+async function arrive(
+  distinct_id: string,
+  session: string,
+  batch: number,
+  seconds: number,
+  url = "",
+): Promise<void> {
   await stores.clickhouse.command(
     `INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at, _batch)
-     SELECT generateUUIDv4(), 1, '$pageview', {distinct_id:String}, concat('{"$session_id":"', {session:String}, '"}'),
+     SELECT generateUUIDv4(), 1, '$pageview', {distinct_id:String}, concat('{"$session_id":"', {session:String}, '","$current_url":"', {url:String}, '"}'),
        at, at, {batch:UInt64}
      FROM (SELECT fromUnixTimestamp64Micro({at:Int64}, 'UTC') AS at)`,
-    { distinct_id, session, batch, at: orderedAt + seconds * 1_000_000 },
+    { distinct_id, session, url, batch, at: orderedAt + seconds * 1_000_000 },
   );
   await deriveStored(stores.clickhouse, [BigInt(batch)]);
 }
@@ -269,4 +275,44 @@ test("a deleted person stays hidden while another project orders many deletions"
   await hideOrdered(stores.sql, clickhouse);
   await stores.sql`DELETE FROM person_deletion_orders WHERE ordered_at < 2000000`;
   expect(isHidden(900)).toBeDefined();
+});
+
+for (const keep_person of [false, true]) {
+  const [leaving, staying, batch] = keep_person ? ["emptied", "beside", 70] : ["leaving", "staying", 60];
+  test(`a session of two persons keeps what the other one did, and nothing of the one ${leaving}`, async () => {
+    const ids = ["first", "second"].map((name) => `${leaving} ${name}`);
+    await arrive(staying, ids[0]!, batch, -30, "/kept");
+    await arrive(leaving, ids[0]!, batch + 1, -29, "/gone");
+    await arrive(leaving, ids[1]!, batch + 2, -30, "/gone");
+    await arrive(staying, ids[1]!, batch + 3, -29, "/kept");
+    await stores.clickhouse.command(
+      `OPTIMIZE TABLE ${stores.clickhouse.tables.local("session_facts")} FINAL`,
+    );
+    await order(leaving, { delete_events: true, keep_person });
+    await finishDeletions(stores.sql, stores.clickhouse);
+    const left = await stores.clickhouse.query(
+      `SELECT session_id, distinct_id, event_count, exit_url FROM sessions
+       WHERE project_id = 1 AND session_id IN {ids:Array(String)} ORDER BY session_id`,
+      { ids },
+    );
+    const kept = { distinct_id: staying, event_count: "1", exit_url: "/kept" };
+    expect(left).toEqual(ids.map((session_id) => ({ session_id, ...kept })));
+    expect(await stores.clickhouse.query("SELECT 1 FROM deleting_ids")).toEqual([]);
+  });
+}
+
+test("what the flush derived of a deleted event meanwhile is gone when the deletion is finished", async () => {
+  const { sql, clickhouse } = stores;
+  await arrive("other", "slow", 80, -30, "/kept");
+  await arrive("slow", "slow", 81, -29, "/gone");
+  await clickhouse.command("CREATE TABLE derived_late AS session_facts ENGINE = Memory");
+  await clickhouse.command("INSERT INTO derived_late SELECT * FROM session_facts WHERE session_id = 'slow'");
+  await sql`INSERT INTO journals ${sql({ name: "behind", seen_at: new Date() })}`;
+  await order("slow", { delete_events: true, keep_person: true });
+  await clickhouse.command("INSERT INTO session_facts SELECT * FROM derived_late");
+  await sql`DELETE FROM journals WHERE name = 'behind'`;
+  await finishDeletions(sql, clickhouse);
+  const left = await clickhouse.query("SELECT event_count, exit_url FROM sessions WHERE session_id = 'slow'");
+  expect(left).toEqual([{ event_count: "1", exit_url: "/kept" }]);
+  await clickhouse.command("DROP TABLE derived_late");
 });
