@@ -73,16 +73,21 @@ export function visitRows(
   if (goal) draft.params["goal"] = goal;
   const events = ["'$pageview'", "'$screen'", ...(goal ? ["{goal:String}"] : [])];
   const isGoal = "event = {goal:String}";
+  // With a goal, events of it alone make no visit, as they make none without.
+  const [ofGoal, isVisit] = goal
+    ? ["SELECT *, sum(shown) OVER (PARTITION BY session) AS all_shown FROM", "WHERE v.all_shown > 0"]
+    : ["SELECT * FROM", ""];
   const sums =
     more(ofEvent && "value") +
     more(goal && `countIf(${isGoal}) AS conversions`) +
+    more(goal && "countIf(event IN ('$pageview', '$screen')) AS shown") +
     more(goal && until && `countIf(${isGoal} AND early) AS seen_conversions`);
   const visits = `(
     SELECT if(m.main_id = '', v.id, m.main_id) AS person, s.start_time AS start, v.views AS views,
       ${seen.ofVisit} s.duration AS duration, s.is_bounce AS bounced, s.entry_pathname AS entry
       ${more(value && "value")}${more(goal && "v.conversions AS conversions")}
       ${more(goal && until && "v.seen_conversions AS seen_conversions")}
-    FROM (
+    FROM (${ofGoal} (
       SELECT session, any(distinct_id) AS id, ${seen.ofSession} count() AS views${sums}
       FROM (
         SELECT ${sessionOfEvent} AS session, ${seen.ofEvent} distinct_id${more(ofEvent)}${more(goal && "event")}
@@ -91,7 +96,7 @@ export function visitRows(
           AND event IN (${events.join(", ")}) AND ${draft.filterCondition(filters)}
       )
       GROUP BY session${more(ofEvent && "value")}
-    ) AS v
+    )) AS v
     INNER JOIN (
       SELECT session_id, start_time, duration, is_bounce, entry_pathname${more(ofSession)} FROM sessions
       WHERE project_id = {project_id:UInt32} AND ${isWithin("start_time")}
@@ -100,6 +105,7 @@ export function visitRows(
     LEFT ANY JOIN (
       SELECT distinct_id, main_id FROM merged_ids FINAL WHERE project_id = {project_id:UInt32}
     ) AS m ON v.id = m.distinct_id
+    ${isVisit}
   )`;
   return context.table(`SELECT ${columns} FROM ${visits} ${rest}`, draft.params);
 }

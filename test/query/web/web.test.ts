@@ -228,3 +228,28 @@ test("a table has pages, and no pairs where nothing is compared", async () => {
   expect(body["results"]).toEqual([["/", [2, null], [3, null]]]);
   expect(body).toMatchObject({ hasMore: true, limit: 1, offset: 1 });
 });
+
+test("a session with the goal alone is no visit, with or without a goal", async () => {
+  const timestamp = "2024-03-20T10:00:00Z";
+  const properties = { $session_id: "goal only", $pathname: "/bought" };
+  const sent = { event: "bought", distinct_id: "backend", timestamp, properties };
+  const view = { ...sent, event: "$pageview", properties: { $session_id: "viewed", $pathname: "/" } };
+  const bought = { ...sent, properties: { $session_id: "viewed", $pathname: "/bought" } };
+  const body = JSON.stringify({ api_key: projectKey, batch: [sent, view, bought] });
+  const headers = { "content-type": "application/json" };
+  expect((await fetch(`${app.url}/batch/`, { method: "POST", headers, body })).status).toBe(200);
+  await rested(app);
+  const own = { dateRange: { date_from: "2024-03-20", date_to: "2024-03-20" } };
+  const goal = { ...own, conversionGoal: { customEventName: "bought" } };
+  const overview = async (query: object) => {
+    const { body: answer } = await run({ kind: "WebOverviewQuery", ...query });
+    return (answer["results"] as { value: number }[]).map(({ value }) => value);
+  };
+  expect((await overview(own)).slice(0, 3)).toEqual([1, 1, 1]);
+  expect(await overview(goal)).toEqual([1, 1, 1, 100]);
+  const pages = await run({ kind: "WebStatsTableQuery", breakdownBy: "Page", ...goal });
+  expect((pages.body["results"] as unknown[][]).map(([path, visitors]) => [path, visitors])).toEqual([
+    ["/bought", [1, null]],
+    ["/", [1, null]],
+  ]);
+});
