@@ -5,7 +5,6 @@ import { readKnownStores } from "../capture/capture_journal.ts";
 import { sleep } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { openLog } from "../core/log.ts";
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import {
   hasRoomToFill,
   listUnfilled,
@@ -13,7 +12,7 @@ import {
   startFill,
   stopFill,
 } from "../storage/migrations/fill_store.ts";
-import { attachStores } from "../storage/stores.ts";
+import { attachStores, type Stores } from "../storage/stores.ts";
 import { checkPositionals, readArguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 import { formatCount } from "./import/counts.ts";
@@ -50,13 +49,13 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   if (unfilled.length === 0) print("all events have their columns");
   for (const { partition, events } of unfilled) {
     print(`${partition}: ${formatCount(events)} events`);
-    if (words.values["check"] !== true) await fillPartition(stores.clickhouse, partition, print);
+    if (words.values["check"] !== true) await fillPartition(stores, partition, print);
   }
   return 0;
 }
 
 /** Resolves when the partition's events have the columns. @throws UserError when the engine cannot write them. */
-async function fillPartition(clickhouse: ClickHouse, partition: string, print: (line: string) => void) {
+export async function fillPartition({ clickhouse }: Stores, partition: string, print: CliContext["print"]) {
   let [shown, idleLooks] = [0, idleLooksMax];
   for (;;) {
     // An earlier run's work goes on first.

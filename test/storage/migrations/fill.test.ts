@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fillPartition } from "../../../src/cli/fill.ts";
 import { ExpiredRows } from "../../../src/event_retention/store.ts";
 import { awaitDeletions } from "../../../src/storage/cluster/listed_deletion.ts";
 import { propertyColumns } from "../../../src/storage/events/event_columns.ts";
@@ -64,8 +65,9 @@ test("older events are read alike before and after their columns are filled, yea
   await startFill(clickhouse, "2023");
   while ((await readFill(clickhouse)).parts > 0) await Bun.sleep(20);
   expect(await listUnfilled(clickhouse)).toEqual([{ partition: "2022", events: 40 }]);
-  await startFill(clickhouse, "2022");
-  while ((await readFill(clickhouse)).parts > 0) await Bun.sleep(20);
+  const printed: string[] = [];
+  await fillPartition(stores, "2022", (line) => printed.push(line));
+  expect(printed.at(-1)).toBe("2022: done");
   expect(await listUnfilled(clickhouse)).toEqual([]);
   expect(await readFill(clickhouse)).toEqual({ parts: 0, failure: "" });
   expect(await check()).toEqual(all);
@@ -91,9 +93,9 @@ test("a fill is begun and not awaited, however long the engine takes, and may be
   await clickhouse.command("SYSTEM START MERGES event_rows");
 });
 
-test("a fill that fails holds up neither retention nor a deletion", async () => {
+/** Plays a fill of 2024 that fails, again and again. */
+async function startFailing(): Promise<void> {
   const { clickhouse } = stores;
-  await insert(2024, 5);
   await clickhouse.command(
     `ALTER TABLE event_rows MATERIALIZE COLUMN \`$os\` IN PARTITION ID '2024',
      UPDATE historical_migration = throwIf(1) IN PARTITION ID '2024' WHERE 1`,
@@ -101,6 +103,19 @@ test("a fill that fails holds up neither retention nor a deletion", async () => 
     { settings: { mutations_sync: 0 } },
   );
   while ((await readFill(clickhouse)).failure === "") await Bun.sleep(20);
+}
+
+test("a fill that fails ends, with the engine's reason in one line", async () => {
+  await insert(2024, 5);
+  await startFailing();
+  const reason = /^The engine could not fill 2024: .*throwIf.*$/;
+  await expect(fillPartition(stores, "2024", () => {})).rejects.toThrow(reason);
+  expect(await mutations()).toEqual([]);
+});
+
+test("a fill that fails holds up neither retention nor a deletion", async () => {
+  const { clickhouse } = stores;
+  await startFailing();
   const rows = new ExpiredRows(clickhouse, new AbortController().signal);
   await rows.deleteEvents({ before: Date.parse("2025-01-01") * 1000, projects: undefined }, 2024);
   expect(await clickhouse.query("SELECT 1 FROM event_rows WHERE toYear(timestamp) = 2024")).toEqual([]);
