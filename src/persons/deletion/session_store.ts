@@ -34,13 +34,14 @@ export async function eraseSessions(
   // Ids as hexadecimal digits, since clients may send any byte.
   await command(
     `INSERT INTO deleting_ids (attempt, project_id, distinct_id)
-     SELECT DISTINCT {sessions:UUID}, {project_id:UInt32}, hex(session) FROM (
+     SELECT {sessions:UUID}, {project_id:UInt32}, hex(session) FROM (
        SELECT ${sessionOfEvent} AS session FROM event_rows WHERE ${goes}
        UNION ALL
        SELECT session_id FROM session_facts
        WHERE project_id = {project_id:UInt32} AND substring(first_seen, 9) IN (SELECT distinct_id FROM ${from})
-     ) WHERE session != '' AND length(session) <= ${sessionBytesMax}`,
+     ) WHERE session != '' AND length(session) <= ${sessionBytesMax} GROUP BY session`,
     params,
+    settings,
   );
   const listed = "deleting_ids WHERE attempt = {sessions:UUID}";
   const [found] = await clickhouse.query<{ n: string }>(`SELECT count() AS n FROM ${listed}`, params);
