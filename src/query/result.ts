@@ -71,7 +71,7 @@ export interface FunnelStep {
   /** Seconds from the step before, in each person's best attempt; null for the first step and without persons. */
   average_conversion_time: number | null;
   median_conversion_time: number | null;
-  /** The values of its breakdown, in PostHog's two names: empty for none, "Other" for all others. */
+  /** The values of its breakdown, in PostHog's two names: noValue for none, "Other" for all others. */
   breakdown?: string | string[];
   breakdown_value?: string | string[];
 }

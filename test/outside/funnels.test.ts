@@ -80,7 +80,7 @@ test("attribution to all events counts a person for each value, by the events th
     const found = await results<FunnelStep[]>(funnel(filter, { breakdownFilter }));
     return Object.fromEntries(found.map((steps) => [String(steps[0]!.breakdown_value), counts(steps)]));
   };
-  const none = "";
+  const none = "$$_posthog_breakdown_null_$$";
   expect(await byBrowser({})).toEqual({ Chrome: [2, 1], Firefox: [1, 0], Safari: [1, 1], [none]: [1, 0] });
   const unordered = await byBrowser({ funnelOrderType: "unordered" });
   expect(unordered).toEqual({ Chrome: [2, 1], Firefox: [1, 0], Safari: [1, 1], [none]: [1, 0] });

@@ -2,7 +2,7 @@
 // breakdown_cases.py, test_funnel_time_to_convert.py and test_retention_query_runner.py. Each row names its test.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { FunnelStep, RetentionCohort } from "../../src/query/result.ts";
+import { type FunnelStep, noValue, type RetentionCohort } from "../../src/query/result.ts";
 import { trimCohorts } from "../../src/query/results/figures.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
@@ -521,7 +521,8 @@ test.each([
   ],
 ] as const)("the values of %s", async (_, query, expected) => {
   const found = await project.results<FunnelStep[]>(query);
-  const name = ([value = ""]: string[]) => (value === "" ? "none" : value === "Other" ? "others" : value);
+  const name = ([value = ""]: string[]) =>
+    value === noValue ? "none" : value === "Other" ? "others" : value;
   const rows = found.map((steps) => [name([steps[0]!.breakdown ?? ""].flat()), ...counts(steps)]);
   expect(rows.toSorted((x, y) => (String(x[0]) < String(y[0]) ? -1 : 1))).toEqual(
     expected.map((row) => [...row]),

@@ -7,7 +7,7 @@ import { type Breakdown, requireBreakdownScopes, valuesShown } from "../parts/br
 import { figureLine, type FigureRef, noFigure } from "../parts/figure.ts";
 import { nameStarts, refuseNumbers } from "../parts/lines.ts";
 import { figureBucket } from "../parts/periods.ts";
-import { type FunnelStep, type FunnelTimes, type FunnelTrend, noValue, otherValues } from "../result.ts";
+import { type FunnelStep, type FunnelTimes, type FunnelTrend, otherValues } from "../result.ts";
 import { type QueryContext, readSpan } from "../store.ts";
 import type { FunnelScope } from "./attempts.ts";
 import { type CheckedFunnel, checkFunnel, funnelsModel } from "./check.ts";
@@ -114,11 +114,9 @@ async function chooseLines(
   const kept = isWhole ? { ...breakdown, limit: limits.pageDefault, other: false } : breakdown;
   const top = await store.funnelValues(context, scope, kept);
   const lineValues = valuesShown(kept, top).map((value) => [value].flat());
-  // In PostHog's words; only values of events, persons and expressions are lists there.
+  // In PostHog's word for others; only values of events, persons and expressions are lists there.
   const shown = lineValues.map((values) => {
-    const words = values.includes(otherValues)
-      ? ["Other"]
-      : values.map((item) => (item === noValue ? "" : item));
+    const words = values.includes(otherValues) ? ["Other"] : values;
     return !breakdown.isList && /group|session/.test(breakdown.parts[0]!.type) ? words[0]! : words;
   });
   return { ...kept, values: top.values, lineValues, shown };

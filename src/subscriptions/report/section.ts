@@ -3,6 +3,7 @@
 import { trimToChars } from "../../core/trim.ts";
 import {
   type FunnelStep,
+  noValue,
   type QueryDrawing,
   type ResultShapes,
   type ResultType,
@@ -337,7 +338,7 @@ function toLabel(value: string | string[] | undefined): string {
 export const labelText = (value: string | string[] | undefined): string =>
   [value]
     .flat()
-    .map((item) => item || "(none)")
+    .map((item) => (item === noValue ? "" : item) || "(none)")
     .join(", ");
 
 function toCell(value: unknown): Cell {

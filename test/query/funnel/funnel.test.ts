@@ -79,7 +79,7 @@ test("each value of a breakdown has its steps, in the order of the values; a lin
   const lines = (await answered(breakdown, found, rows)) as unknown as Record<string, unknown>[][];
   expect(lines.map((steps) => [steps[0]!["breakdown_value"], ...steps.map((one) => one["count"])])).toEqual([
     [["free"], 9, 4, 1],
-    [[""], 0, 0, 0],
+    [[noValue], 0, 0, 0],
     [["Other"], 2, 1, 0],
   ]);
 });
@@ -229,7 +229,7 @@ test.each([null, 0, -1, 4, -4])("step %p has no persons behind it", async (step)
 });
 
 test("persons are of one value of a breakdown, as the result shows it; of none that it does not show", async () => {
-  const lines = ["free", [""], ["Other"], noValue, otherValues];
+  const lines = ["free", [noValue], ["Other"], noValue, otherValues];
   for (const [i, value] of lines.entries()) {
     const line = i < 3 ? i : i - 2;
     const { text } = await persons(2, breakdown, value);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { systemClock } from "../../../src/core/clock.ts";
 import { openQueryEngine, type QueryEngine } from "../../../src/query/engine.ts";
-import type { FunnelStep, FunnelTimes, FunnelTrend } from "../../../src/query/result.ts";
+import { type FunnelStep, type FunnelTimes, type FunnelTrend, noValue } from "../../../src/query/result.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { noSqlParser } from "../../support/sql_parser.ts";
@@ -30,8 +30,8 @@ let stores: Stores;
 let engine: QueryEngine;
 let worlds: World[];
 const seed = 20_240_324;
-/** PostHog's words for the steps of persons without a value, and for those of all other values. */
-const [none, others] = ["", "Other"];
+/** The words for the steps of persons without a value, and for those of all other values. */
+const [none, others] = [noValue, "Other"];
 
 beforeAll(async () => {
   ({ stores, engine, worlds } = await openWorlds(denseEvents, seed));
