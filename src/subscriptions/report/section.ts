@@ -4,6 +4,7 @@ import { trimToChars } from "../../core/trim.ts";
 import {
   type FunnelStep,
   noValue,
+  otherValues,
   type QueryDrawing,
   type ResultShapes,
   type ResultType,
@@ -270,7 +271,7 @@ function retentionContent(cohorts: Results<"grid">, { computed_at, timezone = "U
       });
       const name = readDay(date) ?? toLabel(label);
       return [
-        breakdown_value === undefined ? name : `${toLabel(breakdown_value || "None")} · ${name}`,
+        breakdown_value === undefined ? name : `${toLabel(breakdown_value)} · ${name}`,
         size.count,
         ...percents,
       ];
@@ -338,7 +339,7 @@ function toLabel(value: string | string[] | undefined): string {
 export const labelText = (value: string | string[] | undefined): string =>
   [value]
     .flat()
-    .map((item) => (item === noValue ? "" : item) || "(none)")
+    .map((item) => (item === otherValues ? "(other)" : item === noValue ? "" : item) || "(none)")
     .join(", ");
 
 function toCell(value: unknown): Cell {

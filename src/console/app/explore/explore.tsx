@@ -36,6 +36,7 @@ export function Explore({ route }: { route: Route }) {
   const isEdited = toAddress(next) !== address;
   // Where the form stands beside the result, it does not come before it.
   const [isOpen, setOpen] = useState(insight > 0 || (!route.query.has("kind") && innerWidth >= besideMin));
+  const note = <p class="quiet">The form's current values are saved, not the result that is shown.</p>;
   return (
     <>
       <PageHead title={insight > 0 ? "Edit an insight" : "Explore"}>
@@ -56,6 +57,7 @@ export function Explore({ route }: { route: Route }) {
         ))}
         <span class="change-it">{isOpen ? "Close" : "Change"}</span>
       </button>
+      {isEdited && !isOpen && note}
       <div class={isOpen ? "asked" : ""}>
         {isOpen && (
           <Card>
@@ -65,9 +67,7 @@ export function Explore({ route }: { route: Route }) {
               submit={show}
               isEdited={isEdited}
             />
-            {isEdited && (
-              <p class="quiet">The form's current values are saved, not the result that is shown.</p>
-            )}
+            {isEdited && note}
           </Card>
         )}
         <Card key={key}>

@@ -6,6 +6,7 @@ import {
   comparisons,
   intervals,
   type Kind,
+  orders,
   pathTypes,
   ranges,
   retentionIntervals,
@@ -46,6 +47,7 @@ function describeKind(query: InsightQuery): Record<Kind, string[]> {
     funnel: [
       range,
       `within ${titleIn(windows, query.window)}`,
+      query.order === plainQuery.order ? "" : titleIn(orders, query.order),
       view === plainQuery.view ? "" : titleIn(views, view),
     ],
     retention: [`each ${titleIn(retentionIntervals, interval)}`, query.first ? "first time ever" : "", until],
@@ -57,8 +59,11 @@ function describeKind(query: InsightQuery): Record<Kind, string[]> {
 
 function describeRange({ range, to }: InsightQuery): string {
   const known = ranges.find(([value]) => value === range);
-  if (known) return known[1].toLowerCase();
-  return [rangeText(range), to].filter(Boolean).map(dayText).join(" to ");
+  const until = to && to !== "-1dEnd" ? `until ${dayText(to)}` : "";
+  if (known) return [known[1].toLowerCase(), until].filter(Boolean).join(" ");
+  const from = dayText(rangeText(range));
+  if (to) return `${from} to ${dayText(to)}`;
+  return /^\d/.test(range) ? `since ${from}` : from;
 }
 
 const titleIn = (options: readonly (readonly [string, string])[], value: string): string =>

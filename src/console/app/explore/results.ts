@@ -12,7 +12,14 @@ import {
   type WebFigure,
 } from "../../../query/result.ts";
 import { nameColumns } from "../../../query/results/chart_rows.ts";
-import { type DrawnLine, isTotals, toTimes, trimCohorts } from "../../../query/results/figures.ts";
+import {
+  type DrawnLine,
+  findEnd,
+  guessInterval,
+  isTotals,
+  toTimes,
+  trimCohorts,
+} from "../../../query/results/figures.ts";
 import { nameTimes, rangeName } from "../ui/chart/intervals.ts";
 import type { Cell, TableData } from "../ui/csv.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
@@ -85,12 +92,13 @@ export function nameSeries(series: DrawnLine): string {
   return `${event || "All events"}${counted}${status ? ` · ${status}` : ""}${value}${before}`;
 }
 
-/** The days of a line that is compared, the last of them whole; "" for others. */
-export function nameDays({ compare_label, days, filter }: DrawnLine): string {
-  const [from, ...later] = toTimes(days);
-  if (compare_label === undefined || from === undefined) return "";
-  const [end] = filter ? toTimes([filter.date_to]) : [];
-  return `, ${rangeName(from, end === undefined ? (later.at(-1) ?? from) : end - 1)}`;
+/** The days of a line that is compared, up to `now`, the last interval whole; "" for others. Times as of toTimes(). */
+export function nameDays({ compare_label, days }: DrawnLine, now: number, interval?: string): string {
+  const times = toTimes(days);
+  const [from, last] = [times[0], times.at(-1)];
+  if (compare_label === undefined || from === undefined || last === undefined) return "";
+  const end = findEnd(last, interval ?? guessInterval(times)) - 1;
+  return `, ${rangeName(from, Math.max(from, Math.min(end, now)))}`;
 }
 
 /** The math in words; "" for a count of events. */

@@ -81,6 +81,8 @@ export function TrendView({
   );
   const at = unfinishedAt(times, now, interval);
   const sums = series.map((item) => sumLine(item, display));
+  if (times.length === 0 && series.every(({ data: values }) => values.every((value) => value === 0)))
+    return <p class="notice">No such events in this time.</p>;
   const rowNames =
     times.length > 0 ? nameTimes(days) : cutZeros(series[0]?.labels ?? days.map(String), series);
   const rows = rowNames.map((name, i) => ({
@@ -93,7 +95,10 @@ export function TrendView({
     : undefined;
   const { hrefAt, pick } = useHrefs(series, rowNames);
   const chart = {
-    lines: toLines(series, names, data),
+    lines: toLines(series, names, data).map((line, i) => ({
+      ...line,
+      label: shortText(line.label, legendLettersMax) + nameDays(series[i]!, now, interval),
+    })),
     times,
     names: rows.map(({ name }) => dayText(name)),
     height,
@@ -165,7 +170,7 @@ function toLines(
   const current = nameAllSeries(series.map((item) => ({ ...item, compare_label: "current" as const })));
   const colours = [...new Set(current)];
   return series.map((item, i) => ({
-    label: shortText(names[i]!, legendLettersMax) + nameDays(item),
+    label: names[i]!,
     values: data[i]!,
     dashed: item.compare_label === "previous",
     colour: colours.indexOf(current[i]!),

@@ -13,14 +13,15 @@ interface BadgeProps {
 
 export function Badge({ by, value }: BadgeProps) {
   const isDark = useDark();
-  const code = by === byZone.by ? findCountry(value) : value.slice(0, 2).toUpperCase();
-  if (by === "Country" || by === byZone.by) return <i class="badge" data-badge={code || "?"} />;
+  const code = by === byZone.by ? findCountry(value) : value.length === 2 && value.toUpperCase();
+  if (by === "Country" || by === byZone.by)
+    return <i class="badge" aria-hidden="true" data-badge={code || "?"} />;
   if (by !== "InitialReferringDomain") return null;
-  if (value === "" || value === "$direct") return <i class="badge" data-badge="→" />;
+  if (value === "" || value === "$direct") return <i class="badge" aria-hidden="true" data-badge="→" />;
   const host = value.startsWith("www.") ? value.slice(4) : value;
   const sum = [...host].reduce((before, letter) => (before * 31 + letter.codePointAt(0)!) % 997, 7);
   const style = { color: inkAt(sum % inksOfHosts, isDark) };
-  return <i class="badge" data-badge={host.slice(0, 1).toUpperCase()} style={style} />;
+  return <i class="badge" aria-hidden="true" data-badge={host.slice(0, 1).toUpperCase()} style={style} />;
 }
 
 /** As many colours as differ at a glance. */

@@ -42,7 +42,9 @@ const filtersMax = 10;
 export function readSite(query: URLSearchParams): Site {
   const filters: SiteFilter[] = [];
   for (const text of query.getAll("filter").slice(0, filtersMax)) {
-    const [, by = "", named, value = ""] = /^(\w+)(?:\.(is_not|icontains))?:(.*)$/s.exec(text) ?? [];
+    const [, subject = "", named, value = ""] = /^(\w+)(?:\.(is_not|icontains))?:(.*)$/s.exec(text) ?? [];
+    // Addresses of before 0.1.0 have PostHog's name, which is of hours.
+    const by = subject === "Timezone" ? byZone.by : subject;
     if (!subjects.has(by)) continue;
     const operator = (named ?? "exact") as SiteOperator;
     const isSame = (filter: SiteFilter) => filter.by === by && filter.operator === operator;

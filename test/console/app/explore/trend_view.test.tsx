@@ -65,16 +65,37 @@ test("the change of an unfinished time is that against the same part of the one 
   expect(page.texts(".headline p")).toEqual(["7paid+40 % (before: 5 until 18:43)"]);
 });
 
-test("lines that are compared are named with the days they are of", async () => {
+test.each([
+  ["day", ["2026-02-22", "2026-02-23"], "Feb 22 – 23, 2026"],
+  ["week", ["2026-02-15", "2026-02-22"], "Feb 15 – 28, 2026"],
+  ["month", ["2026-02-01"], "Feb 1 – 28, 2026"],
+  // Of a zone whose hours are in another day of UTC.
+  ["hour", ["2026-02-22 00:00:00", "2026-02-22 01:00:00"], "Feb 22, 2026"],
+])("lines that are compared by the %s are named with the days they are of", async (interval, days, named) => {
   setSystemTime(new Date("2026-04-01T12:00:00Z"));
-  const filter = { date_from: "2026-02-22 00:00:00.000000", date_to: "2026-03-01 00:00:00.000000" };
-  const before = line({ compare_label: "previous", days: ["2026-02-22"], filter });
-  const series = [line({ compare_label: "current" }), before];
+  const before = line({ compare_label: "previous", days });
+  const series = [line({ compare_label: "current", days }), before];
+  const props = { series, display: "", interval, small: false, height: 200 };
+  const page = await drawPage(<TrendView {...props} />);
+  expect(page.texts(".u-legend .u-label")).toEqual([`paid, ${named}`, `paid (before), ${named}`]);
+});
+
+test("a running week is named up to today", async () => {
+  setSystemTime(new Date("2026-03-03T12:00:00Z"));
+  const series = [
+    line({ compare_label: "current", days: ["2026-03-01"] }),
+    line({ compare_label: "previous" }),
+  ];
+  const page = await drawPage(
+    <TrendView {...{ series, display: "", interval: "week" }} small={false} height={200} />,
+  );
+  expect(page.texts(".u-legend .u-label")[0]).toBe("paid, Mar 1 – 3, 2026");
+});
+
+test("stickiness of nobody says so", async () => {
+  const series = [line({ days: [], labels: ["1 day", "2 days"], data: [0, 0] })];
   const page = await drawPage(<TrendView {...{ series, display: "" }} small={false} height={200} />);
-  expect(page.texts(".u-legend .u-label")).toEqual([
-    "paid, Mar 1 – 3, 2026",
-    "paid (before), Feb 22 – 28, 2026",
-  ]);
+  expect(page.texts(".notice")).toEqual(["No such events in this time."]);
 });
 
 test("an only line is named beneath the chart where no number above has its name", async () => {

@@ -4,6 +4,7 @@ import type { RetentionCohort } from "../../../../query/result.ts";
 import { countReturned, daySeconds } from "../../../../query/results/figures.ts";
 import { Chart } from "../../ui/chart.tsx";
 import type { Line } from "../../ui/chart/series.ts";
+import { shownValue } from "../results.ts";
 
 interface CurveProps {
   /** The names of the intervals, from the first after the start. */
@@ -45,5 +46,5 @@ export function drawCurves(
   if (whole.values.filter((value) => value !== null).length < 2) return undefined;
   const byValue = Map.groupBy(cohorts, ({ breakdown_value }) => breakdown_value);
   const others = byValue.size > 1 ? [...byValue] : [];
-  return [whole, ...others.map(([value, rows]) => draw(`${value || "None"}, %`, rows))];
+  return [whole, ...others.map(([value, rows]) => draw(`${shownValue(value)}, %`, rows))];
 }

@@ -11,6 +11,7 @@ import { cellPersons, useFigureHref } from "../../actors/figures.tsx";
 import { nowMs } from "../../clock.ts";
 import { useZone } from "../../session/session.ts";
 import { dayText, numberText, percentText } from "../../ui/format.ts";
+import { shownValue } from "../results.ts";
 import { findHighest, firstShade, renderCell } from "./retention_cell.tsx";
 import { drawCurves, RetentionCurve } from "./retention_curve.tsx";
 
@@ -68,7 +69,7 @@ export function RetentionView({ cohorts: all, retentionType = "", small, height 
             <tbody>
               {cohorts.map(({ date, values, breakdown_value: value }, row) => {
                 const begin = dayText(date.slice(0, letters));
-                const name = value === undefined ? begin : `${value || "None"} · ${begin}`;
+                const name = value === undefined ? begin : `${shownValue(value)} · ${begin}`;
                 const hrefAt = (column: number) =>
                   hrefOfFigure(
                     (query) =>
