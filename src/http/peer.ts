@@ -91,11 +91,12 @@ function readDescriptor(descriptor: number): string {
 
 /**
  * The inode of the one established connection from `peer`. Source: proc_net_tcp.txt of Linux, which shows an address as
- * words of the machine's order; of IPv6 only ports are compared.
+ * words of the machine's order. None of an IPv6 peer: its client sends the body after a wait of its own.
  */
 function readInode(table: "tcp" | "tcp6", port: number, peer: Bun.SocketAddress): string | undefined {
   const [, digits] = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/.exec(peer.address) ?? [];
-  const address = toHex((digits?.split(".") ?? []).map(Number).toReversed());
+  if (digits === undefined) return undefined;
+  const address = toHex(digits.split(".").map(Number).toReversed());
   const remote = `${address}:${toHex([peer.port >> 8, peer.port & 0xff])}`;
   const local = `:${toHex([port >> 8, port & 0xff])}`;
   const lines = readFileSync(`/proc/self/net/${table}`, "latin1").split("\n");

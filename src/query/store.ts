@@ -114,12 +114,9 @@ export function openQueryStore(clickhouse: ClickHouse, clock: Pick<Clock, "elaps
   const { rowsKeptMs: ageMsMax, rowsKeptMax: sizeMax } = queryLimits;
   const recent = openRecent<number, number>(clock, { ageMsMax, sizeMax });
   // An estimate computes the statement's scalar subqueries.
-  const options = {
-    ...queryOptions,
-    timeoutMs: queryLimits.estimateMsMax,
-    settings: { ...inWrittenOrder, max_threads: 1, readonly: 2 },
-  };
-  const count = async (text: string, params: Record<string, unknown>): Promise<number> => {
+  const estimating: QueryOptions["settings"] = { ...inWrittenOrder, max_threads: 1, readonly: 2 };
+  const count = async (text: string, params: Record<string, unknown>, settings = estimating) => {
+    const options = { ...queryOptions, timeoutMs: queryLimits.estimateMsMax, settings };
     const parts = await clickhouse.query<{ rows: string }>(text, params, options);
     return parts.reduce((sum, { rows }) => sum + Number(rows), 0);
   };
@@ -129,7 +126,7 @@ export function openQueryStore(clickhouse: ClickHouse, clock: Pick<Clock, "elaps
     // The engine's default, which its operator may have lowered: no setting of ours for it goes with it. A store that
     // does not say it for a moment has as many as before.
     countCores: async () => {
-      const counting = recent(0, () => count("SELECT getSetting('max_threads') AS rows", {}));
+      const counting = recent(0, () => count("SELECT getSetting('max_threads') AS rows", {}, inWrittenOrder));
       cores = await counting.catch((thrown) => cores || Promise.reject(thrown));
       return cores;
     },

@@ -59,14 +59,14 @@ export function openWorkWatch(
     for (const { tag, micros, rows, rows_read, threads } of counts ?? []) {
       const statement = watched.get(tag);
       if (!statement) continue;
-      // The engine counts between two blocks: in a join of two, its threads are asked. One that has worked for another
-      // statement, too, may work for that one now; one without a time has ended, or could not be read.
+      // The engine counts between two blocks: in a join of two, its threads are asked. One that has worked for several
+      // statements counts for each in part; one without a time has ended, or could not be read.
       let unseen = 0;
       for (const thread of threads) {
         const [seconds, before] = [readThread(thread), statement.threads.get(thread)];
         if (seconds <= 0) continue;
-        const isOwn = micros === statement.micros && workers.get(thread)?.length === 1;
-        if (isOwn && before !== undefined) unseen += Math.max(0, seconds - before);
+        const isSilent = micros === statement.micros && before !== undefined;
+        if (isSilent) unseen += Math.max(0, seconds - before) / workers.get(thread)!.length;
         statement.threads.set(thread, seconds);
       }
       const seconds = Math.max(Number(micros) / 1e6, statement.seconds + unseen);

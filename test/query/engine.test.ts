@@ -161,8 +161,10 @@ test("what its rows alone make too expensive is refused before it runs, with wha
   // The first rows of many cost little.
   await check("SELECT properties FROM event_rows LIMIT 100", of);
   expect(asked).toHaveLength(2);
+  await faultOf(check("SELECT count() AS c1, properties FROM event_rows LIMIT 101", of));
+  expect(asked).toHaveLength(3);
   const [code] = await faultOf(check("SELECT properties FROM event_rows\nORDER BY timestamp\nLIMIT 100", of));
-  expect([code, asked.length]).toEqual(["invalid_input", 3]);
+  expect([code, asked.length]).toEqual(["invalid_input", 4]);
 });
 
 test("a statement of a project with few rows is not estimated at all", async () => {
@@ -242,9 +244,10 @@ test("a question of many short statements that waited is busy, not too heavy", a
 
 test("a store that does not say its cores for a moment has as many as before, and none was never asked", async () => {
   let [isDown, elapsed] = [true, 0];
-  const query = async () => {
+  const query = async (text: string, _: unknown, { settings }: { settings: Record<string, unknown> }) => {
     if (isDown) throw new ClickHouseError("away", "ECONNREFUSED", "NETWORK");
-    return [{ rows: "32" }];
+    // The engine answers with the setting that comes with the question.
+    return [{ rows: String((text.includes("getSetting") && settings["max_threads"]) || 32) }];
   };
   const store = openQueryStore({ query } as never, { elapsed: () => elapsed });
   expect(storeFault((await faultOf(store.countCores()))[0])?.code).toBe("unavailable");

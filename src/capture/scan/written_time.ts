@@ -202,7 +202,7 @@ function readClock(
 /** NaN for an hour that no clock of twelve shows. */
 function toHour(hour: number, half: string | undefined): number {
   if (half === undefined) return hour;
-  if (hour < 1 || hour > 12) return Number.NaN;
+  if (hour > 12) return Number.NaN;
   return (hour % 12) + (half === "pm" ? 12 : 0);
 }
 

@@ -11,6 +11,9 @@ import { displayNameText, objectColumn, readSelect } from "../parts/made_columns
 import { anything, maybe, timedListFields, unanswered } from "../parts/model.ts";
 import { sqlTables } from "../sql/compile/lists/tables.ts";
 
+/** The last year that the engine has dates of. */
+const lastYear = 2299;
+
 export const sessionsKind = queryKind({
   schema: strictModel("SessionsQuery", {
     kind: choice(["SessionsQuery"]),
@@ -34,7 +37,7 @@ export const sessionsKind = queryKind({
     const { personId, event } = checked.query;
     const { from, to } = spanBetween(context, checked.query, checked.attr);
     // Sessions are of a day at most.
-    const until = zonedIso(to.add({ hours: 24 }));
+    const until = zonedIso(to.year < lastYear ? to.add({ hours: 24 }) : to);
     return timedRows(context, checked, {
       table: "sessions",
       made: { "*": objectColumn(sqlTables["sessions"]!.star), person_display_name },

@@ -23,8 +23,8 @@ export type ReadKind = "page" | "query" | "export" | "flush";
 interface Allowance {
   permits: Semaphore;
   bytes: number;
-  /** Permits that it leaves free for reads of other kinds. */
-  spare?: number;
+  /** Whether all projects have one share of it, as kinds of reads have. */
+  isShared?: true;
 }
 
 interface ReaderOptions {
@@ -73,13 +73,15 @@ export function openReader(options: ReaderOptions): Reader {
   const watch = openWorkWatch(transport.count, systemClock, options.embedded ? readThreadSeconds : undefined);
 
   async function attempt<Taken>(
-    { permits, bytes, spare = 0 }: Allowance,
+    { permits, bytes, isShared }: Allowance,
     reading: ReadRequest,
     readReply: (reply: Response) => Promise<Taken>,
   ): Promise<Taken> {
     // A read that timed out in the queue gets the error that allows a retry.
+    const owner = findOwner(reading);
+    const share = { weight: reading.kind === "query" ? queryWeight : 1, person: owner };
     const release = await permits
-      .enter(findOwner(reading), reading.abort, { weight: reading.kind === "query" ? queryWeight : 1, spare })
+      .enter(isShared ? "questions" : owner, reading.abort, share)
       .catch(() => undefined);
     if (!release) throw tooManyWait();
     const tag = crypto.randomUUID();
@@ -145,7 +147,7 @@ export function openAllowances(memory = memoryHere()): Readonly<Record<ReadKind,
   return {
     page: [small, large],
     // A small machine has the levels of a page only.
-    query: [small, { ...large, spare: 1 }, ...(huge.bytes > large.bytes ? [huge] : [])],
+    query: [small, { ...large, isShared: true }, ...(huge.bytes > large.bytes ? [huge] : [])],
     export: [allow(clickhouseLimits.readExportPermits, clickhouseLimits.readExportBytesMax), large],
     flush: [allow(clickhouseLimits.readFlushPermits, clickhouseLimits.readFlushBytesMax), large],
   };

@@ -64,12 +64,17 @@ test("a query has one larger permit where the machine has the memory", () => {
   expect(openAllowances(1e9).query).toHaveLength(2);
 });
 
-test("large queries of all projects leave a permit to pages, exports and the flush", () => {
-  const { query, page } = openAllowances(16e9);
-  const { permits, spare = 0 } = query[1]!;
-  expect(permits.tryEnter(1, { weight: 2, spare })).toBeDefined();
-  expect(permits.tryEnter(2, { weight: 2, spare })).toBeUndefined();
-  expect(page[1]!.permits.tryEnter(3)).toBeDefined();
+test("large queries of all projects have one permit, and pages, exports and the flush the other", () => {
+  for (const isFirst of [true, false]) {
+    const { query, page } = openAllowances(16e9);
+    const { permits, isShared } = query[1]!;
+    expect([isShared, page[1]!.isShared]).toEqual([true, undefined]);
+    const enter = (person: number) => permits.tryEnter("questions", { weight: 2, person });
+    if (isFirst) expect(enter(1)).toBeDefined();
+    expect(page[1]!.permits.tryEnter(3)).toBeDefined();
+    if (!isFirst) expect(enter(1)).toBeDefined();
+    expect(enter(2)).toBeUndefined();
+  }
 });
 
 test("all other places together hold 1.2 GB", () => {

@@ -44,7 +44,7 @@ export interface SpoolOptions {
 /** Undefined where nothing is archived; what waited for an archive is removed then. */
 export function openSpool(io: JournalIo, options: SpoolOptions): SegmentSpool | undefined {
   if (options.journalArchive !== undefined) return new SegmentSpool(io, options);
-  io.remove(spoolFolder(options.dataDir));
+  for (const { path } of listWaiting(io, spoolFolder(options.dataDir))) io.remove(path);
   return undefined;
 }
 
@@ -71,12 +71,12 @@ export class SegmentSpool {
       const ending = name.slice(-segmentEnding(0).length);
       const waiting = listWaiting(this.#io, this.#folder).filter((file) => file.name.endsWith(ending));
       if (waiting.some((file) => file.name === name)) return true;
-      if (waiting.length >= journalLimits.waitingFilesMax) throw new Error("the archive is behind");
       this.#io.makeFolder(this.#folder);
       const sum = waiting.reduce((total, file) => total + file.bytes, bytes);
-      if (isTight || sum > this.#bytesMax) {
-        // An empty file tells the archive that there is a gap.
-        this.#io.write(`${this.#folder}/0-${name}`, "");
+      const isFull = waiting.length >= journalLimits.waitingFilesMax;
+      if (isTight || sum > this.#bytesMax || isFull) {
+        // An empty file tells the archive that there is a gap; in a full folder one for all that is left out.
+        if (!isFull || waiting.at(-1)?.bytes !== 0) this.#io.write(`${this.#folder}/0-${name}`, "");
         throw new Error("the archive is behind");
       }
       this.#io.link(path, `${this.#folder}/${bytes}-${name}`);
