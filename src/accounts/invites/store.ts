@@ -1,7 +1,7 @@
 // Invitations in Postgres. One is valid for three days, while its maker may still invite, and until it is accepted:
 // then it is deleted.
 
-import { membershipLevels } from "../../access/people/levels.ts";
+import { membershipLevels, requireLevel } from "../../access/people/levels.ts";
 import { refuseInput } from "../../core/fault.ts";
 import { hashKey, newUuid, randomBase62 } from "../../core/id.ts";
 import { present } from "../../http/fields/field_fault.ts";
@@ -53,7 +53,8 @@ const refusals = {
 /**
  * Creates invitations, all or none; each replaces an earlier one to its address. Returns them with the tokens of their
  * links.
- * @throws Fault invalid_input where an address is a member's, or too many are open.
+ * @throws Fault invalid_input where an address is a member's, or too many are open; permission_denied where the maker
+ *   may not invite any more.
  */
 export async function makeInvites(sql: Postgres, invites: readonly NewInvite[]) {
   return await sql.begin(async (tx) => {
@@ -64,9 +65,14 @@ export async function makeInvites(sql: Postgres, invites: readonly NewInvite[]) 
 }
 
 async function insertInvite(sql: Postgres, tx: PostgresTransaction, invite: NewInvite) {
-  const { organization_id, target_email } = invite;
+  const { organization_id, target_email, created_by_id } = invite;
   const token = randomBase62(43);
   await tx`SELECT FROM organizations WHERE id = ${organization_id} FOR NO KEY UPDATE`;
+  // The maker may have been demoted since the request was admitted.
+  const [maker] = await tx<{ level: number }[]>`
+    SELECT level FROM organization_memberships
+    WHERE organization_id = ${organization_id} AND user_id = ${created_by_id}`;
+  requireLevel(maker?.level ?? 0, membershipLevels.admin);
   const [member] = await tx`
     SELECT FROM organization_memberships m JOIN users u ON u.id = m.user_id
     WHERE m.organization_id = ${organization_id} AND lower(u.email) = ${target_email}`;

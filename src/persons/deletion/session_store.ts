@@ -1,5 +1,6 @@
 // Sessions of deleted events. Several persons may have events in one: what the others did there stays.
 
+import { newUuid } from "../../core/id.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { awaitDeletions, deleteListed } from "../../storage/cluster/listed_deletion.ts";
 import { sessionOfEvent } from "../../storage/events/property_filter.ts";
@@ -30,7 +31,8 @@ export async function eraseSessions(
   goes: string,
 ): Promise<void> {
   const { project_id, ordered_at } = moment;
-  const params = { project_id, at: ordered_at, sessions: listId(moment) };
+  const own = newUuid();
+  const params = { project_id, at: ordered_at, sessions: listId(moment), own };
   // Ids as hexadecimal digits, since clients may send any byte.
   await command(
     `INSERT INTO deleting_ids (attempt, project_id, distinct_id)
@@ -43,7 +45,24 @@ export async function eraseSessions(
     params,
     settings,
   );
-  const listed = "deleting_ids WHERE attempt = {sessions:UUID}";
+  // Another process may finish the order meanwhile and drop its list.
+  await command(
+    `INSERT INTO deleting_ids (attempt, project_id, distinct_id)
+     SELECT {own:UUID}, project_id, distinct_id FROM deleting_ids WHERE attempt = {sessions:UUID}`,
+    params,
+  );
+  await deriveListed(clickhouse, params, command, goes);
+  await dropList(clickhouse, own);
+}
+
+/** Derives the sessions of a list again, which its attempt has alone, in slices. */
+async function deriveListed(
+  clickhouse: ClickHouse,
+  params: { own: string },
+  command: ListedIds["command"],
+  goes: string,
+): Promise<void> {
+  const listed = "deleting_ids WHERE attempt = {own:UUID}";
   const [found] = await clickhouse.query<{ n: string }>(`SELECT count() AS n FROM ${listed}`, params);
   const slices = Math.ceil(Number(found?.n ?? 0) / personLimits.sessionsAtOnce);
   for (let slice = 0; slice < slices; slice++) {
@@ -67,8 +86,12 @@ export async function eraseSessions(
 
 /** Forgets the list of sessions of a deletion that is finished. */
 export async function forgetSessions(clickhouse: ClickHouse, moment: Moment): Promise<void> {
-  const text = `ALTER TABLE ${clickhouse.tables.local("deleting_ids")} DROP PARTITION {sessions:UUID}`;
-  await clickhouse.command(text, { sessions: listId(moment) }, options);
+  await dropList(clickhouse, listId(moment));
+}
+
+async function dropList(clickhouse: ClickHouse, list: string): Promise<void> {
+  const text = `ALTER TABLE ${clickhouse.tables.local("deleting_ids")} DROP PARTITION {list:UUID}`;
+  await clickhouse.command(text, { list }, options);
 }
 
 /** One for each moment of a project: a session that is derived once too often is as it was. */

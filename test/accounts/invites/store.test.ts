@@ -210,3 +210,8 @@ test("an invitation is accepted while another is made for its address", async ()
   const [, user_id] = await Promise.allSettled([again, accepting]);
   expect(user_id).toMatchObject({ status: "fulfilled" });
 });
+
+test("an invitation of an administrator who was demoted meanwhile is refused", async () => {
+  await accounts.sql`UPDATE organization_memberships SET level = 1 WHERE user_id = ${accounts.user_id}`;
+  await expect(made("late@shop.example")).rejects.toMatchObject({ code: "permission_denied" });
+});

@@ -5,6 +5,7 @@ import { bootstrap } from "../../../src/accounts/prepare.ts";
 import { deriveStored } from "../../../src/capture/store.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { findUserId } from "../../../src/personal_api_keys/store.ts";
+import { forgetSessions } from "../../../src/persons/deletion/session_store.ts";
 import { finishDeletions, hideOrdered, orderDeletions } from "../../../src/persons/deletion/store.ts";
 import { openDeletions } from "../../../src/persons/deletion/worker.ts";
 import { ownPersonId } from "../../../src/persons/identity.ts";
@@ -315,4 +316,30 @@ test("what the flush derived of a deleted event meanwhile is gone when the delet
   const left = await clickhouse.query("SELECT event_count, exit_url FROM sessions WHERE session_id = 'slow'");
   expect(left).toEqual([{ event_count: "1", exit_url: "/kept" }]);
   await clickhouse.command("DROP TABLE derived_late");
+});
+
+test("a deletion that another process finishes meanwhile keeps the sessions of those who stay", async () => {
+  await arrive("stays", "met", 201, -30);
+  await arrive("goes", "met", 202, -20);
+  const user_id = (await findUserId(stores.sql, undefined)) ?? 0;
+  const scope = { delete_events: true, delete_recordings: true, keep_person: false };
+  const person = { person_id: ownPersonId(1, "goes"), main_id: "goes" };
+  await orderDeletions(
+    stores.sql,
+    stores.clickhouse,
+    { project_id: 1, ...scope, user_id, key_id: "key" },
+    [person],
+    orderedAt,
+  );
+  let drops = 0;
+  const command: ClickHouse["command"] = async (text, ...more) => {
+    await stores.clickhouse.command(text, ...more);
+    if (!/DELETE FROM session_facts/.test(text)) return;
+    drops++;
+    await forgetSessions(stores.clickhouse, { project_id: 1, ordered_at: orderedAt });
+  };
+  await finishDeletions(stores.sql, { ...stores.clickhouse, command });
+  expect(drops).toBeGreaterThan(0);
+  const met = (await sessions()).filter(({ session_id }) => session_id === "met");
+  expect(met).toEqual([{ session_id: "met", distinct_id: "stays", event_count: "1" }]);
 });
