@@ -3,6 +3,7 @@
 
 import { membershipLevels } from "../access/people/levels.ts";
 import { type KeyHolder, withinReach } from "../access/store.ts";
+import { refuseInput } from "../core/fault.ts";
 import { newProjectKey, newUuid } from "../core/id.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
@@ -11,9 +12,13 @@ import { type Counted, countedPage, projectJson } from "../storage/postgres/rows
 import { mapInSlices } from "../work/slices.ts";
 import { fixedFields, type Organization, type OrganizationUpdate, otherSlug, toSlug } from "./model.ts";
 
+/** Organizations that a user owns, more or less: each has up to a thousand projects, whose keys every process has. */
+const ownedMax = 1000;
+
 /**
  * Creates an organization with one project. The user becomes its owner, and both become the user's current ones.
  * Resolves to its id. The name must be checked before: 1 to 64 characters, trimmed.
+ * @throws Fault invalid_input when the user owns ownedMax of them.
  * @param founding `reach_key_id`: the key without limits that creates it, and reaches it from then on.
  */
 export async function createOrganization(
@@ -25,6 +30,11 @@ export async function createOrganization(
 ): Promise<string> {
   const { owner_id, project_name, reach_key_id = null, ...fields } = founding;
   const id = newUuid();
+  const [owned] = await sql<{ count: number }[]>`
+    SELECT count(*)::integer AS count FROM organization_memberships
+    WHERE user_id = ${owner_id} AND level = ${membershipLevels.owner}`;
+  if ((owned?.count ?? 0) >= ownedMax)
+    refuseInput(`A user can own at most ${ownedMax} organizations.`, "name");
   let slug = toSlug(fields.name);
   // Slugs are unique, names are not. Four random letters collide once in a million tries.
   for (let tries = 0; tries < 10; tries += 1) {

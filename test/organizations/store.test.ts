@@ -4,6 +4,7 @@ import {
   getOrganization,
   listOrganizations,
   oldestOrganizationId,
+  removeOrganization,
 } from "../../src/organizations/store.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { addUser, type FirstAccounts, holderOf, openFirstAccounts, startMsMax } from "../support/accounts.ts";
@@ -114,3 +115,18 @@ test("a page of organizations reads all projects once, even if one organization 
   expect(listed.rows.find(({ id }) => id === first)?.projects).toHaveLength(projects!.n);
   expect(read).toBeLessThanOrEqual(projects!.n);
 }, 300_000);
+
+test("a user owns a thousand organizations at most", async () => {
+  const owner_id = await addUser(accounts.sql, "collector@example.com");
+  const make = () => createOrganization(accounts.sql, { name: "One more", owner_id, project_name: "P" });
+  await accounts.sql`
+    WITH made AS (
+      INSERT INTO organizations (id, name, slug)
+      SELECT gen_random_uuid(), 'Owned', 'owned-' || i FROM generate_series(1, 999) AS i RETURNING id
+    )
+    INSERT INTO organization_memberships (organization_id, user_id, level) SELECT id, ${owner_id}, 15 FROM made`;
+  const last = await make();
+  await expect(make()).rejects.toMatchObject({ code: "invalid_input" });
+  await removeOrganization(accounts.sql, last, owner_id);
+  expect(await make()).toBeString();
+});
