@@ -80,7 +80,7 @@ const startedFirst = [
 ];
 
 /** How many files run at a time: many wait for processes that they have started. */
-const filesAtOnce = 5;
+const filesAtOnce = 4;
 
 /**
  * What `long` runs, and how: each at the length that a whole night has room for. A test is longer by this environment
