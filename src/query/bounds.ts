@@ -62,7 +62,7 @@ function endsEarly(text: string): boolean {
   return /\bLIMIT\b/.test(text) && !needs.some((need) => need.test(text));
 }
 
-/** What needs all rows: orders, and aggregates by how their names begin. */
+/** Words of statements that need all their rows: orders, and how the names of aggregates begin. */
 const needs = [
   /\b(?:ORDER BY|GROUP BY|DISTINCT)\b/,
   /\b(?:any|approx|arg|avg|corr|count|covar|exponential|first_|group|last_|max|median|min)/i,

@@ -166,7 +166,7 @@ async function statusReply(query: FoundQuery): Promise<Response> {
   if (query.result) return await slicedJson({ query_status }, rowLevels);
   if (!query.fault) return Response.json({ query_status }, { status: 202 });
   const { code, detail, attr, retryAfterSeconds: seconds } = query.fault;
-  // What was wrong with it is a 400, as at PostHog. One that found the store busy may be sent again with its id.
+  // A wrong query is a 400, as at PostHog. A query that found the store busy may be sent again with its id.
   const status = code === "error" || code === "unavailable" ? problems[code].status : 400;
   const headers: Record<string, string> = seconds === undefined ? {} : { "retry-after": String(seconds) };
   return Response.json({ type: problems[code].type, code, detail, attr, query_status }, { status, headers });

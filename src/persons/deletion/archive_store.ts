@@ -1,4 +1,4 @@
-// What was deleted, as an archive of the journal has it: a backup that is restored with it deletes it again, since
+// Deletions, as an archive of the journal has them: a backup that is restored with it deletes the same again, since
 // events from before come back.
 
 import { arrayText, type Postgres } from "../../storage/postgres/postgres.ts";

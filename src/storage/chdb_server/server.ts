@@ -119,7 +119,7 @@ class ChdbServer {
 /** The owner of a statement in the semaphore: inserts of events do not wait for all reads and exports. */
 function findKind(text: string): string {
   if (text.startsWith("INSERT INTO FUNCTION")) return "export";
-  // What watches and ends the others does not wait for them.
+  // Statements that watch and end the others do not wait for them.
   if (/^(KILL |SELECT Settings\[|SELECT count\(\) FROM system\.processes)/.test(text)) return "watch";
   return text.startsWith("INSERT") ? "insert" : "read";
 }

@@ -37,7 +37,7 @@ export interface SpoolOptions {
   journalBytesMax: number;
   /** Where what is flushed is archived; undefined: nowhere. */
   journalArchive?: string | undefined;
-  /** Of segments that will not be archived. */
+  /** Counts a segment that will not be archived. */
   counts: { unarchived(): void };
 }
 

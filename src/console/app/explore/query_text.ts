@@ -35,7 +35,7 @@ export function describeQuery(query: InsightQuery): string[] {
   ].filter((text) => text !== "");
 }
 
-/** What each kind of question has beside its events; "" where it is as usual. */
+/** The words of each kind of question beside its events; "" where it is as usual. */
 function describeKind(query: InsightQuery): Record<Kind, string[]> {
   const { interval, view, display, start, end } = query;
   const range = describeRange(query);

@@ -30,12 +30,12 @@ export function layFlow(links: readonly PathLink[], tall: number) {
   const reached = sumBy(links, ({ target }) => target);
   const left = sumBy(links, ({ source }) => source);
   const keys = [...new Set([...left.keys(), ...reached.keys()])];
-  const columns = [...new Set(keys.map(readStep))].toSorted((one, other) => one - other);
+  const columns = [...new Set(keys.map(readStep))].toSorted((left, right) => left - right);
   const steps = keys.map((key): FlowStep => {
     const value = Math.max(reached.get(key) ?? 0, left.get(key) ?? 0);
     return { key, column: columns.indexOf(readStep(key)), value, top: 0, height: 0 };
   });
-  const ordered = steps.toSorted((one, other) => other.value - one.value);
+  const ordered = steps.toSorted((left, right) => right.value - left.value);
   const totals = sumBy(steps, ({ column }) => column);
   const scale = tall / Math.max(1, ...totals.values());
   const bottoms = columns.map(() => 0);
