@@ -3,10 +3,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
-import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
-import { runSluice, until } from "../support/server.ts";
+import { milliseconds, openImports } from "../support/imports.ts";
+import { until } from "../support/server.ts";
 
 let app: RunningApp;
 beforeAll(async () => {
@@ -16,32 +15,10 @@ afterAll(cleanUp, startMsMax);
 
 const moment = "2024-05-06T08:11:12.000Z";
 const momentMs = Date.parse(moment);
+const { sql, eventsOf, importRows } = openImports(() => app);
 
-async function sql(query: string): Promise<unknown[][]> {
-  for (;;) {
-    const asked = { query: { kind: "HogQLQuery", query } };
-    const { status, body, text } = await ask(app, "POST", "/api/projects/1/query/", asked);
-    // Busy, on a loaded machine.
-    if (status === 503) continue;
-    expect([status, status === 200 ? "" : text]).toEqual([200, ""]);
-    return body["results"] as unknown[][];
-  }
-}
-
-const eventsOf = async (id: string, columns: string): Promise<unknown[][]> =>
-  await sql(`SELECT ${columns} FROM events WHERE distinct_id = '${id}' ORDER BY timestamp, event`);
-const milliseconds = "toUnixTimestamp64Milli(timestamp)";
 const countPersons = async (...ids: string[]): Promise<unknown> =>
   (await sql(`SELECT uniq(person_id) FROM events WHERE distinct_id IN ('${ids.join("', '")}')`))[0]![0];
-
-/** Imports rows, or a file's text, of which nothing is rejected. */
-async function importRows(rows: readonly unknown[] | string, format = "auto", name = "rows.jsonl") {
-  const file = `${makeFolder()}/${name}`;
-  const lines = typeof rows === "string" ? rows : rows.map((row) => `${JSON.stringify(row)}\n`).join("");
-  await Bun.write(file, lines);
-  const ran = await runSluice(["import", file, "--host", app.url, "--format", format], {});
-  expect([ran.exitCode, ran.exitCode === 0 ? "" : ran.stderr]).toEqual([0, ""]);
-}
 
 // rudderlabs/rudder-sdk-js#206, segmentio/analytics-ruby#181, segment-boneyard/segment-docs#5149.
 test("of users with one anonymous id the first has it, an alias needs no user, and no call is of 1970", async () => {

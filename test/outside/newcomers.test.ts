@@ -4,10 +4,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { brotliCompressSync, deflateRawSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
-import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { makeFolder } from "../support/folder.ts";
-import { projectKey, runSluice } from "../support/server.ts";
+import { milliseconds, openImports } from "../support/imports.ts";
+import { projectKey } from "../support/server.ts";
 
 let app: RunningApp;
 beforeAll(async () => {
@@ -18,6 +17,7 @@ afterAll(cleanUp, startMsMax);
 type Answer = Record<string, unknown>;
 const moment = "2024-05-06T08:11:12.000Z";
 const momentMs = Date.parse(moment);
+const { sql, eventsOf, importRows } = openImports(() => app);
 
 async function post(path: string, body: string | Uint8Array, headers: Record<string, string> = {}) {
   const sent = { "content-type": "application/json", ...headers };
@@ -29,30 +29,6 @@ async function send(events: readonly unknown[]): Promise<Answer> {
   const reply = await post("/batch/?verbose=1", `{"api_key":"${projectKey}","batch":[${texts.join(",")}]}`);
   expect(reply.status).toBe(200);
   return (await reply.json()) as Answer;
-}
-
-async function sql(query: string): Promise<unknown[][]> {
-  for (;;) {
-    const asked = { query: { kind: "HogQLQuery", query } };
-    const { status, body, text } = await ask(app, "POST", "/api/projects/1/query/", asked);
-    // Busy, on a loaded machine.
-    if (status === 503) continue;
-    expect([status, status === 200 ? "" : text]).toEqual([200, ""]);
-    return body["results"] as unknown[][];
-  }
-}
-
-const eventsOf = async (id: string, columns: string): Promise<unknown[][]> =>
-  await sql(`SELECT ${columns} FROM events WHERE distinct_id = '${id}' ORDER BY timestamp, event`);
-const milliseconds = "toUnixTimestamp64Milli(timestamp)";
-
-/** Imports rows, or a file's text, of which nothing is rejected. */
-async function importRows(rows: readonly unknown[] | string, format = "auto", name = "rows.jsonl") {
-  const file = `${makeFolder()}/${name}`;
-  const lines = typeof rows === "string" ? rows : rows.map((row) => `${JSON.stringify(row)}\n`).join("");
-  await Bun.write(file, lines);
-  const ran = await runSluice(["import", file, "--host", app.url, "--format", format], {});
-  expect([ran.exitCode, ran.exitCode === 0 ? "" : ran.stderr]).toEqual([0, ""]);
 }
 
 /** The thread, what it writes, and how many ms behind the moment that is. */

@@ -16,7 +16,7 @@ const beyondByText: readonly (readonly [RegExp, string])[] = [
   [/from "[./]+\/support\/(?:browser|console)\.ts"/, "a real browser"],
   [/from "[./]+\/support\/(?:sdks|python)\.ts"/, "programs of other toolchains, from their registries"],
   [
-    /\b(?:startServer|startWithHistory|runSluice)\(|from "[./]+\/support\/(?:export_process|readme)\.ts"/,
+    /\b(?:startServer|startWithHistory|runSluice)\(|from "[./]+\/support\/(?:export_process|imports|readme)\.ts"/,
     "servers as processes of their own",
   ],
 ];
